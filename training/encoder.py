@@ -1,0 +1,155 @@
+"""A BERT encoder in plain torch with two towers: the frozen sentence encoder and the reader grown from it.
+
+The reader shares the embeddings and the lowest `shared` layers with the sentence encoder and owns the rest, so one file
+holds both and neither pays for the other's products (at export the towers are two outputs of one graph).
+"""
+
+import json
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+ADAPTER_SCALE = 2.0
+LINEARS = {
+    "attention.self.query": "query",
+    "attention.self.key": "key",
+    "attention.self.value": "value",
+    "attention.output.dense": "attended",
+    "intermediate.dense": "inner",
+    "output.dense": "outer",
+}
+
+
+class Layer(nn.Module):
+    """One post-norm transformer layer: (batch, length, hidden) -> the same shape."""
+
+    def __init__(self, hidden: int, inner: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query, self.key, self.value = (nn.Linear(hidden, hidden) for _ in range(3))
+        self.attended = nn.Linear(hidden, hidden)
+        self.attended_norm = nn.LayerNorm(hidden, eps=1e-12)
+        self.inner = nn.Linear(hidden, inner)
+        self.outer = nn.Linear(inner, hidden)
+        self.outer_norm = nn.LayerNorm(hidden, eps=1e-12)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        batch, length, hidden = x.shape
+        query, key, value = (
+            part(x).view(batch, length, self.heads, -1).transpose(1, 2) for part in (self.query, self.key, self.value)
+        )
+        seen = F.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
+        x = self.attended_norm(x + self.attended(seen.transpose(1, 2).reshape(batch, length, hidden)))
+        normed: Tensor = self.outer_norm(x + self.outer(F.gelu(self.inner(x))))
+        return normed
+
+
+class TwoTowers(nn.Module):
+    """Token ids (batch, length) -> sentence embedding, or span and answerability logits.
+
+    `config` holds the BERT sizes: vocab_size, max_position_embeddings, type_vocab_size, hidden_size,
+    intermediate_size, num_hidden_layers, num_attention_heads.
+    """
+
+    def __init__(self, config: dict[str, int], shared: int) -> None:
+        super().__init__()
+        hidden, inner, heads = config["hidden_size"], config["intermediate_size"], config["num_attention_heads"]
+        depth = config["num_hidden_layers"]
+        self.config, self.shared = config, min(shared, depth)
+        self.words = nn.Embedding(config["vocab_size"], hidden)
+        self.positions = nn.Embedding(config["max_position_embeddings"], hidden)
+        self.types = nn.Embedding(config["type_vocab_size"], hidden)
+        self.embedded_norm = nn.LayerNorm(hidden, eps=1e-12)
+        self.base = nn.ModuleList([Layer(hidden, inner, heads) for _ in range(depth)])
+        self.tower = nn.ModuleList([Layer(hidden, inner, heads) for _ in range(depth - self.shared)])
+        self.span = nn.Linear(hidden, 2)
+        self.answerable = nn.Linear(hidden, 1)
+
+    def lowest(self, ids: Tensor, types: Tensor) -> Tensor:
+        """What both towers stand on: embeddings, summed and normalised."""
+        at = torch.arange(ids.shape[1], device=ids.device)
+        normed: Tensor = self.embedded_norm(self.words(ids) + self.positions(at) + self.types(types))
+        return normed
+
+    def read(self, ids: Tensor, types: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """-> span logits (batch, length, 2: start, end) and answerability logits (batch)."""
+        with torch.no_grad():
+            x = self.lowest(ids, types)
+            for layer in self.base[: self.shared]:
+                x = layer(x, mask)
+        for layer in self.tower:
+            x = layer(x, mask)
+        return self.span(x), self.answerable(x[:, 0]).squeeze(-1)
+
+    @torch.no_grad()
+    def embed(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """-> mean-pooled, normalised sentence embeddings (batch, hidden), as the base model defines them."""
+        x = self.lowest(ids, torch.zeros_like(ids))
+        for layer in self.base:
+            x = layer(x, mask)
+        weights = mask[..., None].to(x.dtype)
+        return F.normalize((x * weights).sum(1) / weights.sum(1), dim=-1)
+
+    def trained(self) -> dict[str, Tensor]:
+        """The reader's own weights: what training changes."""
+        own = ("tower.", "span.", "answerable.")
+        return {name: value.detach().contiguous() for name, value in self.state_dict().items() if name.startswith(own)}
+
+
+def load_base(folder: Path, shared: int, config: dict[str, int] | None = None) -> TwoTowers:
+    """The published sentence encoder in `folder` (config.json, model.safetensors); the tower starts as its copy."""
+    model = TwoTowers(config or json.loads((folder / "config.json").read_text(encoding="utf-8")), shared)
+    weights = load_file(folder / "model.safetensors")
+    weights = {name.removeprefix("bert."): value for name, value in weights.items()}
+    take: dict[str, Tensor] = {}
+    for ours, theirs in {
+        "words": "word_embeddings",
+        "positions": "position_embeddings",
+        "types": "token_type_embeddings",
+    }.items():
+        take[f"{ours}.weight"] = weights[f"embeddings.{theirs}.weight"]
+    norms = {"attended_norm": "attention.output.LayerNorm", "outer_norm": "output.LayerNorm"}
+    for kind in ("weight", "bias"):
+        take[f"embedded_norm.{kind}"] = weights[f"embeddings.LayerNorm.{kind}"]
+        for number in range(len(model.base)):
+            there = f"encoder.layer.{number}"
+            for theirs, ours in LINEARS.items():
+                take[f"base.{number}.{ours}.{kind}"] = weights[f"{there}.{theirs}.{kind}"]
+            for ours, theirs in norms.items():
+                take[f"base.{number}.{ours}.{kind}"] = weights[f"{there}.{theirs}.{kind}"]
+    for name, value in list(take.items()):
+        if name.startswith("base."):
+            number, rest = name.removeprefix("base.").split(".", 1)
+            if int(number) >= model.shared:
+                take[f"tower.{int(number) - model.shared}.{rest}"] = value.clone()
+    missing, unexpected = model.load_state_dict(take, strict=False)
+    left = [name for name in missing if not name.startswith(("span.", "answerable."))]
+    if left or unexpected:
+        raise ValueError(f"{folder} does not hold the expected encoder: missing {left}, unexpected {unexpected}")
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(name.startswith(("tower.", "span.", "answerable.")))
+    return model
+
+
+def start_from(model: TwoTowers, file: Path) -> TwoTowers:
+    """Go on from `file`: the reader's own weights, or low-rank adapters (A, B), which are merged into the tower."""
+    weights = load_file(file)
+    if any(name.endswith(".A.weight") for name in weights):
+        with torch.no_grad():
+            for number, layer in enumerate(model.tower, start=model.shared):
+                for theirs, ours in LINEARS.items():
+                    there = f"enc.encoder.layer.{number}.{theirs}"
+                    update = weights[f"{there}.B.weight"] @ weights[f"{there}.A.weight"]
+                    layer.get_submodule(ours).weight.add_(ADAPTER_SCALE * update)  # type: ignore[operator, union-attr]
+            model.span.weight.copy_(weights["span.weight"])
+            model.span.bias.copy_(weights["span.bias"])
+            model.answerable.weight.copy_(-(weights["span.weight"].sum(0, keepdim=True)) / 4)
+            model.answerable.bias.zero_()
+    else:
+        unexpected = model.load_state_dict(weights, strict=False).unexpected_keys
+        if unexpected:
+            raise ValueError(f"{file} was trained for another encoder: unexpected {unexpected[:3]}")
+    return model

@@ -1,0 +1,142 @@
+"""Reading examples for the embedded reader: what a file's records become, token by token."""
+
+import gzip
+import hashlib
+import json
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
+
+SEPARATOR = ": "  # between a passage's title and its text, here and when the reader reads
+
+
+@dataclass(frozen=True)
+class Example:
+    """One question beside one or more passages.
+
+    `spans` are the character ranges of all gold answers in `context` (none: the context does not answer). `group` names the
+    source; examples are drawn by its weight.
+    """
+
+    question: str
+    context: str
+    spans: tuple[tuple[int, int], ...] = ()
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Token ids and segment types of one example, with its gold spans as (first, last) token positions."""
+
+    ids: list[int]
+    types: list[int]
+    spans: list[tuple[int, int]]
+
+
+def records(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of a .jsonl or .jsonl.gz file."""
+    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+    with opened as lines:
+        for line in lines:
+            if line.strip():
+                yield json.loads(line)
+
+
+def occurrences(context: str, answers: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """Every whole-word place of every answer in the context, case ignored."""
+    found = {
+        match.span()
+        for answer in answers
+        if answer.strip()
+        for match in re.finditer(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", context, flags=re.IGNORECASE)
+    }
+    return tuple(sorted(found))
+
+
+def with_title(title: str, text: str) -> str:
+    """The passage as the reader sees it."""
+    return f"{title}{SEPARATOR}{text}" if title else text
+
+
+def read_examples(path: Path) -> list[Example]:
+    """Reading data ({question, context, answers: [{text, start}]}) or question answering data ({question, answers, passages,
+    gold}), told apart by the fields. Of the latter every gold passage that holds an answer becomes an example.
+    """
+    examples: list[Example] = []
+    for record in records(path):
+        if "context" in record:
+            spans = tuple(sorted({(a["start"], a["start"] + len(a["text"])) for a in record["answers"]}))
+            examples.append(Example(record["question"], record["context"], spans, record.get("source", path.stem)))
+            continue
+        for passage in record["passages"]:
+            context = with_title(passage.get("title", ""), passage["text"])
+            spans = occurrences(context, record["answers"])
+            if spans and passage["id"] in record["gold"]:
+                examples.append(Example(record["question"], context, spans, record.get("source", path.stem)))
+    return examples
+
+
+def read_negatives(path: Path) -> list[Example]:
+    """Mined wrong passages ({question, negatives: [{title, text}]}): one example without an answer for each."""
+    return [
+        Example(record["question"], with_title(passage["title"], passage["text"]), (), "negatives")
+        for record in records(path)
+        for passage in record["negatives"]
+    ]
+
+
+def held_out(example: Example, percent: int) -> bool:
+    """Whether an example belongs to the calibration part: by its question, so that no question is on both sides."""
+    return int(hashlib.sha256(example.question.strip().lower().encode()).hexdigest()[:8], 16) % 100 < percent
+
+
+def beside(example: Example, other: str, rng: random.Random) -> Example:
+    """The example's context and another passage, in either order: passages are often read together."""
+    if rng.random() < 0.5:
+        return replace(example, context=f"{example.context}\n{other}")
+    shift = len(other) + 1
+    spans = tuple((start + shift, end + shift) for start, end in example.spans)
+    return replace(example, context=f"{other}\n{example.context}", spans=spans)
+
+
+def encode(tokenizer: Tokenizer, example: Example, length: int, rng: random.Random | None = None) -> Encoded:
+    """[CLS] question [SEP] context [SEP], at most `length` tokens.
+
+    A longer context is cut to a window of whole tokens; with `rng` the window is drawn at random around a gold span (or
+    anywhere, without one), else it is the beginning. Spans outside the window are dropped.
+    """
+    question = tokenizer.encode(example.question, add_special_tokens=False).ids[: length // 3]
+    context = tokenizer.encode(example.context, add_special_tokens=False)
+    room = length - len(question) - 3
+    tokens = [
+        (first, last)
+        for start, end in example.spans
+        for first, last in [token_range(context.offsets, start, end)]
+        if first <= last
+    ]
+    begin = 0
+    if len(context.ids) > room and rng is not None:
+        low, high = 0, len(context.ids) - room
+        if tokens:
+            first, last = rng.choice(tokens)
+            low, high = max(0, min(last + 1 - room, high)), max(0, min(first, high))
+        begin = rng.randint(min(low, high), max(low, high))
+    window = context.ids[begin : begin + room]
+    cls, sep = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+    offset = len(question) + 2 - begin
+    return Encoded(
+        [cls, *question, sep, *window, sep],
+        [0] * (len(question) + 2) + [1] * (len(window) + 1),
+        [(a + offset, b + offset) for a, b in tokens if begin <= a and b < begin + len(window)],
+    )
+
+
+def token_range(offsets: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int]:
+    """The first and last token that overlap the characters [start, end); first > last where none does."""
+    inside = [number for number, (low, high) in enumerate(offsets) if high > start and low < end]
+    return (inside[0], inside[-1]) if inside else (1, 0)
