@@ -1,0 +1,58 @@
+"""What holds for every test: no network beyond this machine, no keys, a working directory of its own."""
+
+import ipaddress
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import OpenAIServer
+
+ISOLATED = ("OPENAI_", "AZURE_OPENAI_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_", "QUORUM_", "CHROMA_")
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+
+
+def is_loopback(host: Any) -> bool:
+    if host in (None, "", b"", "localhost", b"localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host.decode() if isinstance(host, bytes) else host).is_loopback
+    except ValueError:
+        return False
+
+
+def refuse_network(event: str, args: tuple[Any, ...]) -> None:
+    """An audit hook: sees every socket of this process, whatever library opens it."""
+    if event == "socket.getaddrinfo":
+        host = args[0]
+    elif event in ("socket.connect", "socket.sendto") and isinstance(args[1], tuple):
+        host = args[1][0]
+    else:
+        return
+    if not is_loopback(host):
+        raise RuntimeError(f"A test tried to reach {host!r}: tests talk to this machine only")
+
+
+sys.addaudithook(refuse_network)
+
+
+@pytest.fixture(autouse=True)
+def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No settings from outside, no journal unless a test asks for one, and a fresh folder to work in."""
+    for name in list(os.environ):
+        if name.upper().startswith(ISOLATED) or name.upper() in PROXIES:
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("QUORUM_JOURNAL", "off")
+    monkeypatch.setenv("LANGSMITH_TRACING", "false")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def openai_server(monkeypatch: pytest.MonkeyPatch, isolated: None) -> Iterator[OpenAIServer]:
+    """A loopback OpenAI-compatible server; OPENAI_BASE_URL points to it, and there is no key."""
+    server = OpenAIServer()
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    yield server
+    server.close()

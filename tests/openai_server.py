@@ -1,0 +1,294 @@
+"""A loopback server that speaks the OpenAI protocol: chat completions (also streamed), embeddings, models.
+
+`server.reply(...)` says what it answers, `server.requests` holds everything it was asked. It runs in threads of its own,
+so the code under test talks to it through real sockets.
+"""
+
+import base64
+import hashlib
+import json
+import re
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import islice
+from typing import Any
+
+CHAT, EMBEDDINGS, MODELS = "/v1/chat/completions", "/v1/embeddings", "/v1/models"
+DIMENSION = 32
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the server was asked. Header names are lower-case."""
+
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+
+    @property
+    def text(self) -> str:
+        """The last message of a chat request."""
+        return str(self.body["messages"][-1]["content"])
+
+
+@dataclass(frozen=True)
+class Response:
+    """One answer of the server.
+
+    text, finish: the reply of a chat completion; usage: its token counts ("auto": estimated, None: none sent).
+    status, body, headers: anything else, such as an error. drop: close the connection before answering; truncate: close
+    it in the middle of the body; hold: answer only after `server.release()`.
+    """
+
+    text: str = ""
+    finish: str = "stop"
+    usage: dict[str, Any] | str | None = "auto"
+    status: int = 200
+    body: Any = None
+    headers: dict[str, str] = field(default_factory=dict)
+    drop: bool = False
+    truncate: bool = False
+    hold: bool = False
+
+
+def error(status: int, message: str, code: str | None = None, **headers: str) -> Response:
+    """An error as OpenAI words it; header names are written with underscores (Retry_After="2")."""
+    body = {"error": {"message": message, "type": "error", "param": None, "code": code}}
+    return Response(
+        status=status, body=body, headers={name.replace("_", "-"): value for name, value in headers.items()}
+    )
+
+
+def too_long(words: int = 9000, limit: int = 8192) -> Response:
+    """The refusal of a prompt that does not fit the window."""
+    message = (
+        f"This model's maximum context length is {limit} tokens. However, your messages resulted in {words} tokens."
+    )
+    return error(400, message, "context_length_exceeded")
+
+
+Answer = str | Response
+Script = Answer | list[Answer] | Callable[[Request], Answer]
+
+
+class OpenAIServer:
+    """`url` ends in /v1. Without `reply`, every chat request is answered with "unknown"."""
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+        self.most_at_once = 0
+        self.models = ["test"]
+        self.changed = threading.Condition()
+        self.released = threading.Event()
+        self.script: Script = "unknown"
+        self.at_once = 0
+        self.connections: set[socket.socket] = set()
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), handler(self), bind_and_activate=True)
+        self.http.daemon_threads = True
+        self.port: int = self.http.server_address[1]
+        self.url = f"http://127.0.0.1:{self.port}/v1"
+        self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        self.thread.start()
+
+    def reply(self, script: Script) -> None:
+        """What chat requests get: always the same, the next of a list, or what a function of the request says."""
+        with self.changed:
+            self.script = list(script) if isinstance(script, list) else script
+
+    def release(self) -> None:
+        """Let every held answer go, now and later."""
+        self.released.set()
+
+    def chats(self) -> list[Request]:
+        """The chat requests so far."""
+        return [request for request in self.requests if request.path == CHAT]
+
+    def wait_for(self, count: int, seconds: float = 30) -> None:
+        """Block until `count` requests have arrived (call it through asyncio.to_thread)."""
+        with self.changed:
+            if not self.changed.wait_for(lambda: len(self.requests) >= count, seconds):
+                raise TimeoutError(f"{len(self.requests)} of {count} requests arrived")
+
+    def wait_idle(self, seconds: float = 30) -> None:
+        """Block until no request is being answered."""
+        with self.changed:
+            if not self.changed.wait_for(lambda: self.at_once == 0, seconds):
+                raise TimeoutError(f"{self.at_once} requests are still being answered")
+
+    @contextmanager
+    def answering(self, request: Request) -> Iterator[Answer]:
+        with self.changed:
+            self.requests.append(request)
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+            script = self.script
+            if isinstance(script, list) and request.path == CHAT:
+                script = script.pop(0) if script else error(418, "The script of the test server has no more replies")
+            self.changed.notify_all()
+        try:
+            yield script(request) if callable(script) and request.path == CHAT else script  # type: ignore[misc]
+        finally:
+            with self.changed:
+                self.at_once -= 1
+                self.changed.notify_all()
+
+    def close(self) -> None:
+        self.release()
+        self.http.shutdown()
+        self.thread.join()
+        self.http.server_close()
+        with self.changed:
+            for connection in self.connections:
+                hang_up(connection)
+
+
+def hang_up(connection: socket.socket) -> None:
+    with suppress(OSError):  # the other side was faster
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+def handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
+    """The request handler of one server."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Say nothing."""
+
+        def setup(self) -> None:
+            super().setup()
+            with server.changed:
+                server.connections.add(self.connection)
+
+        def finish(self) -> None:
+            with server.changed:
+                server.connections.discard(self.connection)
+            with suppress(OSError):  # the client has gone
+                super().finish()
+
+        def handle(self) -> None:
+            try:
+                super().handle()
+            except OSError:  # the client has gone
+                self.close_connection = True
+
+        def do_GET(self) -> None:
+            self.answer({})
+
+        def do_POST(self) -> None:
+            self.answer(json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}"))
+
+        def answer(self, body: dict[str, Any]) -> None:
+            request = Request(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+            with server.answering(request) as scripted:
+                if self.path == EMBEDDINGS:
+                    return self.send(Response(body=embeddings(body)))
+                if self.path == MODELS:
+                    models = [
+                        {"id": name, "object": "model", "created": 0, "owned_by": "test"} for name in server.models
+                    ]
+                    return self.send(Response(body={"object": "list", "data": models}))
+                if self.path != CHAT:
+                    return self.send(error(404, f"There is nothing at {self.path}"))
+                response = Response(scripted) if isinstance(scripted, str) else scripted
+                if response.hold:
+                    server.released.wait(60)
+                if response.drop:
+                    self.close_connection = True
+                    return hang_up(self.connection)
+                if response.status != 200 or response.body is not None:
+                    return self.send(response)
+                return self.stream(response, body) if body.get("stream") else self.send(completed(response, body))
+
+        def send(self, response: Response) -> None:
+            data = response.body if isinstance(response.body, bytes) else json.dumps(response.body).encode()
+            self.send_response(response.status)
+            for name, value in ({"Content-Type": "application/json"} | response.headers).items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data[: len(data) // 2] if response.truncate else data)
+            if response.truncate:
+                self.cut()
+
+        def stream(self, response: Response, body: dict[str, Any]) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            events = list(chunks(response, body))
+            for event in islice(events, len(events) // 2 if response.truncate else None):
+                line = f"data: {event if isinstance(event, str) else json.dumps(event)}\n\n".encode()
+                self.wfile.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
+            if response.truncate:
+                self.cut()
+            else:
+                self.wfile.write(b"0\r\n\r\n")
+
+        def cut(self) -> None:
+            self.wfile.flush()
+            self.close_connection = True
+            hang_up(self.connection)
+
+    return Handler
+
+
+def usage_of(response: Response, body: dict[str, Any]) -> dict[str, Any] | None:
+    """Token counts: what the test gave, or four bytes a token."""
+    if response.usage != "auto":
+        return response.usage  # type: ignore[return-value]
+    sent = sum(len(str(message["content"]).encode()) for message in body["messages"]) // 4
+    got = len(response.text.encode()) // 4 + 1
+    return {"prompt_tokens": sent, "completion_tokens": got, "total_tokens": sent + got}
+
+
+def completed(response: Response, body: dict[str, Any]) -> Response:
+    """A chat completion in one piece."""
+    message = {"role": "assistant", "content": response.text}
+    choice = {"index": 0, "message": message, "finish_reason": response.finish, "logprobs": None}
+    reply = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": body["model"], "choices": [choice]}
+    usage = usage_of(response, body)
+    return Response(
+        body=reply if usage is None else reply | {"usage": usage}, headers=response.headers, truncate=response.truncate
+    )
+
+
+def chunks(response: Response, body: dict[str, Any]) -> Iterator[dict[str, Any] | str]:
+    """The events of a streamed completion, one word each."""
+    base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": body["model"]}
+    for word in re.findall(r"\S+\s*|\s+", response.text) or [""]:
+        delta = {"role": "assistant", "content": word}
+        yield base | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    yield base | {"choices": [{"index": 0, "delta": {}, "finish_reason": response.finish}]}
+    usage = usage_of(response, body)
+    if usage is not None and (body.get("stream_options") or {}).get("include_usage"):
+        yield base | {"choices": [], "usage": usage}
+    yield "[DONE]"
+
+
+def vector(text: Any) -> list[float]:
+    """A bag of hashed words, normalised: texts that share words are close."""
+    counts = [0.0] * DIMENSION
+    for word in re.findall(r"\w+", str(text).lower()):
+        counts[hashlib.sha256(word.encode()).digest()[0] % DIMENSION] += 1
+    length = sum(count * count for count in counts) ** 0.5 or 1.0
+    return [count / length for count in counts]
+
+
+def embeddings(body: dict[str, Any]) -> dict[str, Any]:
+    """Vectors as numbers, or base64 of float32 when the client asks for it."""
+    given = body["input"] if isinstance(body["input"], list) else [body["input"]]
+
+    def written(values: list[float]) -> list[float] | str:
+        packed = base64.b64encode(struct.pack(f"<{len(values)}f", *values)).decode()
+        return packed if body.get("encoding_format") == "base64" else values
+
+    data = [{"object": "embedding", "index": i, "embedding": written(vector(text))} for i, text in enumerate(given)]
+    return {"object": "list", "data": data, "model": body["model"], "usage": {"prompt_tokens": 1, "total_tokens": 1}}
