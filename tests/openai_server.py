@@ -1,7 +1,7 @@
 """A loopback server that speaks the OpenAI protocol: chat completions (also streamed), embeddings, models.
 
-`server.reply(...)` says what it answers, `server.requests` holds everything it was asked. It runs in threads of its own,
-so the code under test talks to it through real sockets.
+`server.reply(...)` says what it answers, `server.requests` holds everything it was asked. It runs in threads of its
+own, so the code under test talks to it through real sockets.
 """
 
 import base64

@@ -1,0 +1,58 @@
+"""What belongs to one event loop: clients, limits, calls in flight. It is closed with the loop."""
+
+import asyncio
+import weakref
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class PerLoop:
+    """Things made once per event loop, by key."""
+
+    def __init__(self) -> None:
+        self.made: dict[Any, Any] = {}
+        self.closers: list[Callable[[], Awaitable[None]]] = []
+        self.guard = closing(self)
+
+    def once(self, key: Any, make: Callable[[], T]) -> T:
+        """What was made under this key, or what `make` makes now."""
+        if key not in self.made:
+            self.made[key] = make()
+        found: T = self.made[key]
+        return found
+
+    async def close(self) -> None:
+        """Close every client; called while the loop shuts down."""
+        closers, self.closers = self.closers, []
+        self.made.clear()
+        for close in closers:
+            with suppress(Exception):  # a connection that breaks while it is closed is closed
+                await close()
+
+
+LOOPS: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, PerLoop]" = weakref.WeakKeyDictionary()
+
+
+async def closing(state: PerLoop) -> AsyncGenerator[None, None]:
+    """Suspended for the life of the loop; asyncio ends every such generator when the loop shuts down."""
+    try:
+        yield
+    finally:
+        LOOPS.pop(asyncio.get_running_loop(), None)
+        await state.close()
+
+
+def per_loop() -> PerLoop:
+    """What belongs to the running loop; RuntimeError when none runs."""
+    loop = asyncio.get_running_loop()
+    state = LOOPS.get(loop)
+    if state is None:
+        for other in [known for known in LOOPS if known.is_closed()]:
+            del LOOPS[other]  # closed without shutdown_asyncgens: what it held can only be dropped
+        state = LOOPS[loop] = PerLoop()
+        with suppress(StopIteration):
+            state.guard.asend(None).send(None)  # to its yield: from here on the loop knows it and will end it
+    return state
