@@ -1,0 +1,61 @@
+# Works on a fresh machine with make and Python 3.11 or later; uv is used where it is found.
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format clean
+VENV := .venv
+BIN := $(VENV)/bin
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.installed ## Three questions with their evidence, then all strategies compared (offline)
+	$(BIN)/quorum ask "Which bridge took the record of longest suspension span from the Brooklyn Bridge?" --method concat_pf
+	$(BIN)/quorum ask "Who led the first expedition to reach the South Pole?" --method post_fusion
+	$(BIN)/quorum ask "Which moon of Neptune orbits backwards?" --method pf_concat
+	$(BIN)/quorum eval data/sample/questions.jsonl --methods all --collection sample
+
+test: $(VENV)/.installed-dev ## Run the tests
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.installed-dev ## Lint, format, types and import rules
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.installed-dev ## Format the code
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean: ## Remove the environment and caches (collections in .quorum/ and results/ stay)
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(call install,.)
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml constraints.txt
+	$(call install,.[dev])
+	@touch $(VENV)/.installed $@
+
+define install
+@set -e; \
+modern='import sys; sys.exit(sys.version_info < (3, 11))'; \
+if command -v uv >/dev/null 2>&1; then \
+	[ -x $(BIN)/python ] || uv venv --quiet --allow-existing --python '>=3.11' $(VENV); \
+	uv pip install --python $(BIN)/python -c constraints.txt -e '$(1)'; \
+else \
+	if ! [ -x $(BIN)/python ]; then \
+		for python in python3 python3.13 python3.12 python3.11 none; do \
+			if $$python -c "$$modern" 2>/dev/null; then break; fi; \
+		done; \
+		if [ $$python = none ]; then \
+			echo "make: no Python 3.11 or later found (python3 is: $$(python3 --version 2>&1)); install one, or uv." >&2; exit 1; \
+		fi; \
+		$$python -m venv $(VENV) || { echo "make: '$$python -m venv' failed; install its venv package (python3-venv), or uv." >&2; exit 1; }; \
+	fi; \
+	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip --upgrade; \
+	echo "Installing into $(VENV): a minute or two ..."; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '$(1)'; \
+fi
+endef

@@ -1,0 +1,49 @@
+"""A data set, checked whole before the first question is asked, then read one question at a time."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from core.data import Record, read_questions
+from core.errors import SetupError
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A sound data set: `count` questions, of which `given` bring their own passages."""
+
+    path: Path
+    limit: int | None
+    sha256: str
+    count: int
+    given: int
+
+    def questions(self) -> Iterator[Record]:
+        """One at a time: memory does not grow with the data."""
+        return islice(read_questions(self.path), self.limit)
+
+
+def read_data(path: Path, limit: int | None = None) -> DataSet:
+    """Read all questions (the first `limit`) once; a broken line, an empty question or an id used twice is a `SetupError`."""
+    if limit is not None and limit < 1:
+        raise SetupError(f"A limit of {limit} questions does not fit; give a number from 1 on, or none for all.")
+    ids: set[str] = set()
+    given = 0
+    for record in islice(read_questions(path), limit):
+        if not record["question"].strip():
+            raise SetupError(f"{path}: question {record['id']!r} is empty; remove the line or write the question.")
+        if record["id"] in ids:
+            raise SetupError(f"{path}: id {record['id']!r} is there twice; give each question an id of its own.")
+        ids.add(record["id"])
+        given += bool(record["passages"])
+    if not ids:
+        raise SetupError(f"{path} holds no questions; expected JSON lines of id, question and answers.")
+    return DataSet(path, limit, file_hash(path), len(ids), given)
+
+
+def file_hash(path: Path) -> str:
+    """The sha256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
