@@ -21,7 +21,7 @@ TOO_LONG = re.compile(
     r"context[ _](length|window|size)|maximum (model|context|input) length|max_model_len|prompt is too long"
     r"|too many (input )?tokens|reduce the length of the (messages|prompt|input)|context overflow"
     r"|exceed\w* the (maximum|max|limit|available|configured|model).{0,40}(token|context|length|limit)"
-    r"|input (token count|tokens|length).{0,60}exceed",
+    r"|input (token count|tokens|length).{0,60}exceed|`inputs` tokens \+ `max_new_tokens`",
     re.IGNORECASE,
 )
 GARBLED = (ValueError, TypeError, KeyError, AttributeError, IndexError)

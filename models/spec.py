@@ -1,6 +1,7 @@
 """Model specs: "provider:name" -> a client. Everything a user can get wrong here is a `SetupError`."""
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -81,15 +82,15 @@ def made(spec: Spec, make: Callable[[], T]) -> T:
         said = " ".join(str(error).split())
         if "nable to infer model provider" in said or "not supported" in said or "nsupported provider" in said:
             raise SetupError(
-                f"The model {spec.text!r} names an unknown provider {spec.provider!r}; use openai (OPENAI_BASE_URL makes "
-                "it any compatible server) or another provider of langchain's init_chat_model, such as anthropic."
+                f"The model {spec.text!r} names an unknown provider {spec.provider!r}; use embedded, openai:NAME (any "
+                "compatible server by OPENAI_BASE_URL), or another provider of langchain, such as anthropic:NAME."
             ) from None
         raise SetupError(f"The model {spec.text!r} could not be set up: {said[:300]}") from error
 
 
 def package_of(error: ImportError, spec: Spec) -> str:
     """The pip package to install: named in LangChain's message, else by LangChain's custom."""
-    words = str(error).replace("`", " ").replace(".", " ").split()
-    if "install" in words[:-1]:
-        return words[words.index("install") + 1]
+    named = re.search(r"pip install (?:-U )?([\w.-]*\w)", str(error))
+    if named:
+        return named.group(1)
     return f"langchain-{spec.provider.replace('_', '-')}"

@@ -36,10 +36,11 @@ def refuse_network(event: str, args: tuple[Any, ...]) -> None:
 
 
 sys.addaudithook(refuse_network)
+os.environ["QUORUM_JOURNAL"] = "off"  # also for a Context made while a test module is imported
 
 
 @pytest.fixture(autouse=True)
-def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """No settings from outside, no journal unless a test asks for one, and a fresh folder to work in."""
     for name in list(os.environ):
         if name.upper().startswith(ISOLATED) or name.upper() in PROXIES:
@@ -47,6 +48,9 @@ def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("QUORUM_JOURNAL", "off")
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
     monkeypatch.chdir(tmp_path)
+    yield
+    if "models.journal" in sys.modules:
+        sys.modules["models.journal"].close_journals()
 
 
 @pytest.fixture

@@ -79,7 +79,7 @@ Script = Answer | list[Answer] | Callable[[Request], Answer]
 class OpenAIServer:
     """`url` ends in /v1. Without `reply`, every chat request is answered with "unknown"."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
         self.requests: list[Request] = []
         self.most_at_once = 0
         self.models = ["test"]
@@ -88,7 +88,7 @@ class OpenAIServer:
         self.script: Script = "unknown"
         self.at_once = 0
         self.connections: set[socket.socket] = set()
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), handler(self), bind_and_activate=True)
+        self.http = ThreadingHTTPServer(("127.0.0.1", port), handler(self), bind_and_activate=True)
         self.http.daemon_threads = True
         self.port: int = self.http.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}/v1"

@@ -1,0 +1,31 @@
+"""A clock that never waits: sleeping moves it on."""
+
+import asyncio
+from collections.abc import Callable
+
+from models.clock import Clock
+
+
+class FakeClock(Clock):
+    """`slept`: every wait asked for. `luck`: the jitter, 1 for the longest wait. `on_sleep`: called after each wait."""
+
+    def __init__(self, luck: float = 1.0) -> None:
+        self.time = 1000.0
+        self.luck = luck
+        self.slept: list[float] = []
+        self.on_sleep: Callable[[], None] = lambda: None
+
+    def now(self) -> float:
+        return self.time
+
+    def date(self) -> float:
+        return 1_800_000_000.0 + self.time
+
+    def share(self) -> float:
+        return self.luck
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.time += seconds
+        self.on_sleep()
+        await asyncio.sleep(0)

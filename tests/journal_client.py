@@ -1,0 +1,18 @@
+"""A process of its own that asks questions with a journal: python journal_client.py JOURNAL QUESTION..."""
+
+import asyncio
+import sys
+
+from core.context import Context
+from models.call import call
+
+
+async def main(journal: str, questions: list[str]) -> None:
+    context = Context(model="openai:test", journal=journal)
+    for question in questions:
+        (reply,) = await call("answer", question, context=context)
+        print(question, reply.text, reply.stored, flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], sys.argv[2:]))

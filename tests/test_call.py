@@ -1,0 +1,256 @@
+"""The door to a chat model: what is sent, what comes back, what is counted."""
+
+import asyncio
+from typing import Any
+from uuid import UUID
+
+import pytest
+from fake_clock import FakeClock
+from langchain_core.callbacks import AsyncCallbackHandler
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langgraph.graph import START, StateGraph
+from openai_server import OpenAIServer, Request, Response, error
+from typing_extensions import TypedDict
+
+from core.context import Context
+from core.errors import SetupError
+from models import chat_model
+from models.call import call, without_thinking
+from models.loops import LOOPS
+from models.scripted import ScriptedModel
+
+SERVED = Context(model="openai:test")
+
+
+class Trace(AsyncCallbackHandler):
+    """Names and metadata of the chat-model runs that a tracer sees."""
+
+    def __init__(self) -> None:
+        self.runs: list[tuple[str, dict[str, Any]]] = []
+
+    async def on_chat_model_start(
+        self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
+    ) -> None:
+        self.runs.append((kwargs["name"], kwargs["metadata"]))
+
+
+async def test_a_call_sends_one_message_and_counts_tokens(openai_server: OpenAIServer) -> None:
+    usage = {
+        "prompt_tokens": 12,
+        "completion_tokens": 3,
+        "total_tokens": 15,
+        "prompt_tokens_details": {"cached_tokens": 8},
+    }
+    openai_server.reply(Response("  Paris \n", usage=usage))
+    (reply,) = await call("answer", "Which city?", context=SERVED)
+    assert (reply.text, reply.raw, reply.stored, reply.finish) == ("Paris", "  Paris \n", False, "stop")
+    assert reply.usage == {"calls": 1, "input_tokens": 12, "output_tokens": 3, "cached_tokens": 8}
+    (request,) = openai_server.chats()
+    assert request.body["messages"] == [{"role": "user", "content": "Which city?"}]
+    assert request.body["temperature"] == 0
+    assert request.body["model"] == "test"
+    assert not {"seed", "top_p", "n", "stop"} & set(request.body)
+    assert request.headers["authorization"] == "Bearer none"
+
+
+async def test_tokens_are_estimated_where_the_server_counts_none(openai_server: OpenAIServer) -> None:
+    openai_server.reply(Response("four", usage=None))
+    (reply,) = await call("answer", "1234567", context=SERVED)
+    assert reply.usage == {"calls": 1, "input_tokens": 3, "output_tokens": 2, "cached_tokens": 0}
+
+
+async def test_samples_are_independent_requests_with_their_own_seeds(openai_server: OpenAIServer) -> None:
+    openai_server.reply(lambda request: f"sample {request.body['seed']}")
+    context = Context(model="openai:test", seed=5, top_p=0.9)
+    replies = await call("answer", "Which?", context=context, n=3, temperature=0.7)
+    assert [reply.text for reply in replies] == ["sample 5", "sample 6", "sample 7"]
+    assert {request.body["temperature"] for request in openai_server.chats()} == {0.7}
+    assert {request.body["top_p"] for request in openai_server.chats()} == {0.9}
+    assert not any(reply.stored for reply in replies)
+
+
+async def test_greedy_samples_are_one_request_and_count_each(openai_server: OpenAIServer) -> None:
+    openai_server.reply("Rome")
+    replies = await call("answer", "Which?", context=SERVED, n=3)
+    assert len(openai_server.chats()) == 1
+    assert [reply.usage["calls"] for reply in replies] == [1, 1, 1]
+    assert [reply.stored for reply in replies] == [False, True, True]
+
+
+async def test_identical_calls_in_flight_are_one_request(openai_server: OpenAIServer) -> None:
+    openai_server.reply(Response("Oslo", hold=True))
+    calls = [asyncio.create_task(call("answer", "Same?", context=SERVED)) for _ in range(5)]
+    other = asyncio.create_task(call("answer", "Other?", context=SERVED))
+    await asyncio.to_thread(openai_server.wait_for, 2)
+    calls[0].cancel()  # the one that started the request leaves; the others still get the reply
+    openai_server.release()
+    replies = [reply for done in await asyncio.gather(*calls[1:], other) for reply in done]
+    assert [reply.text for reply in replies] == ["Oslo"] * 5
+    assert calls[0].cancelled()
+    assert sorted(request.text for request in openai_server.chats()) == ["Other?", "Same?"]
+
+
+async def test_a_call_that_nobody_waits_for_is_given_up(openai_server: OpenAIServer) -> None:
+    openai_server.reply([Response("late", hold=True), "fresh"])
+    calls = [asyncio.create_task(call("answer", "Same?", context=SERVED)) for _ in range(2)]
+    await asyncio.to_thread(openai_server.wait_for, 1)
+    for one in calls:
+        one.cancel()
+    await asyncio.gather(*calls, return_exceptions=True)
+    (reply,) = await call("answer", "Same?", context=SERVED)
+    assert (reply.text, reply.stored) == ("fresh", False)
+
+
+async def test_a_trace_names_every_call(openai_server: OpenAIServer) -> None:
+    openai_server.reply("yes")
+    trace = Trace()
+    config: Any = {"callbacks": [trace], "metadata": {"mine": 1}}
+    await asyncio.gather(
+        *(call("validate", "Is it?", context=SERVED, version="v1", detail="candidate 2", config=config) for _ in "ab")
+    )
+    assert [name for name, _ in trace.runs] == ["validate: candidate 2"] * 2
+    first, second = (metadata for _, metadata in trace.runs)
+    assert (first["prompt"], first["prompt_version"], first["mine"]) == ("validate", "v1", 1)
+    assert "stored" not in first
+    assert second["stored"] is True
+
+
+class Question(TypedDict, total=False):
+    text: str
+
+
+async def test_streamed_replies_are_counted_and_cut_streams_tried_again(openai_server: OpenAIServer) -> None:
+    openai_server.reply([Response("one two three four five six", truncate=True), "seven eight"])
+    clock, usages = FakeClock(), []
+
+    async def node(state: Question) -> Question:
+        (reply,) = await call("answer", state["text"], context=SERVED, clock=clock)
+        usages.append(reply.usage)
+        return {"text": reply.text}
+
+    graph = StateGraph(Question).add_node("node", node).add_edge(START, "node").compile()
+    parts = [part async for part in graph.astream({"text": "Which number?"}, stream_mode="messages")]
+    assert [request.body["stream"] for request in openai_server.chats()] == [True, True]
+    assert openai_server.chats()[0].body["stream_options"] == {"include_usage": True}
+    assert "eight" in "".join(str(message.text) for message, _ in parts)
+    assert usages == [{"calls": 1, "input_tokens": 3, "output_tokens": 3, "cached_tokens": 0}]
+    assert len(clock.slept) == 1
+
+
+async def test_a_parameter_that_a_model_refuses_is_left_out(
+    openai_server: OpenAIServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    def picky(request: Request) -> str | Response:
+        if "temperature" in request.body:
+            return error(
+                400, "Unsupported value: 'temperature' does not support 0 with this model.", "unsupported_value"
+            )
+        return "fine"
+
+    openai_server.reply(picky)
+    assert [(await call("answer", text, context=SERVED))[0].text for text in ("a", "b")] == ["fine", "fine"]
+    assert len(openai_server.chats()) == 3
+    assert "does not take temperature" in caplog.text
+
+
+async def test_broken_unicode_can_be_sent(openai_server: OpenAIServer) -> None:
+    await call("answer", "caf\ud800é", context=SERVED)
+    assert openai_server.chats()[0].text == "caf?é"
+
+
+def test_clients_belong_to_one_loop_and_close_with_it(openai_server: OpenAIServer) -> None:
+    async def use() -> Any:
+        assert chat_model("openai:test", SERVED) is chat_model("openai:test", SERVED)
+        assert chat_model("openai:test", SERVED) is not chat_model("openai:other", SERVED)
+        await call("answer", "Which?", context=SERVED)
+        return chat_model("openai:test", SERVED)
+
+    first, second = asyncio.run(use()), asyncio.run(use())
+    assert first is not second
+    assert first.root_async_client.is_closed()
+    assert second.root_async_client.is_closed()
+    assert not LOOPS
+    assert len(openai_server.chats()) == 2
+
+
+class Settable(FakeListChatModel):
+    """A provider's model that takes its decoding parameters as settings."""
+
+    temperature: float | None = None
+    seen: list[float | None] = []
+
+    def _call(self, *args: Any, **kwargs: Any) -> str:
+        assert "temperature" not in kwargs
+        self.seen.append(self.temperature)
+        return super()._call(*args, **kwargs)
+
+
+async def test_a_model_object_keeps_its_settings_until_something_is_sampled() -> None:
+    model = Settable(responses=["a"], temperature=0.3)
+    context = Context(model=model)
+    assert [reply.text for reply in await call("answer", "x", context=context)] == ["a"]
+    await call("answer", "x", context=context, temperature=0.7, n=2)
+    assert model.seen == [0.3, 0.7, 0.7]
+    assert model.temperature == 0.3
+    plain = Context(model=FakeListChatModel(responses=["b"]), temperature=1.0)
+    assert [reply.text for reply in await call("answer", "x", context=plain, n=2)] == ["b", "b"]
+
+
+class Reader(FakeListChatModel):
+    """A model that wants the prompt's variables beside its text, as the embedded reader does."""
+
+    wants_inputs: bool = True
+    seen: list[tuple[dict[str, Any], Any]] = []
+
+    async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        kwargs.pop("run_manager", None)
+        self.seen.append((messages[0].additional_kwargs, kwargs))
+        return ChatResult(generations=[ChatGeneration(message=AIMessage("read"))])
+
+
+async def test_inputs_go_to_the_model_that_wants_them_and_to_no_other(openai_server: OpenAIServer) -> None:
+    reader = Reader(responses=[])
+    await call("answer", "text", context=Context(seed=3), model=reader, inputs={"question": "q"}, n=2, temperature=0.5)
+    assert reader.seen[0][0]["quorum"] == {"prompt": "answer", "inputs": {"question": "q"}, "sample": 0}
+    assert [extra["quorum"]["sample"] for extra, _ in reader.seen] == [0, 1]
+    assert [(sent["temperature"], sent["seed"]) for _, sent in reader.seen] == [(0.5, 3), (0.5, 4)]
+    await call("answer", "text", context=SERVED, inputs={"question": "q"})
+    assert openai_server.chats()[0].body["messages"] == [{"role": "user", "content": "text"}]
+
+
+async def test_content_in_blocks_is_read_as_text() -> None:
+    class Blocks(FakeListChatModel):
+        async def _agenerate(self, *args: Any, **kwargs: Any) -> ChatResult:
+            message = AIMessage([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Bern"}])
+            return ChatResult(generations=[ChatGeneration(message=message)])
+
+    (reply,) = await call("answer", "x", context=Context(model=Blocks(responses=[])))
+    assert reply.text == "Bern"
+
+
+async def test_errors_of_ours_and_bugs_pass_unchanged() -> None:
+    model = ScriptedModel().enqueue(SetupError("stop"), ZeroDivisionError("bug"))
+    with pytest.raises(SetupError, match="stop"):
+        await call("answer", "x", context=Context(model=model))
+    with pytest.raises(ZeroDivisionError, match="bug"):
+        await call("answer", "x", context=Context(model=model))
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ("Paris", "Paris"),
+        ("<think>a\nb</think>\n\nParis", "Paris"),
+        ("<think>a</think> Paris <THINK>b</THINK> France", "Paris  France"),
+        ("Paris <think>never closed", "Paris"),
+        ("<think>never closed, Paris", ""),
+        ("opened by the template</think>Paris", "Paris"),
+        ("<think>a <think>b</think> c</think>Paris", "Paris"),
+        ("I think so", "I think so"),
+        ("", ""),
+    ],
+)
+def test_thinking_is_removed(raw: str, text: str) -> None:
+    assert without_thinking(raw) == text

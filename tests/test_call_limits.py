@@ -1,0 +1,63 @@
+"""Limits on calls: at once, and by the minute."""
+
+import asyncio
+import threading
+
+from fake_clock import FakeClock
+from openai_server import OpenAIServer, Request, Response, error
+
+from core.context import Context
+from models.call import call
+from models.scripted import ScriptedModel
+
+
+async def test_as_many_calls_at_once_as_allowed_and_no_more(openai_server: OpenAIServer) -> None:
+    pair = threading.Barrier(2)  # an answer comes only when two requests are there at once
+
+    def together(request: Request) -> str:
+        pair.wait(30)
+        return "ok"
+
+    openai_server.reply(together)
+    context = Context(model="openai:test", concurrency=2)
+    await asyncio.gather(*(call("answer", f"question {i}", context=context) for i in range(8)))
+    assert openai_server.most_at_once == 2
+    assert len(openai_server.chats()) == 8
+
+
+async def test_a_waiting_retry_leaves_its_place_to_others(openai_server: OpenAIServer) -> None:
+    openai_server.reply(lambda request: error(429, "wait") if request.text == "first" else "ok")
+    context = Context(model="openai:test", concurrency=1, attempts=3)
+    clock = FakeClock()
+    first, second = await asyncio.gather(
+        call("answer", "first", context=context, clock=clock),
+        call("answer", "second", context=context, clock=clock),
+        return_exceptions=True,
+    )
+    assert isinstance(first, Exception)
+    assert isinstance(second, list)
+    assert [request.text for request in openai_server.chats()][:2] == ["first", "second"]
+
+
+async def test_requests_per_minute() -> None:
+    clock, times = FakeClock(), []
+    model = ScriptedModel().on("answer", lambda messages: times.append(clock.now()) or "ok")
+    context = Context(model=model, requests_per_minute=3, concurrency=1)
+    await asyncio.gather(*(call("answer", "x", context=context, clock=clock) for _ in range(7)))
+    assert [time - 1000 for time in times] == [0, 0, 0, 60, 60, 60, 120]
+
+
+async def test_tokens_per_minute_are_estimated_before_and_counted_after(openai_server: OpenAIServer) -> None:
+    clock, times = FakeClock(), []
+
+    def used(request: Request) -> Response:
+        times.append(clock.now() - 1000)
+        return Response("ok", usage={"prompt_tokens": 50, "completion_tokens": 30, "total_tokens": 80})
+
+    openai_server.reply(used)
+    context = Context(model="openai:test", tokens_per_minute=100, concurrency=4)
+    for number in range(3):  # each is estimated at 10 tokens and takes 80
+        await call("answer", f"{number}" * 30, context=context, clock=clock)
+    assert times == [0, 0, 60]
+    await call("answer", "long " * 300, context=context, clock=clock)  # more than a minute's tokens: it goes alone
+    assert times[-1] == 120

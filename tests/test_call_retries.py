@@ -1,0 +1,222 @@
+"""What a call survives and what it does not, by a real server and by other providers' exceptions."""
+
+import email.utils
+from typing import Any
+
+import httpx
+import pytest
+from fake_clock import FakeClock
+from openai_server import OpenAIServer, Response, error, too_long
+
+from core.context import Context
+from core.errors import CallError, SetupError, TooLong
+from models.call import call
+from models.failures import classify
+from models.scripted import ScriptedModel
+
+SERVED = Context(model="openai:test")
+
+
+async def ask(context: Context = SERVED, clock: FakeClock | None = None) -> str:
+    (reply,) = await call("answer", "Which?", context=context, clock=clock or FakeClock())
+    return reply.text
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        error(408, "timeout"),
+        error(409, "conflict"),
+        error(429, "slow down"),
+        error(500, "broken"),
+        error(503, "loading"),
+        Response(drop=True),
+        Response("x" * 200, truncate=True),
+        Response(body=b'{"id": "chatcmpl-1", "choices": [{"mess'),
+        Response(body=b"<html>gateway</html>", headers={"Content-Type": "text/html"}),
+        Response(body={}),
+        Response(body={"error": {"message": "overloaded", "code": 502}}),
+    ],
+    ids=lambda failure: f"{failure.status}{'-drop' * failure.drop}{'-cut' * failure.truncate}{failure.body!r:.20}",
+)
+async def test_passing_failures_are_tried_again(openai_server: OpenAIServer, failure: Response) -> None:
+    openai_server.reply([failure, failure, "there"])
+    clock = FakeClock()
+    assert await ask(clock=clock) == "there"
+    assert len(openai_server.chats()) == 3
+    assert clock.slept == [1.0, 2.0]
+
+
+async def test_waits_grow_to_a_limit_and_are_jittered(openai_server: OpenAIServer) -> None:
+    openai_server.reply(error(500, "out of order"))
+    longest, half = FakeClock(luck=1.0), FakeClock(luck=0.5)
+    for clock in (longest, half):
+        with pytest.raises(CallError, match=r"'answer' after 8 tries: 500: out of order") as caught:
+            await ask(clock=clock)
+        assert caught.value.status == 500
+    assert longest.slept == [1, 2, 4, 8, 16, 30, 30]
+    assert half.slept == [0.5, 1, 2, 4, 8, 15, 15]
+    assert len(openai_server.chats()) == 16
+
+
+async def test_attempts_is_a_setting(openai_server: OpenAIServer) -> None:
+    openai_server.reply(Response(drop=True))
+    with pytest.raises(CallError, match="after 2 tries: the connection broke"):
+        await ask(Context(model="openai:test", attempts=2))
+    assert len(openai_server.chats()) == 2
+
+
+async def test_retry_after_is_honoured(openai_server: OpenAIServer) -> None:
+    clock = FakeClock(luck=0.0)
+    date = email.utils.formatdate(clock.date() + 7.0, usegmt=True)
+    openai_server.reply(
+        [
+            error(429, "slow", Retry_After="3"),
+            error(503, "later", Retry_After=date),
+            error(429, "odd", Retry_After="soon"),
+            error(429, "brief", retry_after_ms="1500"),
+            "there",
+        ]
+    )
+    assert await ask(clock=clock) == "there"
+    assert clock.slept == [3.0, 4.0, 0.0, 1.5]  # the date is 7 seconds from the start, 4 from the second answer
+
+
+async def test_a_wait_of_hours_is_an_error(openai_server: OpenAIServer) -> None:
+    openai_server.reply(error(429, "daily quota", Retry_After="7200"))
+    with pytest.raises(CallError, match="asks for 7200 seconds"):
+        await ask()
+    assert len(openai_server.chats()) == 1
+
+
+async def test_a_reply_that_takes_too_long_is_a_failure(openai_server: OpenAIServer) -> None:
+    openai_server.reply(Response(hold=True))
+    with pytest.raises(CallError, match=r"after 1 try: (it took too long|Request timed out)"):
+        await ask(Context(model="openai:test", timeout=0.1, attempts=1))
+
+
+@pytest.mark.parametrize("status", [400, 402, 404, 422])
+async def test_other_refusals_fail_at_once_with_the_servers_words(openai_server: OpenAIServer, status: int) -> None:
+    openai_server.reply(error(status, "no such thing"))
+    with pytest.raises(CallError, match=f"{status}: no such thing") as caught:
+        await ask()
+    assert (caught.value.status, type(caught.value)) == (status, CallError)
+    assert len(openai_server.chats()) == 1
+
+
+@pytest.mark.parametrize(
+    "denial", [error(401, "bad key sk-secret"), error(403, "not yours"), error(429, "none left", "insufficient_quota")]
+)
+async def test_a_refused_key_stops_the_run(
+    openai_server: OpenAIServer, denial: Response, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    openai_server.reply(denial)
+    with pytest.raises(SetupError, match=r"refused the call .* check OPENAI_API_KEY") as caught:
+        await ask()
+    assert "sk-secret" not in str(caught.value)
+    assert [request.headers["authorization"] for request in openai_server.chats()] == ["Bearer sk-secret"]
+
+
+async def test_a_prompt_that_does_not_fit_says_so(openai_server: OpenAIServer) -> None:
+    openai_server.reply(too_long())
+    with pytest.raises(TooLong, match="maximum context length is 8192") as caught:
+        await ask()
+    assert caught.value.status == 400
+    assert len(openai_server.chats()) == 1
+
+
+async def test_an_unreachable_server_is_waited_for(
+    openai_server: OpenAIServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    openai_server.close()
+    clock, started = FakeClock(), []
+
+    def start_in_time() -> None:
+        if clock.time > 1200 and not started:
+            started.append(OpenAIServer(openai_server.port))
+
+    clock.on_sleep = start_in_time
+    try:
+        assert await ask(Context(model="openai:test", attempts=1), clock) == "unknown"
+        assert len(clock.slept) > 20
+        assert caplog.text.count("cannot be reached; waiting") == 1
+    finally:
+        started[0].close()
+
+
+async def test_a_server_that_stays_away_stops_the_run(openai_server: OpenAIServer) -> None:
+    openai_server.close()
+    clock = FakeClock()
+    with pytest.raises(SetupError, match="could not be reached for 5 minutes"):
+        await ask(clock=clock)
+    assert clock.time == 1000 + 300
+
+
+class Status(Exception):  # noqa: N818
+    """As many providers' exceptions look."""
+
+    def __init__(self, status_code: int, message: str) -> None:
+        super().__init__(message)
+        self.status_code = status_code
+
+
+class Botocore(Exception):  # noqa: N818
+    response: dict[str, Any] = {"ResponseMetadata": {"HTTPStatusCode": 429}}
+
+
+ASKED = httpx.Request("POST", "http://localhost/")
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        TimeoutError(),
+        Status(503, "busy"),
+        Botocore("throttled"),
+        httpx.ReadTimeout("slow", request=ASKED),
+        httpx.ReadError("reset", request=ASKED),
+        httpx.HTTPStatusError("busy", request=ASKED, response=httpx.Response(500, request=ASKED)),
+        ConnectionResetError("reset"),
+    ],
+    ids=lambda failure: type(failure).__name__,
+)
+async def test_other_providers_failures_are_tried_again(failure: Exception) -> None:
+    clock = FakeClock()
+    assert await ask(Context(model=ScriptedModel().enqueue(failure, "there")), clock) == "there"
+    assert clock.slept == [1.0]
+
+
+async def test_other_providers_refusals_are_known() -> None:
+    model = ScriptedModel().enqueue(Status(401, "no"), Status(418, "teapot"), httpx.ConnectError("refused"), "there")
+    with pytest.raises(SetupError, match="401: no"):
+        await ask(Context(model=model))
+    with pytest.raises(CallError, match="418: teapot"):
+        await ask(Context(model=model))
+    assert await ask(Context(model=model, attempts=1)) == "there"
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (400, "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens"),
+        (400, "The decoder prompt (length 9000) is longer than the maximum model length of 8192."),
+        (400, "the request exceeds the available context size, try increasing it"),
+        (
+            500,
+            "the request exceeds the available context size. try increasing the context size or enable context shift",
+        ),
+        (400, "input length exceeds the context length"),
+        (400, "prompt is too long: 210000 tokens > 200000 maximum"),
+        (400, "The input token count (40000) exceeds the maximum number of tokens allowed (32768)."),
+        (413, "Please reduce the length of the messages or completion."),
+        (422, "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096."),
+    ],
+)
+def test_wordings_of_a_prompt_that_is_too_long(status: int, said: str) -> None:
+    assert classify(Status(status, said), 0).kind == "too_long"
+
+
+@pytest.mark.parametrize("said", ["max_tokens is too large", "invalid length of field", "no such model"])
+def test_other_refusals_are_not_taken_for_too_long(said: str) -> None:
+    assert classify(Status(400, said), 0).kind == "refused"
