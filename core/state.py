@@ -1,6 +1,8 @@
 """State: plain, serialisable data that flows through every graph, with explicit reducers."""
 
-from typing import Annotated, NotRequired, TypedDict, TypeVar
+from typing import Annotated, NotRequired, TypeVar
+
+from typing_extensions import TypedDict  # before Python 3.12 a JSON schema, Studio's form, can be made of this one only
 
 T = TypeVar("T")
 
@@ -107,6 +109,11 @@ class Result(TypedDict, total=False):
 
 
 class State(Question, Result, total=False):
-    """Everything a node may read or write. `rank` travels with one passage in a fan-out."""
+    """Everything a node may read or write. `rank` travels with one passage in a fan-out.
+
+    `provided`: the question's own passages, null when passages are retrieved. `begin` takes them out of `given`, which
+    as an input that a second question on the thread may leave out would still be there.
+    """
 
     rank: int
+    provided: list[Passage] | None

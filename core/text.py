@@ -5,6 +5,10 @@ import string
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from core.sentences import sentences as sentences
+from core.unknown import UNKNOWN as UNKNOWN
+from core.unknown import is_unknown as is_unknown
+
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 PUNCTUATION = str.maketrans("", "", string.punctuation)
 

@@ -1,0 +1,121 @@
+"""Quorum's strategies: each is a LangGraph state machine of its own, built from the shared nodes.
+
+`METHODS` lists them, `await answer(...)` and `answer_sync(...)` run one; `graphs.NAME.graph` is the compiled graph.
+"""
+
+import asyncio
+import contextvars
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+from core.errors import SetupError
+
+if TYPE_CHECKING:  # imported when a graph is used: LangGraph is slow to import
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.graph.state import CompiledStateGraph
+
+    from core.context import Context
+    from core.state import Passage, Question, Result, State
+
+__all__ = ["DEFAULT", "METHODS", "Method", "answer", "answer_sync", "method_of"]
+
+DEFAULT = "concat_pf"
+
+
+@dataclass(frozen=True)
+class Method:
+    """A strategy. calls: model calls by k passages and n samples; depth: how many of them come one after another."""
+
+    name: str
+    paper: str
+    summary: str
+    calls: str
+    depth: str
+
+    @property
+    def graph(self) -> "CompiledStateGraph[State, Context, Question, Result]":
+        """The compiled graph, imported on first use."""
+        return cast("CompiledStateGraph[State, Context, Question, Result]", import_module(f"graphs.{self.name}").graph)
+
+
+POST_FUSION = "Liu et al. 2024, Modeling Uncertainty and Using Post-fusion as Fallback (arXiv:2308.12574)"
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method("concat", POST_FUSION, "One prompt over all passages.", "n", "1"),
+        Method("post_fusion", POST_FUSION, "Every passage answers alone, then a majority vote.", "k*n", "1"),
+        Method("pruning", POST_FUSION, "Rule out passages step by step, answer from the rest.", "1", "1"),
+        Method("summary", POST_FUSION, "Sum up what bears on the question, answer from that.", "1", "1"),
+        Method(
+            "concat_pf",
+            POST_FUSION,
+            "One prompt over all passages; if the answer is unknown, every passage alone and a vote.",
+            "n + [unknown] k*n",
+            "1 or 2",
+        ),
+        Method(
+            "pf_concat",
+            POST_FUSION,
+            "Every passage answers alone; one prompt over those that could, with their answers as candidates.",
+            "k*n + n",
+            "2",
+        ),
+    )
+}
+
+
+def method_of(name: str) -> Method:
+    """The method of that name, or a SetupError that lists them."""
+    if name not in METHODS:
+        raise SetupError(f"There is no method {name!r}; the methods are: {', '.join(METHODS)}.")
+    return METHODS[name]
+
+
+async def answer(
+    question: str,
+    method: str = DEFAULT,
+    context: "Context | None" = None,
+    *,
+    given: "Sequence[Passage] | None" = None,
+    gold_answers: Sequence[str] | None = None,
+    config: "RunnableConfig | None" = None,
+) -> "Result":
+    """Answer one question by one method.
+
+    given: passages to answer from instead of retrieval, best first; gold_answers: read by oracle settings only, never
+    shown to a model; config: LangGraph's (callbacks, tags, thread). Raises SetupError for a mistake in input or
+    configuration, CallError when a model call failed after its retries.
+    """
+    from core.context import Context
+
+    state: Question = {
+        "question": question,
+        "given": None if given is None else list(given),
+        "gold_answers": None if gold_answers is None else list(gold_answers),
+    }
+    found: Any = await method_of(method).graph.ainvoke(state, config, context=context or Context())
+    return cast("Result", found)
+
+
+def answer_sync(
+    question: str,
+    method: str = DEFAULT,
+    context: "Context | None" = None,
+    *,
+    given: "Sequence[Passage] | None" = None,
+    gold_answers: Sequence[str] | None = None,
+    config: "RunnableConfig | None" = None,
+) -> "Result":
+    """`answer` for code that is not asynchronous. Inside a running event loop it uses one of its own, on a thread."""
+    ask = partial(answer, question, method, context, given=given, gold_answers=gold_answers, config=config)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(ask())
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(contextvars.copy_context().run, lambda: asyncio.run(ask())).result()

@@ -1,0 +1,24 @@
+"""Concatenation (Liu et al. 2024, section 3.2.1, equation 1, figure 1a).
+
+retrieve -> concat_answer
+"""
+
+from langgraph.graph import StateGraph
+
+from core.context import Context
+from core.state import Question, Result, State
+from nodes.answer import concat_answer
+from nodes.begin import begin
+from nodes.retrieve import retrieve
+
+graph = (
+    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    .add_node(begin)
+    .add_node(retrieve)
+    .add_node(concat_answer)
+    .add_edge("__start__", "begin")
+    .add_edge("begin", "retrieve")
+    .add_edge("retrieve", "concat_answer")
+    .add_edge("concat_answer", "__end__")
+    .compile(name="concat")
+)

@@ -1,0 +1,36 @@
+"""Post-fusion as the fallback (Liu et al. 2024, section 3.3, figure 2 top).
+
+retrieve -> concat_answer -> unknown_check -> known: end | unknown: passage_answer x k -> vote
+(speculative: both rounds at once, as passage_answer_ahead; staged: passage_answer again, until the vote is decided)
+"""
+
+from langgraph.graph import StateGraph
+
+from core.context import Context
+from core.state import Question, Result, State
+from nodes.answer import concat_answer, passage_answer
+from nodes.begin import begin
+from nodes.retrieve import retrieve
+from nodes.routes import fall_back_if_unknown, more_votes, one_or_both_rounds
+from nodes.unknown import unknown_check
+from nodes.vote import vote
+
+graph = (
+    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    .add_node(begin)
+    .add_node(retrieve)
+    .add_node(concat_answer)
+    .add_node("passage_answer_ahead", passage_answer)
+    .add_node(unknown_check)
+    .add_node(passage_answer)
+    .add_node(vote)
+    .add_edge("__start__", "begin")
+    .add_edge("begin", "retrieve")
+    .add_conditional_edges("retrieve", one_or_both_rounds, ["concat_answer", "passage_answer_ahead"])
+    .add_edge("concat_answer", "unknown_check")
+    .add_edge("passage_answer_ahead", "unknown_check")
+    .add_conditional_edges("unknown_check", fall_back_if_unknown, ["passage_answer", "vote", "__end__"])
+    .add_edge("passage_answer", "vote")
+    .add_conditional_edges("vote", more_votes, ["passage_answer", "__end__"])
+    .compile(name="concat_pf")
+)

@@ -1,0 +1,28 @@
+"""Post-fusion (Liu et al. 2024, section 3.2.1, equation 2, figure 1b).
+
+retrieve -> passage_answer x k -> vote (staged: again, until it is decided)
+"""
+
+from langgraph.graph import StateGraph
+
+from core.context import Context
+from core.state import Question, Result, State
+from nodes.answer import passage_answer
+from nodes.begin import begin
+from nodes.retrieve import retrieve
+from nodes.routes import each_passage, more_votes
+from nodes.vote import vote
+
+graph = (
+    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    .add_node(begin)
+    .add_node(retrieve)
+    .add_node(passage_answer)
+    .add_node(vote)
+    .add_edge("__start__", "begin")
+    .add_edge("begin", "retrieve")
+    .add_conditional_edges("retrieve", each_passage, ["passage_answer", "vote"])
+    .add_edge("passage_answer", "vote")
+    .add_conditional_edges("vote", more_votes, ["passage_answer", "__end__"])
+    .compile(name="post_fusion")
+)

@@ -1,0 +1,24 @@
+"""Pruning prompt (Liu et al. 2024, section 3.2.2, figure 8): rule out passages, answer from the rest.
+
+retrieve -> pruned_answer
+"""
+
+from langgraph.graph import StateGraph
+
+from core.context import Context
+from core.state import Question, Result, State
+from nodes.answer import pruned_answer
+from nodes.begin import begin
+from nodes.retrieve import retrieve
+
+graph = (
+    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    .add_node(begin)
+    .add_node(retrieve)
+    .add_node(pruned_answer)
+    .add_edge("__start__", "begin")
+    .add_edge("begin", "retrieve")
+    .add_edge("retrieve", "pruned_answer")
+    .add_edge("pruned_answer", "__end__")
+    .compile(name="pruning")
+)

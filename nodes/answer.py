@@ -1,0 +1,93 @@
+"""Answering: over all passages at once, or from one passage."""
+
+from functools import partial
+
+from langgraph.runtime import Runtime
+
+from core.context import Context, settings
+from core.state import State, Vote
+from core.text import UNKNOWN, is_unknown
+from core.votes import agreement
+from nodes.ask import ask
+from nodes.evidence import evidence_for
+from nodes.parse import reasoned_answer, short_answer
+
+
+async def concat_answer(state: State, runtime: Runtime[Context]) -> State:
+    """question, passages -> answer, by agreement of the samples. An unknown keeps all passages for a next round."""
+    update = await over_all("answer", state, runtime)
+    return update | {"passages": state["passages"]} if update["unknown"] else update
+
+
+async def distill_answer(state: State, runtime: Runtime[Context]) -> State:
+    """question, passages, candidates -> answer. Without candidates it is the base prompt again."""
+    candidates = state.get("candidates")
+    return await over_all("answer_candidates" if candidates else "answer", state, runtime, candidates)
+
+
+async def passage_answer(state: State, runtime: Runtime[Context]) -> State:
+    """question, rank, passages (one) -> votes (one per sample)."""
+    question, rank, passages = state["question"], state["rank"], state["passages"]
+    asked = await ask(
+        "answer",
+        runtime,
+        parse=partial(short_answer, question=question),
+        inputs={"question": question},
+        passages=passages,
+        detail=f"passage {rank + 1}",
+        n=settings(runtime).samples,
+    )
+    votes = [Vote(rank=rank, passage=passages[0]["id"], answer=a, unknown=is_unknown(a)) for a in asked.values]
+    return {"votes": votes, **asked.update}
+
+
+async def pruned_answer(state: State, runtime: Runtime[Context]) -> State:
+    """question, passages -> rationale, answer, by elimination."""
+    return await reasoned("pruning", state, runtime)
+
+
+async def summarized_answer(state: State, runtime: Runtime[Context]) -> State:
+    """question, passages -> rationale, answer, by a summary."""
+    return await reasoned("summary", state, runtime)
+
+
+async def over_all(prompt: str, state: State, runtime: Runtime[Context], candidates: list[str] | None = None) -> State:
+    """The answer that most samples agree on (Wang et al. 2022), unknown being an answer like any other."""
+    question, samples = state["question"], settings(runtime).samples
+    asked = await ask(
+        prompt,
+        runtime,
+        parse=partial(short_answer, question=question),
+        inputs={"question": question} | ({"candidates": candidates} if candidates else {}),
+        passages=state["passages"],
+        n=samples,
+    )
+    unknown = [is_unknown(answer) for answer in asked.values]
+    chosen, share = agreement(asked.values, unknown)
+    return {
+        **answered(asked.values[chosen]),
+        "confidence": share if samples > 1 else None,
+        "evidence": evidence_for(asked.values[chosen], asked.shown),
+        "passages": asked.shown,
+        **asked.update,
+    }
+
+
+async def reasoned(prompt: str, state: State, runtime: Runtime[Context]) -> State:
+    question = state["question"]
+    parse = partial(reasoned_answer, question=question)
+    asked = await ask(prompt, runtime, parse=parse, inputs={"question": question}, passages=state["passages"])
+    found = asked.values[0]
+    return {
+        **answered(found.answer),
+        "rationale": found.rationale,
+        "evidence": evidence_for(found.answer, asked.shown),
+        "passages": asked.shown,
+        **asked.update,
+    }
+
+
+def answered(answer: str) -> State:
+    """answer and unknown; an unknown in any wording is "unknown"."""
+    unknown = is_unknown(answer)
+    return {"answer": UNKNOWN if unknown else answer, "unknown": unknown}

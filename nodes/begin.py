@@ -1,0 +1,40 @@
+"""The first node of every graph."""
+
+from typing import cast
+
+from langgraph.types import Overwrite
+
+from core.data import as_passage
+from core.errors import SetupError
+from core.state import State
+
+
+async def begin(state: State) -> State:
+    """question, given -> a clean slate: nothing is left of an earlier question on the same thread."""
+    question, given = state.get("question"), state.get("given")
+    if not isinstance(question, str) or not question.strip():
+        raise SetupError(f"The question is empty ({question!r}); give a question as text.")
+    if given is not None and not given:
+        raise SetupError(
+            "The list of given passages is empty; give at least one, or leave it out to search a collection."
+        )
+    provided = (
+        None if given is None else [as_passage(item, f"Given passage {i}") for i, item in enumerate(given, start=1)]
+    )
+    fresh = {
+        "given": None,
+        "provided": provided,
+        "answer": "",
+        "unknown": True,
+        "confidence": None,
+        "rationale": None,
+        "evidence": [],
+        "votes": Overwrite(None),
+        "candidates": None,
+        "summaries": None,
+        "passages": [],
+        "usage": Overwrite({}),
+        "malformed": Overwrite({}),
+        "dropped": Overwrite(0),
+    }
+    return cast(State, fresh)  # Overwrite stands for the value that it sets

@@ -1,0 +1,181 @@
+"""What a reply says. Parsers forgive wrapping and never raise; a reply that breaks its contract is `malformed`."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from core.text import UNKNOWN, normalize
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Parsed(Generic[T]):
+    """What a reply says; malformed: it broke its contract, and `value` is the parser's stated default."""
+
+    value: T
+    malformed: bool = False
+
+
+@dataclass(frozen=True)
+class Reasoned:
+    """An answer and the reasoning before it, null when there was none."""
+
+    answer: str
+    rationale: str | None
+
+
+def short_answer(reply: str, question: str = "") -> Parsed[str]:
+    """The answer of a reply that should be one line and nothing else.
+
+    Also read: text after "Answer:", JSON with an answer. Defaults (malformed): of several lines the first that is no
+    lead-in, of no text "unknown".
+    """
+    if (found := from_json(reply)) is not None:
+        return Parsed(found.answer)
+    text, marker = own_part(unwrapped(reply), question)
+    if marker and (labelled := tidy(first_line(text[marker.end() :]))):
+        return Parsed(labelled)
+    lines = list(lines_of(text[: marker.start()] if marker else text))
+    answer = tidy(next((line for line in lines if not line.endswith((":", "："))), "")) or tidy(
+        lines[0] if lines else ""
+    )
+    return Parsed(answer or UNKNOWN, malformed=len(lines) != 1 or not answer)
+
+
+def reasoned_answer(reply: str, question: str = "") -> Parsed[Reasoned]:
+    """The answer after the last "Answer:" that belongs to this question, and the rationale before it.
+
+    Default (malformed): without "Answer:" the last line that is not empty, of no text "unknown".
+    """
+    if (found := from_json(reply)) is not None:
+        return Parsed(found)
+    text, marker = own_part(unwrapped(reply), question)
+    if marker and (answer := tidy(first_line(text[marker.end() :]))):
+        return Parsed(Reasoned(answer, rationale_of(text[: marker.start()])))
+    lines = list(lines_of(text[: marker.start()] if marker else text))
+    answer = tidy(lines[-1]) if lines else ""
+    return Parsed(Reasoned(answer or UNKNOWN, rationale_of("\n".join(lines[:-1]))), malformed=True)
+
+
+# "Answer:", or Answer alone as a heading; other slots of the prompt begin what may be an invented next question.
+MARKER = re.compile(
+    r"(?P<answer>(?:\b(?:the|my|final|short)\s+)*\banswer\b[*_\"'`]*[ \t]*[:：]|^\W*answer\W*$)"
+    r"|(?P<question>^\W*question\b[*_\"'`]*[ \t]*[:：])"
+    r"|(?P<inline>(?<=\s)(?-i:Question)[ \t]*[:：])"
+    r"|(?P<context>^\W*(?:passages|context)\b[*_\"'`]*[ \t]*[:：]|^[ \t]*(?:---+|===+)[ \t]*$)",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
+def own_part(text: str, question: str) -> tuple[str, re.Match[str] | None]:
+    """The text up to an invented next question, and the last "Answer:" in it.
+
+    A question that is restated, as the first thing or word by word, is not a next one.
+    """
+    answer: re.Match[str] | None = None
+    begun: int | None = None  # where passages or a rule begin, which belong to a question that follows them
+    for marker in MARKER.finditer(text):
+        before = text[: marker.start()].strip()
+        if marker["answer"]:
+            answer, begun = marker, None
+        elif marker["question"] or (marker["inline"] and answer):
+            if before and normalize(first_line(text[marker.end() :])) != normalize(question):
+                return text[: marker.start() if begun is None else begun], answer
+            begun = None
+        elif marker["context"] and before and begun is None:
+            begun = marker.start()
+    return (text[:begun] if answer else text), answer
+
+
+def lines_of(text: str) -> Iterator[str]:
+    """The lines that say something, stripped."""
+    return (line.strip() for line in text.splitlines() if line.strip(RULES))
+
+
+RULES = " \t`*_#>-=~"
+
+
+def first_line(text: str) -> str:
+    return next(lines_of(text), "")
+
+
+def rationale_of(text: str) -> str | None:
+    """The reasoning without its label and the markdown left over at its edges."""
+    return re.sub(r"\A[\W_]*rationale[*_\"'`]*\s*[:：]\s*", "", text, flags=re.IGNORECASE).strip(RULES + "\n") or None
+
+
+FENCE = re.compile(r"\A\s*```[\w-]*[ \t]*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
+
+
+def unwrapped(reply: str) -> str:
+    """The reply without a code fence around all of it."""
+    fenced = FENCE.match(reply)
+    return fenced[1] if fenced else reply
+
+
+def from_json(reply: str) -> Reasoned | None:
+    """A JSON object with an answer, and perhaps a rationale; null is unknown. None when the reply is something else."""
+    text = unwrapped(reply).strip()
+    if not text.startswith("{"):
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    fields = {str(key).lower().replace("final_", ""): content for key, content in value.items()}
+    answer, rationale = fields.get("answer", fields), fields.get("rationale", fields.get("reasoning"))
+    if isinstance(answer, dict | list):
+        return None
+    if isinstance(answer, bool):
+        answer = "yes" if answer else "no"
+    written = UNKNOWN if answer is None else tidy(first_line(str(answer))) or UNKNOWN
+    return Reasoned(written, str(rationale).strip() or None if rationale else None)
+
+
+LABEL = re.compile(r"\A[\W_]*(?:(?:the|my|final|short)\s+)*answer(?:\s+is)?[*_\"'`\s]*[:：]\s*", re.IGNORECASE)
+THE_ANSWER_IS = re.compile(r"\A(?:(?:so|therefore|thus|hence),? )?the (?:\w+ )?answer is (?=\S)", re.IGNORECASE)
+BULLET = re.compile(r"\A(?:[-•]|\*(?!\*))\s+")
+PAIRS = [
+    ("**", "**"),
+    ("__", "__"),
+    ('"', '"'),
+    ("'", "'"),
+    ("“", "”"),
+    ("‘", "’"),
+    ("«", "»"),
+    ("`", "`"),
+    ("*", "*"),
+    ("_", "_"),
+]
+ABBREVIATION = re.compile(
+    r"(?:\.[a-z]{1,3}|\b[a-z]|\b(?:jr|sr|inc|ltd|co|corp|bros|esq|etc|st|dr|ave))\.\Z", re.IGNORECASE
+)
+
+
+def tidy(line: str) -> str:
+    """A short answer without label, bullet, quotes and markdown around it, and the full stop of a sentence."""
+    text = line.strip()
+    while (less := stripped(text)) != text:
+        text = less
+    return text
+
+
+def stripped(text: str) -> str:
+    for pattern in (LABEL, THE_ANSWER_IS, BULLET):
+        text = pattern.sub("", text)
+    for left, right in PAIRS:
+        inner = text[len(left) : -len(right)]
+        if (
+            len(text) > len(left + right)
+            and text.startswith(left)
+            and text.endswith(right)
+            and left not in inner
+            and right not in inner
+        ):
+            text = inner
+    text = text.strip().rstrip(",;").rstrip()
+    stop = text.endswith(".") and not text.endswith("..") and not ABBREVIATION.search(text)
+    return text[:-1].rstrip() if stop else text

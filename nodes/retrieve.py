@@ -1,0 +1,16 @@
+"""Finding passages."""
+
+from langgraph.runtime import Runtime
+
+from core.context import Context, settings
+from core.state import State
+
+
+async def retrieve(state: State, runtime: Runtime[Context]) -> State:
+    """question -> passages (k, best first). Provided passages serve in their own order."""
+    context, provided = settings(runtime), state.get("provided")
+    if provided is not None:
+        return {"passages": provided[: context.k]}
+    from retrievers import search  # given passages need no store
+
+    return {"passages": await search(state["question"], context)}
