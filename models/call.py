@@ -11,6 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 
 from core.context import Context
+from core.errors import SetupError
 from core.state import Usage
 from models.chat import chat_model_async, identity
 from models.clock import REAL, Clock
@@ -90,11 +91,10 @@ async def call(
     results = await asyncio.gather(
         *(one(request, who, sample, version, structured) for sample in range(requests)), return_exceptions=True
     )
-    replies: list[Reply] = []
-    for result in results:
-        if isinstance(result, BaseException):
-            raise result
-        replies.append(result)
+    errors = [result for result in results if isinstance(result, BaseException)]
+    if errors:  # every sample has ended: what succeeded is in the journal
+        raise next((error for error in errors if isinstance(error, SetupError)), errors[0])
+    replies = [result for result in results if isinstance(result, Reply)]
     return replies + [replace(replies[0], stored=True) for _ in range(n - len(replies))]
 
 
