@@ -1,6 +1,6 @@
 # Works on a fresh machine with make and Python 3.11 or later; uv is used where it is found.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format clean
+.PHONY: help demo test check readme format clean
 VENV := .venv
 BIN := $(VENV)/bin
 
@@ -21,6 +21,9 @@ check: $(VENV)/.installed-dev ## Lint, format, types and import rules
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+readme: $(VENV)/.installed ## Write the tables of README.md anew
+	$(BIN)/python docs/tables.py
 
 format: $(VENV)/.installed-dev ## Format the code
 	$(BIN)/ruff check --fix

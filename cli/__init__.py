@@ -1,0 +1,1 @@
+"""The `quorum` command: thin, no logic of its own."""

@@ -26,7 +26,7 @@ class DataSet:
 
 
 def read_data(path: Path, limit: int | None = None) -> DataSet:
-    """Read all questions (the first `limit`) once; a broken line, an empty question or an id used twice is a `SetupError`."""
+    """Read all questions (or `limit`) once; a broken line, an empty question, an id used twice is a `SetupError`."""
     if limit is not None and limit < 1:
         raise SetupError(f"A limit of {limit} questions does not fit; give a number from 1 on, or none for all.")
     ids: set[str] = set()

@@ -1,8 +1,8 @@
 """Scorers: pure functions of a result and the gold answers, usable alone and by `langsmith.evaluate`.
 
-Each takes `outputs` (a `Result`) and `reference_outputs` ({"answers": [accepted answer, ...]}) and returns a number or truth
-value, None where the method gives nothing to measure. A question whose `answers` are empty has no answer in the data: the
-right answer is then "unknown".
+Each takes `outputs` (a `Result`) and `reference_outputs` ({"answers": [accepted answer, ...]}) and returns a number or
+a truth value, None where the method gives nothing to measure. A question whose `answers` are empty has no answer in the
+data: "unknown" is right.
 """
 
 from collections.abc import Sequence

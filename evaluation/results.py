@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypedDict
@@ -10,6 +10,8 @@ from typing import Any, Self, TypedDict
 from core.errors import SetupError
 
 MEANS = ("em", "f1", "unknown", "not_majority", "gold_in_pool", "calls", "input_tokens", "output_tokens")
+ABSENT = object()
+MOST = 4
 
 
 class Row(TypedDict):
@@ -136,9 +138,10 @@ def keep_config(folder: Path, config: dict[str, Any]) -> None:
     if path.exists():
         before = read_config(path)
         if before != config:
-            differences = "; ".join(different(flat(before), flat(config)))
+            lines = differences(before, config)
+            more = f"; and {len(lines) - MOST} more" if len(lines) > MOST else ""
             raise SetupError(
-                f"{folder} holds results of another configuration ({differences}); "
+                f"{folder} holds results of another configuration ({'; '.join(lines[:MOST])}{more}); "
                 "give another folder with --out, or the same settings to continue."
             )
     elif (folder / "results.jsonl").exists():
@@ -154,23 +157,16 @@ def read_config(path: Path) -> Any:
         raise SetupError(f"{path} cannot be read ({error}); give another folder with --out.") from None
 
 
-def flat(value: Any, name: str = "") -> dict[str, Any]:
-    """Nested objects as {"settings.k": 5}."""
-    if not isinstance(value, dict) or not value:
-        return {name: value}
-    return {
-        key: one
-        for part, inner in value.items()
-        for key, one in flat(inner, f"{name}.{part}" if name else part).items()
-    }
+def differences(before: Any, now: Any, name: str = "") -> list[str]:
+    """'settings.k was 5, now 10' for each value that differs; what one side lacks is named as a whole."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        keys = sorted(before.keys() | now.keys())
+        pairs = [(f"{name}.{key}".lstrip("."), before.get(key, ABSENT), now.get(key, ABSENT)) for key in keys]
+        return [line for path, one, other in pairs for line in differences(one, other, path)]
+    return [] if before == now else [f"{name} was {shown(before)}, now {shown(now)}"]
 
 
-def different(before: dict[str, Any], now: dict[str, Any], most: int = 4) -> list[str]:
-    """'settings.k was 5, now 10' for each key that differs, at most `most` of them."""
-    show: Callable[[dict[str, Any], str], str] = lambda side, key: json.dumps(side[key]) if key in side else "absent"  # noqa: E731
-    lines = [
-        f"{key} was {show(before, key)}, now {show(now, key)}"
-        for key in sorted(before.keys() | now.keys())
-        if before.get(key, ...) != now.get(key, ...)
-    ]
-    return lines[:most] + ([f"and {len(lines) - most} more"] if len(lines) > most else [])
+def shown(value: Any) -> str:
+    if value is ABSENT:
+        return "absent"
+    return "there" if isinstance(value, dict) else json.dumps(value)

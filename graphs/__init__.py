@@ -8,6 +8,7 @@ import contextvars
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
@@ -70,9 +71,11 @@ METHODS = {
 
 
 def method_of(name: str) -> Method:
-    """The method of that name, or a SetupError that lists them."""
+    """The method of that name, or a SetupError that lists them and guesses which was meant."""
     if name not in METHODS:
-        raise SetupError(f"There is no method {name!r}; the methods are: {', '.join(METHODS)}.")
+        close = get_close_matches(name.strip().lower().replace("-", "_"), METHODS, n=1)
+        guess = f"did you mean {close[0]}? The" if close else "the"
+        raise SetupError(f"There is no method {name!r}; {guess} methods are: {', '.join(METHODS)}.")
     return METHODS[name]
 
 

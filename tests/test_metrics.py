@@ -79,7 +79,12 @@ def test_the_scorers_are_named_after_what_they_measure() -> None:
 WORDS = st.text(alphabet="abc the.", max_size=12)
 
 
-@given(answer=WORDS, golds=st.lists(WORDS, min_size=1, max_size=3), votes=st.lists(WORDS, max_size=4), unknown=st.booleans())
+@given(
+    answer=WORDS,
+    golds=st.lists(WORDS, min_size=1, max_size=3),
+    votes=st.lists(WORDS, max_size=4),
+    unknown=st.booleans(),
+)
 def test_measures_agree_with_one_another(answer: str, golds: list[str], votes: list[str], unknown: bool) -> None:
     scores = score(result(answer, unknown, votes), golds)
     assert 0 <= scores["em"] <= scores["f1"] <= 1

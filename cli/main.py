@@ -1,0 +1,55 @@
+"""The `quorum` command. Data go to stdout, messages to stderr; exit code 0, 1 (something failed) or 2 (wrong input)."""
+
+import os
+import sys
+from typing import Any
+
+import typer
+
+from cli.ask import ask
+from cli.evaluate import evaluate
+from cli.index import index
+from cli.methods import methods
+from core.errors import QuorumError, SetupError
+
+app = typer.Typer(
+    name="quorum",
+    help="Answer questions over your documents by the strategy you choose, and measure which is worth its cost.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command()(ask)
+app.command()(methods)
+app.command()(index)
+app.command("eval")(evaluate)
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run a command line and exit with its code."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure: Any = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")  # a terminal without UTF-8 shows '?' instead of failing
+    try:
+        app(args, prog_name="quorum")
+    except SetupError as error:
+        fail(error, 2)
+    except QuorumError as error:
+        fail(error, 1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left: say nothing more
+        sys.exit(0)
+
+
+def fail(error: Exception, code: int) -> None:
+    """One line on stderr, then the exit code."""
+    print("quorum:", " ".join(str(error).split()), file=sys.stderr)
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+"""The options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+Model: TypeAlias = Annotated[
+    str | None, typer.Option("--model", metavar="SPEC", help="Chat model: embedded, openai:NAME or provider:NAME.")
+]
+Retriever: TypeAlias = Annotated[
+    str | None, typer.Option("--retriever", metavar="NAME", help="Retriever: hybrid, chroma or bm25.")
+]
+K: TypeAlias = Annotated[int | None, typer.Option("--k", metavar="N", help="Passages per query.")]
+Store: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--store", metavar="DIR|URL", help="Folder of the store, or a Chroma server http://host:port."),
+]
+Embeddings: TypeAlias = Annotated[
+    str | None, typer.Option("--embeddings", metavar="SPEC", help="Embeddings: embedded or provider:NAME.")
+]
+Collection: TypeAlias = Annotated[
+    str | None, typer.Option("--collection", metavar="NAME", help="Collection to search.")
+]
+Settings: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any other setting; may be given several times.")
+]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+File: TypeAlias = Path

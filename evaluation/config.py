@@ -1,0 +1,61 @@
+"""What an evaluation is, as config.json says it: two runs with the same configuration may share a folder."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import fields
+from importlib import metadata
+from typing import Any
+
+from core.context import Context
+from evaluation.dataset import DataSet
+from evaluation.methods import MethodRun
+from models import embedding_name, identity
+from prompts import BUILT_IN, load, version
+
+HOW = {"store", "journal", "timeout", "attempts", "concurrency", "requests_per_minute", "tokens_per_minute"}
+RETRIEVAL = {"retriever", "collection", "embeddings"}
+
+
+def configuration(dataset: DataSet, runs: Sequence[MethodRun], source: dict[str, Any]) -> dict[str, Any]:
+    """Everything that may change a result. How calls are made (store, journal, limits) may not, and is left out."""
+    left_out = HOW | (RETRIEVAL if source == {"passages": "given"} else {"collection"})
+    return {
+        "quorum": quorum_version(),
+        "data": {"file": dataset.path.name, "sha256": dataset.sha256, "limit": dataset.limit},
+        "source": source,
+        "prompts": {name: version(name) for name in BUILT_IN},
+        "methods": {run.name: {"method": run.method, **described(run.context, left_out)} for run in runs},
+    }
+
+
+def described(context: Context, left_out: set[str]) -> dict[str, Any]:
+    """The settings as plain data: models by what identifies them, overriding prompts by their versions."""
+    values = {part.name: getattr(context, part.name) for part in fields(context) if part.name not in left_out}
+    return {name: plain(name, value, context) for name, value in values.items()}
+
+
+def plain(name: str, value: Any, context: Context) -> Any:
+    """A setting as JSON can hold it."""
+    if name == "model":
+        return identity(value, context) or class_name(value)
+    if name == "embeddings":
+        return embedding_name(value)
+    if name == "prompts":
+        return {one: version(one, value) for one in load(value)}
+    return value if value is None or isinstance(value, str | int | float | bool) else class_name(value)
+
+
+def class_name(value: Any) -> str:
+    return value if isinstance(value, str) else type(value).__name__
+
+
+def short_hash(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def quorum_version() -> str:
+    try:
+        return metadata.version("quorum-rag")
+    except metadata.PackageNotFoundError:
+        return "unknown"

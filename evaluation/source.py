@@ -1,0 +1,111 @@
+"""Where the passages of an evaluation come from: the questions bring them, or a corpus or collection is searched."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from core.context import Context
+from core.data import read_passages, read_questions
+from core.errors import SetupError
+from core.state import Passage
+from evaluation.config import short_hash
+from evaluation.dataset import DataSet, file_hash
+from evaluation.methods import MethodRun
+from models import embedding_name
+
+POOL = "pool"
+
+
+class Progress(Protocol):
+    """Told of a stage ("index" or "ask"), the steps done and the steps in all (None: not known)."""
+
+    def __call__(self, stage: str, done: int, total: int | None) -> None: ...
+
+
+def silent(stage: str, done: int, total: int | None) -> None:
+    """No progress shown."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """`corpus` and `collection` are both None when every question brings its own passages."""
+
+    corpus: str | None
+    collection: str | None
+    sha256: str | None
+
+    @property
+    def retrieves(self) -> bool:
+        return self.corpus is not None or self.collection is not None
+
+    def described(self) -> dict[str, Any]:
+        """For config.json."""
+        if self.collection is not None:
+            return {"passages": "collection", "collection": self.collection}
+        if self.corpus is not None:
+            return {"passages": "corpus", "corpus": Path(self.corpus).name, "sha256": self.sha256}
+        return {"passages": "given"}
+
+
+def passage_source(dataset: DataSet, corpus: str | None, collection: str | None) -> Source:
+    """The source that was asked for; data without passages need one."""
+    if corpus is not None and collection is not None:
+        raise SetupError(f"Both a corpus ({corpus}) and a collection ({collection}) are named; give one of them.")
+    if corpus is None and collection is None and dataset.given < dataset.count:
+        raise SetupError(
+            f"{dataset.count - dataset.given} of {dataset.count} questions in {dataset.path} have no passages of "
+            "their own; name where to look with --collection NAME or --corpus FILE."
+        )
+    if corpus == POOL and not dataset.given:
+        raise SetupError(f"{dataset.path} has no passages to pool; give --corpus FILE or --collection NAME.")
+    if corpus is not None and corpus != POOL and not Path(corpus).is_file():
+        raise SetupError(f"There is no corpus file {corpus}; give a .jsonl or .jsonl.gz file, or the word 'pool'.")
+    pooled = dataset.sha256 if corpus == POOL else None
+    return Source(corpus, collection, pooled or (file_hash(Path(corpus)) if corpus is not None else None))
+
+
+async def in_collection(
+    source: Source, dataset: DataSet, runs: Sequence[MethodRun], progress: Progress
+) -> list[MethodRun]:
+    """The runs, each with the collection that it searches; a corpus is indexed where it is not there yet."""
+    if source.collection is not None:
+        return [replace(run, context=replace(run.context, collection=source.collection)) for run in runs]
+    made: dict[tuple[str, str], str] = {}
+    placed = []
+    for run in runs:
+        key = (run.context.store, embedding_name(run.context.embeddings))
+        if key not in made:
+            made[key] = f"corpus-{short_hash([source.sha256, key[1]])}"
+            await asyncio.to_thread(index_corpus, source, dataset, run.context, made[key], progress)
+        placed.append(replace(run, context=replace(run.context, collection=made[key])))
+    return placed
+
+
+def index_corpus(source: Source, dataset: DataSet, context: Context, collection: str, progress: Progress) -> None:
+    """Index the corpus, every passage whole and under its own id; what is there already is found unchanged."""
+    from retrievers.index import index_passages
+
+    corpus = str(source.corpus)
+    report = index_passages(
+        pool(dataset.path) if corpus == POOL else read_passages(Path(corpus)),
+        collection=collection,
+        store=context.store,
+        embeddings=context.embeddings,
+        source=collection,
+        progress=lambda done, total, path: progress("index", done, total),
+    )
+    if report.skipped:
+        which, reason = report.skipped[0]
+        raise SetupError(
+            f"The corpus {corpus} cannot be indexed whole: {which}: {reason}; mend it, then run this again."
+        )
+    if not report.passages:
+        raise SetupError(f"The corpus {corpus} holds no passages; expected JSON lines of id, title and text.")
+
+
+def pool(data: Path) -> list[Passage]:
+    """The passages of all questions, each once."""
+    every = (passage for record in read_questions(data) for passage in record["passages"])
+    return list({(passage["id"], passage["title"], passage["text"]): passage for passage in every}.values())
