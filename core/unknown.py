@@ -98,7 +98,7 @@ THE_PASSAGES_DO_NOT_TELL = [
     rf"(?:{SUBJECT}{IS} )?not {SURELY}{STATED}{AFTER}",
     rf"(?:{IT} {IS} )?not {SURELY}{GIVEN}{AFTER}",
     rf"{SUBJECT}{IS} not {SURELY}{GIVEN}(?={FROM})",
-    rf"{IT} {IS} not {SURELY}(?:in|from|within) {SOURCE}",
+    rf"(?:{IT} {IS} )?not {SURELY}(?:in|from|within) {SOURCE}",
     rf"{IT} {IS} (?:not (?:clear|known)|unclear|unspecified|uncertain)\b",
     rf"(?:{SUBJECT}{IS} )?(?:unclear|unspecified|unanswerable){AFTER}",
 ]

@@ -4,9 +4,9 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from core.text import UNKNOWN, normalize
+from core.text import UNKNOWN, is_unknown, normalize
 
 T = TypeVar("T")
 
@@ -33,36 +33,34 @@ def short_answer(reply: str, question: str = "") -> Parsed[str]:
     Also read: text after "Answer:", JSON with an answer. Defaults (malformed): of several lines the first that is no
     lead-in, of no text "unknown".
     """
-    if (found := from_json(reply)) is not None:
-        return Parsed(found.answer)
+    if found := from_json(reply):
+        return Parsed(found.value.answer, found.malformed)
     text, marker = own_part(unwrapped(reply), question)
     if marker and (labelled := tidy(first_line(text[marker.end() :]))):
         return Parsed(labelled)
     lines = list(lines_of(text[: marker.start()] if marker else text))
-    answer = tidy(next((line for line in lines if not line.endswith((":", "："))), "")) or tidy(
-        lines[0] if lines else ""
-    )
+    answer = tidy(next((line for line in lines if not line.endswith((":", "："))), "")) or tidy("".join(lines[:1]))
     return Parsed(answer or UNKNOWN, malformed=len(lines) != 1 or not answer)
 
 
 def reasoned_answer(reply: str, question: str = "") -> Parsed[Reasoned]:
     """The answer after the last "Answer:" that belongs to this question, and the rationale before it.
 
-    Default (malformed): without "Answer:" the last line that is not empty, of no text "unknown".
+    Defaults (malformed): without "Answer:" the last line that says something, of nothing after it "unknown".
     """
-    if (found := from_json(reply)) is not None:
-        return Parsed(found)
+    if found := from_json(reply):
+        return found
     text, marker = own_part(unwrapped(reply), question)
-    if marker and (answer := tidy(first_line(text[marker.end() :]))):
-        return Parsed(Reasoned(answer, rationale_of(text[: marker.start()])))
-    lines = list(lines_of(text[: marker.start()] if marker else text))
-    answer = tidy(lines[-1]) if lines else ""
-    return Parsed(Reasoned(answer or UNKNOWN, rationale_of("\n".join(lines[:-1]))), malformed=True)
+    if marker:
+        answer = tidy(first_line(text[marker.end() :]))
+        return Parsed(Reasoned(answer or UNKNOWN, rationale_of(text[: marker.start()])), malformed=not answer)
+    *reasoning, last = list(lines_of(text)) or [""]
+    return Parsed(Reasoned(tidy(last) or UNKNOWN, rationale_of("\n".join(reasoning))), malformed=True)
 
 
 # "Answer:", or Answer alone as a heading; other slots of the prompt begin what may be an invented next question.
 MARKER = re.compile(
-    r"(?P<answer>(?:\b(?:the|my|final|short)\s+)*\banswer\b[*_\"'`]*[ \t]*[:：]|^\W*answer\W*$)"
+    r"(?P<answer>(?:\b(?:the|my|final|short)\s+)*\banswer\b[*_\"'`]*[ \t]*[:：](?:[*_]+(?=\s|$))?|^\W*answer\W*$)"
     r"|(?P<question>^\W*question\b[*_\"'`]*[ \t]*[:：])"
     r"|(?P<inline>(?<=\s)(?-i:Question)[ \t]*[:：])"
     r"|(?P<context>^\W*(?:passages|context)\b[*_\"'`]*[ \t]*[:：]|^[ \t]*(?:---+|===+)[ \t]*$)",
@@ -92,7 +90,7 @@ def own_part(text: str, question: str) -> tuple[str, re.Match[str] | None]:
 
 def lines_of(text: str) -> Iterator[str]:
     """The lines that say something, stripped."""
-    return (line.strip() for line in text.splitlines() if line.strip(RULES))
+    return (line.strip() for line in text.splitlines() if line.strip(RULES + ".…"))
 
 
 RULES = " \t`*_#>-=~"
@@ -102,9 +100,13 @@ def first_line(text: str) -> str:
     return next(lines_of(text), "")
 
 
+LABELLED = re.compile(r"^[\W_]*rationale[*_\"'`]*[ \t]*[:：][*_]*", re.MULTILINE | re.IGNORECASE)
+
+
 def rationale_of(text: str) -> str | None:
-    """The reasoning without its label and the markdown left over at its edges."""
-    return re.sub(r"\A[\W_]*rationale[*_\"'`]*\s*[:：]\s*", "", text, flags=re.IGNORECASE).strip(RULES + "\n") or None
+    """The reasoning after its label, if it has one, without the markdown left over at its edges."""
+    label = LABELLED.search(text)
+    return text[label.end() if label else 0 :].strip(RULES + "\n") or None
 
 
 FENCE = re.compile(r"\A\s*```[\w-]*[ \t]*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
@@ -116,26 +118,56 @@ def unwrapped(reply: str) -> str:
     return fenced[1] if fenced else reply
 
 
-def from_json(reply: str) -> Reasoned | None:
-    """A JSON object with an answer, and perhaps a rationale; null is unknown. None when the reply is something else."""
+BROKEN = re.compile(r"[\"']answer[\"']\s*:\s*([\"'])(.*?)(?:\1|\Z)", re.IGNORECASE)
+
+
+def from_json(reply: str) -> Parsed[Reasoned] | None:
+    """A JSON object with an answer and perhaps a rationale, alone or after some words; None when there is none.
+
+    Null is unknown. Defaults (malformed): the first of a list, the one value of another object, the text after "answer"
+    in broken JSON, else unknown.
+    """
     text = unwrapped(reply).strip()
-    if not text.startswith("{"):
+    value = read_object(text[text.find("{") : text.rfind("}") + 1])
+    if value is None:
+        broken = BROKEN.search(text) if text.startswith("{") else None
+        return Parsed(Reasoned(tidy(broken[2]) or UNKNOWN, None), malformed=True) if broken else None
+    if not text.startswith("{") and "answer" not in value:
         return None
+    sound = "answer" in value
+    content: Any = value.get("answer", next(iter(value.values())) if len(value) == 1 else {})
+    if isinstance(content, list):
+        content, sound = next(iter(content), None), sound and len(content) == 1
+    answer = tidy(first_line(spoken(content)))
+    rationale = value.get("rationale", value.get("reasoning"))
+    found = Reasoned(answer or UNKNOWN, str(rationale).strip() or None if rationale else None)
+    return Parsed(found, malformed=not sound or not answer)
+
+
+def spoken(value: Any) -> str:
+    """A JSON value in words; nothing for an object or a list."""
+    if value is None:
+        return UNKNOWN
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value) if isinstance(value, str | int | float) else ""
+
+
+def read_object(text: str) -> dict[str, Any] | None:
+    """A JSON object, with lower-case names."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    fields = {str(key).lower().replace("final_", ""): content for key, content in value.items()}
-    answer, rationale = fields.get("answer", fields), fields.get("rationale", fields.get("reasoning"))
-    if isinstance(answer, dict | list):
+    if not isinstance(value, dict):
         return None
-    if isinstance(answer, bool):
-        answer = "yes" if answer else "no"
-    written = UNKNOWN if answer is None else tidy(first_line(str(answer))) or UNKNOWN
-    return Reasoned(written, str(rationale).strip() or None if rationale else None)
+    return {key.lower().replace("final_", "").strip(): content for key, content in value.items()}
 
 
-LABEL = re.compile(r"\A[\W_]*(?:(?:the|my|final|short)\s+)*answer(?:\s+is)?[*_\"'`\s]*[:：]\s*", re.IGNORECASE)
+LABEL = re.compile(
+    r"\A(?:[\W_]*(?:(?:the|my|final|short)\s+)*answer(?:\s+is)?[*_\"'`\s]*[:：]|(?-i:A)[:：])(?:[*_]+(?=\s|$))?\s*",
+    re.IGNORECASE,
+)
 THE_ANSWER_IS = re.compile(r"\A(?:(?:so|therefore|thus|hence),? )?the (?:\w+ )?answer is (?=\S)", re.IGNORECASE)
 BULLET = re.compile(r"\A(?:[-•]|\*(?!\*))\s+")
 PAIRS = [
@@ -151,7 +183,7 @@ PAIRS = [
     ("_", "_"),
 ]
 ABBREVIATION = re.compile(
-    r"(?:\.[a-z]{1,3}|\b[a-z]|\b(?:jr|sr|inc|ltd|co|corp|bros|esq|etc|st|dr|ave))\.\Z", re.IGNORECASE
+    r"(?:\.[a-z]{1,3}|(?:\A|\s)[a-z]|\b(?:jr|sr|inc|ltd|co|corp|bros|esq|etc|st|dr|ave))\.\Z", re.IGNORECASE
 )
 
 
@@ -164,17 +196,14 @@ def tidy(line: str) -> str:
 
 
 def stripped(text: str) -> str:
-    for pattern in (LABEL, THE_ANSWER_IS, BULLET):
-        text = pattern.sub("", text)
+    """One round of `tidy`."""
+    text = BULLET.sub("", LABEL.sub("", text))
+    if not is_unknown(text):  # "The answer is not in the passages" is a refusal as a whole
+        text = THE_ANSWER_IS.sub("", text)
     for left, right in PAIRS:
         inner = text[len(left) : -len(right)]
-        if (
-            len(text) > len(left + right)
-            and text.startswith(left)
-            and text.endswith(right)
-            and left not in inner
-            and right not in inner
-        ):
+        around = len(text) > len(left + right) and text.startswith(left) and text.endswith(right)
+        if around and left not in inner and right not in inner:
             text = inner
     text = text.strip().rstrip(",;").rstrip()
     stop = text.endswith(".") and not text.endswith("..") and not ABBREVIATION.search(text)

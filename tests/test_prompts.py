@@ -1,0 +1,93 @@
+"""Prompts: order of slots, shared beginnings, overrides, and errors that name prompt and variable."""
+
+from pathlib import Path
+from string import Template
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import SetupError
+from core.state import Passage
+from prompts import BUILT_IN, load, numbered, render, version
+
+ONE = Passage(id="a", title="Harbour", text="It was dug in 1850.\n")
+BARE = Passage(id="b", title="", text="Ships came.")
+
+
+def test_passages_are_numbered_with_title_and_text() -> None:
+    assert numbered([ONE, BARE]) == "[1] Harbour\nIt was dug in 1850.\n\n[2] Ships came."
+    assert numbered([]) == ""
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_what_never_changes_comes_first(name: str) -> None:
+    text = BUILT_IN[name]
+    first = min(text.index(f"${slot}") for slot in Template(text).get_identifiers())
+    assert text.index("$passages") == first
+    assert text.index("$passages") < text.index("$question")
+    assert text.count("Question: Which river") == 1  # three demonstrations of the format, without contexts
+    assert text.endswith(("Answer:", "Rationale:"))
+
+
+def test_the_second_round_shares_the_base_prompt_up_to_the_passages() -> None:
+    base = render("answer", passages="P", question="Q").text
+    again = render("answer_candidates", passages="P", question="Q", candidates="- c").text
+    shared = base.index("P\n\nQuestion: Q") + len("P\n\nQuestion: Q\n")
+    assert base[:shared] == again[:shared]
+    assert again.index("- c") > shared
+
+
+@given(st.text(), st.text())
+def test_values_are_taken_as_they_are(passages: str, question: str) -> None:
+    text = render("answer", passages=f"{passages} $question ${{x}} $5", question=f"{question} $$ $passages").text
+    assert f"{passages} $question ${{x}} $5" in text
+    assert text.endswith(f"Question: {question} $$ $passages\nAnswer:")
+
+
+def test_version_follows_the_text() -> None:
+    assert version("answer") == render("answer", passages="", question="").version
+    assert len(version("answer")) == 10
+    changed = {"answer": "$passages $question"}
+    assert version("answer", changed) != version("answer")
+    assert version("summary", changed) == version("summary")
+
+
+def test_overrides_from_a_mapping_and_from_a_folder(tmp_path: Path) -> None:
+    text = "Costs $$5. $passages / $question"
+    (tmp_path / "answer.md").write_text(text, encoding="utf-8")
+    (tmp_path / "README.md").write_text("Notes", encoding="utf-8")
+    for overrides in ({"answer": text}, str(tmp_path)):
+        assert render("answer", overrides, passages="p", question="q").text == "Costs $5. p / q"
+        assert "Rationale" in render("pruning", overrides, passages="p", question="q").text
+    assert load(None) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("$passages $question $speaker", r"'answer' needs .*\$speaker"),
+        ("$passages", r"'answer' has no place for \$question"),
+        ("$passages $question for $ 5", r"'answer' has a lone '\$'"),
+    ],
+)
+def test_a_broken_override_names_prompt_and_variable(text: str, said: str) -> None:
+    with pytest.raises(SetupError, match=said):
+        render("answer", {"answer": text}, passages="p", question="q")
+
+
+def test_a_missing_input_is_named() -> None:
+    with pytest.raises(SetupError, match=r"'answer_candidates' needs .*\$candidates"):
+        render("answer_candidates", passages="p", question="q")
+
+
+def test_unusable_overrides(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match="There is no prompt 'anwser'"):
+        render("anwser")
+    with pytest.raises(SetupError, match="overrides 'anwser', which is no prompt"):
+        render("answer", {"anwser": "x"}, passages="p", question="q")
+    with pytest.raises(SetupError, match="which is no folder"):
+        load(str(tmp_path / "missing"))
+    (tmp_path / "answer.md").write_bytes(b"\xff\xfe\x00bad")
+    with pytest.raises(SetupError, match=r"answer\.md cannot be read"):
+        load(str(tmp_path))

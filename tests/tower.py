@@ -1,0 +1,72 @@
+"""What the tests of nodes and graphs share: five passages, a scripted model, a run as a readable list."""
+
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from core.context import Context
+from core.state import Passage, State
+from graphs import METHODS
+from models.scripted import ScriptedModel
+
+QUESTION = "When was the Lumen Tower finished?"
+PASSAGES = [
+    Passage(id="p1", title="Lumen Tower", text="The Lumen Tower was finished in 1931."),
+    Passage(id="p2", title="Iron Mast", text="The Iron Mast was painted in 1950."),
+    Passage(id="p3", title="Towers", text="Work on the Lumen Tower ended in 1931, after a strike."),
+    Passage(id="p4", title="Strikes", text="Builders of the tower struck in 1929."),
+    Passage(id="p5", title="1931", text="A year with several new towers."),
+]
+
+
+def runtime(model: ScriptedModel | None = None, **settings: Any) -> Runtime[Context]:
+    """What a node gets besides the state."""
+    return Runtime(context=Context(model=model or ScriptedModel(), **settings))
+
+
+def readers(*answers: str | list[str]) -> ScriptedModel:
+    """A model whose reader of passage 1, 2, ... replies so, a list being its samples."""
+    model = ScriptedModel()
+    for number, reply in enumerate(answers, start=1):
+        model.on(f"answer: passage {number}", *([reply] if isinstance(reply, str) else reply))
+    return model
+
+
+async def trace(method: str, model: ScriptedModel, k: int = 3, **settings: Any) -> list[tuple[str, dict[str, Any]]]:
+    """The run as (node, update) pairs, in order; calls at the same time by rank; updates in short (see `short`)."""
+    given, context = {"question": QUESTION, "given": PASSAGES[:k]}, Context(model=model, **settings)
+    steps: list[tuple[str, dict[str, Any]]] = []
+    async for update in METHODS[method].graph.astream(given, context=context, stream_mode="updates"):
+        steps += [(node, short(written)) for node, written in update.items()]
+    return in_order(steps)
+
+
+def in_order(steps: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
+    """Neighbours that ran at the same time, sorted: they end in any order."""
+    together = {"concat_answer", "passage_answer_ahead", "passage_answer"}
+    ordered: list[tuple[str, dict[str, Any]]] = []
+    run: list[tuple[str, dict[str, Any]]] = []
+    for step in [*steps, ("", {})]:
+        if step[0] in together:
+            run.append(step)
+            continue
+        ordered += sorted(run, key=lambda step: (step[0], step[1].get("votes", [])))
+        run = []
+        ordered.append(step)
+    return ordered[:-1]
+
+
+def short(update: State) -> dict[str, Any]:
+    """An update without bookkeeping that is empty: votes as "rank answer", passages and evidence as ids."""
+    if "provided" in update:
+        return {}
+    left: dict[str, Any] = {key: value for key, value in update.items() if key not in ("usage", "votes", "evidence")}
+    if "votes" in update:
+        left["votes"] = [f"{vote['rank']} {'?' if vote['unknown'] else vote['answer']}" for vote in update["votes"]]
+    if "evidence" in update:
+        left["evidence"] = [f"{e['passage']} {e['start']}-{e['end']}" for e in update["evidence"]]
+    if "passages" in update:
+        left["passages"] = " ".join(passage["id"] for passage in update["passages"])
+    if "malformed" in update:
+        left["malformed"] = {name: found["replies"] for name, found in update["malformed"].items()}
+    return {key: value for key, value in left.items() if value not in ({}, 0) or value is False}
