@@ -1,7 +1,8 @@
 """A BERT encoder in plain torch with two towers: the frozen sentence encoder and the reader grown from it.
 
-The reader shares the embeddings and the lowest `shared` layers with the sentence encoder and owns the rest, so one file
-holds both and neither pays for the other's products (at export the towers are two outputs of one graph).
+The reader shares the word vectors with the sentence encoder. Its lowest `low` layers are the encoder's plus low-rank
+updates (so that they cost little room in the file), the others are its own. One file holds both, as two outputs of one
+graph, and neither pays for the other's products.
 """
 
 import json
@@ -12,7 +13,8 @@ import torch.nn.functional as F
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-ADAPTER_SCALE = 2.0
+ADAPTER_SCALE, RANK = 2.0, 32
+OWN = ("updates.", "tower.", "span.", "answerable.")  # the reader's own weights
 LINEARS = {
     "attention.self.query": "query",
     "attention.self.key": "key",
@@ -47,6 +49,18 @@ class Layer(nn.Module):
         return normed
 
 
+class Update(nn.Module):
+    """A low-rank change of one linear layer: weight + ADAPTER_SCALE * B A."""
+
+    def __init__(self, linear: nn.Linear) -> None:
+        super().__init__()
+        self.A = nn.Parameter(torch.randn(RANK, linear.in_features) / RANK)
+        self.B = nn.Parameter(torch.zeros(linear.out_features, RANK))
+
+    def forward(self) -> Tensor:
+        return ADAPTER_SCALE * self.B @ self.A
+
+
 class TwoTowers(nn.Module):
     """Token ids (batch, length) -> sentence embedding, or span and answerability logits.
 
@@ -54,17 +68,23 @@ class TwoTowers(nn.Module):
     intermediate_size, num_hidden_layers, num_attention_heads.
     """
 
-    def __init__(self, config: dict[str, int], shared: int) -> None:
+    def __init__(self, config: dict[str, int], low: int) -> None:
         super().__init__()
         hidden, inner, heads = config["hidden_size"], config["intermediate_size"], config["num_attention_heads"]
         depth = config["num_hidden_layers"]
-        self.config, self.shared = config, min(shared, depth)
+        self.config, self.low = config, min(low, depth)
         self.words = nn.Embedding(config["vocab_size"], hidden)
         self.positions = nn.Embedding(config["max_position_embeddings"], hidden)
         self.types = nn.Embedding(config["type_vocab_size"], hidden)
         self.embedded_norm = nn.LayerNorm(hidden, eps=1e-12)
         self.base = nn.ModuleList([Layer(hidden, inner, heads) for _ in range(depth)])
-        self.tower = nn.ModuleList([Layer(hidden, inner, heads) for _ in range(depth - self.shared)])
+        self.updates = nn.ModuleList(
+            [
+                nn.ModuleDict({name: Update(layer.get_submodule(name)) for name in LINEARS.values()})
+                for layer in self.base[: self.low]
+            ]
+        )
+        self.tower = nn.ModuleList([Layer(hidden, inner, heads) for _ in range(depth - self.low)])
         self.span = nn.Linear(hidden, 2)
         self.answerable = nn.Linear(hidden, 1)
 
@@ -76,13 +96,17 @@ class TwoTowers(nn.Module):
 
     def read(self, ids: Tensor, types: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """-> span logits (batch, length, 2: start, end) and answerability logits (batch)."""
-        with torch.no_grad():
-            x = self.lowest(ids, types)
-            for layer in self.base[: self.shared]:
-                x = layer(x, mask)
+        x = self.lowest(ids, types)
+        for number in range(self.low):
+            x = torch.func.functional_call(self.base[number], self.updated(number), (x, mask))
         for layer in self.tower:
             x = layer(x, mask)
         return self.span(x), self.answerable(x[:, 0]).squeeze(-1)
+
+    def updated(self, number: int) -> dict[str, Tensor]:
+        """The weights of the reader's low layer `number`, where they differ from the sentence encoder's."""
+        layer, updates = self.base[number], self.updates[number]
+        return {f"{name}.weight": layer.get_submodule(name).weight + update() for name, update in updates.items()}
 
     @torch.no_grad()
     def embed(self, ids: Tensor, mask: Tensor) -> Tensor:
@@ -95,13 +119,12 @@ class TwoTowers(nn.Module):
 
     def trained(self) -> dict[str, Tensor]:
         """The reader's own weights: what training changes."""
-        own = ("tower.", "span.", "answerable.")
-        return {name: value.detach().contiguous() for name, value in self.state_dict().items() if name.startswith(own)}
+        return {name: value.detach().contiguous() for name, value in self.state_dict().items() if name.startswith(OWN)}
 
 
-def load_base(folder: Path, shared: int, config: dict[str, int] | None = None) -> TwoTowers:
+def load_base(folder: Path, low: int, config: dict[str, int] | None = None) -> TwoTowers:
     """The published sentence encoder in `folder` (config.json, model.safetensors); the tower starts as its copy."""
-    model = TwoTowers(config or json.loads((folder / "config.json").read_text(encoding="utf-8")), shared)
+    model = TwoTowers(config or json.loads((folder / "config.json").read_text(encoding="utf-8")), low)
     weights = load_file(folder / "model.safetensors")
     weights = {name.removeprefix("bert."): value for name, value in weights.items()}
     take: dict[str, Tensor] = {}
@@ -122,28 +145,33 @@ def load_base(folder: Path, shared: int, config: dict[str, int] | None = None) -
                 take[f"base.{number}.{ours}.{kind}"] = weights[f"{there}.{theirs}.{kind}"]
     for name, value in list(take.items()):
         if name.startswith("base."):
-            number, rest = name.removeprefix("base.").split(".", 1)
-            if int(number) >= model.shared:
-                take[f"tower.{int(number) - model.shared}.{rest}"] = value.clone()
+            at, rest = name.removeprefix("base.").split(".", 1)
+            if int(at) >= model.low:
+                take[f"tower.{int(at) - model.low}.{rest}"] = value.clone()
     missing, unexpected = model.load_state_dict(take, strict=False)
-    left = [name for name in missing if not name.startswith(("span.", "answerable."))]
+    left = [name for name in missing if not name.startswith(("updates.", "span.", "answerable."))]
     if left or unexpected:
         raise ValueError(f"{folder} does not hold the expected encoder: missing {left}, unexpected {unexpected}")
     for name, parameter in model.named_parameters():
-        parameter.requires_grad_(name.startswith(("tower.", "span.", "answerable.")))
+        parameter.requires_grad_(name.startswith(OWN))
     return model
 
 
 def start_from(model: TwoTowers, file: Path) -> TwoTowers:
-    """Go on from `file`: the reader's own weights, or low-rank adapters (A, B), which are merged into the tower."""
+    """Go on from `file`: the reader's own weights, or low-rank adapters of all layers (A, B): merged in the tower."""
     weights = load_file(file)
     if any(name.endswith(".A.weight") for name in weights):
         with torch.no_grad():
-            for number, layer in enumerate(model.tower, start=model.shared):
+            for number in range(model.low):
+                for theirs, ours in LINEARS.items():
+                    for side in ("A", "B"):
+                        kept = model.updates[number].get_submodule(ours).get_parameter(side)
+                        kept.copy_(weights[f"enc.encoder.layer.{number}.{theirs}.{side}.weight"])
+            for number, layer in enumerate(model.tower, start=model.low):
                 for theirs, ours in LINEARS.items():
                     there = f"enc.encoder.layer.{number}.{theirs}"
                     update = weights[f"{there}.B.weight"] @ weights[f"{there}.A.weight"]
-                    layer.get_submodule(ours).weight.add_(ADAPTER_SCALE * update)  # type: ignore[operator, union-attr]
+                    layer.get_submodule(ours).weight.add_(ADAPTER_SCALE * update)
             model.span.weight.copy_(weights["span.weight"])
             model.span.bias.copy_(weights["span.bias"])
             model.answerable.weight.copy_(-(weights["span.weight"].sum(0, keepdim=True)) / 4)

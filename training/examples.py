@@ -19,8 +19,8 @@ SEPARATOR = ": "  # between a passage's title and its text, here and when the re
 class Example:
     """One question beside one or more passages.
 
-    `spans` are the character ranges of all gold answers in `context` (none: the context does not answer). `group` names the
-    source; examples are drawn by its weight.
+    `spans` are the character ranges of all gold answers in `context` (none: the context does not answer). `group` names
+    the source; examples are drawn by its weight.
     """
 
     question: str
@@ -40,8 +40,7 @@ class Encoded:
 
 def records(path: Path) -> Iterator[dict[str, Any]]:
     """The objects of a .jsonl or .jsonl.gz file."""
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-    with opened as lines:
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
         for line in lines:
             if line.strip():
                 yield json.loads(line)
@@ -64,8 +63,8 @@ def with_title(title: str, text: str) -> str:
 
 
 def read_examples(path: Path) -> list[Example]:
-    """Reading data ({question, context, answers: [{text, start}]}) or question answering data ({question, answers, passages,
-    gold}), told apart by the fields. Of the latter every gold passage that holds an answer becomes an example.
+    """Reading data ({question, context, answers: [{text, start}]}) or question answering data ({question, answers,
+    passages, gold}), told apart by the fields. Of the latter, every gold passage that holds an answer is an example.
     """
     examples: list[Example] = []
     for record in records(path):
@@ -127,13 +126,21 @@ def encode(tokenizer: Tokenizer, example: Example, length: int, rng: random.Rand
             low, high = max(0, min(last + 1 - room, high)), max(0, min(first, high))
         begin = rng.randint(min(low, high), max(low, high))
     window = context.ids[begin : begin + room]
-    cls, sep = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+    cls, sep = special(tokenizer, "[CLS]"), special(tokenizer, "[SEP]")
     offset = len(question) + 2 - begin
     return Encoded(
         [cls, *question, sep, *window, sep],
         [0] * (len(question) + 2) + [1] * (len(window) + 1),
         [(a + offset, b + offset) for a, b in tokens if begin <= a and b < begin + len(window)],
     )
+
+
+def special(tokenizer: Tokenizer, name: str) -> int:
+    """The id of a special token."""
+    found = tokenizer.token_to_id(name)
+    if found is None:
+        raise ValueError(f"the tokenizer has no {name}; expected BERT's vocabulary")
+    return int(found)
 
 
 def token_range(offsets: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int]:

@@ -1,8 +1,8 @@
 """Train the embedded reader: python -m training.reader --help (extra `train`).
 
-One small encoder, all-MiniLM-L6-v2, frozen, and a reader tower grown from it: span logits, where position 0 ([CLS]) stands for
-"no answer", and an answerability logit. `train` writes a checkpoint every few minutes and goes on from one; `training.export`
-makes the file that the product runs.
+One small encoder, all-MiniLM-L6-v2, frozen, and a reader tower grown from it: span logits, where position 0 ([CLS])
+stands for "no answer", and an answerability logit. It writes a checkpoint every few minutes and goes on from one;
+`training.export` makes the file that the product runs.
 """
 
 import argparse
@@ -85,7 +85,9 @@ class Mixture:
 def weight_of(example: Example, weights: dict[str, float]) -> float:
     """The weight of the longest matching group prefix; 1 where none is given."""
     group = example.group + ("" if example.spans else "/none")
-    fitting = [name for name in weights if group.startswith(name) or (name.startswith("*") and group.endswith(name[1:]))]
+    fitting = [
+        name for name in weights if group.startswith(name) or (name.startswith("*") and group.endswith(name[1:]))
+    ]
     return weights[max(fitting, key=len)] if fitting else 1.0
 
 
@@ -101,14 +103,16 @@ def train(
     save_every: float = 300.0,
     average: float = 0.995,
 ) -> dict[str, float]:
-    """AdamW with warm-up and linear decay over `minutes` (or `steps`); writes the running average of the weights to `out`.
+    """AdamW, warm-up, linear decay over `minutes` (or `steps`); writes the running average of the weights to `out`.
 
     Returns what was done: examples seen, steps, minutes.
     """
     own = {name: value for name, value in model.named_parameters() if value.requires_grad}
     flat = [value for name, value in own.items() if value.ndim < 2]
     deep = [value for name, value in own.items() if value.ndim >= 2]
-    optimiser = torch.optim.AdamW([{"params": deep, "weight_decay": 0.01}, {"params": flat, "weight_decay": 0.0}], lr=rate)
+    optimiser = torch.optim.AdamW(
+        [{"params": deep, "weight_decay": 0.01}, {"params": flat, "weight_decay": 0.0}], lr=rate
+    )
     mean = {name: value.detach().clone() for name, value in own.items()}
     begin = saved = time.monotonic()
     done, step, running = 0.0, 0, 0.0
@@ -121,7 +125,7 @@ def train(
             for parameters in optimiser.param_groups:
                 parameters["lr"] = rate * min(1.0, (step + 1) / 100) * max(0.01, 1 - done)
             loss = loss_of(model, group)
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             torch.nn.utils.clip_grad_norm_(list(own.values()), 1.0)
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
@@ -135,8 +139,8 @@ def train(
                 print(f"{elapsed:.1f} min, {step * batch} examples, loss {running:.3f}", file=sys.stderr, flush=True)
             if time.monotonic() - saved > save_every:
                 saved = time.monotonic()
-                write(mean, out)
-    write(mean, out)
+                write(model.trained() | mean, out)
+    write(model.trained() | mean, out)
     with torch.no_grad():
         for name, value in own.items():
             value.copy_(mean[name])
@@ -167,17 +171,23 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--steps", type=int, help="instead of --minutes")
     parser.add_argument("--rate", type=float, default=1.5e-4)
     parser.add_argument("--length", type=int, default=168, help="tokens of question and context")
-    parser.add_argument("--shared", type=int, default=2, help="lowest layers shared with the sentence encoder")
-    parser.add_argument("--weights", type=weights_from, default={}, help="group=weight,... (group/none: without answer)")
+    parser.add_argument("--low", type=int, default=2, help="lowest layers that get low-rank updates only")
+    parser.add_argument(
+        "--keep-low", action="store_true", help="leave the low-rank updates as they are (a quarter faster)"
+    )
+    parser.add_argument(
+        "--weights", type=weights_from, default={}, help="group=weight,... (group/none: without answer)"
+    )
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     torch.manual_seed(options.seed)
     tokenizer = Tokenizer.from_file(str(options.base / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    model = load_base(options.base, options.shared)
+    model = load_base(options.base, options.low)
     if options.init:
         start_from(model, options.init)
+    model.updates.requires_grad_(not options.keep_low)
     if torch.cuda.is_available():
         model.cuda()
     examples = [example for path in options.train for example in read_examples(path)]

@@ -1,0 +1,137 @@
+"""What the reader replies to each prompt, in that prompt's own output contract.
+
+An extractive reader finds spans, keeps or drops passages and picks sentences; it knows nothing by itself. One function
+per prompt: (inputs, draw) -> reply. `draw` picks among spans: the best at temperature 0, else at random by weight.
+"""
+
+import asyncio
+import hashlib
+import math
+import random
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from core.sentences import sentences
+from core.state import Passage
+from core.text import normalize
+from models.embedded import manifest
+from models.embedded.batching import read
+from models.embedded.reading import Calibration, Reading, Span
+
+UNKNOWN = "Unknown"
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Temperature 0 takes the best; above, the softmax over the distinct spans and "unknown" is sampled."""
+
+    temperature: float = 0.0
+    top_p: float = 1.0
+    seed: str = ""
+
+    def choose(self, reading: Reading, threshold: float) -> str:
+        """The answer, or Unknown: below the threshold at temperature 0, by its probability above."""
+        if self.temperature <= 0 or not reading.spans:
+            return reading.spans[0].text if reading.spans and reading.probability >= threshold else UNKNOWN
+        best = reading.spans[0].score
+        weights = [math.exp(span.score - best) for span in reading.spans]
+        known = reading.probability / sum(weights)
+        choices = [*((known * w, span.text) for w, span in zip(weights, reading.spans, strict=True))]
+        choices.append((1 - reading.probability, UNKNOWN))
+        return self.sample(choices)
+
+    def sample(self, choices: list[tuple[float, str]]) -> str:
+        """One of the choices by weight ** (1 / temperature), within the nucleus."""
+        ranked = sorted(choices, key=lambda choice: -choice[0])
+        top = max(ranked[0][0], 1e-300)
+        heats = [(max(weight, 1e-300) / top) ** (1 / self.temperature) for weight, _ in ranked]
+        total, reached, kept = sum(heats), 0.0, 0
+        while kept < len(heats) and (kept == 0 or reached / total < self.top_p):
+            reached += heats[kept]
+            kept += 1
+        rng = random.Random(int(hashlib.sha256(self.seed.encode()).hexdigest()[:16], 16))
+        return rng.choices([text for _, text in ranked[:kept]], heats[:kept])[0]
+
+
+Inputs = Mapping[str, Any]
+Responder = Callable[[Inputs, Draw], Awaitable[str]]
+
+
+def fit() -> Calibration:
+    return Calibration.of(manifest())
+
+
+def threshold(passages: list[Passage]) -> float:
+    return fit().threshold_one if len(passages) == 1 else fit().threshold_many
+
+
+async def answer(inputs: Inputs, draw: Draw) -> str:
+    """The best span over all passages, read together."""
+    passages = inputs["passages"]
+    return draw.choose((await read(inputs["question"], passages)).reading, threshold(passages))
+
+
+async def answer_candidates(inputs: Inputs, draw: Draw) -> str:
+    """As `answer`; spans that single passages already gave count for more."""
+    names = {normalize(candidate) for candidate in inputs["candidates"]}
+    reading = (await read(inputs["question"], inputs["passages"])).reading
+    bonus = fit().candidate_bonus
+    raised = [replace(s, score=s.score + bonus) if normalize(s.text) in names else s for s in reading.spans]
+    raised.sort(key=lambda span: -span.score)
+    best = raised[0].score if raised else reading.score
+    return draw.choose(Reading(raised, best), threshold(inputs["passages"]))
+
+
+async def each(question: str, passages: list[Passage]) -> list[Reading]:
+    """One reading per passage alone."""
+    return [done.reading for done in await asyncio.gather(*(read(question, [passage]) for passage in passages))]
+
+
+async def pruning(inputs: Inputs, draw: Draw) -> str:
+    """Rules out passages which alone do not answer, and reads the rest together."""
+    question, passages = inputs["question"], inputs["passages"]
+    readings = await each(question, passages)
+    limit = fit().threshold_one
+    kept = [n for n, reading in enumerate(readings) if reading.probability >= limit]
+    if not kept:
+        return f"Rationale: No passage answers the question.\nAnswer: {draw.choose(Reading([], -60.0), 1.0)}"
+    rest = [passages[n] for n in kept]
+    chosen = draw.choose((await read(question, rest)).reading, threshold(rest))
+    ruled_out = [str(n + 1) for n in range(len(passages)) if n not in kept]
+    out = f"Passages that do not answer the question, by number: {', '.join(ruled_out)}. " if ruled_out else ""
+    left = ", ".join(str(n + 1) for n in kept)
+    return f"Rationale: {out}Passages that remain: {left}.\nAnswer: {chosen}"
+
+
+async def summary(inputs: Inputs, draw: Draw) -> str:
+    """Picks the sentences which hold the best span of each passage, at most three, and reads the answer from them."""
+    question, passages = inputs["question"], inputs["passages"]
+    readings = await each(question, passages)
+    found = [(reading.score, n, reading.spans[0]) for n, reading in enumerate(readings) if reading.spans]
+    found.sort(key=lambda item: (-item[0], item[1]))
+    picked = sorted((n, sentence_of(passages[n]["text"], span)) for _, n, span in found[:3])
+    text = " ".join(sentence for _, sentence in picked)
+    if not text:
+        return f"Rationale: The passages say nothing.\nAnswer: {UNKNOWN}"
+    title = passages[found[0][1]]["title"]
+    made = Passage(id="summary", title=title, text=text)
+    chosen = draw.choose((await read(question, [made])).reading, fit().threshold_one)
+    said = " ".join(f"Passage {n + 1} says: {sentence}" for n, sentence in picked)
+    return f"Rationale: {said}\nAnswer: {chosen}"
+
+
+def sentence_of(text: str, span: Span) -> str:
+    """The sentence that the span stands in."""
+    for start, end in sentences(text):
+        if start <= span.start < end:
+            return " ".join(text[start:end].split())
+    return " ".join(text.split())
+
+
+RESPONDERS: dict[str, Responder] = {
+    "answer": answer,
+    "answer_candidates": answer_candidates,
+    "pruning": pruning,
+    "summary": summary,
+}
