@@ -1,0 +1,219 @@
+"""The graphs: their list, drawings, forms, and how they are run."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from tower import PASSAGES, QUESTION
+
+import graphs
+from core.context import Context
+from core.errors import SetupError
+from core.state import Passage
+from graphs import METHODS, answer, answer_sync
+from models import chat_model
+from models.scripted import ScriptedModel
+
+HERE = Path(__file__).parent
+NAMES = ["concat", "post_fusion", "pruning", "summary", "concat_pf", "pf_concat"]
+RESULT = {
+    *("answer", "unknown", "confidence", "rationale", "evidence", "votes", "candidates", "summaries", "passages"),
+    *("usage", "malformed", "dropped"),
+}
+
+
+def knower(reply: str = "1931") -> ScriptedModel:
+    """A model that always gives the same answer, to every prompt."""
+    model = ScriptedModel()
+    for name in ("answer", "answer_candidates"):
+        model.on(name, lambda _: reply)
+    for name in ("pruning", "summary"):
+        model.on(name, lambda _: f"So it is.\nAnswer: {reply}")
+    return model
+
+
+def test_public_surface() -> None:
+    assert graphs.__all__ == ["DEFAULT", "METHODS", "Method", "answer", "answer_sync", "method_of"]
+    assert all(hasattr(graphs, name) for name in graphs.__all__)
+
+
+def test_every_method_is_listed_with_its_cost() -> None:
+    assert list(METHODS) == NAMES
+    assert graphs.DEFAULT == "concat_pf"
+    assert {name: (method.calls, method.depth) for name, method in METHODS.items()} == {
+        "concat": ("n", "1"),
+        "post_fusion": ("k*n", "1"),
+        "pruning": ("1", "1"),
+        "summary": ("1", "1"),
+        "concat_pf": ("n + [unknown] k*n", "1 or 2"),
+        "pf_concat": ("k*n + n", "2"),
+    }
+    assert all(method.graph.name == name for name, method in METHODS.items())
+
+
+def test_listing_methods_imports_no_langgraph() -> None:
+    code = "import sys, graphs; print([m for m in ('langgraph', 'langchain_core', 'chromadb') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=HERE.parent, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_drawing_equals_its_snapshot(name: str) -> None:
+    """Run with QUORUM_SNAPSHOTS=update in the environment to write the snapshots anew."""
+    drawn = METHODS[name].graph.get_graph().draw_mermaid()
+    snapshot = HERE / "snapshots" / f"{name}.mmd"
+    if UPDATE:
+        snapshot.write_text(drawn, encoding="utf-8")
+    assert drawn == snapshot.read_text(encoding="utf-8")
+
+
+UPDATE = os.environ.get("QUORUM_SNAPSHOTS") == "update"  # read before the tests hide the environment
+
+
+def test_every_graph_has_a_snapshot_and_no_snapshot_is_left_over() -> None:
+    assert {path.stem for path in (HERE / "snapshots").glob("*.mmd")} == set(NAMES)
+
+
+def test_langgraph_json_names_every_method_by_module() -> None:
+    config = json.loads((HERE.parent / "langgraph.json").read_text(encoding="utf-8"))
+    assert config["graphs"] == {name: f"graphs.{name}:graph" for name in NAMES}
+    for name, place in config["graphs"].items():
+        module, _, variable = place.partition(":")
+        assert getattr(import_module(module), variable) is METHODS[name].graph
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_studio_gets_its_forms(name: str) -> None:
+    graph = METHODS[name].graph
+    assert set(graph.get_input_jsonschema()["properties"]) == {"question", "given", "gold_answers"}
+    assert set(graph.get_output_jsonschema()["properties"]) == RESULT
+    form = graph.get_context_jsonschema()
+    assert form is not None
+    assert form["properties"]["k"]["default"] == 5
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_with_a_context_as_object_and_as_mapping(name: str) -> None:
+    inputs: Any = {"question": QUESTION, "given": PASSAGES}
+    model = knower()
+    for context in (Context(model=model, k=2), {"model": model, "k": 2}):
+        result = await METHODS[name].graph.ainvoke(inputs, context=context)
+        assert set(result) == RESULT
+        assert (result["answer"], result["unknown"]) == ("1931", False)
+        assert [passage["id"] for passage in result["passages"]] == ["p1", "p2"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_without_a_context_defaults_and_environment_apply(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUORUM_MODEL", "scripted")
+    model = chat_model("scripted")
+    assert isinstance(model, ScriptedModel)
+    for prompt in ("answer", "answer_candidates", "pruning", "summary"):
+        model.on(prompt, lambda _: "Answer: 1931")
+    result = await METHODS[name].graph.ainvoke({"question": QUESTION, "given": [*PASSAGES, PASSAGES[0]]})
+    assert set(result) == RESULT
+    assert (result["answer"], len(result["passages"])) == ("1931", 5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_two_questions_on_one_thread(name: str) -> None:
+    builder = METHODS[name].graph.builder
+    graph = builder.compile(checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    alone = await METHODS[name].graph.ainvoke(
+        {"question": "Second?", "given": PASSAGES[3:]}, context=Context(model=knower("1929"))
+    )
+    await graph.ainvoke(
+        {"question": QUESTION, "given": PASSAGES[:3], "gold_answers": ["1931"]}, thread, context=Context(model=knower())
+    )
+    second = await graph.ainvoke(
+        {"question": "Second?", "given": PASSAGES[3:]}, thread, context=Context(model=knower("1929"))
+    )
+    assert second == alone
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_the_passages_of_one_question_do_not_serve_the_next(name: str) -> None:
+    graph = METHODS[name].graph.builder.compile(checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    await graph.ainvoke({"question": QUESTION, "given": PASSAGES[:1]}, thread, context=Context(model=knower()))
+    assert (await graph.aget_state(thread)).values["given"] is None
+    with pytest.raises(SetupError, match="nowhere"):
+        await graph.ainvoke({"question": QUESTION}, thread, context=Context(model=knower(), collection="nowhere"))
+
+
+async def test_answer_gives_the_same_keys_for_every_method() -> None:
+    for name in NAMES:
+        result = await answer(QUESTION, name, Context(model=knower()), given=PASSAGES)
+        assert set(result) == RESULT
+        assert json.loads(json.dumps(result)) == result
+
+
+async def test_answer_uses_the_default_method() -> None:
+    model = ScriptedModel().on("answer", "1931")
+    assert (await answer(QUESTION, context=Context(model=model), given=PASSAGES))["usage"]["answer"]["calls"] == 1
+
+
+async def test_answer_passes_its_config_on() -> None:
+    seen: list[str] = []
+
+    class Names(graph_callbacks()):  # type: ignore[misc]
+        def on_chain_start(self, serialized: Any, inputs: Any, **kwargs: Any) -> None:
+            seen.append(kwargs["name"])
+
+        def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
+            seen.append(kwargs["name"])
+
+    await answer(QUESTION, "post_fusion", Context(model=knower(), k=1), given=PASSAGES, config={"callbacks": [Names()]})
+    assert [name for name in seen if name in ("post_fusion", "begin", "retrieve", "vote", "answer: passage 1")] == [
+        *("post_fusion", "begin", "retrieve", "answer: passage 1", "vote")
+    ]
+
+
+def graph_callbacks() -> Any:
+    from langchain_core.callbacks import BaseCallbackHandler
+
+    return BaseCallbackHandler
+
+
+def test_answer_sync_without_a_loop() -> None:
+    assert answer_sync(QUESTION, "concat", Context(model=knower()), given=PASSAGES)["answer"] == "1931"
+
+
+async def test_answer_sync_inside_a_running_loop() -> None:
+    await asyncio.sleep(0)
+    assert answer_sync(QUESTION, "concat", Context(model=knower()), given=PASSAGES)["answer"] == "1931"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"question": " "}, "The question is empty"),
+        (
+            {"question": QUESTION, "method": "concatenate"},
+            "no method 'concatenate'; .* methods are: concat, post",
+        ),
+        ({"question": QUESTION, "given": []}, "given passages is empty"),
+        ({"question": QUESTION, "given": [{"id": "x"}]}, "Given passage 1"),
+    ],
+)
+def test_mistakes_are_setup_errors(arguments: dict[str, Any], said: str) -> None:
+    model = ScriptedModel()
+    with pytest.raises(SetupError, match=said):
+        answer_sync(context=Context(model=model), **{"given": PASSAGES, **arguments})
+    assert model.history == []
+
+
+async def test_a_question_and_passages_full_of_dollars() -> None:
+    model = knower("$5")
+    given = [Passage(id="$x", title="${title}", text="It costs $5, not $question.")]
+    result = await answer("How much is $question in ${passages}?", "pf_concat", Context(model=model), given=given)
+    assert result["evidence"] == [{"passage": "$x", "start": 9, "end": 11}]
+    assert "Question: How much is $question in ${passages}?" in model.history[0].text

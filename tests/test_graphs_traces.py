@@ -1,0 +1,291 @@
+"""Golden traces: scripted model -> the list of (node, update), for every method and branch."""
+
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as run_with
+from hypothesis import strategies as st
+from tower import PASSAGES, QUESTION, readers, trace
+
+from core.context import Context
+from core.errors import CallError, SetupError
+from core.state import Result
+from graphs import METHODS, answer
+from models.scripted import ScriptedModel
+
+BEGIN: list[tuple[str, dict[str, Any]]] = [("begin", {}), ("retrieve", {"passages": "p1 p2 p3"})]
+KNOWN = {"answer": "1931", "unknown": False, "confidence": None, "evidence": ["p1 32-36", "p3 33-37"]}
+SILENT = {"answer": "unknown", "unknown": True, "confidence": None, "evidence": []}
+
+
+def voted(rank: int, *answers: str, node: str = "passage_answer") -> tuple[str, dict[str, Any]]:
+    return (node, {"votes": [f"{rank} {answer}" for answer in answers]})
+
+
+async def test_concat() -> None:
+    assert await trace("concat", ScriptedModel().on("answer", "1931")) == [
+        *BEGIN,
+        ("concat_answer", {**KNOWN, "passages": "p1 p2 p3"}),
+    ]
+
+
+async def test_concat_unknown() -> None:
+    assert await trace("concat", ScriptedModel().on("answer", "The passages do not say.")) == [
+        *BEGIN,
+        ("concat_answer", {**SILENT, "passages": "p1 p2 p3"}),
+    ]
+
+
+async def test_concat_sampled() -> None:
+    model = ScriptedModel().on("answer", "1950", "1931", "1931.", "unknown")
+    assert await trace("concat", model, samples=4, temperature=0.7) == [
+        *BEGIN,
+        ("concat_answer", {**KNOWN, "confidence": 0.5, "passages": "p1 p2 p3"}),
+    ]
+
+
+async def test_concat_with_no_reply_at_all() -> None:
+    assert await trace("concat", ScriptedModel().on("answer", "")) == [
+        *BEGIN,
+        ("concat_answer", {**SILENT, "passages": "p1 p2 p3", "malformed": {"answer": [""]}}),
+    ]
+
+
+@pytest.mark.parametrize(("method", "node"), [("pruning", "pruned_answer"), ("summary", "summarized_answer")])
+async def test_reasoning_prompts(method: str, node: str) -> None:
+    assert await trace(method, ScriptedModel().on(method, "Passage 2 is out.\nAnswer: 1931.")) == [
+        *BEGIN,
+        (
+            node,
+            {
+                "answer": "1931",
+                "unknown": False,
+                "rationale": "Passage 2 is out.",
+                "evidence": ["p1 32-36", "p3 33-37"],
+                "passages": "p1 p2 p3",
+            },
+        ),
+    ]
+
+
+@pytest.mark.parametrize(("method", "node"), [("pruning", "pruned_answer"), ("summary", "summarized_answer")])
+async def test_reasoning_prompts_unknown_and_malformed(method: str, node: str) -> None:
+    assert await trace(method, ScriptedModel().on(method, "All are out.\nI don't know.")) == [
+        *BEGIN,
+        (
+            node,
+            {
+                "answer": "unknown",
+                "unknown": True,
+                "rationale": "All are out.",
+                "evidence": [],
+                "passages": "p1 p2 p3",
+                "malformed": {method: ["All are out.\nI don't know."]},
+            },
+        ),
+    ]
+
+
+async def test_post_fusion() -> None:
+    assert await trace("post_fusion", readers("1931", "1950", "in 1931")) == [
+        *BEGIN,
+        voted(0, "1931"),
+        voted(1, "1950"),
+        voted(2, "in 1931"),
+        ("vote", {"answer": "1931", "unknown": False, "confidence": 1 / 3, "evidence": ["p1 32-36"]}),
+    ]
+
+
+async def test_post_fusion_tie_goes_to_the_highest_rank() -> None:
+    model = readers("unknown", "1950", "1931", "1931", "1950.")
+    steps = await trace("post_fusion", model, k=5)
+    assert steps[-1] == (
+        "vote",
+        {"answer": "1950", "unknown": False, "confidence": 0.5, "evidence": ["p2 29-33", "p5 None-None"]},
+    )
+
+
+async def test_post_fusion_all_unknown() -> None:
+    assert await trace("post_fusion", readers("unknown", "I don't know", "")) == [
+        *BEGIN,
+        voted(0, "?"),
+        voted(1, "?"),
+        (voted(2, "?")[0], {**voted(2, "?")[1], "malformed": {"answer": [""]}}),
+        ("vote", SILENT),
+    ]
+
+
+async def test_post_fusion_sampled_is_a_pool_of_all_samples() -> None:
+    model = readers(["1931", "1950"], ["1950", "1950"], ["unknown", "unknown"])
+    assert await trace("post_fusion", model, samples=2, temperature=0.7) == [
+        *BEGIN,
+        voted(0, "1931", "1950"),
+        voted(1, "1950", "1950"),
+        voted(2, "?", "?"),
+        ("vote", {"answer": "1950", "unknown": False, "confidence": 0.75, "evidence": ["p1 None-None", "p2 29-33"]}),
+    ]
+
+
+async def test_post_fusion_staged_stops_when_decided() -> None:
+    assert await trace("post_fusion", readers("1931", "1931"), vote="staged") == [
+        *BEGIN,
+        voted(0, "1931"),
+        voted(1, "1931"),
+        ("vote", {"answer": "1931", "unknown": False, "confidence": None, "evidence": ["p1 32-36", "p2 None-None"]}),
+    ]
+
+
+async def test_post_fusion_staged_goes_on_while_it_is_open() -> None:
+    open_vote = {"answer": "1931", "unknown": False, "confidence": None, "evidence": ["p1 32-36"]}
+    assert await trace("post_fusion", readers("1931", "1950", "unknown", "1931"), k=5, vote="staged") == [
+        ("begin", {}),
+        ("retrieve", {"passages": "p1 p2 p3 p4 p5"}),
+        voted(0, "1931"),
+        voted(1, "1950"),
+        voted(2, "?"),
+        ("vote", open_vote),
+        voted(3, "1931"),
+        ("vote", {**open_vote, "evidence": ["p1 32-36", "p4 None-None"]}),
+    ]
+
+
+async def test_concat_pf_known() -> None:
+    assert await trace("concat_pf", ScriptedModel().on("answer", "1931")) == [
+        *BEGIN,
+        ("concat_answer", {**KNOWN, "passages": "p1 p2 p3"}),
+        ("unknown_check", {"unknown": False}),
+    ]
+
+
+async def test_concat_pf_falls_back() -> None:
+    model = readers("1931", "unknown", "1931").on("answer", "unknown")
+    assert await trace("concat_pf", model) == [
+        *BEGIN,
+        ("concat_answer", {**SILENT, "passages": "p1 p2 p3"}),
+        ("unknown_check", {"unknown": True}),
+        voted(0, "1931"),
+        voted(1, "?"),
+        voted(2, "1931"),
+        ("vote", {**KNOWN, "confidence": 1.0}),
+    ]
+
+
+async def test_concat_pf_falls_back_to_unknown() -> None:
+    model = readers("unknown", "unknown", "unknown").on("answer", "unknown")
+    assert (await trace("concat_pf", model))[-1] == ("vote", SILENT)
+
+
+async def test_concat_pf_falls_back_when_most_samples_are_unknown() -> None:
+    model = readers(["1931"] * 3, ["unknown"] * 3, ["1950"] * 3).on("answer", "unknown", "1950", "Unknown.")
+    steps = await trace("concat_pf", model, samples=3, temperature=0.7)
+    assert steps[2] == ("concat_answer", {**SILENT, "confidence": 2 / 3, "passages": "p1 p2 p3"})
+    assert steps[-1] == ("vote", {"answer": "1931", "unknown": False, "confidence": 0.5, "evidence": ["p1 32-36"]})
+
+
+async def test_concat_pf_speculative_known() -> None:
+    model = readers("1950", "1950", "1950").on("answer", "1931")
+    assert await trace("concat_pf", model, speculative=True) == [
+        *BEGIN,
+        ("concat_answer", {**KNOWN, "passages": "p1 p2 p3"}),
+        *(voted(rank, "1950", node="passage_answer_ahead") for rank in range(3)),
+        ("unknown_check", {"unknown": False}),
+    ]
+
+
+async def test_concat_pf_speculative_unknown() -> None:
+    model = readers("1931", "unknown", "1931").on("answer", "unknown")
+    assert await trace("concat_pf", model, speculative=True) == [
+        *BEGIN,
+        ("concat_answer", {**SILENT, "passages": "p1 p2 p3"}),
+        voted(0, "1931", node="passage_answer_ahead"),
+        voted(1, "?", node="passage_answer_ahead"),
+        voted(2, "1931", node="passage_answer_ahead"),
+        ("unknown_check", {"unknown": True}),
+        ("vote", {**KNOWN, "confidence": 1.0}),
+    ]
+
+
+async def test_concat_pf_speculative_and_staged() -> None:
+    model = readers("1931", "1950", "1950").on("answer", "unknown")
+    steps = await trace("concat_pf", model, speculative=True, vote="staged")
+    assert [node for node, _ in steps[2:]] == [
+        *("concat_answer", "passage_answer_ahead", "passage_answer_ahead", "unknown_check"),
+        *("vote", "passage_answer", "vote"),
+    ]
+    assert steps[-1][1]["answer"] == "1950"
+
+
+async def test_pf_concat() -> None:
+    model = readers("1931", "unknown", "1950").on("answer_candidates", "1931")
+    assert await trace("pf_concat", model) == [
+        *BEGIN,
+        voted(0, "1931"),
+        voted(1, "?"),
+        voted(2, "1950"),
+        ("keep_answered", {"passages": "p1 p3", "candidates": ["1931", "1950"]}),
+        ("distill_answer", {**KNOWN, "passages": "p1 p3"}),
+    ]
+
+
+async def test_pf_concat_all_unknown_asks_all_passages_again() -> None:
+    model = readers("unknown", "unknown", "unknown").on("answer", "1931")
+    assert (await trace("pf_concat", model))[5:] == [
+        ("keep_answered", {"passages": "p1 p2 p3", "candidates": []}),
+        ("distill_answer", {**KNOWN, "passages": "p1 p2 p3"}),
+    ]
+
+
+async def test_pf_concat_samples_both_rounds() -> None:
+    model = readers(["unknown", "1931"], ["unknown", "unknown"], ["1931.", "1950"])
+    model.on("answer_candidates", "unknown", "1931")
+    steps = await trace("pf_concat", model, samples=2, temperature=0.7)
+    assert steps[5:] == [
+        ("keep_answered", {"passages": "p1 p3", "candidates": ["1931", "1950"]}),
+        ("distill_answer", {**SILENT, "confidence": 0.5, "passages": "p1 p3"}),
+    ]
+
+
+async def test_pf_concat_asks_every_passage_whatever_the_vote() -> None:
+    model = readers("1931", "1931", "1931").on("answer_candidates", "1931")
+    assert [node for node, _ in await trace("pf_concat", model, vote="staged")].count("passage_answer") == 3
+
+
+REPLIES = ("unknown", "1931", "1950")
+
+
+async def result(method: str, first: str, pool: tuple[str, ...], **settings: Any) -> Result:
+    model = readers(*pool).on("answer", first)
+    return await answer(QUESTION, method, Context(model=model, **settings), given=PASSAGES[: len(pool)])
+
+
+async def test_speculative_and_staged_change_no_answer() -> None:
+    for first, *pool in product(REPLIES, repeat=4):
+        plain = await result("concat_pf", first, tuple(pool))
+        for options in ({"speculative": True}, {"vote": "staged"}, {"speculative": True, "vote": "staged"}):
+            other = await result("concat_pf", first, tuple(pool), **options)
+            assert (other["answer"], other["unknown"]) == (plain["answer"], plain["unknown"])
+            assert other["evidence"] == plain["evidence"] or "vote" in options
+            assert other["confidence"] is None or "vote" not in options
+
+
+@run_with(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from(REPLIES), min_size=1, max_size=5).map(tuple))
+async def test_staged_post_fusion_equals_all(pool: tuple[str, ...]) -> None:
+    plain = await result("post_fusion", "", pool)
+    other = await result("post_fusion", "", pool, vote="staged")
+    assert (other["answer"], other["unknown"]) == (plain["answer"], plain["unknown"])
+    assert other["confidence"] is None
+    assert len(other["votes"]) <= len(plain["votes"])
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_failures_propagate(method: str) -> None:
+    for error in (CallError("the server is gone", 500), SetupError("the key is refused")):
+        names = ("answer", "answer_candidates", "pruning", "summary")
+        model = ScriptedModel()
+        for name in names:
+            model.on(name, *[error] * 3)
+        with pytest.raises(type(error), match=str(error)):
+            await answer(QUESTION, method, Context(model=model, attempts=1), given=PASSAGES[:3])
