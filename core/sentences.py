@@ -1,0 +1,76 @@
+"""Sentences of a text, by rule: no model, no download."""
+
+import re
+
+
+def word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+BLOCK = re.compile(r"\n[ \t]*\n\s*|\n(?=[ \t]*(?:#{1,6} |[-*+•|>] |\d{1,3}[.)] ))|(?<=\n)#{1,6} [^\n]*\n")
+END = re.compile(r"""[.!?…؟।۔]+['"”’»)\]*_]*(?=\s)|[。！？｡]+[」』”’）】]*""")
+UNSPACED_END = frozenset("。！？｡")
+LAST_WORD = re.compile(r"[^\s(\[\"'“‘]+$")
+OPENING = "\"'“‘«([*_"
+NEVER_LAST = word_set(
+    """mr mrs ms messrs dr prof st mt gen col lt capt sgt cpl maj adm rev hon gov sen rep pres supt fr e.g i.e cf viz vs
+    ca fig figs eq ch vol vols pp ed eds trans nos approx est feat"""
+)
+SELDOM_LAST = word_set(
+    """al inc ltd co corp bros etc jr sr esq dept univ assn ave blvd
+    jan feb mar apr jun jul aug sep sept oct nov dec"""
+)
+BEFORE_NUMBERS = word_set("no c p v n op art sec")
+STARTERS = word_set(
+    """the a an it he she they we you i this that these those its his her their our in on at as by for from with after
+    before when while where since although though if but and however there what who which how why one both all some
+    many most"""
+)
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """(start, end) of each sentence, in order, without the white space around it; every other character is in one.
+
+    A sentence ends at . ! ? … before white space and something that may begin a sentence, at the full stops of
+    scripts without spaces, and at the end of a paragraph, heading, list item or table row. Abbreviations, initials,
+    decimals and ellipses inside a sentence do not end it.
+    """
+    spans, start = [], 0
+    for end in [*sorted(breaks(text)), len(text)]:
+        piece = text[start:end]
+        if piece and not piece.isspace():
+            spans.append((end - len(piece.lstrip()), start + len(piece.rstrip())))
+        start = end
+    return spans
+
+
+def breaks(text: str) -> set[int]:
+    """Where sentences end: at block ends, and at the marks which `ends_sentence`."""
+    found = {place for block in BLOCK.finditer(text) for place in block.span()}
+    begin = 0
+    for mark in END.finditer(text):
+        if ends_sentence(text, begin, mark):
+            begin = mark.end()
+            found.add(begin)
+    return found
+
+
+def ends_sentence(text: str, begin: int, mark: re.Match[str]) -> bool:
+    """Whether the mark ends the sentence that begins at `begin`, judged by the words on both sides of it."""
+    following = text[mark.end() : mark.end() + 60].split(maxsplit=1)
+    if mark.group()[0] in UNSPACED_END or not following:
+        return True
+    if following[0].lstrip(OPENING)[:1].islower():
+        return False
+    if mark.group() != ".":
+        return True
+    found = LAST_WORD.search(text, max(begin, mark.start() - 40), mark.start())
+    before = found.group() if found else ""
+    after = re.sub(r"\W+$", "", following[0]).lower()
+    if before.lower() in NEVER_LAST or (before.lower() in BEFORE_NUMBERS and after.isdigit()):
+        return False
+    initial = len(before) == 1 and before.isupper() and before != "I"
+    if initial or "." in before.strip(".") or before.lower() in SELDOM_LAST:
+        return after in STARTERS
+    line = text[text.rfind("\n", 0, mark.start()) + 1 : mark.start()]
+    return not (before.isdigit() and len(before) <= 3 and line.strip() == before)  # "1. First item"

@@ -1,0 +1,102 @@
+"""BM25 (Robertson et al.; k1 0.9, b 0.4; computed by bm25s): tokens and ranking."""
+
+import re
+import threading
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.sentences import word_set
+from core.state import Passage
+from retrievers.passages import indexed_text, scored
+from retrievers.split import UNSPACED
+
+K1, B = 0.9, 0.4
+HANGUL = "\uac00-\ud7a3"
+MARKED = "\u0900-\u0963\u0966-\u0dff"  # scripts of India, whose vowel signs are not letters to Python
+STEMMERS = threading.local()  # a Stemmer must not be shared between threads
+RUN = re.compile(rf"(?P<unspaced>[{UNSPACED}{HANGUL}]+)|(?:[^\W_{UNSPACED}{HANGUL}]|[{MARKED}])+")
+STOP_WORDS = word_set(
+    """a an and are as at be but by did do does for from had has have how in into is it its of on or s such t that the
+    their then there these they this to was were what when where which who whom whose why will with"""
+)
+
+
+def tokens(text: str) -> list[str]:
+    """Stemmed English words; words of other spaced scripts as they are; characters and bigrams of unspaced scripts.
+
+    Case and accents are folded. Stop words are kept: `query_tokens` drops them from questions.
+    """
+    found: list[str] = []
+    for run in RUN.finditer(fold(text)):
+        word = run.group()
+        if run["unspaced"]:
+            found += [*word, *(word[i : i + 2] for i in range(len(word) - 1))]
+        else:
+            found.append(word)
+    return stem(found)
+
+
+def query_tokens(text: str) -> list[str]:
+    """The tokens of a question without its stop words, unless it has nothing else ("Who are The Who?")."""
+    every = tokens(text)
+    return [token for token in every if token not in STOP_WORDS] or every
+
+
+def fold(text: str) -> str:
+    """Lower case, compatibility forms unified, accents off."""
+    if text.isascii():
+        return text.lower()
+    parts = unicodedata.normalize("NFKD", text.casefold())
+    return unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", parts))
+
+
+def stem(words: list[str]) -> list[str]:
+    """English stems of words in plain letters; every other word as it is."""
+    if not hasattr(STEMMERS, "english"):
+        import Stemmer
+
+        STEMMERS.english = Stemmer.Stemmer("english")
+    stems = STEMMERS.english.stemWords(words)
+    return [s if w.isascii() and w not in STOP_WORDS else w for w, s in zip(words, stems, strict=True)]
+
+
+class Ranking:
+    """A BM25 index over passages. `index` is a bm25s index made before; None makes it."""
+
+    def __init__(self, passages: Sequence[Passage], index: Any = None) -> None:
+        self.passages = passages
+        self.index = index if index is not None else build([tokens(indexed_text(passage)) for passage in passages])
+
+    def top(self, query: str, k: int) -> list[Passage]:
+        """The best k passages, all when there are fewer. Equal scores, zeros too, keep the passages' own order."""
+        scores = self.scores(query)
+        k = min(k, len(scores))
+        if k < 1:
+            return []
+        least = np.partition(scores, len(scores) - k)[len(scores) - k]
+        eligible = np.flatnonzero(scores >= least)
+        best = eligible[np.argsort(-scores[eligible], kind="stable")][:k]
+        return [scored(self.passages[i], scores[i]) for i in best]
+
+    def scores(self, query: str) -> NDArray[np.float32]:
+        """One score per passage, 0 where no word of the query occurs."""
+        known = [] if self.index is None else self.index.get_tokens_ids(query_tokens(query))
+        if not known:
+            return np.zeros(len(self.passages), dtype=np.float32)
+        found: NDArray[np.float32] = self.index.get_scores_from_ids(known)
+        return found
+
+
+def build(corpus: list[list[str]]) -> Any:
+    """A bm25s index of tokenised texts; None when they have no token at all."""
+    import bm25s
+
+    if not any(corpus):
+        return None
+    index = bm25s.BM25(method="lucene", k1=K1, b=B, backend="numpy")
+    index.index(corpus, show_progress=False, create_empty_token=False)
+    return index

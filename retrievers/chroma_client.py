@@ -1,0 +1,85 @@
+"""Clients of a Chroma store, a folder or a server, and what their failures mean to a user."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from core.errors import SetupError
+
+if TYPE_CHECKING:
+    from chromadb.api import ClientAPI
+
+DEFAULT_PORTS = {"http": 8000, "https": 443}
+
+
+def connect(where: str) -> "ClientAPI":
+    """A client of the server at http://host:port, or of a folder. Takes about a second the first time (the import)."""
+    import chromadb
+    from chromadb.config import Settings
+
+    quiet = Settings(anonymized_telemetry=False)
+    if "://" not in where:
+        return chromadb.PersistentClient(path=where, settings=quiet)
+    host, port, ssl = address(where)
+    return chromadb.HttpClient(host=host, port=port, ssl=ssl, settings=quiet)
+
+
+def address(url: str) -> tuple[str, int, bool]:
+    """(host, port, encrypted) of a server's URL."""
+    parts = urlsplit(url)
+    try:
+        port = parts.port or DEFAULT_PORTS[parts.scheme]
+    except (KeyError, ValueError):
+        port = 0
+    if not port or not parts.hostname or parts.path not in ("", "/") or parts.query:
+        raise SetupError(
+            f"The store {url!r} is not an address of a Chroma server; write it like http://localhost:8000."
+        )
+    return parts.hostname, port, parts.scheme == "https"
+
+
+@contextmanager
+def told(where: str) -> Iterator[None]:
+    """Failures of the store, not of our code, as a `SetupError`."""
+    import httpx
+    from chromadb.errors import ChromaAuthError, ChromaError, InternalError
+
+    try:
+        yield
+    except (httpx.HTTPError, ConnectionError) as error:
+        raise unreachable(where, error) from error
+    except ValueError as error:
+        if "Could not connect" not in str(error):
+            raise
+        raise unreachable(where, error) from error
+    except ChromaAuthError as error:
+        raise SetupError(f"The Chroma server {where} refused access ({said(error)}).") from error
+    except InternalError as error:
+        raise SetupError(
+            f"The store {where} cannot be read ({said(error)}); if it is damaged, remove it and index again."
+        ) from error
+    except ChromaError as error:
+        if "://" not in where:
+            raise
+        raise SetupError(f"The Chroma server {where} answered with an error: {said(error)}") from error
+
+
+def unreachable(where: str, error: Exception) -> SetupError:
+    host, port, _ = address(where)
+    return SetupError(
+        f"No Chroma server answers at {where} ({said(error)}); start one with: chroma run --host {host} --port {port}"
+    )
+
+
+def said(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+def make_folder(folder: Path) -> None:
+    """The store's folder, made if it is not there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SetupError(f"The store {folder} cannot be made ({error.strerror}); give another folder.") from None

@@ -1,0 +1,79 @@
+"""Collections: which there are, what they hold, and the sample collection."""
+
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+
+from core.context import Context
+from core.errors import SetupError
+from core.state import Passage
+from models import embedding_name
+from retrievers.index import Progress, add_documents
+from retrievers.names import SAMPLE, check_name
+from retrievers.store import DEFAULT_FOLDER, Store, open_store
+
+DATA = Path(__file__).resolve().parent.parent / "data" / "sample"  # beside the packages, in a checkout and in a wheel
+FORMAT = "1"  # changes with the splitter
+ready: set[tuple[str, str]] = set()
+
+
+def names(store: str | Path = DEFAULT_FOLDER) -> list[str]:
+    """The collections of a store. Blocks."""
+    return open_store(store).names()
+
+
+def documents(context: Context) -> list[Passage]:
+    """All passages of the context's collection, in order of document and place. Blocks."""
+    if check_name(context.collection) == SAMPLE:
+        ensure_sample(context)
+    return open_store(context.store).passages(context.collection)[1]
+
+
+def delete(collection: str, store: str | Path = DEFAULT_FOLDER) -> None:
+    """Remove a collection; an unknown one is a `SetupError`. Blocks."""
+    where = open_store(store)
+    with where.writer():
+        where.delete(check_name(collection))
+
+
+def ensure_sample(context: Context, progress: Progress | None = None) -> None:
+    """Make the collection "sample" in the context's store, if it is not there as the files and embeddings are now.
+
+    Blocks: a few seconds the first time. `progress(done, total, path)` counts files. A collection of that name which is
+    not the sample is left as it is.
+    """
+    store, embedding = open_store(context.store), embedding_name(context.embeddings)
+    key = (store.where, embedding)
+    if key in ready and not store.missing:
+        return
+    if outdated(store, embedding):
+        with store.writer():
+            if outdated(store, embedding) and SAMPLE in store.names():  # unless another process has just made it
+                store.delete(SAMPLE)
+        add_documents([corpus()], SAMPLE, context.store, context.embeddings, progress=progress, sample=sample_hash())
+    ready.add(key)
+
+
+def outdated(store: Store, embedding: str) -> bool:
+    """Whether the sample collection has to be made: missing, unfinished, of other files or other embeddings."""
+    info = store.find(SAMPLE)
+    if info is None:
+        return True
+    return info.sample is not None and (info.sample, info.embedding, info.writing) != (sample_hash(), embedding, False)
+
+
+def corpus() -> Path:
+    """The folder of the sample's documents."""
+    folder = DATA / "corpus"
+    if not folder.is_dir():
+        raise SetupError(f"The sample's documents are not at {folder}; install Quorum again, or give --collection.")
+    return folder
+
+
+@lru_cache(maxsize=1)
+def sample_hash() -> str:
+    """A hash of the sample's documents and of how they are split."""
+    digest = sha256(f"{FORMAT}\n".encode())
+    for path in sorted(corpus().glob("*.md")):
+        digest.update(f"{path.name}\n".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,184 @@
+"""Indexing: files -> passages in a collection. Running it again changes only what changed."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from langchain_core.embeddings import Embeddings
+
+from core.errors import SetupError
+from core.state import Passage
+from models import embedding_name
+from retrievers.embedder import embedder
+from retrievers.files import find_files, lies_in, roots_of
+from retrievers.ledger import Change, Ledger
+from retrievers.names import SAMPLE, check_name
+from retrievers.passages import content_hash
+from retrievers.read import Unreadable, count_lines, is_lines, read_document, read_lines
+from retrievers.split import size, split
+from retrievers.store import DEFAULT_FOLDER, open_store
+
+LONGEST_LINE = 3
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass
+class IndexReport:
+    """What indexing did, in files; `passages` is the collection's total. A file of JSON lines counts once.
+
+    `skipped` names each file, or line of a file, that was not read, with the reason.
+    """
+
+    added: int = 0
+    unchanged: int = 0
+    replaced: int = 0
+    removed: int = 0
+    passages: int = 0
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+
+
+def index_documents(
+    paths: Iterable[str | Path],
+    *,
+    collection: str,
+    store: str | Path = DEFAULT_FOLDER,
+    embeddings: str | Embeddings = "embedded",
+    words: int = 100,
+    prune: bool = False,
+    progress: Progress | None = None,
+) -> IndexReport:
+    """Put the passages of files and folders into a collection, which is made if it is new. Blocks.
+
+    txt, md, html, pdf and docx are split into passages of at most `words` words (see `retrievers.split`), named by a
+    hash of title and text. In jsonl and jsonl.gz every line {"id", "title", "text"} is a passage and keeps its id; only
+    a line of more than 3 x `words` words is split, into passages named id#1, id#2, ... A passage that several documents
+    hold is stored once and goes when the last of them does. Of two texts with one id the first stays.
+
+    `prune` removes documents that lay under the given paths and are gone. `progress(done, total, path)` counts files
+    and lines. A file that cannot be read is skipped, and what was indexed of it before stays. Killed and started again,
+    this ends with the same collection. A path that does not exist, a collection made with other embeddings and a bad
+    name are a `SetupError`.
+    """
+    if check_name(collection) == SAMPLE:
+        raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; give another name with --collection.")
+    return add_documents(paths, collection, str(store), embeddings, words, prune, progress)
+
+
+def index_passages(
+    passages: Sequence[Passage],
+    *,
+    collection: str,
+    store: str | Path = DEFAULT_FOLDER,
+    embeddings: str | Embeddings = "embedded",
+    source: str = "passages",
+    progress: Progress | None = None,
+) -> IndexReport:
+    """Put passages as they are, with their own ids, into a collection; what `source` held before and lacks now goes."""
+    check_name(collection)
+    report, where = IndexReport(), open_store(store)
+    with where.writer():
+        ledger = Ledger(where, collection, embedding_name(embeddings), lambda: embedder(embeddings))
+        done = Counted(progress, len(passages))
+        count_change(report, ledger.replace(source, done.each(passages, source), report.skipped))
+        report.passages = ledger.finish()
+    return report
+
+
+def add_documents(
+    paths: Iterable[str | Path],
+    collection: str,
+    store: str,
+    embeddings: str | Embeddings,
+    words: int = 100,
+    prune: bool = False,
+    progress: Progress | None = None,
+    sample: str | None = None,
+) -> IndexReport:
+    """`index_documents` for any collection; `sample` is kept with it when all is done."""
+    if words < 5:
+        raise SetupError(f"words={words} is too few for a passage; give 5 or more (100 is usual).")
+    report, where, roots = IndexReport(), open_store(store), roots_of(paths)
+    with where.writer():
+        mark = None if sample is None else ""
+        ledger = Ledger(where, collection, embedding_name(embeddings), lambda: embedder(embeddings), mark)
+        gone = [root for root in roots if not root.exists()]
+        lost = [root for root in gone if not (prune and any(lies_in(source, [root]) for source in ledger.sources))]
+        if lost:
+            raise SetupError(f"There is no file or folder {lost[0]}; check the path.")
+        files, report.skipped = find_files([root for root in roots if root not in gone], without=where.folder)
+        done = Counted(progress, sum(map(length_of, files)))
+        for path in files:
+            try:
+                pieces = lines_of(path, words, report, done) if is_lines(path) else pieces_of(path, words)
+                count_change(report, ledger.replace(str(path), pieces, report.skipped))
+            except Unreadable as reason:
+                report.skipped.append((str(path), str(reason)))
+            if not is_lines(path):
+                done.add(path)
+        if prune:
+            here = [*map(str, files), *(path for path, _ in report.skipped)]
+            report.removed = prune_gone(ledger, roots, here)
+        report.passages = ledger.finish(sample)
+    return report
+
+
+def length_of(path: Path) -> int:
+    """What a file counts in the progress: 1, or its lines."""
+    return count_lines(path) if is_lines(path) else 1
+
+
+def prune_gone(ledger: Ledger, roots: list[Path], here: list[str]) -> int:
+    """Remove the documents that lay under the roots and are not here any more; how many."""
+    kept = set(here)
+    folders = [Path(path) for path in here if Path(path).is_dir()]  # that could not be read
+    gone = [
+        source
+        for source in ledger.sources
+        if source not in kept and lies_in(source, roots) and not lies_in(source, folders)
+    ]
+    for source in gone:
+        ledger.remove(source)
+    return len(gone)
+
+
+def pieces_of(path: Path, words: int) -> Iterator[Passage]:
+    """The passages of a document, named by their content."""
+    document = read_document(path)
+    for text in split(document.text, words):
+        yield Passage(id=content_hash(document.title, text), title=document.title, text=text)
+
+
+def lines_of(path: Path, words: int, report: IndexReport, done: "Counted") -> Iterator[Passage]:
+    """The passages of a file of JSON lines; those far too long in parts."""
+    limit = 2 * LONGEST_LINE * words
+    for number, found in read_lines(path):
+        if isinstance(found, str):
+            report.skipped.append((f"{path}, line {number}", found))
+        elif len(found["text"]) <= limit or size(found["text"]) <= limit:
+            yield found
+        else:
+            for part, text in enumerate(split(found["text"], words), start=1):
+                yield Passage(id=f"{found['id']}#{part}", title=found["title"], text=text)
+        done.add(path)
+
+
+def count_change(report: IndexReport, change: Change) -> None:
+    if change != "empty":
+        setattr(report, change, getattr(report, change) + 1)
+
+
+class Counted:
+    """Tells a callback how far indexing is."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self.progress, self.total, self.done = progress, total, 0
+
+    def add(self, path: str | Path) -> None:
+        self.done = min(self.done + 1, self.total)
+        if self.progress:
+            self.progress(self.done, self.total, str(path))
+
+    def each(self, passages: Iterable[Passage], path: str) -> Iterator[Passage]:
+        for passage in passages:
+            yield passage
+            self.add(path)

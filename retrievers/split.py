@@ -1,0 +1,96 @@
+"""Splitting text into passages that end at sentence ends. Pure functions."""
+
+import re
+from math import ceil
+from typing import NamedTuple
+
+from core.text import sentences
+
+UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Myanmar, Khmer
+    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Japanese, Chinese
+)
+ATOM = re.compile(rf"(?P<character>[{UNSPACED}])|[^\s{UNSPACED}]{{1,40}}")
+HEADING = re.compile(r"(?m)^[ \t]*(#{1,6} .*)$")
+BLOCKS = re.compile(r"\n\s*\n|\n(?=[ \t]*(?:[-*+•|>] |\d{1,3}[.)] ))")
+
+
+class Unit(NamedTuple):
+    """A piece of text that is kept whole: a sentence, or a part of one that is longer than a passage."""
+
+    start: int
+    end: int
+    size: int
+    heading: bool
+
+
+def split(text: str, words: int = 100) -> list[str]:
+    """The passages of a text: at most `words` words each, in order, nothing lost but white space.
+
+    They are as few as the limit allows and as even as sentence ends allow (least sum of squared lengths); a heading
+    stays with what follows it. Only a sentence longer than the limit is cut inside. In scripts without spaces two
+    characters count as a word.
+    """
+    limit = 2 * words
+    return [tidy(text[start:end]) for start, end in pack(units(text, limit), limit)]
+
+
+def size(text: str) -> int:
+    """Length in half words: 1 for a character of a script without spaces, 2 for a word (or 40 characters of one)."""
+    return sum(1 if atom["character"] else 2 for atom in ATOM.finditer(text))
+
+
+def tidy(text: str) -> str:
+    """One space between words, one line end between paragraphs, headings and list items."""
+    blocks = BLOCKS.split(HEADING.sub(r"\n\n\1\n\n", text))
+    return "\n".join(" ".join(block.split()) for block in blocks if block.strip())
+
+
+def units(text: str, limit: int) -> list[Unit]:
+    """What `pack` may not cut, in order; none is longer than the limit (in half words)."""
+    found: list[Unit] = []
+    for start, end in sentences(text):
+        length = size(text[start:end])
+        if length > limit:
+            found += parts(text, start, end, limit)
+        else:
+            found.append(Unit(start, end, length, HEADING.match(text, start, end) is not None))
+    return found
+
+
+def parts(text: str, start: int, end: int, limit: int) -> list[Unit]:
+    """An overlong sentence in even parts, cut between words."""
+    atoms = list(ATOM.finditer(text, start, end))
+    total = size(text[start:end])
+    target = ceil(total / ceil(total / (limit - 1)))
+    found, first, length = [], 0, 0
+    for place, atom in enumerate(atoms):
+        weight = 1 if atom["character"] else 2
+        if length and length + weight > target + 1:
+            found.append(Unit(atoms[first].start(), atom.start(), length, False))
+            first, length = place, 0
+        length += weight
+    return [*found, Unit(atoms[first].start(), end, length, False)]
+
+
+def pack(pieces: list[Unit], limit: int) -> list[tuple[int, int]]:
+    """(start, end) of passages of whole units: fewest first, then most even. Dynamic programming over unit ends."""
+    costs: list[tuple[int, int]] = [(0, 0)]
+    starts: list[int] = [0]
+    for end in range(1, len(pieces) + 1):
+        torn = limit * limit if pieces[end - 1].heading and end < len(pieces) else 0
+        best, total, choice = (1 << 62, 0), 0, end - 1
+        for start in range(end - 1, -1, -1):
+            total += pieces[start].size
+            if total > limit and start < end - 1:
+                break
+            cost = (costs[start][0] + 1, costs[start][1] + total * total + torn)
+            if cost <= best:
+                best, choice = cost, start
+        costs.append(best)
+        starts.append(choice)
+    spans, end = [], len(pieces)
+    while end:
+        spans.append((pieces[starts[end]].start, pieces[end - 1].end))
+        end = starts[end]
+    return spans[::-1]
