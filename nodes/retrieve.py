@@ -4,6 +4,7 @@ from langgraph.runtime import Runtime
 
 from core.context import Context, settings
 from core.state import State
+from retrievers import search
 
 
 async def retrieve(state: State, runtime: Runtime[Context]) -> State:
@@ -11,6 +12,4 @@ async def retrieve(state: State, runtime: Runtime[Context]) -> State:
     context, provided = settings(runtime), state.get("provided")
     if provided is not None:
         return {"passages": provided[: context.k]}
-    from retrievers import search  # given passages need no store
-
     return {"passages": await search(state["question"], context)}

@@ -217,3 +217,22 @@ async def test_a_question_and_passages_full_of_dollars() -> None:
     result = await answer("How much is $question in ${passages}?", "pf_concat", Context(model=model), given=given)
     assert result["evidence"] == [{"passage": "$x", "start": 9, "end": 11}]
     assert "Question: How much is $question in ${passages}?" in model.history[0].text
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tmp_path_factory.mktemp("sample") / "store")
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_out_of_the_box_a_question_is_answered_from_the_sample(
+    name: str, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No context: the embedded model over the sample collection."""
+    monkeypatch.setenv("QUORUM_STORE", store)
+    result = await METHODS[name].graph.ainvoke({"question": "Who selected the colour of the Golden Gate Bridge?"})
+    assert "Morrow" in result["answer"]
+    assert result["passages"][0]["title"] == "Golden Gate Bridge"
+    assert result["evidence"][0]["passage"] in {passage["id"] for passage in result["passages"]}
+    assert len(result["passages"]) == 5 or name == "pf_concat"
+    assert (result["malformed"], result["dropped"]) == ({}, 0)

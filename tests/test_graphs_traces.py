@@ -261,7 +261,7 @@ async def result(method: str, first: str, pool: tuple[str, ...], **settings: Any
 
 
 async def test_speculative_and_staged_change_no_answer() -> None:
-    for first, *pool in product(REPLIES, repeat=4):
+    for first, *pool in product(REPLIES[:2], REPLIES, REPLIES, REPLIES):
         plain = await result("concat_pf", first, tuple(pool))
         for options in ({"speculative": True}, {"vote": "staged"}, {"speculative": True, "vote": "staged"}):
             other = await result("concat_pf", first, tuple(pool), **options)

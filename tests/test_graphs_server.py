@@ -1,0 +1,188 @@
+"""The graphs against a loopback OpenAI server: what it is sent, and what they make of its replies."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from openai_server import OpenAIServer, Request, Response, too_long
+from tower import PASSAGES, QUESTION
+
+from core.context import Context
+from core.errors import CallError
+from core.state import Passage, Result
+from graphs import METHODS, answer
+
+STEPS = {"concat": 1, "post_fusion": 3, "pruning": 1, "summary": 1, "concat_pf": 1, "pf_concat": 4}
+
+
+async def ask(method: str, **settings: Any) -> Result:
+    return await answer(QUESTION, method, Context(model="openai:test", k=3, **settings), given=PASSAGES)
+
+
+def shown(request: Request) -> list[str]:
+    """The passages of a request: those after its demonstrations."""
+    asked = request.text.rsplit("Passages:", 1)[1]
+    return [passage["id"] for passage in PASSAGES if passage["text"] in asked]
+
+
+def by_passage(replies: dict[str, str], otherwise: str) -> Callable[[Request], str]:
+    """Replies to the readers of single passages, and one to every other request."""
+    return lambda request: replies[shown(request)[0]] if len(shown(request)) == 1 else otherwise
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_requests(openai_server: OpenAIServer, method: str) -> None:
+    openai_server.reply("Answer: 1931")
+    result = await ask(method)
+    requests = openai_server.chats()
+    assert (result["answer"], len(requests)) == ("1931", STEPS[method])
+    for request in requests:
+        assert [message["role"] for message in request.body["messages"]] == ["user"]
+        assert (request.body["model"], request.body["temperature"]) == ("test", 0.0)
+        assert not {"stop", "n", "seed", "top_p"} & set(request.body)
+        slots = [request.text.rindex(slot) for slot in ("Passages:", "[1] ", f"Question: {QUESTION}")]
+        assert slots == sorted(slots)
+        assert re.search(r"\n(Answer|Rationale):$", request.text)
+    assert sum(found["calls"] for found in result["usage"].values()) == len(requests)
+    assert all(found["input_tokens"] > 0 for found in result["usage"].values())
+    assert result["malformed"] == {}
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_sampling_settings_are_sent(openai_server: OpenAIServer, method: str) -> None:
+    openai_server.reply("Answer: 1931")
+    await ask(method, samples=2, temperature=0.7, top_p=0.9, seed=5)
+    requests = openai_server.chats()
+    one_output = method in ("pruning", "summary")
+    assert len(requests) == STEPS[method] * (1 if one_output else 2)
+    assert {request.body["temperature"] for request in requests} == {0.7}
+    assert {request.body["top_p"] for request in requests} == {0.9}
+    assert {request.body["seed"] for request in requests} == ({5} if one_output else {5, 6})
+
+
+async def test_prompts_of_one_method_share_their_beginning_byte_for_byte(openai_server: OpenAIServer) -> None:
+    openai_server.reply("1931")
+    await ask("pf_concat")
+    texts = [request.text.encode() for request in openai_server.chats()]
+    beginnings = {text[: text.index(b"[1] ")] for text in texts}
+    assert len(beginnings) == 1
+    assert len(beginnings.pop()) > 600
+
+
+async def test_base_prompt_and_second_round_share_the_passages_too(openai_server: OpenAIServer) -> None:
+    openai_server.reply("1931")
+    await ask("concat")
+    await ask("pf_concat")
+    requests = openai_server.chats()
+    base, distilled = requests[0].text, requests[-1].text
+    assert shown(requests[-1]) == ["p1", "p2", "p3"]
+    assert distilled.startswith(base[: base.index("\nAnswer:", base.index(QUESTION))])
+    assert distilled.index("\n- 1931\n") > distilled.index(QUESTION)
+
+
+async def test_every_passage_is_asked_alone(openai_server: OpenAIServer) -> None:
+    openai_server.reply(by_passage({"p1": "1931", "p2": "1950", "p3": "1931."}, ""))
+    result = await ask("post_fusion")
+    assert sorted(shown(request) for request in openai_server.chats()) == [["p1"], ["p2"], ["p3"]]
+    assert [vote["answer"] for vote in result["votes"]] == ["1931", "1950", "1931"]
+    assert (result["answer"], result["confidence"]) == ("1931", pytest.approx(2 / 3))
+
+
+async def test_the_fallback_sees_each_passage_after_an_unknown(openai_server: OpenAIServer) -> None:
+    openai_server.reply(by_passage({"p1": "unknown", "p2": "1950", "p3": "unknown"}, "I don't know."))
+    result = await ask("concat_pf")
+    assert [len(shown(request)) for request in openai_server.chats()] == [3, 1, 1, 1]
+    assert (result["answer"], result["usage"]["answer"]["calls"]) == ("1950", 4)
+
+
+async def test_the_distiller_sees_the_passages_that_answered(openai_server: OpenAIServer) -> None:
+    openai_server.reply(by_passage({"p1": "1931", "p2": "Unknown.", "p3": "1929"}, "1931"))
+    result = await ask("pf_concat")
+    last = openai_server.chats()[-1]
+    assert shown(last) == ["p1", "p3"]
+    assert "\n- 1931\n- 1929\n" in last.text
+    assert [passage["id"] for passage in result["passages"]] == ["p1", "p3"]
+    assert result["candidates"] == ["1931", "1929"]
+
+
+REPLIES: list[tuple[str | Response, str, int]] = [
+    ("1931", "1931", 0),
+    ("**Answer:** 1931.", "1931", 0),
+    ('```json\n{"answer": "1931"}\n```', "1931", 0),
+    ("<think>Passage 1 says 1931.\nAnswer: 1950</think>\n\nAnswer: 1931", "1931", 0),
+    ("<think>Passage 1 says 1931, but", "unknown", 1),
+    ("Based on the passages:\n1931", "1931", 1),
+    ("", "unknown", 1),
+    (Response("1931", finish="length"), "1931", 1),
+    (Response("", finish="content_filter"), "unknown", 1),
+    ("I'm sorry, but I can't assist with that request.", "unknown", 0),
+    ("The passages do not contain that information.", "unknown", 0),
+    ("1931\n\nQuestion: When was the Iron Mast painted?\nAnswer: 1950", "1931", 0),
+]
+
+
+@pytest.mark.parametrize(("reply", "expected", "malformed"), REPLIES)
+async def test_replies_to_the_base_prompt(
+    openai_server: OpenAIServer, reply: str | Response, expected: str, malformed: int
+) -> None:
+    openai_server.reply([reply])
+    result = await ask("concat")
+    raw = reply if isinstance(reply, str) else reply.text
+    assert (result["answer"], result["unknown"]) == (expected, expected == "unknown")
+    assert result["malformed"] == ({"answer": {"count": 1, "replies": [raw]}} if malformed else {})
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected", "malformed"),
+    [
+        ("Passage 2 is out.\nAnswer: 1931", "1931", 0),
+        ("<think>Answer: 1950</think>Passage 2 is out.\n**Answer:** 1931", "1931", 0),
+        ("Passage 2 is out.\nAnswer: 1931\n\nQuestion: Who built it?\nRationale: He.\nAnswer: Bob", "1931", 0),
+        ("Passage 2 is out.\nIt was 1931.", "It was 1931", 1),
+        (Response("Passage 2 is out, and passage", finish="length"), "Passage 2 is out, and passage", 1),
+        ("", "unknown", 1),
+        ("None of the passages say when.\nAnswer: Unknown", "unknown", 0),
+        ("I cannot answer this question.", "unknown", 1),
+    ],
+)
+@pytest.mark.parametrize("method", ["pruning", "summary"])
+async def test_replies_to_reasoning_prompts(
+    openai_server: OpenAIServer, method: str, reply: str | Response, expected: str, malformed: int
+) -> None:
+    openai_server.reply([reply])
+    result = await ask(method)
+    assert (result["answer"], result["unknown"]) == (expected, expected == "unknown")
+    assert result["malformed"].get(method, {"count": 0})["count"] == malformed
+
+
+async def test_one_garbled_reader_does_not_spoil_the_vote(openai_server: OpenAIServer) -> None:
+    openai_server.reply(by_passage({"p1": "", "p2": "It may be:\n\nunclear\n", "p3": "1931"}, ""))
+    result = await ask("post_fusion")
+    assert [vote["unknown"] for vote in result["votes"]] == [True, True, False]
+    assert (result["answer"], result["malformed"]["answer"]["count"]) == ("1931", 2)
+
+
+async def test_a_window_smaller_than_thought_drops_the_last_passage(openai_server: OpenAIServer) -> None:
+    openai_server.reply([too_long(), "1931"])
+    result = await ask("concat")
+    assert [shown(request) for request in openai_server.chats()] == [["p1", "p2", "p3"], ["p1", "p2"]]
+    assert (result["answer"], result["dropped"], len(result["passages"])) == ("1931", 1, 2)
+
+
+async def test_a_window_too_small_for_one_passage_is_an_error(openai_server: OpenAIServer) -> None:
+    openai_server.reply(lambda _: too_long())
+    with pytest.raises(CallError, match="passage 'p1' alone"):
+        await ask("concat")
+    assert len(openai_server.chats()) == 3
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_text_of_any_kind_is_sent_as_it_is(openai_server: OpenAIServer, method: str) -> None:
+    openai_server.reply("Answer: 東京")
+    odd = Passage(id="x", title="$title {x}", text='東京 costs $5 — "quoted" \\n {passages} ${question} 🗼')
+    result = await answer("¿$question? {x}", method, Context(model="openai:test"), given=[odd])
+    assert (result["answer"], result["evidence"][0]["start"]) == ("東京", 0)
+    for request in openai_server.chats():
+        assert f"[1] $title {{x}}\n{odd['text']}" in request.text
+        assert "Question: ¿$question? {x}" in request.text
