@@ -141,7 +141,7 @@ def prune_gone(ledger: Ledger, roots: list[Path], here: list[str]) -> int:
     return len(gone)
 
 
-def pieces_of(path: Path, words: int) -> Iterator[Passage]:
+def pieces_of(path: Path, words: int = 100) -> Iterator[Passage]:
     """The passages of a document, named by their content."""
     document = read_document(path)
     for text in split(document.text, words):

@@ -187,8 +187,8 @@ class Store:
             dimension = info_of(collection).dimension
             if len(vector) != dimension:
                 raise SetupError(
-                    f"The collection {name!r} holds vectors of {dimension} numbers, but the question's has {len(vector)}: "
-                    "the embeddings have changed; index the documents into a new collection."
+                    f"The collection {name!r} holds vectors of {dimension} numbers, the question's has {len(vector)}; "
+                    "the embeddings have changed: index the documents into a new collection."
                 )
             found: Any = collection.query(
                 query_embeddings=wanted, n_results=k, include=["documents", "metadatas", "distances"]
