@@ -44,12 +44,7 @@ def print_report(report: "IndexReport", collection: str) -> None:
 
     for path, reason in report.skipped:
         typer.echo(f"quorum: skipped {path}: {reason}", err=True)
-    changes = {
-        "added": report.added,
-        "replaced": report.replaced,
-        "unchanged": report.unchanged,
-        "removed": report.removed,
-    }
+    changes = {what: getattr(report, what) for what in ("added", "replaced", "unchanged", "removed")}
     done = ", ".join(f"{count} {what}" for what, count in changes.items() if count) or "nothing to do"
     typer.echo(f"{collection}: {done}; {counted(report.passages, 'passage')} in all.")
     if report.skipped and not report.passages:

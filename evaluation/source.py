@@ -1,7 +1,8 @@
 """Where the passages of an evaluation come from: the questions bring them, or a corpus or collection is searched."""
 
 import asyncio
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -78,9 +79,25 @@ async def in_collection(
         key = (run.context.store, embedding_name(run.context.embeddings))
         if key not in made:
             made[key] = f"corpus-{short_hash([source.sha256, key[1]])}"
-            await asyncio.to_thread(index_corpus, source, dataset, run.context, made[key], progress)
+            await interruptible(index_corpus, source, dataset, run.context, made[key], progress=progress)
         placed.append(replace(run, context=replace(run.context, collection=made[key])))
     return placed
+
+
+async def interruptible(work: Callable[..., None], *args: Any, progress: Progress) -> None:
+    """Run `work` on a thread; when this task is cancelled, it ends at its next step instead of at its last."""
+    cancelled = threading.Event()
+
+    def tell(stage: str, done: int, total: int | None) -> None:
+        if cancelled.is_set():
+            raise InterruptedError
+        progress(stage, done, total)
+
+    try:
+        await asyncio.to_thread(work, *args, tell)
+    except asyncio.CancelledError:
+        cancelled.set()
+        raise
 
 
 def index_corpus(source: Source, dataset: DataSet, context: Context, collection: str, progress: Progress) -> None:
