@@ -50,18 +50,28 @@ def evaluate(
         settings, model=model, k=k, collection=collection, retriever=retriever, store=store, embeddings=embeddings
     )
     runs = parse_methods(methods, context)
-    with progress_bar() as progress:
-        report = asyncio.run(
-            evaluate(
-                data,
-                runs,
-                out=out,
-                limit=limit,
-                concurrency=concurrency,
-                corpus=corpus,
-                collection=collection,
-                progress=progress,
+    try:
+        with progress_bar() as progress:
+            report = asyncio.run(
+                evaluate(
+                    data,
+                    runs,
+                    out=out,
+                    limit=limit,
+                    concurrency=concurrency,
+                    corpus=corpus,
+                    collection=collection,
+                    progress=progress,
+                )
             )
+    except KeyboardInterrupt:
+        typer.echo("quorum: stopped; the same command again goes on from here.", err=True)
+        raise
+    if retriever not in (None, "given") and corpus is None and collection is None:
+        typer.echo(
+            f"quorum: --retriever {retriever} was not used, the questions bring their passages; "
+            "to search them name --corpus pool.",
+            err=True,
         )
     print_report(report)
 
@@ -71,7 +81,9 @@ def print_report(report: "Report") -> None:
     from cli.show import counted, stdout, summary_table
 
     stdout().print(summary_table(report.summary))
-    typer.echo(f"quorum: results in {report.folder}", err=True)
+    spent = report.spent
+    tokens = f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"
+    typer.echo(f"quorum: made {counted(spent.calls, 'call')} now ({tokens}); results in {report.folder}", err=True)
     errors = sum(int(row["errors"] or 0) for row in report.summary.values())
     if errors:
         typer.echo(f"quorum: {counted(errors, 'answer')} failed; the same command again asks only those.", err=True)

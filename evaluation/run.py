@@ -2,12 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+from langchain_core.runnables import RunnableConfig
 
 from core.data import Record
 from core.errors import CallError, SetupError
@@ -19,17 +21,23 @@ from evaluation.metrics import score
 from evaluation.results import Results, Row, keep_config, write_json
 from evaluation.retrieval import share_retrieval
 from evaluation.source import Progress, in_collection, passage_source, silent
+from evaluation.spending import Spending
 from graphs import answer
 from models.chat import chat_model_async
 
 
 @dataclass(frozen=True)
 class Report:
-    """Where the results lie and what they say: {method: {measure: value}}. `asked`: answers got by this call."""
+    """Where the results lie and what they say: {method: {measure: value}}.
+
+    asked: answers got by this call; spent: the model calls made for them, which is less than the summary counts where
+    methods share calls and where the journal had replies.
+    """
 
     folder: Path
     summary: dict[str, dict[str, float | int | None]]
     asked: int
+    spent: Spending
 
 
 async def evaluate(
@@ -65,15 +73,16 @@ async def evaluate(
     with exclusive(folder):
         keep_config(folder, config)
         with Results(folder / "results.jsonl", [run.name for run in runs]) as results:
-            before, total = len(results.done), dataset.count * len(runs)
+            before, total, spent = len(results.done), dataset.count * len(runs), Spending()
             if before < total:
                 if source.retrieves:
                     runs = share_retrieval(await in_collection(source, dataset, runs, progress))
                 tell = lambda: progress("ask", len(results.done), total)  # noqa: E731
-                await ask_all(dataset.questions(), runs, results, not source.retrieves, concurrency, tell)
+                ask_one = partial(ask, given=not source.retrieves, config={"callbacks": [spent]})
+                await ask_all(dataset.questions(), runs, results, ask_one, concurrency, tell)
             summary = results.summary()
             write_json(folder / "summary.json", summary)
-    return Report(folder, summary, len(results.done) - before)
+    return Report(folder, summary, len(results.done) - before, spent)
 
 
 @contextmanager
@@ -97,7 +106,7 @@ async def ask_all(
     questions: Iterator[Record],
     runs: Sequence[MethodRun],
     results: Results,
-    given: bool,
+    ask: Callable[[Record, MethodRun], Awaitable[Row]],
     concurrency: int,
     tell: Callable[[], None],
 ) -> None:
@@ -107,7 +116,7 @@ async def ask_all(
         for record in questions:
             for run in runs:
                 if (run.name, record["id"]) not in results.done:
-                    results.append(await ask(record, run, given))
+                    results.append(await ask(record, run))
                     tell()
 
     try:
@@ -118,14 +127,19 @@ async def ask_all(
         raise group.exceptions[0] from None
 
 
-async def ask(record: Record, run: MethodRun, given: bool) -> Row:
+async def ask(record: Record, run: MethodRun, *, given: bool, config: RunnableConfig) -> Row:
     """One question by one method. A call that failed for good makes a row with an error."""
     started = time.perf_counter()
     passages = record["passages"] if given else None
     result, error = None, None
     try:
         result = await answer(
-            record["question"], run.method, run.context, given=passages, gold_answers=record["answers"]
+            record["question"],
+            run.method,
+            run.context,
+            given=passages,
+            gold_answers=record["answers"],
+            config=config,
         )
     except CallError as failure:
         error = str(failure)

@@ -143,6 +143,41 @@ def test_a_call_that_fails_for_good_is_exit_code_1(ask: Quorum, openai_server: O
     assert "no such parameter" in ran.err
 
 
+def test_a_trace_shows_what_failed(ask: Quorum, openai_server: OpenAIServer) -> None:
+    openai_server.reply(error(400, "no such parameter"))
+    ran = ask("--method", "concat", "--trace")
+    assert ran.code == 1
+    assert "concat_answer" in ran.out
+    assert "no such parameter" in ran.out
+
+
+def test_a_retriever_that_nothing_needs_is_mentioned(
+    quorum: Quorum, tmp_path: Path, openai_server: OpenAIServer
+) -> None:
+    question = {"id": "1", "question": "Where?", "answers": ["Paris"], "passages": PASSAGES}
+    (tmp_path / "data.jsonl").write_text(json.dumps(question) + "\n", encoding="utf-8")
+    openai_server.reply("Paris")
+    ran = quorum("eval", "data.jsonl", "--methods", "concat,pf_concat", "--model", "openai:test", "--retriever", "bm25")
+    assert ran.code == 0
+    assert "--retriever bm25 was not used" in ran.err
+    assert [line.split()[:3] for line in ran.out.splitlines()][1:] == [
+        ["concat", "1", "100.0"],
+        ["pf_concat", "1", "100.0"],
+    ]
+
+
+def test_failed_questions_are_counted_and_make_exit_code_1(
+    quorum: Quorum, tmp_path: Path, openai_server: OpenAIServer
+) -> None:
+    question = {"id": "1", "question": "Where?", "answers": ["Paris"], "passages": PASSAGES}
+    (tmp_path / "data.jsonl").write_text(json.dumps(question) + "\n", encoding="utf-8")
+    openai_server.reply(error(400, "not today"))
+    ran = quorum("eval", "data.jsonl", "--methods", "concat", "--model", "openai:test")
+    assert ran.code == 1
+    assert "errors" in ran.out.splitlines()[0]
+    assert "1 answer failed" in ran.err
+
+
 def test_methods_are_listed(quorum: Quorum) -> None:
     ran = quorum("methods")
     assert ran.code == 0

@@ -93,6 +93,16 @@ async def test_the_same_again_asks_nothing(data: Path, openai_server: OpenAIServ
     asked = len(openai_server.requests)
     second = await run(data)
     assert (second.summary, second.asked, len(openai_server.requests)) == (first.summary, 0, asked)
+    assert (first.spent.calls, second.spent.calls) == (asked, 0)
+
+
+async def test_what_methods_share_is_spent_once_and_counted_for_each(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    runs = parse_methods("concat,concat_pf", Context(**CONTEXT, journal="journal.sqlite"))
+    report = await evaluate(data, runs)
+    assert (report.summary["concat"]["calls"], report.summary["concat_pf"]["calls"]) == (1, 3)
+    assert report.spent.calls == len(openai_server.requests) == 6 * 3
+    assert report.spent.input_tokens == 6 * report.summary["concat_pf"]["input_tokens"]
 
 
 async def test_without_a_folder_the_configuration_names_it(data: Path, openai_server: OpenAIServer) -> None:
