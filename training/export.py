@@ -255,12 +255,13 @@ class Exporter:
         stem = x
         for number, layer in enumerate(model.base):
             x = self.layer(x, f"base.{number}", layer)
-        weights = graph.node(
-            "Unsqueeze", graph.node("Cast", "mask", to=TensorProto.FLOAT), graph.constant("last", np.array([-1]))
-        )
+        # A product for each row, not a sum over an axis: that adds up in another order when a row comes alone.
         middle = graph.constant("middle", np.array([1]))
-        total = graph.node("ReduceSum", graph.node("Mul", x, weights), middle, keepdims=0)
-        mean = graph.node("Div", total, graph.node("ReduceSum", weights, middle, keepdims=0))
+        weights = graph.node("Unsqueeze", graph.node("Cast", "mask", to=TensorProto.FLOAT), middle)
+        total = graph.node("Squeeze", graph.node("MatMul", weights, x), middle)
+        mean = graph.node(
+            "Div", total, graph.node("ReduceSum", weights, graph.constant("last", np.array([-1])), keepdims=0)
+        )
         graph.nodes.append(helper.make_node("LpNormalization", [mean], ["embedding"], axis=-1, p=2))
         x = stem
         for number, updates in enumerate(model.updates):

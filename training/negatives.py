@@ -136,7 +136,7 @@ def mine(questions: Iterable[Asked], ranking: Ranking, out: Path) -> tuple[int, 
 
 
 @contextmanager
-def whole(out: Path) -> Iterator[IO[bytes]]:
+def whole(out: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
     """A file (.gz: compressed, the same bytes every time) that appears at `out` once it is complete, or not at all."""
     part = out.with_name(out.name + ".part")
     try:

@@ -45,6 +45,16 @@ def read_jobs(jobs: Sequence[Job], model: Encoder | None = None, fit: Calibratio
     return done
 
 
+def attempt(jobs: Sequence[Job]) -> list[Done | Exception]:
+    """As `read_jobs`; a job that cannot be read costs its own reading and no other."""
+    try:
+        return [*read_jobs(jobs)]
+    except Exception as error:  # noqa: BLE001  its own waiter raises it
+        if len(jobs) == 1:
+            return [error]
+        return [result for job in jobs for result in attempt([job])]
+
+
 class Batcher:
     """Collects the jobs of one event loop while the encoder is busy."""
 
@@ -61,21 +71,30 @@ class Batcher:
 
     async def drain(self) -> None:
         loop = asyncio.get_running_loop()
-        await asyncio.sleep(0)  # let the other branches of a fan-out arrive
-        while self.waiting:
-            batch, self.waiting = self.waiting[:AT_ONCE], self.waiting[AT_ONCE:]
-            try:
-                done = await loop.run_in_executor(WORKER, read_jobs, [job for job, _ in batch])
-            except BaseException as error:
-                for _, future in batch:
-                    if not future.done():
-                        future.set_exception(error)
-                if not isinstance(error, Exception):
-                    raise
-                continue
-            for (_, future), result in zip(batch, done, strict=True):
-                if not future.done():
-                    future.set_result(result)
+        taken: list[tuple[Job, asyncio.Future[Done]]] = []
+        try:
+            await asyncio.sleep(0)  # let the other branches of a fan-out arrive
+            while self.waiting:
+                taken, self.waiting = self.waiting[:AT_ONCE], self.waiting[AT_ONCE:]
+                wanted = [(job, future) for job, future in taken if not future.done()]  # without what was given up
+                results = await loop.run_in_executor(WORKER, attempt, [job for job, _ in wanted])
+                for (_, future), result in zip(wanted, results, strict=True):
+                    settle(future, result)
+        finally:
+            for _, future in [*taken, *self.waiting]:
+                future.cancel()  # of those that nothing came of: this task was cancelled
+            self.waiting = []
+            self.task = None  # a task holds its loop, which must be free to go
+
+
+def settle(future: asyncio.Future[Done], result: Done | Exception) -> None:
+    """Hand a result over, unless nobody waits for it any more."""
+    if future.done():
+        return
+    if isinstance(result, Done):
+        future.set_result(result)
+    else:
+        future.set_exception(result)
 
 
 BATCHERS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Batcher] = weakref.WeakKeyDictionary()

@@ -1,7 +1,10 @@
 """The embedded reader as a chat model: it serves Quorum's own prompts, by name."""
 
 import asyncio
-from typing import Any, ClassVar
+import contextvars
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ClassVar, TypeVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
@@ -14,6 +17,8 @@ from models.embedded import weights_hash
 from models.embedded.batching import WORKER
 from models.embedded.encoder import encoder
 from models.embedded.replies import RESPONDERS, Draw
+
+T = TypeVar("T")
 
 
 class EmbeddedReader(BaseChatModel):
@@ -45,7 +50,7 @@ class EmbeddedReader(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return asyncio.run(self._agenerate(messages, stop, None, **kwargs))
+        return in_own_loop(self._agenerate(messages, stop, None, **kwargs))
 
     async def _agenerate(
         self,
@@ -74,3 +79,19 @@ class EmbeddedReader(BaseChatModel):
         usage = UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)
         message = AIMessage(reply, usage_metadata=usage, response_metadata={"finish_reason": "stop"})
         return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+def in_own_loop(work: Coroutine[Any, Any, T]) -> T:
+    """The result of the work, waited for; on a thread of its own where this one runs an event loop."""
+    if not in_a_loop():
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1, thread_name_prefix="embedded-reader-sync") as pool:
+        return pool.submit(contextvars.copy_context().run, asyncio.run, work).result()
+
+
+def in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

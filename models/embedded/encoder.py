@@ -20,12 +20,10 @@ from models.embedded import FOLDER
 
 Floats = NDArray[np.float32]
 
-BUCKET = (
-    16  # lengths are padded to multiples of this and no further, so that a text's result is the same in any company
-)
+BUCKET = 16  # lengths are padded to multiples of this and no further: a text's result is the same in any company
 ROWS = 16  # rows in one run
-LONGEST = 512
 EMBEDDED_TOKENS = 256  # of a text, as the base model's authors set it
+LOADING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,6 @@ class Encoder:
         self.tokenizer.normalizer = BertNormalizer(lowercase=True)
         self.tokenizer.pre_tokenizer = BertPreTokenizer()
         self.cls, self.sep = vocabulary["[CLS]"], vocabulary["[SEP]"]
-        self.lock = threading.Lock()
 
     def tokens(self, text: str) -> Encoding:
         """Token ids and character offsets, without special tokens."""
@@ -105,6 +102,11 @@ def buckets(
 
 
 @cache
+def loaded() -> Encoder:
+    return Encoder()
+
+
 def encoder() -> Encoder:
     """The process's one encoder; loading takes about a fifth of a second."""
-    return Encoder()
+    with LOADING:
+        return loaded()

@@ -98,9 +98,11 @@ def windows(encoder: Encoder, question: str, passages: Sequence[Passage], size: 
     """Windows of at most `size` tokens over the passages, read together in their order.
 
     Whole passages are packed as long as they fit, and the next window begins with the last passage of the one before; a
-    passage longer than a window is cut into pieces that overlap by a quarter.
+    passage longer than a window is cut into pieces that overlap by a quarter. A question without a word has no windows.
     """
     asked = encoder.tokens(question).ids[:LONGEST_QUESTION]
+    if not asked:
+        return []
     room = size - len(asked) - 3
     pieces: list[tuple[list[int], list[Token | None]]] = []
     for number, passage in enumerate(passages):
@@ -162,9 +164,11 @@ def spans_of(window: Window, logits: Logits, passages: Sequence[Passage], fit: C
 
 
 def joined(spans: Sequence[Span], best: int) -> list[Span]:
-    """Distinct by normalised text, the best place of each, best first; ties in reading order."""
+    """Distinct by normalised text, the best place of each, best first; ties in reading order; no bare punctuation."""
     chosen: dict[str, Span] = {}
     for span in spans:
+        if not any(character.isalnum() for character in span.text):
+            continue
         name = normalize(span.text) or span.text
         if name not in chosen or span.score > chosen[name].score:
             chosen[name] = span

@@ -8,6 +8,7 @@ import asyncio
 import hashlib
 import math
 import random
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,6 +21,7 @@ from models.embedded.batching import read
 from models.embedded.reading import Calibration, Reading, Span
 
 UNKNOWN = "Unknown"
+SLOT = re.compile(r"\b(answer|question)[*_\"'`]*[ \t]*[:：]", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -33,11 +35,11 @@ class Draw:
     def choose(self, reading: Reading, threshold: float) -> str:
         """The answer, or Unknown: below the threshold at temperature 0, by its probability above."""
         if self.temperature <= 0 or not reading.spans:
-            return reading.spans[0].text if reading.spans and reading.probability >= threshold else UNKNOWN
+            return in_line(reading.spans[0].text) if reading.spans and reading.probability >= threshold else UNKNOWN
         best = reading.spans[0].score
         weights = [math.exp(span.score - best) for span in reading.spans]
         known = reading.probability / sum(weights)
-        choices = [*((known * w, span.text) for w, span in zip(weights, reading.spans, strict=True))]
+        choices = [*((known * w, in_line(span.text)) for w, span in zip(weights, reading.spans, strict=True))]
         choices.append((1 - reading.probability, UNKNOWN))
         return self.sample(choices)
 
@@ -52,6 +54,16 @@ class Draw:
             kept += 1
         rng = random.Random(int(hashlib.sha256(self.seed.encode()).hexdigest()[:16], 16))
         return rng.choices([text for _, text in ranked[:kept]], heats[:kept])[0]
+
+
+def in_line(text: str) -> str:
+    """On one line, as the replies' contracts want it."""
+    return " ".join(text.split())
+
+
+def plain(text: str) -> str:
+    """Quoted text without "Answer:" and "Question:", which would end the rationale that quotes it."""
+    return SLOT.sub(r"\1", text)
 
 
 Inputs = Mapping[str, Any]
@@ -101,7 +113,7 @@ async def pruning(inputs: Inputs, draw: Draw) -> str:
     ruled_out = [str(n + 1) for n in range(len(passages)) if n not in kept]
     out = f"Passages that do not answer the question, by number: {', '.join(ruled_out)}. " if ruled_out else ""
     left = ", ".join(str(n + 1) for n in kept)
-    return f"Rationale: {out}Passages that remain: {left}.\nAnswer: {chosen}"
+    return f"Rationale: {out}Passages that remain: {left}.\nAnswer: {plain(chosen)}"
 
 
 async def summary(inputs: Inputs, draw: Draw) -> str:
@@ -118,15 +130,15 @@ async def summary(inputs: Inputs, draw: Draw) -> str:
     made = Passage(id="summary", title=title, text=text)
     chosen = draw.choose((await read(question, [made])).reading, fit().threshold_one)
     said = " ".join(f"Passage {n + 1} says: {sentence}" for n, sentence in picked)
-    return f"Rationale: {said}\nAnswer: {chosen}"
+    return f"Rationale: {plain(said)}\nAnswer: {plain(chosen)}"
 
 
 def sentence_of(text: str, span: Span) -> str:
     """The sentence that the span stands in."""
     for start, end in sentences(text):
         if start <= span.start < end:
-            return " ".join(text[start:end].split())
-    return " ".join(text.split())
+            return in_line(text[start:end])
+    return in_line(text)
 
 
 RESPONDERS: dict[str, Responder] = {
