@@ -112,7 +112,7 @@ def is_unknown(answer: str) -> bool:
     Judged on the raw text. Names are answers: "Unknown Pleasures", "I Don't Know How She Does It".
     """
     line = next((line for line in answer.splitlines() if line.strip(WRAPPING + STOPS)), "")
-    text = spelled_out(line)
+    text = spelled_out(line[:1000])
     while lead := LEAD_IN.match(text):
         text = text[lead.end() :]
     if not text.strip(WRAPPING + STOPS) or SAYS_UNKNOWN.match(text):

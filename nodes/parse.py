@@ -59,11 +59,13 @@ def reasoned_answer(reply: str, question: str = "") -> Parsed[Reasoned]:
 
 
 # "Answer:", or Answer alone as a heading; other slots of the prompt begin what may be an invented next question.
+EDGE = r"^[^\w\n]{0,9}"  # markdown before a label; bounded, as a model in a loop writes lines without end
 MARKER = re.compile(
-    r"(?P<answer>(?:\b(?:the|my|final|short)\s+)*\banswer\b[*_\"'`]*[ \t]*[:：](?:[*_]+(?=\s|$))?|^\W*answer\W*$)"
-    r"|(?P<question>^\W*question\b[*_\"'`]*[ \t]*[:：])"
+    r"(?P<answer>(?:\b(?:the|my|final|short)[ \t]+){0,3}\banswer\b[*_\"'`]{0,3}[ \t]*[:：](?:[*_]{1,3}(?=\s|$))?"
+    rf"|{EDGE}answer[^\w\n]{{0,9}}$)"
+    rf"|(?P<question>{EDGE}question\b[*_\"'`]{{0,3}}[ \t]*[:：])"
     r"|(?P<inline>(?<=\s)(?-i:Question)[ \t]*[:：])"
-    r"|(?P<context>^\W*(?:passages|context)\b[*_\"'`]*[ \t]*[:：]|^[ \t]*(?:---+|===+)[ \t]*$)",
+    rf"|(?P<context>{EDGE}(?:passages|context)\b[*_\"'`]{{0,3}}[ \t]*[:：]|^[ \t]{{0,3}}(?:-{{3,}}|={{3,}})[ \t]*$)",
     re.MULTILINE | re.IGNORECASE,
 )
 
@@ -75,15 +77,16 @@ def own_part(text: str, question: str) -> tuple[str, re.Match[str] | None]:
     """
     answer: re.Match[str] | None = None
     begun: int | None = None  # where passages or a rule begin, which belong to a question that follows them
+    start = len(text) - len(text.lstrip())
     for marker in MARKER.finditer(text):
-        before = text[: marker.start()].strip()
         if marker["answer"]:
             answer, begun = marker, None
         elif marker["question"] or (marker["inline"] and answer):
-            if before and normalize(first_line(text[marker.end() :])) != normalize(question):
+            asked = first_line(text[marker.end() : marker.end() + len(question) + 100])
+            if marker.start() > start and normalize(asked) != normalize(question):
                 return text[: marker.start() if begun is None else begun], answer
             begun = None
-        elif marker["context"] and before and begun is None:
+        elif marker["context"] and begun is None and marker.start() > start:
             begun = marker.start()
     return (text[:begun] if answer else text), answer
 
@@ -100,7 +103,7 @@ def first_line(text: str) -> str:
     return next(lines_of(text), "")
 
 
-LABELLED = re.compile(r"^[\W_]*rationale[*_\"'`]*[ \t]*[:：][*_]*", re.MULTILINE | re.IGNORECASE)
+LABELLED = re.compile(rf"{EDGE}rationale[*_\"'`]{{0,3}}[ \t]*[:：][*_]{{0,3}}", re.MULTILINE | re.IGNORECASE)
 
 
 def rationale_of(text: str) -> str | None:
@@ -109,13 +112,12 @@ def rationale_of(text: str) -> str | None:
     return text[label.end() if label else 0 :].strip(RULES + "\n") or None
 
 
-FENCE = re.compile(r"\A\s*```[\w-]*[ \t]*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
-
-
 def unwrapped(reply: str) -> str:
     """The reply without a code fence around all of it."""
-    fenced = FENCE.match(reply)
-    return fenced[1] if fenced else reply
+    text = reply.strip()
+    opening, newline, inside = text.partition("\n")
+    fenced = newline and re.fullmatch(r"```[\w-]*[ \t]*", opening) and inside.endswith("```")
+    return inside[:-3].rstrip() if fenced else reply
 
 
 BROKEN = re.compile(r"[\"']answer[\"']\s*:\s*([\"'])(.*?)(?:\1|\Z)", re.IGNORECASE)
@@ -169,7 +171,7 @@ LABEL = re.compile(
     re.IGNORECASE,
 )
 THE_ANSWER_IS = re.compile(r"\A(?:(?:so|therefore|thus|hence),? )?the (?:\w+ )?answer is (?=\S)", re.IGNORECASE)
-BULLET = re.compile(r"\A(?:[-•]|\*(?!\*))\s+")
+BULLET = re.compile(r"\A(?:(?:[-•]|\*(?!\*))\s+)+")
 PAIRS = [
     ("**", "**"),
     ("__", "__"),
@@ -190,8 +192,8 @@ ABBREVIATION = re.compile(
 def tidy(line: str) -> str:
     """A short answer without label, bullet, quotes and markdown around it, and the full stop of a sentence."""
     text = line.strip()
-    while (less := stripped(text)) != text:
-        text = less
+    for _ in range(9):  # wrapped in a label, markdown and quotes; no model wraps deeper
+        text = stripped(text)
     return text
 
 

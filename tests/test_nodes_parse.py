@@ -180,3 +180,12 @@ def test_a_rationale_does_not_change_the_answer(name: str, wrap: str, other: str
 )
 def test_an_unknown_stays_unknown_in_any_wrapping(answer: str, wrap: str) -> None:
     assert is_unknown(short_answer(wrap.format(answer)).value)
+
+
+@pytest.mark.parametrize(
+    "unit", ["\n", " \n* ", "- ", "```\n", "Question: Which film?\n", "Answer: x\n", "Passages:\n", "the my "]
+)
+def test_a_reply_in_a_loop_is_read(unit: str) -> None:
+    """Were a pattern quadratic in the length, this would take minutes."""
+    assert short_answer(unit * 20000, QUESTION).value
+    assert reasoned_answer("So.\n" + unit * 20000, QUESTION).value.answer
