@@ -12,6 +12,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
+CALIBRATION_PERCENT = 4  # of all questions, never trained on: the reader's certainty is fitted on them
 SEPARATOR = ": "  # between a passage's title and its text, here and when the reader reads
 
 

@@ -18,9 +18,17 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from training.encoder import TwoTowers, load_base, start_from
-from training.examples import Encoded, Example, beside, encode, held_out, read_examples, read_negatives
+from training.examples import (
+    CALIBRATION_PERCENT,
+    Encoded,
+    Example,
+    beside,
+    encode,
+    held_out,
+    read_examples,
+    read_negatives,
+)
 
-CALIBRATION_PERCENT = 4  # of all questions, never trained on: the no-answer threshold is fitted on them
 MULTI_PASSAGE_SHARE = 0.15
 
 

@@ -7,10 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, TypeVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models import BaseChatModel, ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatResult
+from pydantic import Field
 
 from core.errors import SetupError
 from models.embedded import weights_hash
@@ -31,6 +32,9 @@ class EmbeddedReader(BaseChatModel):
 
     wants_inputs: ClassVar[bool] = True
 
+    profile: ModelProfile | None = Field(
+        default=ModelProfile(max_input_tokens=1_000_000), exclude=True
+    )  # it reads in windows
     temperature: float = 0.0
     top_p: float = 1.0
     seed: int = 0

@@ -1,0 +1,83 @@
+"""How fast the embedded model embeds and reads: python -m benchmarks.embedded [--reference FOLDER]
+
+Without --reference it times the embedded model alone. FOLDER holds a float export of the same model (reader.onnx and
+vocab.txt; `python -m training.export --levels 0` makes it); both then embed the same passages in turn, and the ratio is
+that of the medians. "as Chroma does" pads every batch to 256 tokens, as chromadb's default embedding function does.
+Prints a table and a JSON line.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from core.data import read_passages
+from core.state import Passage
+from models.embedded.batching import Job, read_jobs
+from models.embedded.encoder import Encoder, encoder
+from retrievers.index import pieces_of
+from retrievers.passages import indexed_text
+
+SAMPLE = Path(__file__).parent.parent / "data" / "sample" / "corpus"
+
+
+def seconds(work: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def padded_to_256(model: Encoder, texts: list[str]) -> None:
+    """Batches of 32 texts, each padded or cut to 256 tokens."""
+    for begin in range(0, len(texts), 32):
+        encoded = model.tokenizer.encode_batch(texts[begin : begin + 32], add_special_tokens=False)
+        rows = [[model.cls, *item.ids[:254], model.sep] for item in encoded]
+        ids, mask = np.zeros((len(rows), 256), np.int64), np.zeros((len(rows), 256), np.int64)
+        for number, row in enumerate(rows):
+            ids[number, : len(row)], mask[number, : len(row)] = row, 1
+        model.session.run(["embedding"], {"ids": ids, "types": np.zeros_like(ids), "mask": mask})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--reference", type=Path, help="folder of a float export of the same model")
+    parser.add_argument("--passages", type=Path, help='JSON lines of {"id", "title", "text"}; default: the sample')
+    parser.add_argument("--limit", type=int, default=128)
+    parser.add_argument("--runs", type=int, default=5)
+    options = parser.parse_args()
+    passages = read_passages(options.passages) if options.passages else sample()
+    passages = passages[: options.limit]
+    texts = [indexed_text(passage) for passage in passages]
+    model = encoder()
+    ways: dict[str, Callable[[], object]] = {"embedded, int8": lambda: model.embed(texts)}
+    if options.reference:
+        reference = Encoder(options.reference)
+        ways["fp32, same batches"] = lambda: reference.embed(texts)
+        ways["fp32, as Chroma does"] = lambda: padded_to_256(reference, texts)
+    for work in ways.values():
+        work()
+    times: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(options.runs):
+        for name, work in ways.items():
+            times[name].append(seconds(work))
+    rate = {name: len(texts) / statistics.median(spent) for name, spent in times.items()}
+    for name, value in rate.items():
+        print(f"{name:<24}{value:8.1f} passages/s   embedded is {rate['embedded, int8'] / value:.2f} x")
+    job = [Job("Who was the first to measure it, and when?", [passage]) for passage in passages[:5]]
+    read_jobs(job)
+    reading = statistics.median(seconds(lambda: read_jobs(job)) for _ in range(3 * options.runs)) * 1000
+    print(f"reading five passages one by one, in one run: {reading:.0f} ms (median of {3 * options.runs})")
+    print(json.dumps({"passages": len(texts), "per_second": rate, "read_five_ms": reading}))
+
+
+def sample() -> list[Passage]:
+    """The passages of the sample collection."""
+    return [passage for path in sorted(SAMPLE.glob("*.md")) for passage in pieces_of(path)]
+
+
+if __name__ == "__main__":
+    main()
