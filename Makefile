@@ -8,9 +8,9 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed ## Three questions with their evidence, then all strategies compared (offline)
-	$(BIN)/quorum ask "Which bridge took the record of longest suspension span from the Brooklyn Bridge?" --method concat_pf
+	$(BIN)/quorum ask "Who designed the Eiffel Tower?" --method concat_pf
 	$(BIN)/quorum ask "Who led the first expedition to reach the South Pole?" --method post_fusion
-	$(BIN)/quorum ask "Which moon of Neptune orbits backwards?" --method pf_concat
+	$(BIN)/quorum ask "In which city was helium first turned into a liquid?" --method pf_concat
 	$(BIN)/quorum eval data/sample/questions.jsonl --methods all --collection sample
 
 test: $(VENV)/.installed-dev ## Run the tests

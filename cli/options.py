@@ -1,6 +1,5 @@
 """The options that several commands share."""
 
-from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
@@ -26,4 +25,3 @@ Settings: TypeAlias = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any other setting; may be given several times.")
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-File: TypeAlias = Path
