@@ -14,7 +14,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
 
 from core.errors import SetupError
-from models.embedded import weights_hash
+from models.embedded import manifest, weights_hash
 from models.embedded.batching import WORKER
 from models.embedded.encoder import encoder
 from models.embedded.replies import RESPONDERS, Draw
@@ -38,6 +38,10 @@ class EmbeddedReader(BaseChatModel):
     temperature: float = 0.0
     top_p: float = 1.0
     seed: int = 0
+
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
+        manifest()  # models are made on a thread: no event loop waits for the disk
 
     @property
     def _llm_type(self) -> str:
