@@ -1,0 +1,145 @@
+"""Mining wrong passages of the same search."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import SetupError
+from core.text import contains_answer
+from training.examples import read_negatives
+from training.negatives import drawn, main, options_of, questions_in, run
+
+LONG = (
+    " It stands beside the river, and every summer thousands of people come to look at it from the old stone quay." * 2
+)
+CORPUS = [
+    {"id": "gold", "title": "Lumen Tower", "text": "The Lumen Tower was finished in 1931." + LONG},
+    {"id": "also", "title": "1931", "text": "In that year the Lumen Tower opened." + LONG},  # the answer is its title
+    {"id": "wrong", "title": "Lumen Tower", "text": "The Lumen Tower has a lift and was painted in 1950." + LONG},
+    {"id": "mast", "title": "Iron Mast", "text": "The Iron Mast is a tower that was finished in 1950." + LONG},
+    {"id": "copy", "title": "Copy", "text": "The Iron Mast is a tower that was finished in 1950." + LONG},
+    {"id": "short", "title": "Lumen Tower", "text": "The Lumen Tower was finished late."},
+    {"id": "tested", "title": "Lumen Tower", "text": "When the Lumen Tower was finished, people sang." + LONG},
+    {"id": "other", "title": "Otters", "text": "Otters eat fish. " * 20},
+]
+QUESTION = {"id": "q1", "question": "When was the Lumen Tower finished?", "answers": ["1931"], "gold": ["gold"]}
+CONTEXT = "Reeds grow at the Lumen Tower, and herons nest there, as Ada Brook wrote." + LONG
+OTTERS = "Otters. " * 30
+READING = [
+    {
+        "id": "r1",
+        "question": "Who wrote of herons at the tower?",
+        "context": CONTEXT,
+        "answers": [{"text": "Ada Brook", "start": 54}],
+    },
+    {"id": "r2", "question": "Who wrote of mice?", "context": CONTEXT, "answers": []},
+    {
+        "id": "r3",
+        "question": "Which animals sang at the tower?",
+        "context": "Otters. " * 30,
+        "answers": [{"text": "Otters", "start": 0}],
+    },
+]
+
+
+def write(name: str, records: list[Any]) -> str:
+    data = "".join(json.dumps(record) + "\n" for record in records).encode()
+    Path(name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return name
+
+
+@pytest.fixture
+def files() -> list[str]:
+    """The arguments of a run over a corpus and two kinds of questions."""
+    write("corpus.jsonl.gz", CORPUS)
+    write("qa.jsonl", [QUESTION])
+    write("reading.jsonl", [record | {"source": f"set{n}"} for n, record in enumerate(READING)])
+    write("dev.jsonl", [{"question": "?", "answers": [], "passages": [CORPUS[6]], "gold": ["elsewhere"]}])
+    return [
+        *("--corpus", "corpus.jsonl.gz", "reading.jsonl", "--questions", "qa.jsonl", "reading.jsonl"),
+        *("--exclude-passages-of", "dev.jsonl", "--out", "out.jsonl.gz"),
+    ]
+
+
+def mined(arguments: list[str]) -> dict[str, list[dict[str, str]]]:
+    """Question id -> negatives."""
+    options = options_of(arguments)
+    run(options)
+    with (gzip.open if options.out.suffix == ".gz" else open)(options.out, "rt", encoding="utf-8") as lines:
+        return {line["id"]: line["negatives"] for line in map(json.loads, lines)}
+
+
+def test_wrong_passages_of_the_same_search(files: list[str]) -> None:
+    found = mined(files)
+    assert {passage["text"].split(".")[0] for passage in found["q1"]} == {
+        "The Lumen Tower has a lift and was painted in 1950",
+        "The Iron Mast is a tower that was finished in 1950",
+        "Reeds grow at the Lumen Tower, and herons nest there, as Ada Brook wrote",
+    }
+    assert len(found["r1"]) == 1
+    assert found["r1"][0]["text"] != CONTEXT
+    assert "r2" not in found  # without an answer, nothing can be told to be wrong
+    for passage in found["q1"]:
+        assert set(passage) == {"title", "text"}
+        assert not contains_answer(passage["title"] + " " + passage["text"], ["1931"])
+    examples = read_negatives(Path("out.jsonl.gz"))
+    assert f"Lumen Tower: {CORPUS[2]['text']}" in [example.context for example in examples]
+    assert not any(example.spans for example in examples)
+
+
+def test_the_same_bytes_every_time(files: list[str]) -> None:
+    mined(files)
+    first = Path("out.jsonl.gz").read_bytes()
+    mined(files)
+    assert Path("out.jsonl.gz").read_bytes() == first
+
+
+def test_options(files: list[str]) -> None:
+    assert [len(found) for found in mined([*files, "--per-question", "2"]).values()] == [2, 2, 2]
+    found = mined([*files, "--sources", "set2", "--out", "out.jsonl"])
+    assert set(found) == {"q1", "r3"}
+    assert "Reeds" not in json.dumps(found)  # its source is not among them
+
+
+def test_a_draw_is_by_seed_and_in_order() -> None:
+    records = [{"id": f"q{n}", "question": f"What is {n}?", "answers": ["x"]} for n in range(200)]
+    path = Path(write("many.jsonl", records))
+    ids = {seed: [int(asked.id[1:]) for asked in drawn(questions_in(path, 3), 20, seed)] for seed in (1, 2)}
+    assert ids[1] != ids[2]
+    assert all(one == sorted(one) and len(set(one)) == 20 for one in ids.values())
+    assert [asked.id for asked in drawn(questions_in(path, 3), 20, 1)] == [f"q{n}" for n in ids[1]]
+    assert len(drawn(questions_in(path, 3), 500, 1)) == 200
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (["--corpus", "nowhere.jsonl"], "no file nowhere.jsonl"),
+        (["--corpus", "qa.jsonl"], "expected a passage"),
+        (["--corpus", "small.jsonl"], "no passage of more than 150 characters"),
+        (["--questions", "corpus.jsonl.gz"], "expected 'question', a text"),
+        (["--questions", "unanswered.jsonl"], "no question with an answer"),
+        (["--questions", "strange.jsonl"], "line 1: expected 'text', a text"),
+        (["--out", "nowhere/out.jsonl"], "no folder nowhere"),
+    ],
+)
+def test_what_is_wrong_is_said(files: list[str], change: list[str], said: str) -> None:
+    write("small.jsonl", CORPUS[5:6])
+    write("unanswered.jsonl", READING[1:2])
+    write("strange.jsonl", [READING[0] | {"answers": ["Ada Brook"]}])
+    with pytest.raises(SetupError, match=said):
+        run(options_of([*files, *change]))
+    assert not list(Path().glob("out*"))
+
+
+def test_the_command(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    main(files)
+    assert capsys.readouterr().out == "out.jsonl.gz: 5 negatives for 3 questions\n"
+    for arguments in ([*files, "--corpus", "nowhere.jsonl"], [*files, "--limit", "0"], [*files, "--per-question", "x"]):
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        assert ended.value.code == 2
+    assert "whole number from 1, got 'x'" in capsys.readouterr().err
