@@ -24,10 +24,9 @@ class MethodRun:
     def pool(self) -> bool:
         """Whether the answers that were voted on can be counted.
 
-        A staged vote stops before all of them are known; a speculative one is there also where it was not needed.
+        A staged vote stops before all of them are known.
         """
-        whole = self.context.vote == "all" and not self.context.speculative
-        return whole and "passage_answer" in METHODS[self.method].graph.nodes
+        return self.context.vote == "all" and "passage_answer" in METHODS[self.method].graph.nodes
 
 
 def parse_methods(text: str, context: Context) -> list[MethodRun]:

@@ -53,7 +53,10 @@ async def send(request: Request) -> Record:
         except QuorumError:
             raise
         except Exception as error:
-            failure = classify(error, clock.date(), type(request.model).__module__.split(".")[0])
+            package = (
+                "" if request.local else type(request.model).__module__.split(".")[0]
+            )  # ours has bugs, not failures
+            failure = classify(error, clock.date(), package)
             if failure.kind == "other":
                 raise
             if failure.kind == "unreachable":

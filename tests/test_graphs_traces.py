@@ -190,7 +190,7 @@ async def test_concat_pf_speculative_known() -> None:
         *BEGIN,
         ("concat_answer", {**KNOWN, "passages": "p1 p2 p3"}),
         *(voted(rank, "1950", node="passage_answer_ahead") for rank in range(3)),
-        ("unknown_check", {"unknown": False}),
+        ("unknown_check", {"unknown": False, "votes": []}),
     ]
 
 

@@ -3,9 +3,10 @@
 from typing import Any
 
 from langgraph.runtime import Runtime
+from langgraph.types import Overwrite
 
 from core.context import Context
-from core.state import Passage, State
+from core.state import Passage, State, Vote
 from graphs import METHODS
 from models.scripted import ScriptedModel
 
@@ -56,13 +57,19 @@ def in_order(steps: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[st
     return ordered[:-1]
 
 
+def votes_in(update: State) -> list[Vote]:
+    """The votes of an update; none where it takes back those that are there."""
+    votes: Any = update["votes"]
+    return (votes.value or []) if isinstance(votes, Overwrite) else votes
+
+
 def short(update: State) -> dict[str, Any]:
     """An update without bookkeeping that is empty: votes as "rank answer", passages and evidence as ids."""
     if "provided" in update:
         return {}
     left: dict[str, Any] = {key: value for key, value in update.items() if key not in ("usage", "votes", "evidence")}
     if "votes" in update:
-        left["votes"] = [f"{vote['rank']} {'?' if vote['unknown'] else vote['answer']}" for vote in update["votes"]]
+        left["votes"] = [f"{vote['rank']} {'?' if vote['unknown'] else vote['answer']}" for vote in votes_in(update)]
     if "evidence" in update:
         left["evidence"] = [f"{e['passage']} {e['start']}-{e['end']}" for e in update["evidence"]]
     if "passages" in update:

@@ -1,8 +1,10 @@
 """Concurrent readings become one run of the encoder; the event loop never waits for it."""
 
 import asyncio
+import threading
 import weakref
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -32,12 +34,47 @@ class Done:
     logits: list[Logits]
 
 
+class Recent:
+    """The logits of the last windows: several prompts of a method, and several methods, ask the same of a passage."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.lock = size, threading.Lock()
+        self.kept: OrderedDict[Hashable, Logits] = OrderedDict()
+
+    def get(self, key: Hashable) -> Logits | None:
+        with self.lock:
+            if key in self.kept:
+                self.kept.move_to_end(key)
+            return self.kept.get(key)
+
+    def put(self, key: Hashable, logits: Logits) -> None:
+        with self.lock:
+            self.kept[key] = logits
+            while len(self.kept) > self.size:
+                self.kept.popitem(last=False)
+
+
+RECENT: weakref.WeakKeyDictionary[Encoder, Recent] = weakref.WeakKeyDictionary()
+
+
+def read_windows(model: Encoder, asked: Sequence[Window]) -> list[Logits]:
+    """The logits of each window, in order; equal windows are read once, and so are recent ones."""
+    recent = RECENT.setdefault(model, Recent(1024))
+    keys = [(window.first, *window.ids) for window in asked]
+    found: dict[Hashable, Logits | None] = {key: recent.get(key) for key in keys}
+    new = {key: window for key, window in zip(keys, asked, strict=True) if found[key] is None}
+    read = model.read([window.ids for window in new.values()], [window.types for window in new.values()])
+    for key, logits in zip(new, read, strict=True):
+        found[key] = logits
+        recent.put(key, logits)
+    return [done for key in keys if (done := found[key]) is not None]
+
+
 def read_jobs(jobs: Sequence[Job], model: Encoder | None = None, fit: Calibration | None = None) -> list[Done]:
     """All windows of all jobs in one go, in order; blocking."""
     model, fit = model or encoder(), fit or Calibration.of(manifest())
     made = [windows(model, job.question, job.passages, fit.window) for job in jobs]
-    flat = [window for group in made for window in group]
-    logits = iter(model.read([window.ids for window in flat], [window.types for window in flat]))
+    logits = iter(read_windows(model, [window for group in made for window in group]))
     done = []
     for job, group in zip(jobs, made, strict=True):
         own = [next(logits) for _ in group]
