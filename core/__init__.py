@@ -1,1 +1,4 @@
-"""The shared vocabulary: state, context, errors, measures on text, data records. No models here and no I/O but reading data."""
+"""The shared vocabulary: state, context, errors, measures on text, data records.
+
+No models here, and no I/O but reading data.
+"""

@@ -1,5 +1,7 @@
 """Context: every knob of every method, decided in one place (argument > environment QUORUM_* > default)."""
 
+# ruff: noqa: RUF009  `knob` makes a dataclass field
+
 import os
 import typing
 from collections.abc import Callable, Mapping
@@ -48,7 +50,9 @@ class Context:
         str | SkipJsonSchema[InstanceOf[BaseRetriever]], about("Retriever: hybrid, chroma or bm25", "hybrid")
     ] = knob("retriever", "hybrid")
     collection: Annotated[str, about("Collection in the store", "sample")] = knob("collection", "sample")
-    store: Annotated[str, about("Folder of the Chroma store, or http://host:port", ".quorum")] = knob("store", ".quorum")
+    store: Annotated[str, about("Folder of the Chroma store, or http://host:port", ".quorum")] = knob(
+        "store", ".quorum"
+    )
     embeddings: Annotated[
         str | SkipJsonSchema[InstanceOf[Embeddings]], about("Embeddings: embedded, or provider:NAME", "embedded")
     ] = knob("embeddings", "embedded")
@@ -71,7 +75,8 @@ class Context:
         str | dict[str, str] | None, about("Prompt overrides: a folder of NAME.md files, or name -> text")
     ] = knob("prompts", None)
     journal: Annotated[
-        str | None, about("File that keeps model replies, 'off' for none; empty: journal.sqlite in the local store folder")
+        str | None,
+        about("File that keeps model replies, 'off' for none; empty: journal.sqlite in the local store folder"),
     ] = knob("journal", None)
 
     def __post_init__(self) -> None:
@@ -93,7 +98,9 @@ def check(name: str, value: Any) -> None:
     try:
         adapter(name).validate_python(value, strict=not isinstance(value, int))
     except ValidationError as error:
-        raise SetupError(f"Setting {name}={value!r} does not fit: {reason(error)}. {choices_of(name)}".strip()) from None
+        raise SetupError(
+            f"Setting {name}={value!r} does not fit: {reason(error)}. {choices_of(name)}".strip()
+        ) from None
 
 
 def reason(error: ValidationError) -> str:
@@ -114,7 +121,9 @@ def parse_value(name: str, text: str) -> Any:
     hint = typing.get_type_hints(Context)[name]
     if text.lower() in ("none", "") and type(None) in get_args(hint):
         return None
-    convert: Callable[[str], Any] = next((kind for kind in (bool, int, float) if hint is kind or kind in get_args(hint)), str)
+    convert: Callable[[str], Any] = next(
+        (kind for kind in (bool, int, float) if hint is kind or kind in get_args(hint)), str
+    )
     if convert is bool:
         convert = to_bool
     try:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
@@ -26,14 +27,17 @@ def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """(line number from 1, object) of a .jsonl or .jsonl.gz file. A broken line is a `SetupError` that names it."""
     number = 0
     try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8-sig") as file:
+        opened = gzip.open if path.suffix == ".gz" else open
+        with opened(path, "rt", encoding="utf-8-sig") as file:
             for number, line in enumerate(file, start=1):
                 if not line.strip():
                     continue
                 try:
                     value = json.loads(line)
                 except json.JSONDecodeError as error:
-                    raise SetupError(f"{path}, line {number}: not JSON ({error.msg}); expected one object a line.") from None
+                    raise SetupError(
+                        f"{path}, line {number}: not JSON ({error.msg}); expected one object a line."
+                    ) from None
                 if not isinstance(value, dict):
                     raise SetupError(f"{path}, line {number}: expected a JSON object, found {type(value).__name__}.")
                 yield number, value
@@ -41,15 +45,31 @@ def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise SetupError(f"There is no file {path}; give the path of a .jsonl or .jsonl.gz file.") from None
     except IsADirectoryError:
         raise SetupError(f"{path} is a folder; give the path of a .jsonl or .jsonl.gz file.") from None
-    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile, OSError) as error:
+    except (UnicodeDecodeError, EOFError, zlib.error, OSError) as error:
         raise SetupError(f"{path} cannot be read after line {number} ({error}); expected UTF-8 JSON lines.") from None
 
 
 def as_passage(value: Any, where: str) -> Passage:
     """A passage from {"id", "title", "text"}; title may be missing."""
     if not isinstance(value, dict) or not isinstance(value.get("text"), str) or "id" not in value:
-        raise SetupError(f'{where}: expected a passage {{"id", "title", "text"}}, found {json.dumps(value)[:80]}.')
+        raise SetupError(f'{where}: expected a passage {{"id", "title", "text"}}, found {shown(value)}.')
     return Passage(id=str(value["id"]), title=str(value.get("title") or ""), text=value["text"])
+
+
+def shown(value: Any) -> str:
+    """The beginning of a value, as JSON where it is some."""
+    try:
+        return json.dumps(value)[:80]
+    except (TypeError, ValueError):
+        return repr(value)[:80]
+
+
+def list_of(value: dict[str, Any], name: str, where: str) -> list[Any]:
+    """The list under that name; missing or null is an empty one."""
+    found = value.get(name)
+    if found is not None and not isinstance(found, list):
+        raise SetupError(f"{where}: expected a list under {name!r}, found {shown(found)}.")
+    return found or []
 
 
 def read_passages(path: Path) -> list[Passage]:
@@ -62,14 +82,20 @@ def read_questions(path: Path) -> Iterator[Record]:
     for number, value in lines_of(path):
         where = f"{path}, line {number}"
         question, answers = value.get("question"), value.get("answers")
-        if not isinstance(question, str) or not isinstance(answers, list) or not all(isinstance(a, str) for a in answers):
-            raise SetupError(f'{where}: expected {{"id", "question": text, "answers": [text, ...]}}, found {json.dumps(value)[:80]}.')
+        if (
+            not isinstance(question, str)
+            or not isinstance(answers, list)
+            or not all(isinstance(a, str) for a in answers)
+        ):
+            raise SetupError(
+                f'{where}: expected {{"id", "question": text, "answers": [text, ...]}}, found {shown(value)}.'
+            )
         yield Record(
             id=str(value.get("id", number)),
             question=question,
             answers=answers,
-            passages=[as_passage(passage, where) for passage in value.get("passages") or []],
-            gold=[str(id_) for id_ in value.get("gold") or []],
+            passages=[as_passage(passage, where) for passage in list_of(value, "passages", where)],
+            gold=[str(id_) for id_ in list_of(value, "gold", where)],
             source=str(value.get("source", path.name)),
             meta=value.get("meta") or {},
         )

@@ -24,5 +24,5 @@ class CallError(QuorumError):
         self.status = status
 
 
-class TooLong(CallError):
+class TooLong(CallError):  # noqa: N818  it reads as what it says
     """The server refused the prompt because it does not fit the model's window."""

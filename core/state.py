@@ -27,7 +27,7 @@ class Vote(TypedDict):
 
 
 class Evidence(TypedDict):
-    """A passage that supports the answer; `start` and `end` mark the span in its text, null when it has no verbatim span."""
+    """A passage that supports the answer; `start` and `end` mark the span in its text, null without a verbatim one."""
 
     passage: str
     start: int | None
@@ -65,11 +65,15 @@ def merge_usage(left: dict[str, Usage] | None, right: dict[str, Usage] | None) -
     merged = dict(left or {})
     for name, usage in (right or {}).items():
         before = merged.get(name)
-        merged[name] = usage if before is None else Usage(
-            calls=before["calls"] + usage["calls"],
-            input_tokens=before["input_tokens"] + usage["input_tokens"],
-            output_tokens=before["output_tokens"] + usage["output_tokens"],
-            cached_tokens=before["cached_tokens"] + usage["cached_tokens"],
+        merged[name] = (
+            usage
+            if before is None
+            else Usage(
+                calls=before["calls"] + usage["calls"],
+                input_tokens=before["input_tokens"] + usage["input_tokens"],
+                output_tokens=before["output_tokens"] + usage["output_tokens"],
+                cached_tokens=before["cached_tokens"] + usage["cached_tokens"],
+            )
         )
     return merged
 
@@ -84,7 +88,7 @@ def merge_malformed(left: dict[str, Malformed] | None, right: dict[str, Malforme
 
 
 class Question(TypedDict, total=False):
-    """A graph's input. `given`: passages to answer from, instead of retrieval. `gold_answers` is never shown to a model."""
+    """A graph's input. `given`: passages to answer from instead of retrieval; `gold_answers`: no model sees them."""
 
     question: str
     given: list[Passage] | None

@@ -1,4 +1,4 @@
-"""Measures on text: SQuAD normalisation, exact match, token F1, the unknown predicate, votes, sentences."""
+"""Measures on text: SQuAD normalisation, exact match, token F1, the unknown predicate, sentences."""
 
 import re
 import string
