@@ -46,6 +46,7 @@ class Request:
 async def send(request: Request) -> Record:
     """The reply. Raises CallError, TooLong, SetupError; what is no failure of a call (a bug) is raised as it is."""
     clock, tried, unreachable_since = request.clock, 0, None
+    left_out: set[str] = set()
     estimate = tokens(str(request.message.content))
     while True:
         try:
@@ -53,9 +54,8 @@ async def send(request: Request) -> Record:
         except QuorumError:
             raise
         except Exception as error:
-            package = (
-                "" if request.local else type(request.model).__module__.split(".")[0]
-            )  # ours has bugs, not failures
+            # ours has bugs, not failures
+            package = "" if request.local else type(request.model).__module__.split(".")[0]
             failure = classify(error, clock.date(), package)
             if failure.kind == "other":
                 raise
@@ -66,9 +66,9 @@ async def send(request: Request) -> Record:
             elif failure.kind == "again":
                 tried, unreachable_since = tried + 1, None
                 wait = pause(request, failure, tried, error)
-            elif failure.parameter in parameters(request) and failure.parameter is not None:
-                unsupported(request).add(failure.parameter)
-                LOG.warning("%s does not take %s; going on without it.", request.label, failure.parameter)
+            elif failure.parameter is not None and failure.parameter in request.decoding.keys() - left_out:
+                left_out.add(failure.parameter)
+                leave_out(request, failure.parameter)
                 continue
             else:
                 raise final(request, failure) from error
@@ -107,6 +107,13 @@ def unsupported(request: Request) -> set[str]:
     """Decoding parameters that this model has refused."""
     refused: set[str] = per_loop().once(("unsupported", request.label), set)
     return refused
+
+
+def leave_out(request: Request, parameter: str) -> None:
+    """From now on. Other calls may be under way with it, and be refused as this one was."""
+    if parameter not in unsupported(request):
+        unsupported(request).add(parameter)
+        LOG.warning("%s does not take %s; going on without it.", request.label, parameter)
 
 
 def parameters(request: Request) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The door to a chat model: what is sent, what comes back, what is counted."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -153,6 +154,23 @@ async def test_a_parameter_that_a_model_refuses_is_left_out(
     assert [(await call("answer", text, context=SERVED))[0].text for text in ("a", "b")] == ["fine", "fine"]
     assert len(openai_server.chats()) == 3
     assert "does not take temperature" in caplog.text
+
+
+async def test_a_refused_parameter_is_left_out_of_every_call_under_way(openai_server: OpenAIServer) -> None:
+    """All of a fan-out are refused before any of them knows."""
+
+    def picky(request: Request) -> str | Response:
+        if "temperature" in request.body:
+            refusal = error(400, "Unsupported value: 'temperature' does not support 0.7 with this model.")
+            return replace(refusal, hold=True)
+        return "fine"
+
+    openai_server.reply(picky)
+    calls = [asyncio.create_task(call("answer", text, context=SERVED, n=2, temperature=0.7)) for text in "abc"]
+    await asyncio.to_thread(openai_server.wait_for, 6)
+    openai_server.release()
+    assert [reply.text for replies in await asyncio.gather(*calls) for reply in replies] == ["fine"] * 6
+    assert len(openai_server.chats()) == 12
 
 
 async def test_broken_unicode_can_be_sent(openai_server: OpenAIServer) -> None:

@@ -52,7 +52,7 @@ def test_a_question_of_the_wrong_shape_is_named(tmp_path: Path, change: dict[str
 
 def broken_in_the_middle() -> bytes:
     packed = bytearray(gzip.compress(json.dumps(PASSAGE).encode() * 50))
-    packed[14:24] = b"\xff" * 10
+    packed[10:14] = b"\xff" * 4  # where the compressed data begin
     return bytes(packed)
 
 
