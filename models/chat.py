@@ -97,8 +97,9 @@ def scripted() -> BaseChatModel:
 def identity(model: str | BaseChatModel, context: Context | None = None) -> dict[str, Any] | None:
     """What tells this model from every other one, for the journal's keys and for an evaluation's configuration.
 
-    {"provider", "base_url", "model"}; for the embedded reader, "model" is the hash of its weights. None for what has no
-    stable identity: an object made by the caller, the scripted model.
+    {"provider", "base_url", "model"}; for the embedded reader, "model" is a hash of its weights, calibration and code.
+    None for what has no stable identity: an object made by the caller (but for a plain embedded reader), the scripted
+    model.
     """
     if isinstance(model, str):
         spec = read_spec(model)
@@ -107,8 +108,14 @@ def identity(model: str | BaseChatModel, context: Context | None = None) -> dict
         if spec.provider != "embedded":
             url = public_url(spec.base_url) if spec.base_url else None
             return {"provider": spec.provider, "base_url": url, "model": spec.name}
-    elif (type(model).__module__, type(model).__name__) != ("models.embedded.chat", "EmbeddedReader"):
+    elif not is_plain_reader(model):
         return None
-    from models.embedded import weights_hash
+    from models.embedded import reader
 
-    return {"provider": "embedded", "base_url": None, "model": weights_hash()}
+    return {"provider": "embedded", "base_url": None, "model": reader()}
+
+
+def is_plain_reader(model: BaseChatModel) -> bool:
+    """Whether the object is the embedded reader without sampling settings of its own, which no key would show."""
+    own = (type(model).__module__, type(model).__name__) == ("models.embedded.chat", "EmbeddedReader")
+    return own and (getattr(model, "temperature", None), getattr(model, "top_p", None)) == (0, 1)

@@ -14,6 +14,8 @@ from core.context import Context
 from core.errors import CallError, SetupError
 from models import chat_model, embedding_name, embeddings, identity
 from models.call import call
+from models.embedded import manifest, reader_name, weights_hash
+from models.embedded.chat import EmbeddedReader
 from models.scripted import NoReplyError, ScriptedModel
 
 
@@ -47,6 +49,23 @@ def test_identity_holds_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     assert identity("openai:m") == {"provider": "openai", "base_url": "http://localhost:9/v1", "model": "m"}
     assert identity("anthropic:m") == {"provider": "anthropic", "base_url": None, "model": "m"}
     assert identity(FakeListChatModel(responses=[])) is None
+
+
+def test_the_embedded_reader_is_named_by_all_that_changes_its_replies() -> None:
+    made_of = manifest()
+    name = reader_name(made_of, b"code")
+    other = made_of["calibration"] | {"threshold_one": 0.123}
+    assert (
+        len({name, reader_name(made_of, b"other code"), reader_name({**made_of, "calibration": other}, b"code")}) == 3
+    )
+    assert identity("embedded") == identity(EmbeddedReader()) == identity(EmbeddedReader(seed=4))
+    assert str((identity("embedded") or {})["model"]).startswith(f"{weights_hash()}-")
+
+
+def test_an_embedded_reader_with_settings_of_its_own_has_no_identity() -> None:
+    """Two of them would share a journal's key and reply differently."""
+    assert identity(EmbeddedReader(temperature=0.7)) is None
+    assert identity(EmbeddedReader(top_p=0.5)) is None
 
 
 @pytest.mark.parametrize("kind", [chat_model, embeddings])

@@ -4,7 +4,9 @@ The weights, what they were trained on, what they score and what they cannot do:
 """
 
 import json
+from collections.abc import Mapping
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -19,5 +21,17 @@ def manifest() -> dict[str, Any]:
 
 
 def weights_hash() -> str:
-    """The first 12 hex digits of the weights' sha256: names the model in journals and collections."""
+    """The first 12 hex digits of the weights' sha256: names the model in collections."""
     return str(manifest()["sha256"])[:12]
+
+
+def reader_name(made_of: Mapping[str, Any], code: bytes) -> str:
+    """Names the reader in journals: weights, calibration and code, as each of them changes what it replies."""
+    rest = sha256(json.dumps(made_of["calibration"], sort_keys=True).encode() + code)
+    return f"{str(made_of['sha256'])[:12]}-{rest.hexdigest()[:8]}"
+
+
+@cache
+def reader() -> str:
+    """The name of the reader as it is here. Looks at the disk the first time."""
+    return reader_name(manifest(), b"".join((FOLDER / name).read_bytes() for name in ("reading.py", "replies.py")))
