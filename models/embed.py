@@ -9,7 +9,7 @@ from langchain_core.embeddings import Embeddings
 
 from core.errors import CallError, SetupError
 from models.failures import classify
-from models.spec import Spec, made, openai_access, read_spec
+from models.spec import Spec, made, openai_access, public_url, read_spec
 
 MAKING = threading.Lock()
 RETRIES = 7
@@ -90,7 +90,8 @@ class Checked(Embeddings):
             return [self.client.embed_query(texts[0])] if query else self.client.embed_documents(texts)
         except Exception as error:
             failure = classify(error, time())
-            where = f"The embeddings {self.spec.text!r}" + (f" at {self.spec.base_url}" if self.spec.base_url else "")
+            where = f"The embeddings {self.spec.text!r}"
+            where += f" at {public_url(self.spec.base_url)}" if self.spec.base_url else ""
             if failure.kind == "denied":
                 raise SetupError(f"{where} were refused ({failure.status}: {failure.said}); check the key.") from None
             if failure.kind == "unreachable":

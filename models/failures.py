@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -118,7 +119,15 @@ def words_of(error: BaseException) -> str:
             said = json.dumps(body, default=str)
     else:
         said = body if isinstance(body, str) and body else getattr(error, "message", None) or str(error)
-    return " ".join(str(said).split())[:500]
+    return without_keys(" ".join(str(said).split()))[:500]
+
+
+def without_keys(text: str) -> str:
+    """The text without the keys of this environment, should a server have repeated one."""
+    for variable, key in os.environ.items():
+        if variable.upper().endswith(("_KEY", "_TOKEN", "_SECRET")) and len(key) > 7:
+            text = text.replace(key, "***")
+    return text
 
 
 def retry_after(error: BaseException, date: float) -> float | None:

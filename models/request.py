@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -157,7 +156,7 @@ def pause(request: Request, failure: Failure, tried: int, error: Exception) -> f
         tries = f"{tried} {'try' if tried == 1 else 'tries'}"
         later = f" (the server asks for {asked:.0f} seconds)" if asked is not None and asked > LONGEST_ASKED else ""
         raise CallError(
-            f"{request.label} failed on {request.name!r} after {tries}: {words(request, failure)}{later}",
+            f"{request.label} failed on {request.name!r} after {tries}: {words(failure)}{later}",
             failure.status,
         ) from error
     share = request.clock.share()
@@ -169,21 +168,15 @@ def pause(request: Request, failure: Failure, tried: int, error: Exception) -> f
 def final(request: Request, failure: Failure) -> QuorumError:
     """The error for a failure that no other try would mend."""
     if failure.kind == "too_long":
-        return TooLong(
-            f"{request.label}: the prompt of {request.name!r} is too long: {words(request, failure)}", failure.status
-        )
+        return TooLong(f"{request.label}: the prompt of {request.name!r} is too long: {words(failure)}", failure.status)
     if failure.kind == "denied":
         variables = sorted((getattr(request.model, "lc_secrets", None) or {}).values())
         check = (" and ".join(variables) or "its key") if failure.status else "the base URL and its certificate"
-        return SetupError(f"{request.label} refused the call ({words(request, failure)}); check {check}.")
+        return SetupError(f"{request.label} refused the call ({words(failure)}); check {check}.")
     hint = "; check the model's name and the base URL, which mostly ends in /v1" if failure.status == 404 else ""
-    return CallError(f"{request.label} refused {request.name!r}: {words(request, failure)}{hint}", failure.status)
+    return CallError(f"{request.label} refused {request.name!r}: {words(failure)}{hint}", failure.status)
 
 
-def words(request: Request, failure: Failure) -> str:
-    """The status and what the server said, without the key, should it have repeated it."""
-    said = failure.said
-    for variable in (getattr(request.model, "lc_secrets", None) or {}).values():
-        if len(key := os.environ.get(variable, "")) > 3:
-            said = said.replace(key, "***")
-    return f"{failure.status}: {said}" if failure.status else said
+def words(failure: Failure) -> str:
+    """The status and what the server said."""
+    return f"{failure.status}: {failure.said}" if failure.status else failure.said

@@ -118,6 +118,16 @@ def test_embeddings_that_fail_say_why(openai_server: OpenAIServer, monkeypatch: 
         embeddings("openai:bge").embed_query("x")
 
 
+def test_embeddings_that_fail_repeat_no_secret(openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    path = "/nothing/sk-secret"  # which the server repeats
+    monkeypatch.setenv("OPENAI_BASE_URL", openai_server.url.replace("://", "://user:word@") + path)
+    with pytest.raises(CallError, match="There is nothing at") as caught:
+        embeddings("openai:bge").embed_query("x")
+    assert "user:word" not in str(caught.value)
+    assert "nothing at /v1/nothing/***" in str(caught.value)
+
+
 async def test_the_scripted_model_replies_by_name_and_remembers() -> None:
     model = ScriptedModel().enqueue("first", "second")
     model.on("answer: passage 2", "two").on("answer: passage 1", "one").on(
