@@ -23,15 +23,18 @@ def connect(where: str) -> "ClientAPI":
     if "://" not in where:
         return chromadb.PersistentClient(path=where, settings=quiet)
     host, port, ssl = address(where)
-    return chromadb.HttpClient(host=host, port=port, ssl=ssl, settings=quiet)
+    try:
+        return chromadb.HttpClient(host=host, port=port, ssl=ssl, settings=quiet)
+    except ValueError as error:  # Chroma's word for whatever goes wrong on the first call
+        raise unreachable(where, error) from error
 
 
 def address(url: str) -> tuple[str, int, bool]:
     """(host, port, encrypted) of a server's URL."""
     parts = urlsplit(url)
     try:
-        port = parts.port or DEFAULT_PORTS[parts.scheme]
-    except (KeyError, ValueError):
+        port = (parts.port or DEFAULT_PORTS[parts.scheme]) if parts.scheme in DEFAULT_PORTS else 0
+    except ValueError:
         port = 0
     if not port or not parts.hostname or parts.path not in ("", "/") or parts.query:
         raise SetupError(
@@ -49,10 +52,6 @@ def told(where: str) -> Iterator[None]:
     try:
         yield
     except (httpx.HTTPError, ConnectionError) as error:
-        raise unreachable(where, error) from error
-    except ValueError as error:
-        if "Could not connect" not in str(error):
-            raise
         raise unreachable(where, error) from error
     except ChromaAuthError as error:
         raise SetupError(f"The Chroma server {where} refused access ({said(error)}).") from error

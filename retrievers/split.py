@@ -62,11 +62,11 @@ def parts(text: str, start: int, end: int, limit: int) -> list[Unit]:
     """An overlong sentence in even parts, cut between words."""
     atoms = list(ATOM.finditer(text, start, end))
     total = size(text[start:end])
-    target = ceil(total / ceil(total / (limit - 1)))
+    most = min(ceil(total / ceil(total / limit)) + 1, limit)
     found, first, length = [], 0, 0
     for place, atom in enumerate(atoms):
         weight = 1 if atom["character"] else 2
-        if length and length + weight > target + 1:
+        if length and length + weight > most:
             found.append(Unit(atoms[first].start(), atom.start(), length, False))
             first, length = place, 0
         length += weight

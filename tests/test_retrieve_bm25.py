@@ -1,0 +1,83 @@
+"""BM25: tokens, scores against the formula, and ranking of given passages."""
+
+import math
+
+import pytest
+
+from core.context import Context
+from core.errors import SetupError
+from core.state import Passage
+from retrievers import search
+from retrievers.bm25 import B, K1, Ranking, query_tokens, tokens
+from retrievers.passages import indexed_text
+
+RIVERS = [
+    Passage(id="a", title="Rhine", text="The Rhine flows through Basel and Cologne."),
+    Passage(id="b", title="Danube", text="The Danube flows through Vienna and Budapest, and Vienna is large."),
+    Passage(id="c", title="Volga", text="Ships cross Kazan."),
+    Passage(id="d", title="", text="A tiger hunts deer."),
+]
+
+
+def test_tokens_are_folded_and_stemmed() -> None:
+    assert tokens("Bridges, bridge's BRIDGED") == ["bridg", "bridg", "s", "bridg"]
+    assert tokens("Zürich ﬁne") == tokens("zurich fine")
+    assert tokens("1,595 C++ x_y") == ["1", "595", "c", "x", "y"]
+    assert tokens("naïve Москва हिन्दी") == ["naiv", "москва", "हिन्दी"]
+
+
+def test_scripts_without_spaces_give_characters_and_bigrams() -> None:
+    assert tokens("東京都") == ["東", "京", "都", "東京", "京都"]
+    assert tokens("Python3は言語") == ["python3", "は", "言", "語", "は言", "言語"]
+    assert set(tokens("猫")) <= set(tokens("私は猫が好き"))
+    assert tokens("がぎ") == ["が", "ぎ", "がぎ"]
+
+
+def test_stop_words_go_only_where_others_remain() -> None:
+    assert query_tokens("What is the capital of France?") == ["capit", "franc"]
+    assert query_tokens("Who was who?") == ["who", "was", "who"]
+
+
+def test_scores_follow_the_formula() -> None:
+    """Lucene's BM25: idf = ln(1 + (N - n + 0.5) / (n + 0.5)), tf / (tf + k1 (1 - b + b |d| / avg))."""
+    corpus = [tokens(indexed_text(passage)) for passage in RIVERS]
+    average = sum(map(len, corpus)) / len(corpus)
+
+    def score(words: list[str], query: list[str]) -> float:
+        total = 0.0
+        for term in query:
+            n, tf = sum(term in other for other in corpus), words.count(term)
+            idf = math.log(1 + (len(corpus) - n + 0.5) / (n + 0.5))
+            total += idf * tf / (tf + K1 * (1 - B + B * len(words) / average))
+        return total
+
+    question = "Which river flows through Vienna?"
+    expected = [score(words, [t for t in query_tokens(question) if any(t in c for c in corpus)]) for words in corpus]
+    assert Ranking(RIVERS).scores(question).tolist() == pytest.approx(expected, rel=1e-5)
+
+
+async def test_given_passages_are_ranked_by_bm25_and_the_rest_follow_in_order() -> None:
+    found = await search("What flows through Vienna?", Context(k=4), given=RIVERS)
+    assert [passage["id"] for passage in found] == ["b", "a", "c", "d"]
+    assert found[0]["score"] > found[1]["score"] > found[2]["score"] == found[3]["score"] == 0
+    assert [p["id"] for p in await search("xylophone", Context(k=3), given=RIVERS)] == ["a", "b", "c"]
+
+
+async def test_ties_keep_the_given_order() -> None:
+    same = [Passage(id=str(i), title="", text="The bridge is long.") for i in range(30)]
+    assert [p["id"] for p in await search("bridge", Context(k=30), given=same)] == [str(i) for i in range(30)]
+    assert [p["id"] for p in await search("bridge", Context(k=5), given=same[::-1])] == ["29", "28", "27", "26", "25"]
+
+
+async def test_given_edge_cases() -> None:
+    assert await search("anything", Context(), given=[]) == []
+    assert await search("?!", Context(k=2), given=RIVERS) == [p | {"score": 0.0} for p in RIVERS[:2]]
+    wordless = [Passage(id="x", title="", text="...")]
+    assert [p["id"] for p in await search("word", Context(), given=wordless)] == ["x"]
+    with pytest.raises(SetupError, match="question is empty"):
+        await search("  \n", Context(), given=RIVERS)
+
+
+async def test_given_passages_in_japanese() -> None:
+    given = [Passage(id="dog", title="", text="犬は庭で遊ぶ。"), Passage(id="cat", title="", text="猫は屋根で眠る。")]
+    assert (await search("猫はどこで眠る？", Context(k=1), given=given))[0]["id"] == "cat"

@@ -1,0 +1,78 @@
+"""A real Chroma server on loopback."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from wordvectors import WordVectors
+
+from core.context import Context
+from core.errors import SetupError
+from retrievers import collections, search
+from retrievers.index import index_documents
+
+VECTORS = WordVectors()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def answers(port: int) -> bool:
+    with contextlib.suppress(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port)).close()
+        return True
+    return False
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a `chroma run` of our own."""
+    port, chroma = free_port(), Path(sys.executable).with_name("chroma")
+    command = [str(chroma), "run", "--path", str(tmp_path_factory.mktemp("server")), "--port", str(port)]
+    quiet = os.environ | {"ANONYMIZED_TELEMETRY": "False"}
+    process = subprocess.Popen([*command, "--host", "127.0.0.1"], stdout=subprocess.DEVNULL, env=quiet)
+    while not answers(port):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            raise RuntimeError(f"chroma run ended with {process.wait(timeout=0.1)}")
+    yield f"http://127.0.0.1:{port}"
+    process.kill()
+    process.wait()
+
+
+async def test_index_and_search_on_a_server(server: str, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "rivers.txt").write_text("The Rhine is a river of Germany.")
+    (tmp_path / "docs" / "cats.txt").write_text("The tiger is a cat of Asia.")
+    report = index_documents([tmp_path / "docs"], collection="remote", store=server, embeddings=VECTORS)
+    assert (report.added, report.passages) == (2, 2)
+    context = Context(store=server, collection="remote", embeddings=VECTORS, k=1)
+    for kind in ("hybrid", "chroma", "bm25"):
+        found = await search("Which river is in Germany?", replace(context, retriever=kind))
+        assert [passage["title"] for passage in found] == ["rivers"]
+    (tmp_path / "docs" / "rivers.txt").write_text("The Volga is a river of Russia.")
+    report = index_documents([tmp_path / "docs"], collection="remote", store=server, embeddings=VECTORS)
+    assert (report.replaced, report.unchanged, report.passages) == (1, 1, 2)
+    for kind in ("hybrid", "chroma", "bm25"):
+        assert "Volga" in (await search("Which river?", replace(context, retriever=kind)))[0]["text"]
+    assert "remote" in collections.names(server)
+    assert len(collections.documents(context)) == 2
+    collections.delete("remote", server)
+    with pytest.raises(SetupError, match="no collection 'remote' in the store http://127"):
+        await search("Which river?", context)
+
+
+@pytest.mark.parametrize("kind", ["hybrid", "bm25"])
+async def test_no_server_is_an_error_that_says_how_to_start_one(kind: str) -> None:
+    port = free_port()
+    context = Context(store=f"http://127.0.0.1:{port}", collection="remote", embeddings=VECTORS, retriever=kind)
+    with pytest.raises(SetupError, match=f"No Chroma server answers .* chroma run --host 127.0.0.1 --port {port}"):
+        await search("Which river?", context)
