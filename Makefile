@@ -1,11 +1,11 @@
 # Works on a fresh machine with make and Python 3.11 or later; uv is used where it is found.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check readme format clean
+.PHONY: help demo test test-train check readme format clean
 VENV := .venv
 BIN := $(VENV)/bin
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed ## Three questions with their evidence, then all strategies compared (offline)
 	$(BIN)/quorum ask "Who designed the Eiffel Tower?" --method concat_pf
@@ -15,6 +15,9 @@ demo: $(VENV)/.installed ## Three questions with their evidence, then all strate
 
 test: $(VENV)/.installed-dev ## Run the tests
 	$(BIN)/python -m pytest
+
+test-train: .venv-train/.installed-dev ## Run the tests of training (PyTorch, in an environment of its own)
+	.venv-train/bin/python -m pytest tests/train
 
 check: $(VENV)/.installed-dev ## Lint, format, types and import rules
 	$(BIN)/ruff check
@@ -29,8 +32,8 @@ format: $(VENV)/.installed-dev ## Format the code
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-clean: ## Remove the environment and caches (collections in .quorum/ and results/ stay)
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+clean: ## Remove the environments and caches (collections in .quorum/ and results/ stay)
+	rm -rf $(VENV) .venv-train .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.installed: pyproject.toml constraints.txt
@@ -41,12 +44,19 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt
 	$(call install,.[dev])
 	@touch $(VENV)/.installed $@
 
+.venv-train/.installed-dev: VENV := .venv-train
+.venv-train/.installed-dev: BIN := .venv-train/bin
+.venv-train/.installed-dev: pyproject.toml constraints.txt constraints-train.txt
+	$(call install,.[dev$(comma)train],-c constraints-train.txt)
+	@touch $@
+
+comma := ,
 define install
 @set -e; \
 modern='import sys; sys.exit(sys.version_info < (3, 11))'; \
 if command -v uv >/dev/null 2>&1; then \
 	[ -x $(BIN)/python ] || uv venv --quiet --allow-existing --python '>=3.11' $(VENV); \
-	uv pip install --python $(BIN)/python -c constraints.txt -e '$(1)'; \
+	uv pip install --python $(BIN)/python -c constraints.txt $(2) -e '$(1)'; \
 else \
 	if ! [ -x $(BIN)/python ]; then \
 		for python in python3 python3.13 python3.12 python3.11 none; do \
@@ -59,6 +69,6 @@ else \
 	fi; \
 	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip --upgrade; \
 	echo "Installing into $(VENV): a minute or two ..."; \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '$(1)'; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(2) -e '$(1)'; \
 fi
 endef

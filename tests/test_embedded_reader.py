@@ -42,7 +42,7 @@ PARSERS = {
 
 def forget() -> None:
     """What was read before is read again."""
-    batching.RECENT.kept.clear()
+    batching.RECENT.clear()
 
 
 @pytest.fixture(autouse=True)

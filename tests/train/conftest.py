@@ -1,0 +1,144 @@
+"""A tiny random encoder in the published one's layout, and small data that it can learn to read."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import BertPreTokenizer
+from tokenizers.processors import TemplateProcessing
+from torch import Tensor
+
+from training.encoder import LINEARS
+from training.examples import CALIBRATION_PERCENT, Example, held_out
+
+torch.set_num_threads(1)  # so small a model gains nothing from more
+
+PEOPLE = [
+    first + last for first in ("an", "be", "ca", "di", "el", "fa") for last in ("ra", "ro", "mi", "to", "lu", "no")
+]
+TOWNS = ["rome", "oslo", "lima", "bonn", "cork", "kiel", "nice", "york", "linz", "bari"]
+VERBS = ["lives", "works", "sings", "sleeps"]
+WORDS = [*PEOPLE, *TOWNS, *VERBS, "live", "work", "sing", "sleep", "where", "does", "in", "since", "##s", ".", "?", ":"]
+VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *"abcdefghijklmnopqrstuvwxyz1234567890"]
+CONFIG = {
+    "vocab_size": len(VOCABULARY),
+    "max_position_embeddings": 512,
+    "type_vocab_size": 2,
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+}
+
+
+def random_weights() -> dict[str, Tensor]:
+    """All tensors of a BERT encoder, under their published names."""
+    torch.manual_seed(7)
+    hidden, inner = CONFIG["hidden_size"], CONFIG["intermediate_size"]
+    sizes = {"word": "vocab_size", "position": "max_position_embeddings", "token_type": "type_vocab_size"}
+    made = {f"embeddings.{name}_embeddings.weight": torch.randn(CONFIG[size], hidden) for name, size in sizes.items()}
+    norms = ["embeddings.LayerNorm"]
+    for number in range(CONFIG["num_hidden_layers"]):
+        layer = f"encoder.layer.{number}"
+        norms += [f"{layer}.attention.output.LayerNorm", f"{layer}.output.LayerNorm"]
+        for name in LINEARS:
+            rows = inner if name == "intermediate.dense" else hidden
+            columns = inner if name == "output.dense" else hidden
+            made[f"{layer}.{name}.weight"] = torch.randn(rows, columns) / columns**0.5
+            made[f"{layer}.{name}.bias"] = torch.randn(rows) / 10
+    for name in norms:
+        made[f"{name}.weight"] = 1 + torch.randn(hidden) / 10
+        made[f"{name}.bias"] = torch.randn(hidden) / 10
+    return made
+
+
+def write_base(folder: Path, weights: dict[str, Tensor]) -> Path:
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
+    save_file(weights, folder / "model.safetensors")
+    ids = {word: number for number, word in enumerate(VOCABULARY)}
+    tokenizer = Tokenizer(WordPiece(ids, unk_token="[UNK]"))
+    tokenizer.normalizer = BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = BertPreTokenizer()
+    tokenizer.add_special_tokens(VOCABULARY[:5])
+    ends = [(name, ids[name]) for name in ("[CLS]", "[SEP]")]
+    tokenizer.post_processor = TemplateProcessing("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", ends)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def weights() -> dict[str, Tensor]:
+    return random_weights()
+
+
+@pytest.fixture(scope="session")
+def base(tmp_path_factory: pytest.TempPathFactory, weights: dict[str, Tensor]) -> Path:
+    """The folder of the tiny encoder."""
+    return write_base(tmp_path_factory.mktemp("models") / "base", weights)
+
+
+@pytest.fixture(scope="session")
+def tokenizer(base: Path) -> Tokenizer:
+    return Tokenizer.from_file(str(base / "tokenizer.json"))
+
+
+def question(person: str, verb: str) -> str:
+    return f"Where does {person} {verb.removesuffix('s')}?"
+
+
+def context(person: str, verb: str) -> tuple[str, str]:
+    """A passage and the town it names."""
+    town = TOWNS[(PEOPLE.index(person) * 3 + VERBS.index(verb) * 7) % len(TOWNS)]
+    return f"{person} {verb} in {town} since 19{PEOPLE.index(person):02}.", town
+
+
+@pytest.fixture(scope="session")
+def records() -> list[dict[str, Any]]:
+    """Reading data; every fifth question has a passage that does not answer it."""
+    made = []
+    for number, (person, verb) in enumerate((person, verb) for person in PEOPLE for verb in VERBS):
+        text, town = context(person, verb)
+        record = {"id": f"r{number}", "question": question(person, verb), "source": "people"}
+        answers = [{"text": town, "start": text.index(town)}]
+        if number % 5 == 4:
+            text, answers = f"{person} and rome: {text.replace(town, 'a')}", []
+        made.append(record | {"context": text, "answers": answers})
+    parts = {held_out(Example(record["question"], ""), CALIBRATION_PERCENT) for record in made}
+    assert parts == {True, False}
+    return made
+
+
+@pytest.fixture(scope="session")
+def examples(records: list[dict[str, Any]]) -> list[Example]:
+    """The same as examples."""
+    return [
+        Example(r["question"], r["context"], tuple((a["start"], a["start"] + len(a["text"])) for a in r["answers"]))
+        for r in records
+    ]
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]]) -> Path:
+    """The same as a file of reading data."""
+    path = tmp_path_factory.mktemp("data") / "reading.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def negatives(tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]]) -> Path:
+    """Five wrong passages for each question, as training.negatives writes them."""
+    path = tmp_path_factory.mktemp("data") / "negatives.jsonl"
+    with path.open("w", encoding="utf-8") as lines:
+        for number, record in enumerate(records):
+            others = [records[(number + 11 * step) % len(records)]["context"] for step in range(1, 6)]
+            wrong = [{"title": "", "text": text.replace(" in ", " a ")} for text in others]
+            lines.write(json.dumps({"id": record["id"], "question": record["question"], "negatives": wrong}) + "\n")
+    return path

@@ -1,0 +1,216 @@
+"""From a checkpoint to the file that the product runs, on a tiny encoder."""
+
+import json
+import random
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+import torch
+from tokenizers import Tokenizer
+
+from core.state import Passage
+from models.embedded import manifest
+from models.embedded.batching import Job, read_jobs
+from models.embedded.encoder import Encoder, Logits
+from models.embedded.reading import Calibration
+from training import calibrate, evaluate, export, reader
+from training.encoder import TwoTowers, load_base, start_from
+from training.examples import Encoded, Example, encode
+
+LOW = 2
+Folder = Callable[[int], Path]
+
+
+@pytest.fixture(scope="module")
+def checkpoint(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A reader trained by the command until it can read."""
+    out = tmp_path_factory.mktemp("trained") / "reader.safetensors"
+    common = ["--base", str(base), "--train", str(data), "--out", str(out), "--low", str(LOW), "--rate", "3e-3"]
+    reader.main([*common, "--steps", "250", "--length", "60"])
+    return out
+
+
+@pytest.fixture(scope="module")
+def exported(base: Path, checkpoint: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    """The folder of an export at so many levels of the weights (0: in float), as the product has it."""
+    folders: dict[int, Path] = {}
+
+    def folder(levels: int) -> Path:
+        if levels not in folders:
+            folders[levels] = out = tmp_path_factory.mktemp(f"levels{levels}")
+            common = ["--base", str(base), "--checkpoint", str(checkpoint), "--data", str(data), "--low", str(LOW)]
+            export.main([*common, "--levels", str(levels), "--out", str(out / "reader.onnx")])
+            words = Tokenizer.from_file(str(base / "tokenizer.json")).get_vocab()
+            (out / "vocab.txt").write_text("\n".join(sorted(words, key=words.__getitem__)) + "\n", encoding="utf-8")
+        return folders[levels]
+
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(base: Path, checkpoint: Path) -> TwoTowers:
+    return start_from(load_base(base, LOW), checkpoint).eval()
+
+
+@pytest.fixture(scope="module")
+def rows(examples: list[Example], tokenizer: Tokenizer) -> list[Encoded]:
+    """Rows of several lengths."""
+    joined = [Example(a.question, f"{a.context} {b.context} {c.context}") for a, b, c in zip(*[iter(examples)] * 3)]  # noqa: B905
+    return [encode(tokenizer, example, 100) for example in [*examples[:20], *joined[:12]]]
+
+
+@torch.no_grad()
+def by_torch(model: TwoTowers, row: Encoded) -> Logits:
+    ids, types = torch.tensor([row.ids]), torch.tensor([row.types])
+    span, answerable = model.read(ids, types, torch.ones_like(ids, dtype=torch.bool))
+    return Logits(span[0, :, 0].numpy(), span[0, :, 1].numpy(), answerable.item())
+
+
+@torch.no_grad()
+def vectors(model: TwoTowers, texts: list[str], tokenizer: Tokenizer) -> np.ndarray:
+    rows = [torch.tensor([tokenizer.encode(text).ids]) for text in texts]
+    return np.concatenate([model.embed(ids, torch.ones_like(ids, dtype=torch.bool)).numpy() for ids in rows])
+
+
+def read(encoder: Encoder, rows: list[Encoded]) -> list[Logits]:
+    return encoder.read([row.ids for row in rows], [row.types for row in rows])
+
+
+def flat(logits: list[Logits]) -> np.ndarray:
+    return np.concatenate([np.concatenate([one.start, one.end, [one.answerable]]) for one in logits])
+
+
+def test_in_float_it_is_torch(
+    exported: Folder, model: TwoTowers, rows: list[Encoded], examples: list[Example], tokenizer: Tokenizer
+) -> None:
+    encoder = Encoder(exported(0))
+    expected = [by_torch(model, row) for row in rows]
+    # Word vectors are int8 and positions half precision here too.
+    assert np.corrcoef(flat(read(encoder, rows)), flat(expected))[0, 1] > 0.9999
+    texts = [example.context for example in examples[:20]]
+    cosines = (encoder.embed(texts) * vectors(model, texts, tokenizer)).sum(1)
+    assert cosines.min() > 0.9999
+
+
+@pytest.mark.parametrize("levels", [63, 127])
+def test_in_int8_it_is_close_to_torch(
+    levels: int, exported: Folder, model: TwoTowers, rows: list[Encoded], examples: list[Example], tokenizer: Tokenizer
+) -> None:
+    encoder = Encoder(exported(levels))
+    found, expected = read(encoder, rows), [by_torch(model, row) for row in rows]
+    assert np.corrcoef(flat(found), flat(expected))[0, 1] > 0.99
+    agree = [a.start.argmax() == b.start.argmax() for a, b in zip(found, expected, strict=True)]
+    assert np.mean(agree) > 0.9
+    texts = [example.context for example in examples]
+    # Without VNNI, products of full 8-bit weights saturate in places.
+    assert (encoder.embed(texts) * vectors(model, texts, tokenizer)).sum(1).mean() > (0.99 if levels == 63 else 0.95)
+
+
+def same(one: Logits, other: Logits) -> bool:
+    exact = np.array_equal(one.start, other.start) and np.array_equal(one.end, other.end)
+    return exact and one.answerable == other.answerable
+
+
+def test_nothing_depends_on_its_company(exported: Folder, rows: list[Encoded], examples: list[Example]) -> None:
+    encoder, rng = Encoder(exported(127)), random.Random(0)
+    texts = [example.question for example in examples[:20]]
+    alone = [encoder.read([row.ids], [row.types])[0] for row in rows]
+    single = np.concatenate([encoder.embed([text]) for text in texts])
+    for count in (2, 5, 20):
+        chosen = rng.choices(range(20), k=count) + [3] * count
+        assert all(same(a, alone[n]) for a, n in zip(read(encoder, [rows[n] for n in chosen]), chosen, strict=True))
+        assert np.array_equal(encoder.embed([texts[n] for n in chosen]), single[chosen])
+
+
+def test_low_layers_are_stored_once_and_folded_when_loaded(exported: Folder, tmp_path: Path) -> None:
+    file = exported(127) / "reader.onnx"
+    stored = {tensor.name: tensor for tensor in onnx.load(file).graph.initializer}
+    for number in range(LOW):
+        for name in ("qkv", "o", "inner", "outer"):
+            assert stored[f"base.{number}.{name}.weight"].data_type == onnx.TensorProto.INT8
+            assert stored[f"base.{number}.{name}.0.A"].data_type == onnx.TensorProto.FLOAT16
+            assert f"low.{number}.{name}.weight" not in stored
+    assert "tower.0.qkv.weight" in stored
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.optimized_model_filepath = str(tmp_path / "loaded.onnx")
+    onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+    loaded = onnx.load(tmp_path / "loaded.onnx").graph
+    assert not [tensor.name for tensor in loaded.initializer if tensor.name.endswith((".A", ".B"))]
+    products = sum(node.op_type in ("MatMulIntegerToFloat", "DynamicQuantizeMatMul") for node in loaded.node)
+    assert products == 4 * (3 + 3)  # four a layer: three layers of the encoder, three of the reader
+
+
+def test_one_output_does_not_pay_for_the_other(exported: Folder) -> None:
+    """What leads to the embedding holds nothing of the reader, and the other way round."""
+    graph = onnx.load(exported(127) / "reader.onnx").graph
+    makers = {name: node for node in graph.node for name in node.output}
+
+    def behind(output: str) -> set[str]:
+        seen: set[str] = set()
+        todo = [output]
+        while todo:
+            name = todo.pop()
+            if name not in seen:
+                seen.add(name)
+                todo += makers[name].input if name in makers else []
+        return seen
+
+    assert not [name for name in behind("embedding") if name.startswith(("tower.", "low.", "span"))]
+    upper = tuple(f"base.{number}." for number in range(LOW, 3))
+    assert not [name for name in behind("span") if name.startswith(upper)]
+
+
+def accuracy(encoder: Encoder, records: list[dict[str, Any]]) -> float:
+    known = [record for record in records if record["answers"]]
+    jobs = [Job(r["question"], [Passage(id="p", title="", text=r["context"])]) for r in known]
+    spans = [done.reading.spans[0].text for done in read_jobs(jobs, encoder, Calibration.of(manifest()))]
+    return float(np.mean([text == r["answers"][0]["text"] for text, r in zip(spans, known, strict=True)]))
+
+
+def test_the_product_reads_with_it(exported: Folder, records: list[dict[str, Any]]) -> None:
+    encoder = Encoder(exported(127))
+    assert accuracy(encoder, records) > 0.8
+    passages = [Passage(id=r["id"], title="Towns", text=r["context"]) for r in records]
+    (done,) = read_jobs([Job(records[0]["question"], passages)], encoder, Calibration.of(manifest()))
+    assert len(done.windows) > 2
+    for span in done.reading.spans:
+        assert passages[span.passage]["text"][span.start : span.end] == span.text
+
+
+def test_calibrated_and_evaluated(
+    exported: Folder, data: Path, negatives: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = exported(127)
+    calibrate.main(["--folder", str(folder), "--data", str(data), "--negatives", str(negatives)])
+    made = json.loads((folder / "reader.json").read_text(encoding="utf-8"))
+    fit = Calibration.of(made)
+    assert 0 < fit.threshold_one < 1
+    assert 0 < fit.threshold_many < 1
+    assert fit.margin > 0
+    capsys.readouterr()
+    evaluate.main(["--folder", str(folder), "--reading", str(data)])
+    figures = json.loads(capsys.readouterr().out)["reading"]
+    assert figures["em"] > 0.8
+    assert figures["em"] <= figures["f1"] <= 1
+    assert figures["n"] + figures["n_unanswerable"] == len(data.read_text(encoding="utf-8").splitlines())
+
+
+def test_an_export_that_fails_leaves_the_old_file(base: Path, checkpoint: Path, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "reader.onnx").write_text("old", encoding="utf-8")
+    with pytest.raises(ValueError, match="trained for another encoder"):
+        export.export(base, checkpoint, data, tmp_path / "reader.onnx", low=LOW - 1)
+    assert (tmp_path / "reader.onnx").read_text(encoding="utf-8") == "old"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_more_levels_lose_less(exported: Folder, model: TwoTowers, rows: list[Encoded]) -> None:
+    expected = flat([by_torch(model, row) for row in rows])
+    losses = [float(np.abs(flat(read(Encoder(exported(levels)), rows)) - expected).mean()) for levels in (7, 63, 0)]
+    assert all(more > less for more, less in pairwise(losses))

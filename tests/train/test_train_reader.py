@@ -1,0 +1,194 @@
+"""Training the reader, on a tiny encoder."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+
+from training.encoder import ADAPTER_SCALE, LINEARS, RANK, TwoTowers, load_base, start_from
+from training.examples import Encoded, Example, encode
+from training.reader import Mixture, allowed_positions, loss_of, main, pad, train
+
+Batch = tuple[Tensor, Tensor, Tensor]
+
+
+@pytest.fixture
+def encoded(examples: list[Example], tokenizer: Tokenizer) -> list[Encoded]:
+    return [encode(tokenizer, example, 60) for example in examples[:32]]
+
+
+@pytest.fixture
+def batch(encoded: list[Encoded]) -> Batch:
+    return pad(encoded)
+
+
+def published(weights: dict[str, Tensor], ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
+    """The hidden states of a BERT with these weights, by torch's own transformer layers."""
+    parts = {name: weights[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")}
+    x = parts["word"][ids] + parts["position"][: ids.shape[1]] + parts["token_type"][types]
+    norm = "embeddings.LayerNorm"
+    x = nn.functional.layer_norm(x, x.shape[-1:], weights[f"{norm}.weight"], weights[f"{norm}.bias"], eps=1e-12)
+    for number in range(3):
+        there = f"encoder.layer.{number}"
+        layer = nn.TransformerEncoderLayer(32, 4, 64, 0.0, "gelu", 1e-12, batch_first=True)
+        names = {
+            "self_attn.out_proj": "attention.output.dense",
+            "linear1": "intermediate.dense",
+            "linear2": "output.dense",
+            "norm1": "attention.output.LayerNorm",
+            "norm2": "output.LayerNorm",
+        }
+        take = {
+            f"{ours}.{k}": weights[f"{there}.{name}.{k}"] for ours, name in names.items() for k in ("weight", "bias")
+        }
+        for kind in ("weight", "bias"):
+            joined = [weights[f"{there}.attention.self.{name}.{kind}"] for name in ("query", "key", "value")]
+            take[f"self_attn.in_proj_{kind}"] = torch.cat(joined)
+        layer.load_state_dict(take)
+        x = layer(x, src_key_padding_mask=~mask)
+    return x
+
+
+def same(left: tuple[Tensor, Tensor], right: tuple[Tensor, Tensor], mask: Tensor, exact: bool = False) -> None:
+    """Reading logits agree wherever there is a token."""
+    close = {"rtol": 0, "atol": 0} if exact else {"rtol": 1e-4, "atol": 1e-4}
+    torch.testing.assert_close(left[0][mask], right[0][mask], **close)
+    torch.testing.assert_close(left[1], right[1], **close)
+
+
+@torch.no_grad()
+def test_the_embedding_is_the_base_models(base: Path, weights: dict[str, Tensor], batch: Batch) -> None:
+    ids, types, mask = batch
+    hidden = published(weights, ids, torch.zeros_like(types), mask)
+    pooled = torch.stack([row[seen].mean(0) for row, seen in zip(hidden, mask, strict=True)])
+    expected = nn.functional.normalize(pooled, dim=-1)
+    for low in (0, 2, 3):
+        torch.testing.assert_close(load_base(base, low).embed(ids, mask), expected, rtol=1e-4, atol=1e-5)
+
+
+@torch.no_grad()
+def test_the_tower_begins_as_the_base_model(base: Path, weights: dict[str, Tensor], batch: Batch) -> None:
+    ids, types, mask = batch
+    hidden = published(weights, ids, types, mask)
+    for low in (0, 1, 9):
+        model = load_base(base, low)
+        expected = model.span(hidden), model.answerable(hidden[:, 0]).squeeze(-1)
+        same(model.read(ids, types, mask), expected, mask)
+
+
+def prefixed(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {f"bert.{name}": value for name, value in weights.items()}
+
+
+def test_names_may_have_a_prefix(base: Path, weights: dict[str, Tensor], tmp_path: Path, batch: Batch) -> None:
+    (tmp_path / "config.json").write_bytes((base / "config.json").read_bytes())
+    save_file(prefixed(weights), tmp_path / "model.safetensors")
+    assert torch.equal(load_base(tmp_path, 1).embed(batch[0], batch[2]), load_base(base, 1).embed(batch[0], batch[2]))
+
+
+def adapters(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Low-rank adapters of all linear layers, and a span head, as adapter training writes them."""
+    torch.manual_seed(3)
+    made = {"span.weight": torch.randn(2, 32), "span.bias": torch.randn(2)}
+    for number in range(3):
+        for name in LINEARS:
+            rows, columns = weights[f"encoder.layer.{number}.{name}.weight"].shape
+            made[f"enc.encoder.layer.{number}.{name}.A.weight"] = torch.randn(RANK, columns) / 20
+            made[f"enc.encoder.layer.{number}.{name}.B.weight"] = torch.randn(rows, RANK) / 20
+    return made
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("low", [0, 1, 3])
+def test_adapters_are_merged(low: int, base: Path, weights: dict[str, Tensor], tmp_path: Path, batch: Batch) -> None:
+    ids, types, mask = batch
+    low_rank = adapters(weights)
+    save_file(low_rank, tmp_path / "adapter.safetensors")
+    merged = dict(weights)
+    for number in range(3):
+        for name in LINEARS:
+            a, b = (low_rank[f"enc.encoder.layer.{number}.{name}.{side}.weight"] for side in "AB")
+            merged[f"encoder.layer.{number}.{name}.weight"] = (
+                weights[f"encoder.layer.{number}.{name}.weight"] + ADAPTER_SCALE * b @ a
+            )
+    model = start_from(load_base(base, low), tmp_path / "adapter.safetensors")
+    span = published(merged, ids, types, mask) @ low_rank["span.weight"].T + low_rank["span.bias"]
+    torch.testing.assert_close(model.read(ids, types, mask)[0][mask], span[mask], rtol=1e-3, atol=1e-3)
+    assert torch.equal(model.embed(ids, mask), load_base(base, low).embed(ids, mask))  # untouched
+
+
+def test_losses_fall_and_training_goes_on(
+    base: Path, examples: list[Example], tokenizer: Tokenizer, encoded: list[Encoded], tmp_path: Path
+) -> None:
+    torch.manual_seed(0)
+    model, out = load_base(base, 1), tmp_path / "reader.safetensors"
+    frozen = {name: value.clone() for name, value in model.state_dict().items() if name not in model.trained()}
+    mixture = Mixture(examples, {}, tokenizer, 60, seed=0)
+    before = loss_of(model, encoded).item()
+    done = train(model, mixture, out, minutes=0, steps=60, rate=3e-3, batch=16)
+    first = loss_of(model, encoded).item()
+    assert first < 0.7 * before
+    assert (done["steps"], done["examples"]) == (60, 960)
+    for name, value in frozen.items():
+        assert torch.equal(model.state_dict()[name], value), name
+    ids, types, mask = pad(encoded)
+    again = start_from(load_base(base, 1), out)
+    same(again.read(ids, types, mask), model.read(ids, types, mask), mask, exact=True)
+    assert loss_of(again, encoded).item() == first
+    train(again, mixture, out, minutes=0, steps=60, rate=3e-3, batch=16)
+    assert loss_of(again, encoded).item() < first
+    assert set(load_file(out)) == set(again.trained())
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_checkpoint_of_another_encoder_is_refused(base: Path, tmp_path: Path) -> None:
+    save_file(load_base(base, 2).trained(), tmp_path / "two.safetensors")
+    with pytest.raises(ValueError, match="trained for another encoder"):
+        start_from(load_base(base, 1), tmp_path / "two.safetensors")
+
+
+def test_answers_stand_in_the_context_only(encoded: list[Encoded]) -> None:
+    ids, types, mask = pad(encoded[:4])
+    allowed = allowed_positions(types, mask)
+    for row, item in enumerate(encoded[:4]):
+        length = len(item.ids)
+        assert mask[row].tolist() == [True] * length + [False] * (ids.shape[1] - length)
+        assert allowed[row].tolist() == [n == 0 or (n < length and item.types[n] == 1) for n in range(ids.shape[1])]
+
+
+def test_the_loss_takes_every_gold_span(base: Path) -> None:
+    """Without a gold span the likelihood is that of [CLS]; with two it is the sum of theirs."""
+    model = load_base(base, 1)
+    item = Encoded([2, 50, 3, 60, 61, 62, 3], [0, 0, 0, 1, 1, 1, 1], [])
+    ids, types, mask = pad([item])
+    span, verdict = model.read(ids, types, mask)
+    span = span.masked_fill(~allowed_positions(types, mask)[..., None], -1e4)
+    starts, ends = span[0, :, 0].softmax(0), span[0, :, 1].softmax(0)
+    for spans in ([], [(3, 4)], [(3, 4), (5, 5)]):
+        chance = sum(starts[a] * ends[b] for a, b in spans or [(0, 0)])
+        known = torch.full((1,), float(bool(spans)))
+        expected = -torch.log(torch.as_tensor(chance)) / 2 + nn.functional.binary_cross_entropy_with_logits(
+            verdict, known
+        )
+        loss = loss_of(model, [Encoded(item.ids, item.types, spans)], answerable_weight=1.0)
+        torch.testing.assert_close(loss, expected)
+
+
+def test_the_command_leaves_low_layers_as_they_are(base: Path, data: Path, negatives: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "first.safetensors", tmp_path / "second.safetensors"
+    common = ["--base", str(base), "--train", str(data), "--steps", "3", "--rate", "1e-3"]
+    main([*common, "--negatives", str(negatives), "--weights", "negatives=0.5,*/none=2", "--out", str(first)])
+    main([*common, "--init", str(first), "--keep-low", "--out", str(second)])
+    one, two = load_file(first), load_file(second)
+    changed = {name.split(".")[0] for name in one if not torch.equal(one[name], two[name])}
+    assert changed == {"tower", "span", "answerable"}
+
+
+def test_the_model_is_small_where_it_may_be(base: Path) -> None:
+    model = TwoTowers(load_base(base, 2).config, 2)
+    assert len(model.updates) == 2
+    assert len(model.tower) == 1
+    assert all(value.abs().sum() == 0 for name, value in model.updates.named_parameters() if name.endswith(".B"))
