@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from core.errors import SetupError
 
@@ -38,7 +38,7 @@ def read_spec(text: str, kind: str = "model") -> Spec:
         meant = f"openai:{name or provider or 'NAME'}"
         raise SetupError(f"{kind}={text!r} names no provider; write 'embedded' or provider:name, such as {meant}.")
     provider = provider.replace("-", "_").lower()
-    return Spec(provider, name, openai_url() if provider == "openai" else None)
+    return Spec(provider, name, openai_url() if provider == "openai" else address(provider))
 
 
 def openai_url() -> str:
@@ -50,10 +50,15 @@ def openai_url() -> str:
     return given
 
 
+def address(provider: str) -> str | None:
+    """Where the environment says that a provider's server is (OLLAMA_HOST, AZURE_OPENAI_ENDPOINT, ...)."""
+    variables = (f"{provider.upper()}_{kind}" for kind in ("BASE_URL", "API_BASE", "API_URL", "ENDPOINT", "HOST"))
+    return next((found for variable in variables if (found := os.environ.get(variable, "").strip())), None)
+
+
 def public_url(url: str) -> str:
     """The URL without a user's name and password."""
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    return re.sub(r"\A([a-z][\w+.-]*://)?[^/]*@", r"\1", url, flags=re.IGNORECASE)
 
 
 def openai_access(spec: Spec) -> dict[str, Any]:

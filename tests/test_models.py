@@ -51,6 +51,22 @@ def test_identity_holds_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     assert identity(FakeListChatModel(responses=[])) is None
 
 
+@pytest.mark.parametrize(
+    ("spec", "variable", "given", "shown"),
+    [
+        ("ollama:m", "OLLAMA_HOST", "10.0.0.5:11434", "10.0.0.5:11434"),
+        ("ollama:m", "OLLAMA_HOST", "user:w@rd@box:11434", "box:11434"),
+        ("azure-openai:m", "AZURE_OPENAI_ENDPOINT", "https://mine.example/", "https://mine.example/"),
+        ("anthropic:m", "ANTHROPIC_BASE_URL", "http://u:p@gate:1/v1?at=@", "http://gate:1/v1?at=@"),
+    ],
+)
+def test_a_provider_at_another_address_is_another_one(
+    spec: str, variable: str, given: str, shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, given)
+    assert (identity(spec) or {})["base_url"] == shown
+
+
 def test_the_embedded_reader_is_named_by_all_that_changes_its_replies() -> None:
     made_of = manifest()
     name = reader_name(made_of, b"code")
