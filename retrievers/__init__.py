@@ -1,19 +1,22 @@
 """Retrieval: the k best passages for a query, from a collection or from given passages."""
 
 import asyncio
+from typing import TYPE_CHECKING
 
-from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableConfig
-
-from core.context import Context
 from core.errors import SetupError
 from core.state import Passage
 from retrievers.passages import check_question, from_document
 
+if TYPE_CHECKING:
+    from langchain_core.retrievers import BaseRetriever
+    from langchain_core.runnables import RunnableConfig
+
+    from core.context import Context
+
 __all__ = ["retriever", "search"]
 
 
-def retriever(context: Context) -> BaseRetriever:
+def retriever(context: "Context") -> "BaseRetriever":
     """The context's retriever over its collection: "hybrid", "chroma" or "bm25"; an object is used as it is.
 
     The sample collection is made here if it is not there: blocks.
@@ -44,7 +47,7 @@ def retriever(context: Context) -> BaseRetriever:
 
 
 async def search(
-    query: str, context: Context, given: list[Passage] | None = None, *, config: RunnableConfig | None = None
+    query: str, context: "Context", given: list[Passage] | None = None, *, config: "RunnableConfig | None" = None
 ) -> list[Passage]:
     """The best `context.k` passages for a query, best first, with scores; all of them when there are fewer.
 
@@ -56,7 +59,7 @@ async def search(
     return [from_document(document) for document in documents[: context.k]]
 
 
-def chosen_retriever(context: Context, given: list[Passage] | None) -> BaseRetriever:
+def chosen_retriever(context: "Context", given: list[Passage] | None) -> "BaseRetriever":
     """BM25 over the given passages if there are any to choose from, else the context's retriever."""
     if given is None:
         return retriever(context)

@@ -140,12 +140,11 @@ def open_lines(path: Path) -> Any:
 
 
 def count_lines(path: Path) -> int:
-    """Lines of a file of passages; as far as it can be read."""
+    """Lines of a file of passages; 1 for a file that cannot be read."""
     count = 0
     try:
         with open_lines(path) as file:
-            for _ in file:
-                count += 1
+            count = sum(1 for line in file if line.strip())
     except (OSError, EOFError, zlib.error):
         pass
     return max(count, 1)

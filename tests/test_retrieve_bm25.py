@@ -8,7 +8,7 @@ from core.context import Context
 from core.errors import SetupError
 from core.state import Passage
 from retrievers import search
-from retrievers.bm25 import B, K1, Ranking, query_tokens, tokens
+from retrievers.bm25 import K1, B, Ranking, query_tokens, tokens
 from retrievers.passages import indexed_text
 
 RIVERS = [

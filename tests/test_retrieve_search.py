@@ -23,7 +23,9 @@ from retrievers.store import open_store
 
 SUBJECTS = ["river", "bridge", "tiger", "helium", "opera", "comet", "coffee", "vaccine", "tower", "glacier"]
 CORPUS = [
-    Passage(id=f"{subject}-{i}", title=subject.title(), text=f"Fact {i} about the {subject}: number {i * 7} of {subject}.")
+    Passage(
+        id=f"{subject}-{i}", title=subject.title(), text=f"Fact {i} about the {subject}: number {i * 7} of {subject}."
+    )
     for subject in SUBJECTS
     for i in range(3)
 ]
@@ -121,7 +123,9 @@ async def test_a_store_that_is_not_there_is_not_made_by_a_question(tmp_path: Pat
 
 @pytest.mark.parametrize("kind", ["hybrid", "chroma"])
 async def test_other_embeddings_are_an_error(kind: str, context: Context) -> None:
-    with pytest.raises(SetupError, match=r"made with the embeddings 'wordvectors.WordVectors:words', but '.*:other' is"):
+    with pytest.raises(
+        SetupError, match=r"made with the embeddings 'wordvectors.WordVectors:words', but '.*:other' is"
+    ):
         await search("tiger", replace(context, retriever=kind, embeddings=WordVectors(model="other")))
     with pytest.raises(SetupError, match="holds vectors of 256 numbers, the question's has 32"):
         await search("tiger", replace(context, retriever=kind, embeddings=WordVectors(dimension=32)))

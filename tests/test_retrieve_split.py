@@ -1,5 +1,6 @@
 """Sentences and passages: cases and properties."""
 
+import itertools
 import string
 
 import pytest
@@ -24,10 +25,16 @@ def bare(text: str) -> str:
         ("One. Two! Three?", ["One.", "Two!", "Three?"]),
         ("Dr. J. S. Bach met Mr. Smith. He left.", ["Dr. J. S. Bach met Mr. Smith.", "He left."]),
         ("It cost $3.5 million. See fig. 3 and No. 5 now.", ["It cost $3.5 million.", "See fig. 3 and No. 5 now."]),
-        ("The U.S. Army won. He lives in the U.S. The end.", ["The U.S. Army won.", "He lives in the U.S.", "The end."]),
+        (
+            "The U.S. Army won. He lives in the U.S. The end.",
+            ["The U.S. Army won.", "He lives in the U.S.", "The end."],
+        ),
         ("At 5 a.m. he rose. At 5 a.m. He slept.", ["At 5 a.m. he rose.", "At 5 a.m.", "He slept."]),
         ('"Why?" he asked. "Go!" Then he left.', ['"Why?" he asked.', '"Go!"', "Then he left."]),
-        ("He waited... and left. He waited... Then he left.", ["He waited... and left.", "He waited...", "Then he left."]),
+        (
+            "He waited... and left. He waited... Then he left.",
+            ["He waited... and left.", "He waited...", "Then he left."],
+        ),
         ("Born c. 1500 in Rome. Vitamin C. The end.", ["Born c. 1500 in Rome.", "Vitamin C.", "The end."]),
         ("Acme Inc. Japan grew. It sells vs. Beta.", ["Acme Inc. Japan grew.", "It sells vs. Beta."]),
         ("東京は首都です。人口は約1400万人！大きい？", ["東京は首都です。", "人口は約1400万人！", "大きい？"]),
@@ -41,7 +48,9 @@ def test_sentences(text: str, expected: list[str]) -> None:
     assert texts_of(text) == expected
 
 
-prose = st.text(alphabet=string.ascii_letters + string.digits + " \n\t.!?…\"'#-*|()。！猫東京がé\u00a0\u0e01\u200b", max_size=400)
+prose = st.text(
+    alphabet=string.ascii_letters + string.digits + " \n\t.!?…\"'#-*|()。！猫東京がé\u00a0\u0e01\u200b", max_size=400
+)
 
 
 @given(prose)
@@ -49,7 +58,7 @@ def test_sentences_hold_everything_in_order(text: str) -> None:
     spans = sentences(text)
     assert "".join(bare(text[start:end]) for start, end in spans) == bare(text)
     assert all(start < end for start, end in spans)
-    assert all(before[1] <= after[0] for before, after in zip(spans, spans[1:], strict=False))
+    assert all(before[1] <= after[0] for before, after in itertools.pairwise(spans))
     assert all(text[start:end] == text[start:end].strip() for start, end in spans)
 
 
@@ -76,7 +85,7 @@ def test_passages_end_with_sentences_and_are_even(text: str) -> None:
     counts = [len(passage.split()) for passage in passages]
     assert max(counts) <= 90
     assert len(counts) == 1 or min(counts) >= 30  # sentences of at most a third of the limit leave no sliver
-    assert all(a + b > 90 for a, b in zip(counts, counts[1:], strict=False))  # no more passages than needed
+    assert all(a + b > 90 for a, b in itertools.pairwise(counts))  # no more passages than needed
 
 
 def test_no_short_tail() -> None:
@@ -100,8 +109,10 @@ def test_overlong_sentences_and_words_are_cut() -> None:
 
 
 def test_heading_stays_with_its_text() -> None:
-    passages = split("Some words before it all. " * 5 + "\n\n## Rivers\n\n" + "The Rhine is long indeed. " * 15, words=50)
-    assert [passage for passage in passages if "## Rivers" in passage][0].split("## Rivers")[1].strip()
+    passages = split(
+        "Some words before it all. " * 5 + "\n\n## Rivers\n\n" + "The Rhine is long indeed. " * 15, words=50
+    )
+    assert next(passage for passage in passages if "## Rivers" in passage).split("## Rivers")[1].strip()
     assert "\n## Rivers\n" in "\n" + "\n".join(passages)
 
 
