@@ -96,6 +96,7 @@ THE_PASSAGES_DO_NOT_TELL = [
     rf"no {NAMED}s? (?:\w+ly )?(?:mention|contain|state|provide|say|specif|give|answer|discuss|name|indicat|explain)",
     r"do(?:es)? not (?:\w+ly )?(?:say|mention|specify|state|contain|provide|tell|indicate)\b",
     rf"(?:{SUBJECT}{IS} )?not {SURELY}{STATED}{AFTER}",
+    rf"no (?!one\b)(?:[\w'-]+ ){{1,6}}{IS} {SURELY}(?:{STATED}{AFTER}|{GIVEN}(?={FROM}))",
     rf"(?:{IT} {IS} )?not {SURELY}{GIVEN}{AFTER}",
     rf"{SUBJECT}{IS} not {SURELY}{GIVEN}(?={FROM})",
     rf"(?:{IT} {IS} )?not {SURELY}(?:in|from|within) {SOURCE}",

@@ -80,6 +80,9 @@ no context provided
 There is no mention of a director.
 There's no information about this in the text.
 No mention of the film
+No specific date is mentioned.
+No exact year of the tower's completion was stated in the passages
+No director is named in the text.
 More information is needed.
 I need more context to answer.
 cannot be determined
@@ -192,6 +195,10 @@ nothing
 never mentioned it
 the defendant was not named
 no evidence of fraud
+no survivors were found
+No one was mentioned
+No goals were given away
+No smoking is provided for
 insufficient evidence
 unable to find work
 Position and momentum cannot be determined simultaneously
