@@ -324,6 +324,7 @@ def export(
     tokenizer = Tokenizer.from_file(str(base / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
+    tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
     model = start_from(load_base(base, low), checkpoint).eval()
     reading, embedding = calibration_batches(tokenizer, data, count, 256)
     made = Exporter(model, calibrate(model, reading, embedding, tail), levels).export()

@@ -192,6 +192,7 @@ def main(arguments: list[str] | None = None) -> None:
     tokenizer = Tokenizer.from_file(str(options.base / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
+    tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
     model = load_base(options.base, options.low)
     if options.init:
         start_from(model, options.init)

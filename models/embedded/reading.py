@@ -97,8 +97,9 @@ def passage_tokens(encoder: Encoder, number: int, passage: Passage) -> tuple[lis
 def windows(encoder: Encoder, question: str, passages: Sequence[Passage], size: int) -> list[Window]:
     """Windows of at most `size` tokens over the passages, read together in their order.
 
-    Whole passages are packed as long as they fit, and the next window begins with the last passage of the one before; a
-    passage longer than a window is cut into pieces that overlap by a quarter. A question without a word has no windows.
+    Whole passages are packed as long as they fit, and the next window begins with the last passage of the one before
+    where another fits beside it; a passage longer than a window is cut into pieces that overlap by a quarter. A question
+    without a word has no windows.
     """
     asked = encoder.tokens(question).ids[:LONGEST_QUESTION]
     if not asked:
@@ -123,7 +124,8 @@ def windows(encoder: Encoder, question: str, passages: Sequence[Passage], size: 
         made.append(Window([*head, *ids, encoder.sep], [0] * len(head) + [1] * (len(ids) + 1), len(head), places))
         if end == len(pieces):
             break
-        begin = end - 1 if end - begin > 1 else end
+        shared = end - begin > 1 and len(pieces[end - 1][0]) + len(pieces[end][0]) <= room
+        begin = end - 1 if shared else end
     return made
 
 
