@@ -98,8 +98,8 @@ def windows(encoder: Encoder, question: str, passages: Sequence[Passage], size: 
     """Windows of at most `size` tokens over the passages, read together in their order.
 
     Whole passages are packed as long as they fit, and the next window begins with the last passage of the one before
-    where another fits beside it; a passage longer than a window is cut into pieces that overlap by a quarter. A question
-    without a word has no windows.
+    where another fits beside it; a passage longer than a window is cut into pieces that overlap by a quarter.
+    A question without a word has no windows.
     """
     asked = encoder.tokens(question).ids[:LONGEST_QUESTION]
     if not asked:
