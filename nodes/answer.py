@@ -5,6 +5,7 @@ from functools import partial
 from langgraph.runtime import Runtime
 
 from core.context import Context, settings
+from core.errors import TooLong
 from core.state import State, Vote
 from core.text import UNKNOWN, is_unknown
 from core.votes import agreement
@@ -26,17 +27,21 @@ async def distill_answer(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def passage_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, rank, passages (one) -> votes (one per sample)."""
-    question, rank, passages = state["question"], state["rank"], state["passages"]
-    asked = await ask(
-        "answer",
-        runtime,
-        parse=partial(short_answer, question=question),
-        inputs={"question": question},
-        passages=passages,
-        detail=f"passage {rank + 1}",
-        n=settings(runtime).samples,
-    )
+    """question, rank, passages (one) -> votes (one per sample); a passage too long to be read is dropped, unknown."""
+    question, rank, passages, samples = state["question"], state["rank"], state["passages"], settings(runtime).samples
+    try:
+        asked = await ask(
+            "answer",
+            runtime,
+            parse=partial(short_answer, question=question),
+            inputs={"question": question},
+            passages=passages,
+            detail=f"passage {rank + 1}",
+            n=samples,
+        )
+    except TooLong:
+        silent = Vote(rank=rank, passage=passages[0]["id"], answer=UNKNOWN, unknown=True)
+        return {"votes": [silent] * samples, "dropped": 1}
     votes = [Vote(rank=rank, passage=passages[0]["id"], answer=a, unknown=is_unknown(a)) for a in asked.values]
     return {"votes": votes, **asked.update}
 

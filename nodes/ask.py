@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from langgraph.runtime import Runtime
 
 from core.context import Context, settings
-from core.errors import CallError, TooLong
+from core.errors import TooLong
 from core.state import Malformed, Passage, State, Usage, merge_usage
 from models.call import Reply, call
 from models.chat import chat_model_async
@@ -44,7 +44,7 @@ async def ask(
     """Ask one prompt n times and parse the replies. `inputs` fill its variables, a list as one item a line.
 
     The lowest-ranked passages are dropped until the prompt fits the window, by estimate and by the server's word.
-    Raises CallError when not even one passage fits.
+    Raises TooLong when not even one passage fits.
     """
     context = settings(runtime)
     overrides = await asyncio.to_thread(load, context.prompts) if isinstance(context.prompts, str) else context.prompts
@@ -88,14 +88,14 @@ def listed(items: Sequence[str]) -> str:
     return "\n".join(f"- {item}" for item in items)
 
 
-def too_long(rendered: Rendered, shown: Sequence[Passage], error: TooLong) -> CallError:
+def too_long(rendered: Rendered, shown: Sequence[Passage], error: TooLong) -> TooLong:
     """What to do when dropping passages does not help."""
     what = f"with passage {shown[0]['id']!r} alone" if shown else "without any passage"
     message = (
         f"Prompt {rendered.name!r} does not fit the model's window even {what} ({error}); split the documents into "
         "shorter passages, or set context_window to what the model really takes."
     )
-    return CallError(message, error.status)
+    return TooLong(message, error.status)
 
 
 def update_of(prompt: str, replies: Sequence[Reply], parsed: Sequence[Parsed[T]], dropped: int) -> State:

@@ -2,13 +2,14 @@
 
 import asyncio
 import gc
+import random
 import threading
 import weakref
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 
@@ -21,6 +22,7 @@ from models.call import call
 from models.embedded import batching
 from models.embedded.chat import EmbeddedReader
 from models.embedded.encoder import encoder
+from models.embedded.reading import Reading, Span
 from models.embedded.replies import RESPONDERS, UNKNOWN, Draw
 from nodes.ask import listed
 from nodes.parse import Parsed, Reasoned, reasoned_answer, short_answer
@@ -198,17 +200,29 @@ async def test_samples_of_one_call_differ_and_repeat() -> None:
 
 
 @given(
-    st.lists(st.tuples(st.floats(0, 1), st.text(max_size=3)), min_size=1, max_size=6),
+    st.lists(st.tuples(st.floats(-60, 60), st.text(max_size=3)), min_size=1, max_size=6),
     st.floats(1e-9, 2),
     st.floats(0, 1),
     st.text(max_size=3),
 )
 def test_a_draw_is_one_of_the_choices(choices: list[tuple[float, str]], heat: float, top_p: float, seed: str) -> None:
     draw = Draw(heat, top_p, seed)
-    assert draw.sample(choices) == draw.sample(choices)
-    assert draw.sample(choices) in {text for _, text in choices}
-    best = max(weight for weight, _ in choices)
-    assert Draw(heat, 0.0, seed).sample(choices) in {text for weight, text in choices if weight >= max(best, 0) - 1e-12}
+    assert draw.sample(choices, random.Random(seed)) == draw.sample(choices, random.Random(seed))
+    assert draw.sample(choices, random.Random(seed)) in {text for _, text in choices}
+    best = max(score for score, _ in choices)
+    assert Draw(heat, 0.0).sample(choices, random.Random(seed)) in {text for score, text in choices if score == best}
+
+
+@given(
+    st.lists(st.floats(-30, 30), min_size=1, max_size=5),
+    st.floats(0.02, 0.98),
+    st.text(max_size=3),
+)
+def test_a_narrow_nucleus_chooses_as_temperature_0_does(scores: list[float], threshold: float, seed: str) -> None:
+    spans = [Span(str(n), 0, 0, 0, score) for n, score in enumerate(sorted(scores, reverse=True))]
+    reading = Reading(spans, spans[0].score)
+    assume(abs(reading.probability - threshold) > 1e-6)
+    assert Draw(1.0, 0.0, seed).choose(reading, threshold) == Draw().choose(reading, threshold)
 
 
 def many(count: int) -> list[HumanMessage]:

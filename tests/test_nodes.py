@@ -226,6 +226,13 @@ async def test_a_passage_that_does_not_fit_alone_is_an_error() -> None:
         await concat_answer(state, runtime())
 
 
+async def test_a_passage_that_does_not_fit_alone_is_dropped_from_the_vote() -> None:
+    state = State(question=QUESTION, rank=2, passages=[Passage(id="tome", title="", text="word " * 9000)])
+    update = await passage_answer(state, runtime(samples=2))
+    assert (update["dropped"], [vote["unknown"] for vote in update["votes"]]) == (1, [True, True])
+    assert {vote["rank"] for vote in update["votes"]} == {2}
+
+
 async def test_the_model_profile_gives_the_window() -> None:
     model = ScriptedModel(profile={"max_input_tokens": 640}).on("answer", "1931")
     long = [Passage(id=str(i), title="", text="word " * 100) for i in range(5)]

@@ -33,26 +33,27 @@ class Draw:
     seed: str = ""
 
     def choose(self, reading: Reading, threshold: float) -> str:
-        """The answer, or Unknown: below the threshold at temperature 0, by its probability above."""
-        if self.temperature <= 0 or not reading.spans:
-            return in_line(reading.spans[0].text) if reading.spans and reading.probability >= threshold else UNKNOWN
-        best = reading.spans[0].score
-        weights = [math.exp(span.score - best) for span in reading.spans]
-        known = reading.probability / sum(weights)
-        choices = [*((known * w, in_line(span.text)) for w, span in zip(weights, reading.spans, strict=True))]
-        choices.append((1 - reading.probability, UNKNOWN))
-        return self.sample(choices)
+        """The answer, or Unknown: by the threshold at temperature 0. Above, first whether there is one, then which, is
+        drawn, by odds that the temperature flattens, so that a low temperature comes close to 0.
+        """
+        if not reading.spans:
+            return UNKNOWN
+        if self.temperature <= 0:
+            return in_line(reading.spans[0].text) if reading.probability >= threshold else UNKNOWN
+        limit = math.log(threshold / (1 - threshold)) if 0 < threshold < 1 else 0.0
+        rng = random.Random(int(hashlib.sha256(self.seed.encode()).hexdigest()[:16], 16))
+        if self.sample([(reading.score - limit, "known"), (0.0, UNKNOWN)], rng) == UNKNOWN:
+            return UNKNOWN
+        return self.sample([(span.score, in_line(span.text)) for span in reading.spans], rng)
 
-    def sample(self, choices: list[tuple[float, str]]) -> str:
-        """One of the choices by weight ** (1 / temperature), within the nucleus."""
+    def sample(self, choices: list[tuple[float, str]], rng: random.Random) -> str:
+        """One of the choices by the softmax of their scores over the temperature, within the nucleus."""
         ranked = sorted(choices, key=lambda choice: -choice[0])
-        top = max(ranked[0][0], 1e-300)
-        heats = [(max(weight, 1e-300) / top) ** (1 / self.temperature) for weight, _ in ranked]
+        heats = [math.exp(max(-700.0, (score - ranked[0][0]) / self.temperature)) for score, _ in ranked]
         total, reached, kept = sum(heats), 0.0, 0
         while kept < len(heats) and (kept == 0 or reached / total < self.top_p):
             reached += heats[kept]
             kept += 1
-        rng = random.Random(int(hashlib.sha256(self.seed.encode()).hexdigest()[:16], 16))
         return rng.choices([text for _, text in ranked[:kept]], heats[:kept])[0]
 
 
