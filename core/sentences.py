@@ -8,8 +8,9 @@ def word_set(text: str) -> frozenset[str]:
 
 
 BLOCK = re.compile(r"\n[ \t]*\n\s*|\n(?=[ \t]*(?:#{1,6} |[-*+•|>] |\d{1,3}[.)] ))|(?<=\n)#{1,6} [^\n]*\n")
-END = re.compile(r"""[.!?…؟।۔]+['"”’»)\]*_]*(?=\s)|[。！？｡]+[」』”’）】]*""")
+END = re.compile(r"""(?<![.!?…؟।۔])[.!?…؟।۔]++['"”’»)\]*_]*(?=\s)|[。！？｡]+[」』”’）】]*""")
 UNSPACED_END = frozenset("。！？｡")
+NUMBERED = re.compile(r"(?:^|\n)[ \t]*\d{1,3}$")  # "1. First item"
 LAST_WORD = re.compile(r"[^\s(\[\"'“‘]+$")
 OPENING = "\"'“‘«([*_"
 NEVER_LAST = word_set(
@@ -72,5 +73,4 @@ def ends_sentence(text: str, begin: int, mark: re.Match[str]) -> bool:
     initial = len(before) == 1 and before.isupper() and before != "I"
     if initial or "." in before.strip(".") or before.lower() in SELDOM_LAST:
         return after in STARTERS
-    line = text[text.rfind("\n", 0, mark.start()) + 1 : mark.start()]
-    return not (before.isdigit() and len(before) <= 3 and line.strip() == before)  # "1. First item"
+    return not NUMBERED.search(text, max(begin, mark.start() - 8), mark.start())

@@ -16,7 +16,7 @@ from core.state import Passage
 TEXT = {".txt", ".text", ".md", ".markdown"}
 CONVERTED = {".html", ".htm", ".pdf", ".docx"}
 LINES = (".jsonl", ".jsonl.gz")
-FIRST_HEADING = re.compile(r"\A\s*#[ \t]+([^\n]+?)[ \t#]*(?:\n|\Z)")
+FIRST_HEADING = re.compile(r"\A\s*#[ \t]+([^\n]+)\n?")
 LINK = re.compile(r"!?\[([^\][]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+\"[^\"]*\")?\)")
 BOLD = re.compile(r"\*\*(\S(?:[^*\n]*\S)?)\*\*")
 BROKEN_WORD = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
@@ -79,8 +79,9 @@ def decoded(data: bytes) -> str:
 def headed(markdown: str) -> tuple[str, str]:
     """(first heading, the rest) of Markdown; links and bold type become their text."""
     found = FIRST_HEADING.match(markdown)
-    title, text = (found[1], markdown[found.end() :]) if found else ("", markdown)
-    return unmarked(title), unmarked(text)
+    title, text = (found[1].rstrip(), markdown[found.end() :]) if found else ("", markdown)
+    bare = title.rstrip("#")
+    return unmarked(bare.rstrip() if bare.endswith((" ", "\t")) else title), unmarked(text)
 
 
 def unmarked(markdown: str) -> str:

@@ -141,6 +141,17 @@ def test_every_type_is_read_with_its_title(docs: Path, index: Index, held: Calla
     assert {"p1", "2"} < {passage["id"] for passage in held()}
 
 
+@pytest.mark.parametrize(
+    ("heading", "title"), [("# C#", "C#"), ("# Ends ##", "Ends"), ("#  Wide  ", "Wide"), ("## Second", "note")]
+)
+def test_titles_of_markdown(
+    heading: str, title: str, docs: Path, index: Index, held: Callable[[], list[Passage]]
+) -> None:
+    (docs / "note.md").write_text(f"{heading}\n\nText.")
+    index()
+    assert [passage["title"] for passage in held()] == [title]
+
+
 def test_unreadable_files_are_named_and_the_rest_goes_on(docs: Path, index: Index, tmp_path: Path) -> None:
     (docs / "good.txt").write_text("A good file.")
     (docs / "latin.txt").write_bytes("Köln".encode("latin-1"))
