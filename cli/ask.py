@@ -46,12 +46,27 @@ def ask(
     )
     given = given_passages(passages, collection)
     tracer = started_tracer(stream) if trace or stream else None
+    if given is None:
+        make_sample(context)
     try:
         result = asyncio.run(run(valid_text(question), method, context, given, tracer))
     finally:
         if trace and tracer is not None:
             print_trace(tracer.root, to_stderr=json)
     print_result(result, method, as_json=json)
+
+
+def make_sample(context: "Context") -> None:
+    """The sample collection, if the question goes there and it is not made yet; this takes some seconds once."""
+    from retrievers.names import SAMPLE
+
+    if context.collection != SAMPLE or not isinstance(context.retriever, str):
+        return
+    from cli.progress import progress_bar
+    from retrievers.collections import ensure_sample
+
+    with progress_bar() as progress:
+        ensure_sample(context, lambda done, total, path: progress("index the sample", done, total))
 
 
 async def run(
