@@ -125,7 +125,11 @@ def calibrate(model: Encoder, one: list[Case], many: list[Case], say: Callable[[
             for span in spans_of(window, logits, case.passages, RAW, 1):
                 rows.append((span.score, logits.answerable))
                 labels.append(float(credit(case, span.text) >= 0.5))
-    weights = logistic(np.array(rows), np.array(labels))
+    features, right = np.array(rows), np.array(labels)
+    weights = logistic(features, right)
+    if weights[1] < 0:  # the two signals say much the same: then one of them, rather than their difference
+        margin, bias = logistic(features[:, :1], right)
+        weights = np.array([margin, 0.0, bias])
     fit = replace(RAW, margin=float(weights[0]), answerable=float(weights[1]), bias=float(weights[2]))
     threshold, reached = best_threshold(one, [done.reading for done in read_cases(model, one, fit)])
     fit = replace(fit, threshold_one=threshold)
@@ -170,6 +174,7 @@ def main(arguments: list[str] | None = None) -> None:
     examples.sort(key=lambda example: not example.group.startswith("nq"))
     one, many = cases(examples, read_wrong(options.negatives))
     model = Encoder(options.folder)
+    random.Random(1).shuffle(one)
     fit = calibrate(model, one[: 3 * options.limit], many[: options.limit])
     digest = hashlib.sha256((options.folder / "reader.onnx").read_bytes()).hexdigest()
     rounded = {name: round(value, 4) if isinstance(value, float) else value for name, value in asdict(fit).items()}
