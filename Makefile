@@ -11,7 +11,7 @@ demo: $(VENV)/.installed ## Three questions with their evidence, then all strate
 	$(BIN)/quorum ask "Who designed the Eiffel Tower?" --method concat_pf
 	$(BIN)/quorum ask "Who led the first expedition to reach the South Pole?" --method post_fusion
 	$(BIN)/quorum ask "In which city was helium first turned into a liquid?" --method pf_concat
-	$(BIN)/quorum eval data/sample/questions.jsonl --methods all --collection sample
+	$(BIN)/quorum eval data/sample/questions.jsonl --methods all --collection sample --k 3
 
 test: $(VENV)/.installed-dev ## Run the tests
 	$(BIN)/python -m pytest
