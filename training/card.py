@@ -41,13 +41,16 @@ def figure_table(figures: dict[str, Any]) -> str:
 
 
 def card(trained: dict[str, Any], figures: dict[str, Any], size: int) -> str:
-    """The card's text. `trained`: {"start", "low", "runs": [text, ...], "calibration_contexts", "held_out_percent"}."""
+    """The card's text. `trained`: {"start", "low", "selection", "runs": [text, ...], "calibration_contexts",
+    "held_out_percent"}; selection: what was chosen in sight of the reported sets.
+    """
     runs = "\n".join(f"* {run}" for run in [f"Start: {trained['start']}", *trained["runs"]])
     return TEXT.substitute(
         size=f"{size / 1e6:.1f}",
         figures=figure_table(figures),
         low=trained["low"],
         trained=runs,
+        selection=trained["selection"],
         calibration=trained["calibration_contexts"],
         percent=trained["held_out_percent"],
     )
