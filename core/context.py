@@ -57,6 +57,53 @@ class Context:
         str | SkipJsonSchema[InstanceOf[Embeddings]], about("Embeddings: embedded, or provider:NAME", "embedded")
     ] = knob("embeddings", "embedded")
     k: Annotated[int, about("Passages per query", 5, ge=1, le=1000)] = knob("k", 5)
+    retrieve: Annotated[bool, about("direct, cot: with passages, or from memory", True)] = knob("retrieve", True)
+    reranker: Annotated[
+        Literal["rationale", "question", "listwise", "summary"] | None,
+        about("Order the passages anew: by SuRe's rationale, the question's embedding, the model's list, a summary"),
+    ] = knob("reranker", None)
+    context_filter: Annotated[
+        str | None,
+        about("Shorten the passages before they are read: embedded, llm, llm:MODEL or transformers:PATH"),
+    ] = knob("context_filter", None)
+    filter_mode: Annotated[
+        Literal["full", "psg", "filco", "silver"],
+        about("filco: all text, whole passages, sentences, or the sentences that gold answers choose", "filco"),
+    ] = knob("filter_mode", "filco")
+    verifier: Annotated[
+        str | SkipJsonSchema[InstanceOf[BaseChatModel]] | None,
+        about("sure: chat model for validity and ranking; empty: the model"),
+    ] = knob("verifier", None)
+    candidates: Annotated[int, about("sure and relatives: candidate answers", 2, ge=2, le=26)] = knob("candidates", 2)
+    ranking: Annotated[
+        Literal["eager", "lazy"],
+        about("sure: rank at once, or only when ranking can change the answer", "eager"),
+    ] = knob("ranking", "eager")
+    sure_parts: Annotated[
+        Literal["summaries", "ranking", "validity+ranking"],
+        about("sure: answer from the summaries, or choose by ranking, or by validity and ranking", "validity+ranking"),
+    ] = knob("sure_parts", "validity+ranking")
+    queries: Annotated[
+        Literal["q+ex+in", "q+ex", "q+in", "ex+in", "q", "ex", "in"],
+        about("blendfilter: queries by question, external and internal knowledge", "q+ex+in"),
+    ] = knob("queries", "q+ex+in")
+    filter_turns: Annotated[int, about("blendfilter: judge and choose in two calls, or in one", 2, ge=1, le=2)] = knob(
+        "filter_turns", 2
+    )
+    filter_union: Annotated[bool, about("blendfilter: unite the passages first, filter once", False)] = knob(
+        "filter_union", False
+    )
+    iterations: Annotated[int, about("iter_retgen: rounds of retrieval and answer", 2, ge=1, le=10)] = knob(
+        "iterations", 2
+    )
+    max_steps: Annotated[int, about("react, self_ask: searches at most", 5, ge=1, le=20)] = knob("max_steps", 5)
+    examples: Annotated[
+        str | None,
+        about("File of demonstrations (question, answer, rationale, passages); empty: built in"),
+    ] = knob("examples", None)
+    answer_type: Annotated[
+        Literal["short", "yes_no", "label", "dialogue", "long"], about("What is asked for", "short")
+    ] = knob("answer_type", "short")
     speculative: Annotated[bool, about("concat_pf: both rounds at once (faster, more tokens)", False)] = knob(
         "speculative", False
     )
@@ -110,7 +157,8 @@ def reason(error: ValidationError) -> str:
 def choices_of(name: str) -> str:
     """'Choose one of all, staged.' for a knob with choices."""
     hint = typing.get_type_hints(Context)[name]
-    return f"Choose one of: {', '.join(map(str, get_args(hint)))}." if get_origin(hint) is Literal else ""
+    choices = next((part for part in (hint, *get_args(hint)) if get_origin(part) is Literal), None)
+    return f"Choose one of: {', '.join(map(str, get_args(choices)))}." if choices else ""
 
 
 def parse_value(name: str, text: str) -> Any:

@@ -121,3 +121,25 @@ class State(Question, Result, total=False):
 
     rank: int
     provided: list[Passage] | None
+    query: str | None
+
+
+class Asked(TypedDict, total=False):
+    """What the retrieval subgraph reads. `query`: what to search with, if not with the question.
+
+    It reads no counters, which it would hand back to be added a second time.
+    """
+
+    question: str
+    query: str | None
+    provided: list[Passage] | None
+    gold_answers: list[str] | None
+
+
+class Found(TypedDict, total=False):
+    """What the retrieval subgraph hands back: the passages to read, and what finding them took."""
+
+    passages: list[Passage]
+    usage: Annotated[dict[str, Usage], merge_usage]
+    malformed: Annotated[dict[str, Malformed], merge_malformed]
+    dropped: Annotated[int, add]

@@ -7,14 +7,14 @@ from langgraph.graph import StateGraph
 
 from core.context import Context
 from core.state import Question, Result, State
+from graphs.retrieval import retrieval
 from nodes.answer import concat_answer
 from nodes.begin import begin
-from nodes.retrieve import retrieve
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
-    .add_node(retrieve)
+    .add_node("retrieve", retrieval)
     .add_node(concat_answer)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")

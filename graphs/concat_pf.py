@@ -8,9 +8,9 @@ from langgraph.graph import StateGraph
 
 from core.context import Context
 from core.state import Question, Result, State
+from graphs.retrieval import retrieval
 from nodes.answer import concat_answer, passage_answer
 from nodes.begin import begin
-from nodes.retrieve import retrieve
 from nodes.routes import fall_back_if_unknown, more_votes, one_or_both_rounds
 from nodes.unknown import unknown_check
 from nodes.vote import vote
@@ -18,7 +18,7 @@ from nodes.vote import vote
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
-    .add_node(retrieve)
+    .add_node("retrieve", retrieval)
     .add_node(concat_answer)
     .add_node("passage_answer_ahead", passage_answer)
     .add_node(unknown_check)

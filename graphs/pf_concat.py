@@ -7,16 +7,16 @@ from langgraph.graph import StateGraph
 
 from core.context import Context
 from core.state import Question, Result, State
+from graphs.retrieval import retrieval
 from nodes.answer import distill_answer, passage_answer
 from nodes.begin import begin
 from nodes.keep import keep_answered
-from nodes.retrieve import retrieve
 from nodes.routes import every_passage
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
-    .add_node(retrieve)
+    .add_node("retrieve", retrieval)
     .add_node(passage_answer)
     .add_node(keep_answered)
     .add_node(distill_answer)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from langchain_core.language_models import BaseChatModel
 from langgraph.runtime import Runtime
 
 from core.context import Context, settings
@@ -36,23 +37,26 @@ async def ask(
     *,
     parse: Callable[[str], Parsed[T]],
     inputs: Mapping[str, str | list[str]],
-    passages: Sequence[Passage],
+    passages: Sequence[Passage] | None,
     detail: str = "",
     n: int = 1,
     temperature: float | None = None,
+    model: str | BaseChatModel | None = None,
 ) -> Asked[T]:
-    """Ask one prompt n times and parse the replies. `inputs` fill its variables, a list as one item a line.
+    """Ask one prompt n times and parse the replies. `inputs` fill its variables, a list as one item a line; None as
+    `passages` is a prompt that shows none. `model` is another one than the context's.
 
     The lowest-ranked passages are dropped until the prompt fits the window, by estimate and by the server's word.
     Raises TooLong when not even one passage fits.
     """
     context = settings(runtime)
     overrides = await asyncio.to_thread(load, context.prompts) if isinstance(context.prompts, str) else context.prompts
-    window = await window_of(context)
+    window = await window_of(context, context.model if model is None else model)
     slots = {name: value if isinstance(value, str) else listed(value) for name, value in inputs.items()}
-    shown = list(passages)
+    shown = list(passages or ())
     while True:
-        rendered = render(prompt, overrides, **slots, passages=numbered(shown))
+        listing = {} if passages is None else {"passages": numbered(shown)}
+        rendered = render(prompt, overrides, **slots, **listing)
         try:
             if tokens(rendered.text) > window:
                 raise TooLong(f"about {tokens(rendered.text)} tokens, the window has {window}")
@@ -62,9 +66,10 @@ async def ask(
                 context=context,
                 version=rendered.version,
                 detail=detail,
-                inputs={**inputs, "passages": shown},
+                inputs={**inputs} if passages is None else {**inputs, "passages": shown},
                 n=n,
                 temperature=temperature,
+                model=model,
             )
         except TooLong as error:
             if len(shown) < 2:
@@ -73,14 +78,15 @@ async def ask(
         else:
             break
     parsed = [parse(reply.text) for reply in replies]
-    return Asked([one.value for one in parsed], shown, update_of(prompt, replies, parsed, len(passages) - len(shown)))
+    dropped = len(passages or ()) - len(shown)
+    return Asked([one.value for one in parsed], shown, update_of(prompt, replies, parsed, dropped))
 
 
-async def window_of(context: Context) -> int:
+async def window_of(context: Context, model: str | BaseChatModel) -> int:
     """Tokens that a prompt may have: the context's word, else the model's profile, else 8192."""
     if context.context_window is not None:
         return context.context_window
-    profile = getattr(await chat_model_async(context.model, context), "profile", None) or {}
+    profile = getattr(await chat_model_async(model, context), "profile", None) or {}
     return int(profile.get("max_input_tokens") or WINDOW)
 
 

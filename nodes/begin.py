@@ -24,6 +24,7 @@ async def begin(state: State) -> State:
     fresh = {
         "given": None,
         "provided": provided,
+        "query": None,
         "answer": "",
         "unknown": True,
         "confidence": None,

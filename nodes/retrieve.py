@@ -8,8 +8,10 @@ from retrievers import search
 
 
 async def retrieve(state: State, runtime: Runtime[Context]) -> State:
-    """question -> passages (k, best first). Provided passages serve in their own order."""
-    context, provided = settings(runtime), state.get("provided")
-    if provided is not None:
+    """question or query -> passages (k, best first). Provided passages serve the question in their own order and any
+    other query ranked by BM25.
+    """
+    context, provided, query = settings(runtime), state.get("provided"), state.get("query")
+    if provided is not None and query is None:
         return {"passages": provided[: context.k]}
-    return {"passages": await search(state["question"], context)}
+    return {"passages": await search(query or state["question"], context, provided)}

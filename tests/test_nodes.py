@@ -30,6 +30,7 @@ async def test_begin_resets_everything_of_an_earlier_question() -> None:
     assert update.pop("provided") == PASSAGES
     assert update == {
         "given": None,
+        "query": None,
         "answer": "",
         "unknown": True,
         "confidence": None,

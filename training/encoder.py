@@ -8,8 +8,11 @@ graph, and neither pays for the other's products.
 import json
 from pathlib import Path
 
+import numpy as np
+import onnx
 import torch
 import torch.nn.functional as F
+from onnx import numpy_helper
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
@@ -157,9 +160,46 @@ def load_base(folder: Path, low: int, config: dict[str, int] | None = None) -> T
     return model
 
 
+def from_export(model: TwoTowers, file: Path) -> dict[str, Tensor]:
+    """The reader's own weights, read back from an exported file: low-rank updates as stored, the rest up to int8."""
+    stored = {item.name: numpy_helper.to_array(item) for item in onnx.load(file).graph.initializer}
+
+    def tensor(name: str) -> Tensor:
+        return torch.from_numpy(stored[name].astype(np.float32))
+
+    def weight(name: str) -> Tensor:  # stored (in, out), a scale for each output
+        scales = stored.get(f"{name}.scales", np.float32(1))
+        return torch.from_numpy((stored[f"{name}.weight"].astype(np.float32) * scales).T.copy())
+
+    joined, plain = {"qkv": ("query", "key", "value")}, {"o": "attended", "inner": "inner", "outer": "outer"}
+    parts = joined | {theirs: (ours,) for theirs, ours in plain.items()}
+    found = {"span.weight": tensor("span.weight").T, "span.bias": tensor("span.bias")}
+    found |= {
+        "answerable.weight": tensor("answerable.weight")[None],
+        "answerable.bias": tensor("answerable.bias").reshape(1),
+    }
+    for number in range(model.low):
+        for theirs, names in parts.items():
+            for at, ours in enumerate(names):
+                found[f"updates.{number}.{ours}.A"] = tensor(f"base.{number}.{theirs}.{at}.A").T
+                found[f"updates.{number}.{ours}.B"] = tensor(f"base.{number}.{theirs}.{at}.B").T / ADAPTER_SCALE
+    for number in range(len(model.tower)):
+        for theirs, names in parts.items():
+            weights = weight(f"tower.{number}.{theirs}").chunk(len(names))
+            biases = tensor(f"tower.{number}.{theirs}.bias").chunk(len(names))
+            for ours, value, bias in zip(names, weights, biases, strict=True):
+                found |= {f"tower.{number}.{ours}.weight": value, f"tower.{number}.{ours}.bias": bias}
+        for theirs, ours in {"norm1": "attended_norm", "norm2": "outer_norm"}.items():
+            found[f"tower.{number}.{ours}.weight"] = tensor(f"tower.{number}.{theirs}.gamma")
+            found[f"tower.{number}.{ours}.bias"] = tensor(f"tower.{number}.{theirs}.beta")
+    return {name: value.contiguous() for name, value in found.items()}
+
+
 def start_from(model: TwoTowers, file: Path) -> TwoTowers:
-    """Go on from `file`: the reader's own weights, or low-rank adapters of all layers (A, B): merged in the tower."""
-    weights = load_file(file)
+    """Go on from `file`: the reader's own weights (.safetensors, or an exported .onnx), or low-rank adapters of all
+    layers (A, B), which are merged in the tower.
+    """
+    weights = from_export(model, file) if file.suffix == ".onnx" else load_file(file)
     if any(name.endswith(".A.weight") for name in weights):
         with torch.no_grad():
             for number in range(model.low):

@@ -17,7 +17,8 @@ from core.errors import SetupError
 from models.embedded import manifest, weights_hash
 from models.embedded.batching import WORKER
 from models.embedded.encoder import encoder
-from models.embedded.replies import RESPONDERS, Draw
+from models.embedded.replies import Draw
+from models.embedded.responders import RESPONDERS
 
 T = TypeVar("T")
 
