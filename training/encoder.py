@@ -28,8 +28,24 @@ LINEARS = {
 }
 
 
+def in_steps(weight: Tensor, levels: int) -> Tensor:
+    """The weight as int8 will hold it, `levels` steps to each side for each output; gradients pass unchanged."""
+    scale = weight.detach().abs().amax(1, keepdim=True).clamp_min(1e-8) / levels
+    return weight + ((weight / scale).round() * scale - weight).detach()
+
+
+def on_grid(x: Tensor) -> Tensor:
+    """Activations as uint8 will hold them, over the range they have; gradients pass unchanged."""
+    low, high = x.detach().aminmax()
+    scale = (high - low).clamp_min(1e-8) / 255
+    return x + (((x - low) / scale).round() * scale + low - x).detach()
+
+
 class Layer(nn.Module):
-    """One post-norm transformer layer: (batch, length, hidden) -> the same shape."""
+    """One post-norm transformer layer: (batch, length, hidden) -> the same shape.
+
+    With `levels` its products are computed as the exported file will: quantisation-aware training (Jacob et al. 2018).
+    """
 
     def __init__(self, hidden: int, inner: int, heads: int) -> None:
         super().__init__()
@@ -41,14 +57,25 @@ class Layer(nn.Module):
         self.outer = nn.Linear(inner, hidden)
         self.outer_norm = nn.LayerNorm(hidden, eps=1e-12)
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor, levels: int = 0) -> Tensor:
         batch, length, hidden = x.shape
+
+        def product(linear: nn.Linear, x: Tensor) -> Tensor:
+            return F.linear(x, in_steps(linear.weight, levels) if levels else linear.weight, linear.bias)
+
+        def kept(x: Tensor) -> Tensor:
+            return on_grid(x) if levels else x
+
+        seen = kept(x)
         query, key, value = (
-            part(x).view(batch, length, self.heads, -1).transpose(1, 2) for part in (self.query, self.key, self.value)
+            product(part, seen).view(batch, length, self.heads, -1).transpose(1, 2)
+            for part in (self.query, self.key, self.value)
         )
-        seen = F.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
-        x = self.attended_norm(x + self.attended(seen.transpose(1, 2).reshape(batch, length, hidden)))
-        normed: Tensor = self.outer_norm(x + self.outer(F.gelu(self.inner(x))))
+        attended = F.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
+        attended = attended.transpose(1, 2).reshape(batch, length, hidden)
+        x = self.attended_norm(x + product(self.attended, kept(attended)))
+        inner = kept(F.gelu(product(self.inner, kept(x))))
+        normed: Tensor = self.outer_norm(x + product(self.outer, inner))
         return normed
 
 
@@ -97,13 +124,16 @@ class TwoTowers(nn.Module):
         normed: Tensor = self.embedded_norm(self.words(ids) + self.positions(at) + self.types(types))
         return normed
 
-    def read(self, ids: Tensor, types: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """-> span logits (batch, length, 2: start, end) and answerability logits (batch)."""
+    def read(self, ids: Tensor, types: Tensor, mask: Tensor, levels: int = 0) -> tuple[Tensor, Tensor]:
+        """-> span logits (batch, length, 2: start, end) and answerability logits (batch).
+
+        `levels`: compute as the file exported with so many steps of a weight to each side; 0 is in float.
+        """
         x = self.lowest(ids, types)
         for number in range(self.low):
-            x = torch.func.functional_call(self.base[number], self.updated(number), (x, mask))
+            x = torch.func.functional_call(self.base[number], self.updated(number), (x, mask, levels))
         for layer in self.tower:
-            x = layer(x, mask)
+            x = layer(x, mask, levels)
         return self.span(x), self.answerable(x[:, 0]).squeeze(-1)
 
     def updated(self, number: int) -> dict[str, Tensor]:

@@ -1,7 +1,8 @@
 """One ONNX file from the two towers: python -m training.export --help (extra `train`).
 
-Inputs `ids`, `types`, `mask` (batch, length) int64; outputs `embedding` (batch, hidden), `span` (batch, length, 2) and
-`answerable` (batch). A run that asks for one output computes nothing of the other tower.
+Inputs `ids`, `types`, `mask` (batch, length) int64; outputs `embedding` (batch, hidden), `span` (batch, length, 2),
+`answerable` (batch), and `hidden` (batch, length, hidden), what further heads read. A run that asks for one output
+computes nothing of the other tower.
 
 Weights are int8 per output channel, word vectors int8 per row. Activations are uint8 with *fixed* ranges, found on
 calibration texts: a dynamic range would be taken over the whole batch, and a text's result would depend on its
@@ -268,6 +269,7 @@ class Exporter:
             x = self.layer(x, f"base.{number}", model.base[number], updates)
         for number, layer in enumerate(model.tower):
             x = self.layer(x, f"tower.{number}", layer)
+        graph.nodes.append(helper.make_node("Identity", [x], ["hidden"]))
         head = graph.constant("span.weight", array(model.span.weight).T)
         logits = graph.node("MatMul", x, head)
         graph.nodes.append(
@@ -286,6 +288,7 @@ class Exporter:
             helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", hidden]),
             helper.make_tensor_value_info("span", TensorProto.FLOAT, ["batch", "length", 2]),
             helper.make_tensor_value_info("answerable", TensorProto.FLOAT, ["batch"]),
+            helper.make_tensor_value_info("hidden", TensorProto.FLOAT, ["batch", "length", hidden]),
         ]
         made = helper.make_graph(graph.nodes, "reader", inputs, outputs, graph.constants)
         opsets = [helper.make_opsetid("", 21), helper.make_opsetid(MICROSOFT, 1)]

@@ -48,10 +48,13 @@ def allowed_positions(types: Tensor, mask: Tensor) -> Tensor:
     return allowed
 
 
-def loss_of(model: TwoTowers, batch: list[Encoded], answerable_weight: float = 0.5) -> Tensor:
-    """Marginal likelihood of all gold spans (of [CLS] where there is none), and of answerability."""
+def loss_of(model: TwoTowers, batch: list[Encoded], answerable_weight: float = 0.5, levels: int = 0) -> Tensor:
+    """Marginal likelihood of all gold spans (of [CLS] where there is none), and of answerability.
+
+    `levels`: through the products of the file exported with so many steps of a weight (0: in float).
+    """
     ids, types, mask = (part.to(model.words.weight.device) for part in pad(batch))
-    span, answerable = model.read(ids, types, mask)
+    span, answerable = model.read(ids, types, mask, levels)
     span = span.float().masked_fill(~allowed_positions(types, mask)[..., None], -1e4)
     starts, ends = F.log_softmax(span[..., 0], dim=1), F.log_softmax(span[..., 1], dim=1)
     losses = []
@@ -110,6 +113,7 @@ def train(
     steps: int | None = None,
     save_every: float = 300.0,
     average: float = 0.995,
+    levels: int = 0,
 ) -> dict[str, float]:
     """AdamW, warm-up, linear decay over `minutes` (or `steps`); writes the running average of the weights to `out`.
 
@@ -132,7 +136,7 @@ def train(
                 break
             for parameters in optimiser.param_groups:
                 parameters["lr"] = rate * min(1.0, (step + 1) / 100) * max(0.01, 1 - done)
-            loss = loss_of(model, group)
+            loss = loss_of(model, group, levels=levels)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(list(own.values()), 1.0)
             optimiser.step()
@@ -186,6 +190,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--weights", type=weights_from, default={}, help="group=weight,... (group/none: without answer)"
     )
+    parser.add_argument(
+        "--levels", type=int, default=0, help="quantisation-aware: train for an export with --levels (0: in float)"
+    )
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     torch.manual_seed(options.seed)
@@ -205,7 +212,15 @@ def main(arguments: list[str] | None = None) -> None:
     kept = [example for example in kept if weight_of(example, options.weights) > 0]
     print(f"{len(kept)} of {len(examples)} examples in the mixture", file=sys.stderr)
     mixture = Mixture(kept, options.weights, tokenizer, options.length, options.seed)
-    done = train(model, mixture, options.out, minutes=options.minutes, rate=options.rate, steps=options.steps)
+    done = train(
+        model,
+        mixture,
+        options.out,
+        minutes=options.minutes,
+        rate=options.rate,
+        steps=options.steps,
+        levels=options.levels,
+    )
     print(f"done: {done}", file=sys.stderr)
 
 
