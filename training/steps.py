@@ -1,0 +1,158 @@
+"""The optimisation of a seq2seq or causal model on prompts and targets; killed and started again it goes on.
+
+AdamW without weight decay, linear decay of the learning rate to 0, gradients clipped at 1 (FILCO, section 3.3, states
+learning rate, epochs, batch and length).
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+IGNORED = -100  # a label without a loss
+
+
+class Tell(Protocol):
+    """Told of a stage, the steps done and the steps in all."""
+
+    def __call__(self, stage: str, done: int, total: int | None) -> None: ...
+
+
+@dataclass(frozen=True)
+class Item:
+    """One example as token ids."""
+
+    prompt: list[int]
+    target: list[int]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """rate: the first learning rate; batch: examples in a step; at_once: examples in one pass through the model;
+    save_every: seconds between checkpoints.
+    """
+
+    rate: float
+    epochs: int
+    batch: int
+    at_once: int
+    seed: int
+    save_every: float = 300.0
+
+
+def collate(items: Sequence[Item], seq2seq: bool, pad: int, device: Any) -> dict[str, Tensor]:
+    """-> input_ids, attention_mask and labels, each (batch, longest), padded at the end."""
+    inputs = [item.prompt if seq2seq else item.prompt + item.target for item in items]
+    labels = [item.target if seq2seq else [IGNORED] * len(item.prompt) + item.target for item in items]
+
+    def padded(rows: Sequence[list[int]], filler: int) -> Tensor:
+        longest = max(map(len, rows))
+        return torch.tensor([row + [filler] * (longest - len(row)) for row in rows], device=device)
+
+    mask = padded([[1] * len(row) for row in inputs], 0)
+    return {"input_ids": padded(inputs, pad), "attention_mask": mask, "labels": padded(labels, IGNORED)}
+
+
+def batches(count: int, plan: Plan, epoch: int) -> list[list[int]]:
+    """The examples' numbers of an epoch, in an order of its own."""
+    order = torch.randperm(count, generator=torch.Generator().manual_seed(plan.seed * 1000 + epoch)).tolist()
+    return [order[start : start + plan.batch] for start in range(0, count, plan.batch)]
+
+
+class Training:
+    """One model under training."""
+
+    def __init__(self, model: Any, pad: int, seq2seq: bool, items: Sequence[Item], plan: Plan, file: Path) -> None:
+        self.model, self.pad, self.seq2seq, self.items, self.plan, self.file = model, pad, seq2seq, items, plan, file
+        self.own = {name: value for name, value in model.named_parameters() if value.requires_grad}
+        self.optimiser = torch.optim.AdamW(list(self.own.values()), lr=plan.rate, weight_decay=0.0)
+        self.per_epoch = -(-len(items) // plan.batch)
+        self.total = self.per_epoch * plan.epochs
+        self.step = 0
+        self.losses = [0.0] * plan.epochs  # of each epoch, per step
+
+    def run(self, tell: Tell) -> list[float]:
+        """Train to the end, from the checkpoint if there is one; the mean loss of each epoch (nats per token)."""
+        torch.manual_seed(self.plan.seed)
+        if self.file.exists():
+            self.resume()
+        self.model.train()
+        saved = time.monotonic()
+        while self.step < self.total:
+            epoch, number = divmod(self.step, self.per_epoch)
+            for group in batches(len(self.items), self.plan, epoch)[number:]:
+                self.losses[epoch] += self.optimise([self.items[index] for index in group]) / self.per_epoch
+                self.step += 1
+                if time.monotonic() - saved >= self.plan.save_every or self.step % self.per_epoch == 0:
+                    self.save()
+                    saved = time.monotonic()
+                tell("train", self.step, self.total)
+        self.model.eval()
+        return self.losses
+
+    def optimise(self, group: Sequence[Item]) -> float:
+        """One step; the loss per target token, which does not depend on how many examples are passed at once."""
+        for parameters in self.optimiser.param_groups:
+            parameters["lr"] = self.plan.rate * (1 - self.step / self.total)
+        tokens, loss_of_all, device = sum(len(item.target) for item in group), 0.0, self.model.device
+        for start in range(0, len(group), self.plan.at_once):
+            part = group[start : start + self.plan.at_once]
+            with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+                loss = self.model(**collate(part, self.seq2seq, self.pad, device)).loss
+            share = loss.float() * (sum(len(item.target) for item in part) / tokens)
+            share.backward()
+            loss_of_all += share.item()
+        torch.nn.utils.clip_grad_norm_(list(self.own.values()), 1.0)
+        self.optimiser.step()
+        self.optimiser.zero_grad(set_to_none=True)
+        return loss_of_all
+
+    def save(self) -> None:
+        """Weights, optimiser, chance and place, whole or not at all."""
+        state = {
+            "weights": {name: value.detach() for name, value in self.own.items()},
+            "optimiser": self.optimiser.state_dict(),
+            "random": torch.get_rng_state(),
+            "random_gpu": torch.cuda.get_rng_state() if torch.cuda.is_available() else None,
+            "step": self.step,
+            "losses": self.losses,
+        }
+        part = self.file.with_suffix(".part")
+        torch.save(state, part)
+        part.replace(self.file)
+
+    def resume(self) -> None:
+        state = torch.load(self.file, map_location="cpu", weights_only=True)
+        with torch.no_grad():
+            for name, value in self.own.items():
+                value.copy_(state["weights"][name])
+        self.optimiser.load_state_dict(state["optimiser"])
+        torch.set_rng_state(state["random"])
+        if state["random_gpu"] is not None and torch.cuda.is_available():
+            torch.cuda.set_rng_state(state["random_gpu"])
+        self.step, self.losses = state["step"], state["losses"]
+
+
+def encoded(
+    makers: Sequence[Callable[[int], tuple[str, str]]], counts: Sequence[int], codec: Any, length: int, output: int
+) -> tuple[list[Item], int, int]:
+    """-> the examples that fit, how many do not, how many lost passages.
+
+    Each maker gives (prompt, target) with the first n of its passages. As in use, the lowest-ranked passages go until
+    the prompt has at most `length` tokens; an example that does not fit with one passage, or whose target is longer
+    than `output`, is left out.
+    """
+    items, shortened = [], 0
+    for make, count in zip(makers, counts, strict=True):
+        for shown in range(count, 0, -1):
+            prompt, target = make(shown)
+            item = Item(codec.prompt(prompt), codec.target(target))
+            if len(item.prompt) <= length and len(item.target) <= output:
+                items.append(item)
+                shortened += shown < count
+                break
+    return items, len(makers) - len(items), shortened
