@@ -1,0 +1,128 @@
+"""What a measured difference is worth: intervals, tests, and how many questions would settle it.
+
+Everything works on the values of single questions, as arrays. A resample of a mean depends on how often each value is
+drawn and on nothing else, so that where values repeat, draws are made by distinct value: as exact, and far quicker.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+RESAMPLES = 10_000
+CELLS = 1_000_000  # numbers drawn at once
+DIGITS = 9  # values that differ in rounding only are one value
+
+Floats = NDArray[np.float64]
+
+
+class Interval(NamedTuple):
+    """A mean and its 95% interval, in the unit of the values."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def bootstrap(values: ArrayLike, *, level: float = 0.95, resamples: int = RESAMPLES, seed: int = 0) -> Interval:
+    """The percentile bootstrap interval of a mean over at least one value (Efron and Tibshirani 1994, chapter 13).
+
+    Of differences between two methods on the same questions it is the paired interval.
+    """
+    distinct, counts = np.unique(np.round(np.asarray(values, dtype=np.float64), DIGITS), return_counts=True)
+    n, draw = int(counts.sum()), np.random.default_rng(seed)
+    if repeats(counts):
+        means = [draw.multinomial(n, counts / n, rows) @ distinct / n for rows in chunks(resamples, len(distinct))]
+    else:
+        every = np.repeat(distinct, counts)
+        means = [every[draw.integers(n, size=(rows, n))].mean(axis=1) for rows in chunks(resamples, n)]
+    low, high = np.quantile(np.concatenate(means), [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(counts @ distinct / n), float(low), float(high))
+
+
+def repeats(counts: NDArray[np.int64]) -> bool:
+    """Whether drawing by distinct value pays."""
+    return 4 * len(counts) <= int(counts.sum())
+
+
+def chunks(rows: int, width: int) -> Iterator[int]:
+    """`rows` in parts of at most CELLS numbers each."""
+    part = max(1, CELLS // width)
+    while rows > 0:
+        yield min(part, rows)
+        rows -= part
+
+
+def mcnemar(one: ArrayLike, other: ArrayLike) -> float:
+    """The exact two-sided p-value of McNemar's test: are two methods right on equally many of the same questions?
+
+    Of the questions that just one of them has right, each is a fair coin under the null hypothesis.
+    """
+    first, second = np.asarray(one) > 0.5, np.asarray(other) > 0.5
+    only = int((first & ~second).sum()), int((second & ~first).sum())
+    coins, fewer = sum(only), min(only)
+    ways, term = 0, 1
+    for heads in range(fewer + 1):
+        ways += term
+        term = term * (coins - heads) // (heads + 1)
+    return float(min(1.0, 2 * ways / 2**coins))
+
+
+def sign_flip(differences: ArrayLike, *, resamples: int = RESAMPLES, seed: int = 0) -> float:
+    """The two-sided p-value of a paired permutation test of the mean: under the null hypothesis each difference might
+    as well have the other sign (Fisher 1935, section 21).
+
+    Exact where there are no more sign patterns than `resamples`; else by drawing that many, the data counted as one.
+    """
+    found = np.round(np.asarray(differences, dtype=np.float64), DIGITS)
+    found = found[found != 0]
+    observed = abs(float(found.sum())) * (1 - 1e-9)  # what is as large but for rounding counts
+    if 2 ** len(found) <= resamples:
+        sums = all_signs(found)
+        return float(np.mean(np.abs(sums) >= observed))
+    sizes, counts = np.unique(np.abs(found), return_counts=True)
+    if not repeats(counts):
+        sizes, counts = np.abs(np.sort(found)), np.ones(len(found), dtype=np.int64)
+    draw, extreme = np.random.default_rng(seed), 0
+    for rows in chunks(resamples, len(sizes)):
+        shape = (rows, len(sizes))
+        plus = draw.binomial(counts, 0.5, shape) if counts.max() > 1 else draw.integers(2, size=shape, dtype=np.int8)
+        extreme += int((np.abs((2.0 * plus - counts) @ sizes) >= observed).sum())
+    return (extreme + 1) / (resamples + 1)
+
+
+def all_signs(values: Floats) -> Floats:
+    """The sums of the values under each of the 2**n choices of signs."""
+    sums = np.zeros(1)
+    for value in values:
+        sums = np.concatenate([sums + value, sums - value])
+    return sums
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """The p-values, adjusted for their number so that the chance of any false alarm is kept (Holm 1979)."""
+    adjusted, largest = [0.0] * len(p_values), 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted
+
+
+def questions_needed(differences: ArrayLike, *, power: float = 0.8, alpha: float = 0.05) -> int | None:
+    """How many questions would separate two methods, if mean and variance of the differences are as observed.
+
+    The sample size of a two-sided paired z-test; None where the means are equal or there are fewer than two questions.
+    """
+    found = np.asarray(differences, dtype=np.float64)
+    if len(found) < 2 or abs(mean := float(found.mean())) < 10.0**-DIGITS:
+        return None
+    quantiles = NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(power)
+    return max(2, math.ceil((quantiles * float(found.std(ddof=1)) / mean) ** 2))
+
+
+def percentile(values: ArrayLike, share: float) -> float:
+    """The value that `share` of the values do not exceed, interpolated."""
+    return float(np.quantile(np.asarray(values, dtype=np.float64), share))
