@@ -26,12 +26,48 @@ class Vote(TypedDict):
     weight: NotRequired[float]
 
 
+class Draft(TypedDict):
+    """A summary that supports one candidate. `rank` is the candidate's, from 0; `shown`: passages that fitted."""
+
+    rank: int
+    text: str
+    shown: int
+
+
+class Verdict(TypedDict):
+    """Whether a summary supports its candidate. `rank` is the candidate's, from 0."""
+
+    rank: int
+    valid: bool
+
+
+class Preference(TypedDict):
+    """Which of two candidates' summaries is the more informative: by rank, in the order shown; null for neither."""
+
+    first: int
+    second: int
+    preferred: int | None
+
+
 class Evidence(TypedDict):
     """A passage that supports the answer; `start` and `end` mark the span in its text, null without a verbatim one."""
 
     passage: str
     start: int | None
     end: int | None
+
+
+class Step(TypedDict):
+    """One step of a method that searches more than once.
+
+    query: what was searched for, a follow-up question for instance; null in a step that only answers. passages: what
+    was found and shown; answer: to the query, or to the question itself in a step without one.
+    """
+
+    thought: str
+    query: str | None
+    passages: list[Passage]
+    answer: str | None
 
 
 class Usage(TypedDict):
@@ -48,6 +84,28 @@ class Malformed(TypedDict):
 
     count: int
     replies: list[str]
+
+
+class Knowledge(TypedDict):
+    """What one query found, after filtering; `rank` is the query's, from 0. `retrieved`: ids before filtering."""
+
+    rank: int
+    retrieved: list[str]
+    passages: list[Passage]
+
+
+class Masked(TypedDict):
+    """A statement with a mask in the place of `condition`, the words that it hides."""
+
+    statement: str
+    condition: str
+
+
+class Verified(TypedDict):
+    """How many of the recoveries found what the statement of candidate number `rank`, from 0, hides."""
+
+    rank: int
+    recovered: int
 
 
 def extend(left: list[T] | None, right: list[T] | None) -> list[T] | None:
@@ -106,22 +164,48 @@ class Result(TypedDict, total=False):
     votes: Annotated[list[Vote], extend]  # null where the method has none: `begin` sets it, the type cannot say it
     candidates: list[str] | None
     summaries: list[str] | None
+    validity: list[bool] | None  # of each candidate's summary
+    scores: list[float] | None  # one per candidate
     passages: list[Passage]
+    retrieved: list[str] | None  # ids of what was found before a filter; null where the method has none
     usage: Annotated[dict[str, Usage], merge_usage]
     malformed: Annotated[dict[str, Malformed], merge_malformed]
     dropped: Annotated[int, add]
 
 
 class State(Question, Result, total=False):
-    """Everything a node may read or write. `rank` travels with one passage in a fan-out.
+    """Everything a node may read or write. `rank` travels with one passage or candidate in a fan-out, `pair` with two
+    candidates.
 
     `provided`: the question's own passages, null when passages are retrieved. `begin` takes them out of `given`, which
     as an input that a second question on the thread may leave out would still be there.
+    `reasoning`: a chain of thought, as it was written. `external`, `internal`: what blendfilter's queries begin with, an
+    answer from passages and a passage from memory; `knowledge`: what each of them found.
+    `turn`: rounds of a loop that are done; `notes`: what was learned in them. `yardstick`: the text that passages are
+    ordered by their likeness to. `rationales`: the reasoning to each candidate; `masked`: what is to be restored.
     """
 
     rank: int
+    pair: list[int]
+    drafts: Annotated[list[Draft], extend]
+    verdicts: Annotated[list[Verdict], extend]
+    preferences: Annotated[list[Preference], extend]
     provided: list[Passage] | None
     query: str | None
+    steps: list[Step]  # those taken so far
+    reasoning: str | None
+    external: str | None
+    internal: str | None
+    topic: str | None
+    judgement: str | None
+    queries: list[str] | None
+    knowledge: Annotated[list[Knowledge], extend]
+    turn: int
+    notes: str | None
+    yardstick: str | None
+    rationales: list[str | None] | None
+    masked: Masked | None
+    verified: Annotated[list[Verified], extend]
 
 
 class Asked(TypedDict, total=False):
@@ -140,6 +224,32 @@ class Found(TypedDict, total=False):
     """What the retrieval subgraph hands back: the passages to read, and what finding them took."""
 
     passages: list[Passage]
+    usage: Annotated[dict[str, Usage], merge_usage]
+    malformed: Annotated[dict[str, Malformed], merge_malformed]
+    dropped: Annotated[int, add]
+
+
+class Ranked(TypedDict, total=False):
+    """What the reranking subgraph reads; no counters, as `Asked`."""
+
+    question: str
+    query: str | None
+    passages: list[Passage]
+
+
+class Claim(TypedDict, total=False):
+    """What the verification of one candidate reads; no counters, as `Asked`. `rank` is the candidate's, from 0."""
+
+    question: str
+    passages: list[Passage]
+    rank: int
+    answer: str
+
+
+class Recovery(TypedDict, total=False):
+    """What the verification of one candidate hands back, and what it took."""
+
+    verified: Annotated[list[Verified], extend]
     usage: Annotated[dict[str, Usage], merge_usage]
     malformed: Annotated[dict[str, Malformed], merge_malformed]
     dropped: Annotated[int, add]
