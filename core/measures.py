@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from core.errors import SetupError
+from core.labels import are_verdicts
 from core.sentences import sentences
 from core.state import Passage
 from core.text import contains_answer, f1, normalize
@@ -17,7 +18,6 @@ Unit = Literal["sentence", "passage"]
 Top = Literal["one", "per_passage"]
 
 THRESHOLDS: dict[Measure, float] = {"strinc": 0.0, "lexical": 0.5, "cxmi": 0.0}
-VERDICTS = frozenset({"yes", "no", "true", "false", "supports", "refutes", "not enough info"})
 
 
 @dataclass(frozen=True)
@@ -111,11 +111,6 @@ async def silver(
     else:
         scores = await cxmi(candidates, question, answers[0], scorer) if candidates else []
     return best(candidates, scores, THRESHOLDS[measure], top)
-
-
-def are_verdicts(answers: Sequence[str]) -> bool:
-    """Whether the answers only judge: labels of a fact check, yes or no."""
-    return bool(answers) and all(normalize(answer) in VERDICTS for answer in answers)
 
 
 def shortened(passages: Sequence[Passage], chosen: Sequence[Piece]) -> list[Passage]:

@@ -5,13 +5,16 @@ from functools import partial
 from langgraph.runtime import Runtime
 
 from core.context import Context, settings
-from core.errors import TooLong
+from core.errors import SetupError, TooLong
+from core.labels import is_silent
 from core.state import State, Vote
 from core.text import UNKNOWN, is_unknown
 from core.votes import agreement
 from nodes.ask import ask
 from nodes.evidence import evidence_for
-from nodes.parse import reasoned_answer, short_answer
+from nodes.forms import form_of
+from nodes.parse import reasoned_answer
+from nodes.parse_yes_no import yes_no_answer
 
 
 async def concat_answer(state: State, runtime: Runtime[Context]) -> State:
@@ -29,11 +32,12 @@ async def distill_answer(state: State, runtime: Runtime[Context]) -> State:
 async def passage_answer(state: State, runtime: Runtime[Context]) -> State:
     """question, rank, passages (one) -> votes (one per sample); a passage too long to be read is dropped, unknown."""
     question, rank, passages, samples = state["question"], state["rank"], state["passages"], settings(runtime).samples
+    prompt, parse = form_of("answer", question, runtime)
     try:
         asked = await ask(
-            "answer",
+            prompt,
             runtime,
-            parse=partial(short_answer, question=question),
+            parse=parse,
             inputs={"question": question},
             passages=passages,
             detail=f"passage {rank + 1}",
@@ -42,7 +46,8 @@ async def passage_answer(state: State, runtime: Runtime[Context]) -> State:
     except TooLong:
         silent = Vote(rank=rank, passage=passages[0]["id"], answer=UNKNOWN, unknown=True)
         return {"votes": [silent] * samples, "dropped": 1}
-    votes = [Vote(rank=rank, passage=passages[0]["id"], answer=a, unknown=is_unknown(a)) for a in asked.values]
+    kind, passage = settings(runtime).answer_type, passages[0]["id"]
+    votes = [Vote(rank=rank, passage=passage, answer=a, unknown=is_silent(a, kind)) for a in asked.values]
     return {"votes": votes, **asked.update}
 
 
@@ -59,18 +64,19 @@ async def summarized_answer(state: State, runtime: Runtime[Context]) -> State:
 async def over_all(prompt: str, state: State, runtime: Runtime[Context], candidates: list[str] | None = None) -> State:
     """The answer that most samples agree on (Wang et al. 2022), unknown being an answer like any other."""
     question, samples = state["question"], settings(runtime).samples
+    prompt, parse = form_of(prompt, question, runtime)
     asked = await ask(
         prompt,
         runtime,
-        parse=partial(short_answer, question=question),
+        parse=parse,
         inputs={"question": question} | ({"candidates": candidates} if candidates else {}),
         passages=state["passages"],
         n=samples,
     )
-    unknown = [is_unknown(answer) for answer in asked.values]
+    unknown = [is_silent(answer, settings(runtime).answer_type) for answer in asked.values]
     chosen, share = agreement(asked.values, unknown)
     return {
-        **answered(asked.values[chosen]),
+        **answered(asked.values[chosen], unknown[chosen]),
         "confidence": share if samples > 1 else None,
         "evidence": evidence_for(asked.values[chosen], asked.shown),
         "passages": asked.shown,
@@ -79,20 +85,32 @@ async def over_all(prompt: str, state: State, runtime: Runtime[Context], candida
 
 
 async def reasoned(prompt: str, state: State, runtime: Runtime[Context]) -> State:
-    question = state["question"]
-    parse = partial(reasoned_answer, question=question)
-    asked = await ask(prompt, runtime, parse=parse, inputs={"question": question}, passages=state["passages"])
+    """A chain of thought ends in a short fact or in yes or no; for other answer types it is a SetupError."""
+    question, kind = state["question"], settings(runtime).answer_type
+    if kind not in ("short", "yes_no"):
+        raise SetupError(
+            f"The prompt {prompt!r} does not serve answer_type={kind!r}; set answer_type to short or yes_no, or take "
+            "another method, for example concat."
+        )
+    asked = await ask(
+        prompt,
+        runtime,
+        parse=partial(reasoned_answer, question=question),
+        inputs={"question": question},
+        passages=state["passages"],
+    )
     found = asked.values[0]
+    answer = yes_no_answer(found.answer).value if kind == "yes_no" else found.answer
     return {
-        **answered(found.answer),
+        **answered(answer),
         "rationale": found.rationale,
-        "evidence": evidence_for(found.answer, asked.shown),
+        "evidence": evidence_for(answer, asked.shown),
         "passages": asked.shown,
         **asked.update,
     }
 
 
-def answered(answer: str) -> State:
+def answered(answer: str, unknown: bool | None = None) -> State:
     """answer and unknown; an unknown in any wording is "unknown"."""
-    unknown = is_unknown(answer)
+    unknown = is_unknown(answer) if unknown is None else unknown
     return {"answer": UNKNOWN if unknown else answer, "unknown": unknown}

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from core.labels import is_verdict as judges
 from core.state import Evidence, Passage
 from core.text import contains_answer, is_unknown, normalize
 
@@ -10,7 +11,7 @@ from core.text import contains_answer, is_unknown, normalize
 def evidence_for(answer: str, passages: Sequence[Passage]) -> list[Evidence]:
     """The passages that hold the answer, in their order, each with the answer's first verbatim span in its text.
 
-    A passage that holds it only after normalisation, or in its title, has no span. "Yes" and "no" stand nowhere.
+    A passage that holds it only after normalisation, or in its title, has no span. Verdicts and labels stand nowhere.
     """
     if is_unknown(answer) or is_verdict(answer):
         return []
@@ -23,7 +24,7 @@ def evidence_of_voters(answer: str, voters: Iterable[Passage]) -> list[Evidence]
 
 
 def is_verdict(answer: str) -> bool:
-    return normalize(answer) in ("yes", "no", "")
+    return normalize(answer) == "" or judges(answer)
 
 
 def support(answer: str, passage: Passage) -> Evidence | None:

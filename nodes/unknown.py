@@ -4,13 +4,14 @@ from typing import cast
 
 from langgraph.types import Overwrite
 
+from core.labels import LABELS
 from core.state import State
 from core.text import is_unknown
 
 
 async def unknown_check(state: State) -> State:
     """answer -> unknown; votes that were asked for ahead are dropped where they are not needed."""
-    unknown = is_unknown(state["answer"])
+    unknown = is_unknown(state["answer"]) and state["answer"] not in LABELS
     if unknown or not state.get("votes"):
         return {"unknown": unknown}
     return cast(State, {"unknown": False, "votes": Overwrite(None)})  # Overwrite stands for the value that it sets

@@ -1,6 +1,6 @@
 """Every prompt that the embedded reader serves, by name."""
 
-from models.embedded import replies, replies_blend
+from models.embedded import replies, replies_blend, replies_filter
 from models.embedded.replies import Responder
 
-RESPONDERS: dict[str, Responder] = {**replies.RESPONDERS, **replies_blend.RESPONDERS}
+RESPONDERS: dict[str, Responder] = {**replies.RESPONDERS, **replies_blend.RESPONDERS, **replies_filter.RESPONDERS}

@@ -1,0 +1,76 @@
+"""Context filters that are trained models: they shorten passages before these are read (FILCO: Wang et al. 2023, section
+2.3; arXiv:2311.08377). A chat model that filters is a prompt, and a node's business (nodes/filter_context.py).
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import Literal, Protocol
+
+from core.errors import SetupError
+from core.measures import shortened
+from core.state import Passage, Usage
+
+Mode = Literal["psg", "filco"]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """passages: those kept, shortened where mode is filco, maybe none; usage: what the choice took; strange: what the
+    filter wrote that stands in no passage.
+    """
+
+    passages: list[Passage]
+    usage: Usage
+    strange: list[str] = field(default_factory=list)
+
+
+class ContextFilter(Protocol):
+    """Keeps what helps with the question: sentences (filco) or whole passages (psg). Ids and titles stay."""
+
+    async def select(self, question: str, passages: Sequence[Passage], mode: Mode) -> Selection: ...
+
+
+class EmbeddedFilter:
+    """The embedded model's own sentence classifier. A passage is kept for its best sentence."""
+
+    async def select(self, question: str, passages: Sequence[Passage], mode: Mode) -> Selection:
+        from models.embedded.batching import WORKER
+        from models.embedded.encoder import encoder
+        from models.embedded.replies_filter import picked
+
+        kept = shortened(passages, await picked(question, passages, mode))
+        texts = [question, *(passage["text"] for passage in passages)], [passage["text"] for passage in kept]
+        counts = await asyncio.get_running_loop().run_in_executor(
+            WORKER, lambda: [sum(map(encoder().count, side)) for side in texts]
+        )
+        return Selection(kept, Usage(calls=1, input_tokens=counts[0], output_tokens=counts[1], cached_tokens=0))
+
+
+def embedded(name: str) -> ContextFilter:
+    return EmbeddedFilter()
+
+
+def transformers(name: str) -> ContextFilter:
+    """A fine-tuned local model; its packages are an extra."""
+    made: ContextFilter = import_module("models.transformers_filter").TransformersFilter(name)
+    return made
+
+
+KINDS = {"embedded": embedded, "transformers": transformers}
+
+
+@cache
+def context_filter(spec: str) -> ContextFilter:
+    """The filter of that name: embedded, or transformers:PATH. Made once; reads a model's files, so not on an event
+    loop. An unknown one is a `SetupError`.
+    """
+    kind, _, name = spec.strip().partition(":")
+    if kind not in KINDS or bool(name) == (kind == "embedded"):
+        raise SetupError(
+            f"context_filter={spec!r} names no filter; choose embedded, llm, llm:MODEL (a chat model, such as "
+            "llm:openai:NAME) or transformers:PATH (a model that `quorum filter train` wrote)."
+        )
+    return KINDS[kind](name)

@@ -1,0 +1,25 @@
+"""What is asked for, by `answer_type`: the prompt's variant and the parser of its replies."""
+
+from collections.abc import Callable
+from functools import partial
+
+from langgraph.runtime import Runtime
+
+from core.context import Context, settings
+from nodes.parse import Parsed, short_answer
+from nodes.parse_labels import label_answer, long_answer, turn_answer
+from nodes.parse_yes_no import yes_no_answer
+
+PARSERS: dict[str, Callable[[str, str], Parsed[str]]] = {
+    "short": short_answer,
+    "yes_no": yes_no_answer,
+    "label": label_answer,
+    "dialogue": turn_answer,
+    "long": long_answer,
+}
+
+
+def form_of(prompt: str, question: str, runtime: Runtime[Context]) -> tuple[str, Callable[[str], Parsed[str]]]:
+    """(name of the prompt's variant, parser of its replies) for the context's answer_type."""
+    kind = settings(runtime).answer_type
+    return prompt if kind == "short" else f"{prompt}_{kind}", partial(PARSERS[kind], question=question)
