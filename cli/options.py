@@ -8,7 +8,7 @@ Model: TypeAlias = Annotated[
     str | None, typer.Option("--model", metavar="SPEC", help="Chat model: embedded, openai:NAME or provider:NAME.")
 ]
 Retriever: TypeAlias = Annotated[
-    str | None, typer.Option("--retriever", metavar="NAME", help="Retriever: hybrid, chroma or bm25.")
+    str | None, typer.Option("--retriever", metavar="NAME", help="Retriever: hybrid, chroma, bm25 or colbert:MODEL.")
 ]
 K: TypeAlias = Annotated[int | None, typer.Option("--k", metavar="N", help="Passages per query.")]
 Store: TypeAlias = Annotated[
@@ -16,7 +16,8 @@ Store: TypeAlias = Annotated[
     typer.Option("--store", metavar="DIR|URL", help="Folder of the store, or a Chroma server http://host:port."),
 ]
 Embeddings: TypeAlias = Annotated[
-    str | None, typer.Option("--embeddings", metavar="SPEC", help="Embeddings: embedded or provider:NAME.")
+    str | None,
+    typer.Option("--embeddings", metavar="SPEC", help="Embeddings: embedded, huggingface:MODEL or provider:NAME."),
 ]
 Collection: TypeAlias = Annotated[
     str | None, typer.Option("--collection", metavar="NAME", help="Collection to search.")

@@ -17,6 +17,8 @@ from pydantic.json_schema import SkipJsonSchema
 
 from core.errors import SetupError
 
+MOST_STEPS, MOST_ROUNDS = 20, 10  # what max_steps and iterations may be; graphs with loops count on it
+
 
 def knob(name: str, default: Any) -> Any:
     """A field whose default is the environment's QUORUM_NAME, else `default`."""
@@ -47,14 +49,16 @@ class Context:
     samples: Annotated[int, about("Outputs per prompt", 1, ge=1, le=100)] = knob("samples", 1)
     seed: Annotated[int, about("Seed of all sampling", 0)] = knob("seed", 0)
     retriever: Annotated[
-        str | SkipJsonSchema[InstanceOf[BaseRetriever]], about("Retriever: hybrid, chroma or bm25", "hybrid")
+        str | SkipJsonSchema[InstanceOf[BaseRetriever]],
+        about("Retriever: hybrid, chroma, bm25 or colbert:MODEL", "hybrid"),
     ] = knob("retriever", "hybrid")
     collection: Annotated[str, about("Collection in the store", "sample")] = knob("collection", "sample")
     store: Annotated[str, about("Folder of the Chroma store, or http://host:port", ".quorum")] = knob(
         "store", ".quorum"
     )
     embeddings: Annotated[
-        str | SkipJsonSchema[InstanceOf[Embeddings]], about("Embeddings: embedded, or provider:NAME", "embedded")
+        str | SkipJsonSchema[InstanceOf[Embeddings]],
+        about("Embeddings: embedded, huggingface:MODEL or provider:NAME", "embedded"),
     ] = knob("embeddings", "embedded")
     k: Annotated[int, about("Passages per query", 5, ge=1, le=1000)] = knob("k", 5)
     retrieve: Annotated[bool, about("direct, cot: with passages, or from memory", True)] = knob("retrieve", True)
@@ -93,10 +97,10 @@ class Context:
     filter_union: Annotated[bool, about("blendfilter: unite the passages first, filter once", False)] = knob(
         "filter_union", False
     )
-    iterations: Annotated[int, about("iter_retgen: rounds of retrieval and answer", 2, ge=1, le=10)] = knob(
+    iterations: Annotated[int, about("iter_retgen: rounds of retrieval and answer", 2, ge=1, le=MOST_ROUNDS)] = knob(
         "iterations", 2
     )
-    max_steps: Annotated[int, about("react, self_ask: searches at most", 5, ge=1, le=20)] = knob("max_steps", 5)
+    max_steps: Annotated[int, about("react, self_ask: searches at most", 5, ge=1, le=MOST_STEPS)] = knob("max_steps", 5)
     examples: Annotated[
         str | None,
         about("File of demonstrations (question, answer, rationale, passages); empty: built in"),

@@ -16,7 +16,8 @@ RETRIES = 7
 
 
 def embeddings(spec: str | Embeddings) -> Embeddings:
-    """The embedding model of a spec: "embedded", "openai:NAME" or "provider:name"; an object is used as it is.
+    """The embedding model of a spec: "embedded", "huggingface:NAME_OR_FOLDER" (see `models.embed_spec`), "openai:NAME"
+    or "provider:name"; an object is used as it is.
 
     A spec that cannot be used, and a server that refuses the key, are a `SetupError`; a failed call is a `CallError`.
     """
@@ -26,6 +27,10 @@ def embeddings(spec: str | Embeddings) -> Embeddings:
     if read.provider == "embedded":
         with MAKING:
             return embedded()
+    if read.provider == "huggingface":
+        from models.embed_huggingface import HuggingFaceEmbeddings
+
+        return HuggingFaceEmbeddings(read)
     return Checked(read)
 
 

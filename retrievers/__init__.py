@@ -17,20 +17,23 @@ __all__ = ["retriever", "search"]
 
 
 def retriever(context: "Context") -> "BaseRetriever":
-    """The context's retriever over its collection: "hybrid", "chroma" or "bm25"; an object is used as it is.
+    """The context's retriever over its collection: "hybrid", "chroma", "bm25" or "colbert:MODEL"; an object is used as
+    it is.
 
     The sample collection is made here if it is not there: blocks.
     """
     if not isinstance(context.retriever, str):
         return context.retriever
     from retrievers.collections import ensure_sample
-    from retrievers.kinds import BM25Retriever, ChromaRetriever, HybridRetriever, depth
+    from retrievers.kinds import BM25Retriever, ChromaRetriever, ColbertRetriever, HybridRetriever, depth
     from retrievers.names import SAMPLE, check_name
 
     kind, name = context.retriever, check_name(context.collection)
-    if kind not in ("hybrid", "chroma", "bm25"):
+    late, colon, model = kind.partition(":")
+    model = model.strip() if (late, colon) == ("colbert", ":") else ""
+    if not model and kind not in ("hybrid", "chroma", "bm25"):
         hint = "; 'given' is used by itself where passages are given" if kind == "given" else ""
-        raise SetupError(f"There is no retriever {kind!r}; choose one of: hybrid, chroma, bm25{hint}.")
+        raise SetupError(f"There is no retriever {kind!r}; choose one of: hybrid, chroma, bm25, colbert:MODEL{hint}.")
     if name == SAMPLE:
         ensure_sample(context)
 
@@ -40,6 +43,8 @@ def retriever(context: "Context") -> "BaseRetriever":
     def lexical(k: int) -> BM25Retriever:
         return BM25Retriever(k=k, collection=name, store=context.store)
 
+    if model:
+        return ColbertRetriever(k=context.k, collection=name, store=context.store, model=model)
     if kind == "hybrid":
         each = depth(context.k)
         return HybridRetriever(k=context.k, dense=dense(each), lexical=lexical(each))

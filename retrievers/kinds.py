@@ -53,7 +53,7 @@ class Retriever(BaseRetriever):
 
 
 class ChromaRetriever(Retriever):
-    """Dense retrieval; score is the cosine of question and passage."""
+    """Dense retrieval; score is the cosine of question and passage, or the inner product if the embeddings want it."""
 
     collection: str
     store: str
@@ -97,6 +97,22 @@ class GivenRetriever(Retriever):
 
     def find(self, query: str) -> list[Passage]:
         return Ranking(self.passages).top(query, self.k)
+
+
+class ColbertRetriever(Retriever):
+    """Late interaction; score is the sum, over the question's tokens, of each one's best match in the passage."""
+
+    collection: str
+    store: str
+    model: str
+
+    def find(self, query: str) -> list[Passage]:
+        from models.embed_tokens import token_encoder
+        from retrievers.colbert_cache import token_index
+
+        encoder = token_encoder(self.model)
+        index = token_index(open_store(self.store), self.collection, encoder)
+        return index.top(query, self.k, encoder) or empty(self.collection)
 
 
 class HybridRetriever(Retriever):

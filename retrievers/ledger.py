@@ -128,11 +128,13 @@ class Ledger:
         """The waiting passages with their vectors."""
         if not self.new:
             return []
-        vectors = self.model().embed_documents([indexed_text(passage) for passage in self.new.values()])
+        model = self.model()
+        vectors = model.embed_documents([indexed_text(passage) for passage in self.new.values()])
         sizes = {len(vector) for vector in vectors}
         if self.info is None:
             self.info = Info(self.embedding, sizes.copy().pop(), sample=self.sample).revised(writing=True)
-            self.store.create(self.name, self.info)
+            by_dot = getattr(model, "similarity", None) == "dot"
+            self.store.create(self.name, self.info, "dot" if by_dot else "cosine")
         if sizes != {self.info.dimension}:
             raise SetupError(
                 f"The collection {self.name!r} holds vectors of {self.info.dimension} numbers, but the embeddings "

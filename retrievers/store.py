@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 DEFAULT_FOLDER = ".quorum"
 AT_ONCE = 1000
 # Accuracy before speed; a query still takes milliseconds.
-CONFIGURATION: Any = {"hnsw": {"space": "cosine", "ef_construction": 200, "ef_search": 200, "max_neighbors": 32}}
+HNSW = {"ef_construction": 200, "ef_search": 200, "max_neighbors": 32}
+SPACES = {"cosine": "cosine", "dot": "ip"}
 WRITER_WAITS_S = 600.0
 
 
@@ -180,7 +181,7 @@ class Store:
         return self.info(name) if name in self.names() else None
 
     def query(self, name: str, vector: Sequence[float], k: int) -> list[Passage]:
-        """The k passages nearest to a vector, all when there are fewer; score is the cosine."""
+        """The k passages nearest to a vector, all when there are fewer; score is the cosine, or the inner product."""
         wanted: list[Any] = [list(vector)]
         with self.opened():
             collection = self.current(name)
@@ -214,11 +215,12 @@ class Store:
         with self.opened():
             return int(self.get(name).count())
 
-    def create(self, name: str, info: Info) -> None:
-        """A new, empty collection."""
+    def create(self, name: str, info: Info, similarity: str = "cosine") -> None:
+        """A new, empty collection whose passages are ranked by "cosine" or by "dot", the inner product."""
+        configuration: Any = {"hnsw": HNSW | {"space": SPACES[similarity]}}
         with self.opened() as client:
             client.create_collection(
-                name, metadata=info.metadata(), configuration=CONFIGURATION, embedding_function=None
+                name, metadata=info.metadata(), configuration=configuration, embedding_function=None
             )
             self.read[name] = info.revision
 

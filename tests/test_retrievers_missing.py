@@ -1,0 +1,40 @@
+"""The papers' retrievers without their packages, and specs that do not fit: one sentence each."""
+
+from importlib.util import find_spec
+
+import pytest
+
+from core.context import Context
+from core.errors import SetupError
+from models import embedding_name, embeddings
+from retrievers import search
+
+without_extras = pytest.mark.skipif(
+    find_spec("sentence_transformers") is not None, reason="the packages of the extras are installed here"
+)
+
+
+@without_extras
+def test_hugging_face_embeddings_name_the_extra_to_install() -> None:
+    with pytest.raises(SetupError, match=r"'huggingface:BAAI/bge-small-en-v1.5' needs .* 'quorum-rag\[huggingface\]'"):
+        embeddings("huggingface:BAAI/bge-small-en-v1.5")
+
+
+@without_extras
+async def test_colbert_names_the_extra_to_install() -> None:
+    with pytest.raises(SetupError, match=r"'colbert:colbert-ir/colbertv2.0' needs .* 'quorum-rag\[colbert\]'"):
+        await search("Who?", Context(retriever="colbert:colbert-ir/colbertv2.0"))
+
+
+def test_a_spec_is_read_before_anything_is_installed() -> None:
+    with pytest.raises(SetupError, match="names no encoder, or too many; write huggingface:MODEL"):
+        embeddings("huggingface:a|b|c")
+    with pytest.raises(SetupError, match="'pool=cls' is no option"):
+        embeddings("huggingface:a?pool=cls")
+    assert embedding_name(" HuggingFace:a|b?similarity=dot ") == "huggingface:a|b?similarity=dot"
+
+
+@pytest.mark.parametrize("name", ["colbert", "colbert:", "dpr"])
+async def test_a_retriever_without_a_model_is_refused(name: str) -> None:
+    with pytest.raises(SetupError, match=r"choose one of: hybrid, chroma, bm25, colbert:MODEL"):
+        await search("Who?", Context(retriever=name))

@@ -1,0 +1,135 @@
+"""Late interaction over a collection: MaxSim against its definition, the index on disk, what is computed again."""
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny_models
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from wordvectors import WordVectors
+
+from core.context import Context
+from core.errors import SetupError
+from core.state import Passage
+from models.embed_tokens import TokenEncoder, token_encoder
+from retrievers import search
+from retrievers.colbert import TokenIndex
+from retrievers.colbert_cache import held, token_index
+from retrievers.index import index_passages
+from retrievers.store import Store, open_store
+
+PASSAGES = [
+    Passage(id="rhine", title="rhine", text="the rhine flows through basel."),
+    Passage(id="danube", title="danube", text="the danube flows through vienna."),
+    Passage(id="tiger", title="", text="a tiger hunts deer in the forest."),
+]
+QUESTION = "which river flows through vienna ?"
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_models.colbert(tmp_path_factory.mktemp("late") / "model")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    held.clear()
+    fill(tmp_path / "store", PASSAGES)
+    return open_store(tmp_path / "store")
+
+
+def fill(store: Path, passages: list[Passage]) -> None:
+    index_passages(passages, collection="rivers", store=store, embeddings=WordVectors())
+
+
+class Counting(TokenEncoder):
+    """Remembers which texts it was given."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.given: list[str] = []
+
+    def passages(self, texts: list[str]) -> list[np.ndarray]:  # type: ignore[type-arg]
+        self.given += texts
+        return super().passages(texts)
+
+
+async def test_search_ranks_by_maxsim(store: Store, model: Path) -> None:
+    context = Context(retriever=f"colbert:{model}", collection="rivers", store=store.where, k=2)
+    found = await search(QUESTION, context)
+    encoder = token_encoder(str(model))
+    texts = ["rhine\nthe rhine flows through basel.", "danube\nthe danube flows through vienna.", PASSAGES[2]["text"]]
+    asked = encoder.question(QUESTION)
+    scores = [float((asked @ tokens.T).max(axis=1).sum()) for tokens in encoder.passages(texts)]
+    order = np.argsort(-np.array(scores))[:2]
+    assert [passage["id"] for passage in found] == [PASSAGES[i]["id"] for i in order]
+    assert [passage["score"] for passage in found] == pytest.approx([scores[i] for i in order], abs=0.02)
+
+
+@settings(max_examples=25, deadline=None)
+@given(lengths=st.lists(st.integers(0, 5), min_size=1, max_size=12), at_once=st.integers(1, 9), data=st.data())
+def test_scores_are_the_definition_however_the_tokens_are_cut(
+    lengths: list[int], at_once: int, data: st.DataObject
+) -> None:
+    numbers = np.random.default_rng(data.draw(st.integers(0, 99)))
+    parts = [numbers.normal(size=(length, 4)).astype(np.float16) for length in lengths]
+    question = numbers.normal(size=(3, 4)).astype(np.float32)
+    passages = [Passage(id=str(i), title="", text="") for i in range(len(lengths))]
+    starts = np.cumsum([0, *lengths]).astype(np.int64)
+    index = TokenIndex(passages, np.concatenate(parts), starts, tokens_at_once=at_once)
+    found = index.scores(question)
+    for part, score in zip(parts, found, strict=True):
+        if len(part):
+            assert score == pytest.approx((question @ part.astype(np.float32).T).max(axis=1).sum(), abs=1e-4)
+        else:
+            assert all(score < other for other, length in zip(found, lengths, strict=True) if length)
+
+
+def test_the_index_is_made_once_and_only_new_passages_are_computed(store: Store, model: Path) -> None:
+    encoder = Counting(str(model))
+    first = token_index(store, "rivers", encoder)
+    assert len(encoder.given) == 3
+    held.clear()  # as another process would find it
+    assert np.array_equal(token_index(store, "rivers", encoder).vectors, first.vectors)
+    assert len(encoder.given) == 3
+    fill(store.folder, [*PASSAGES[1:], Passage(id="volga", title="", text="the volga flows through kazan.")])
+    changed = token_index(store, "rivers", encoder)
+    assert encoder.given[3:] == ["the volga flows through kazan."]
+    assert {passage["id"] for passage in changed.passages} == {"danube", "tiger", "volga"}
+    (folder,) = (store.folder / "colbert").iterdir()
+    assert sorted(path.name for path in folder.iterdir()) == sorted(["lock", f"{store.info('rivers').revision}.1"])
+
+
+def test_what_a_killed_process_left_is_not_read(store: Store, model: Path) -> None:
+    encoder = Counting(str(model))
+    expected = token_index(store, "rivers", encoder).top(QUESTION, 3, encoder)
+    (folder,) = (store.folder / "colbert").glob("rivers-*")
+    (folder / "new-left").mkdir()
+    vectors = folder / f"{store.info('rivers').revision}.1" / "vectors.npy"
+    vectors.write_bytes(vectors.read_bytes()[:-40])
+    held.clear()
+    assert token_index(store, "rivers", encoder).top(QUESTION, 3, encoder) == expected
+    assert not (folder / "new-left").exists()
+
+
+def test_threads_share_one_making(store: Store, model: Path) -> None:
+    encoder = Counting(str(model))
+    threads = [threading.Thread(target=token_index, args=(store, "rivers", encoder)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(encoder.given) == 3
+
+
+async def test_what_cannot_be_is_one_sentence(store: Store, tmp_path: Path) -> None:
+    plain = tiny_models.bert(tmp_path / "plain")
+    for name, said in (
+        (str(plain), "was not trained for late interaction; give a ColBERT model"),
+        (str(tmp_path / "none"), "There is no model in"),
+        (" ", "There is no retriever"),
+    ):
+        with pytest.raises(SetupError, match=said):
+            await search(QUESTION, Context(retriever=f"colbert:{name}", collection="rivers", store=store.where))

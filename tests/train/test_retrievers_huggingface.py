@@ -1,0 +1,150 @@
+"""Bi-encoders by folder: two encoders, pooling, prefixes, similarity, DPR's layout; checked against transformers."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny_models
+import torch
+from numpy.typing import NDArray
+
+from core.context import Context
+from core.errors import SetupError
+from core.state import Passage
+from models import embedding_name, embeddings
+from retrievers import search
+from retrievers.index import index_passages
+from retrievers.store import open_store
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # a missing model must not be looked for
+PASSAGES = [
+    Passage(id="rhine", title="rhine", text="the rhine flows through basel."),
+    Passage(id="danube", title="danube", text="the danube flows through vienna."),
+    Passage(id="tiger", title="", text="a tiger hunts deer in the forest."),
+]
+QUESTION = "which river flows through vienna ?"
+
+
+@pytest.fixture(scope="session")
+def encoders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("encoders")
+    return {
+        "first": tiny_models.bert(folder / "first", seed=1),
+        "second": tiny_models.bert(folder / "second", seed=2),
+        "questions": tiny_models.dpr(folder / "questions", passages=False, seed=3),
+        "passages": tiny_models.dpr(folder / "passages", passages=True, seed=4),
+    }
+
+
+def states(folder: Path, text: str) -> NDArray[np.float32]:
+    """(tokens, dimension) by transformers alone."""
+    from transformers import AutoModel, AutoTokenizer
+
+    model: Any = AutoModel.from_pretrained(folder).eval()
+    with torch.inference_mode():
+        found: Any = model(**AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt"))
+    array: NDArray[np.float32] = found.last_hidden_state[0].numpy()
+    return array
+
+
+def test_pooling_prefixes_and_length(encoders: dict[str, Path]) -> None:
+    first, second = encoders["first"], encoders["second"]
+    plain = embeddings(f"huggingface:{first}")
+    assert plain.embed_query(QUESTION) == pytest.approx(states(first, QUESTION).mean(0), abs=1e-5)
+    options = "query=query:&passage=passage%3A&pooling=cls&normalize=true"
+    pair = embeddings(f"huggingface:{first}|{second}?{options}")
+    asked, stored = states(first, f"query: {QUESTION}")[0], states(second, "passage: the rhine")[0]
+    assert pair.embed_query(QUESTION) == pytest.approx(asked / np.linalg.norm(asked), abs=1e-5)
+    assert pair.embed_documents(["the rhine"])[0] == pytest.approx(stored / np.linalg.norm(stored), abs=1e-5)
+    short = embeddings(f"huggingface:{first}?length=4")
+    assert short.embed_query("the river rhine") == pytest.approx(short.embed_query("the river danube"), abs=1e-5)
+    assert plain.embed_documents([]) == []
+
+
+def test_batches_give_what_single_texts_give(encoders: dict[str, Path]) -> None:
+    model = embeddings(f"huggingface:{encoders['first']}")
+    texts = ["the rhine", "a tiger hunts deer in the forest.", "vienna", "the danube flows through vienna ."]
+    alone = [model.embed_documents([text])[0] for text in texts]
+    assert np.array(model.embed_documents(texts)) == pytest.approx(np.array(alone), abs=1e-5)
+
+
+def test_a_model_that_says_how_it_pools_and_what_it_prepends_is_believed(
+    encoders: dict[str, Path], tmp_path: Path
+) -> None:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
+
+    parts = [Transformer(str(encoders["first"])), Pooling(32, "cls"), Normalize()]
+    saved = tmp_path / "saved"
+    SentenceTransformer(modules=parts, prompts={"query": "query: ", "document": "passage: "}).save_pretrained(
+        str(saved), create_model_card=False
+    )
+    vector = states(encoders["first"], f"query: {QUESTION}")[0]
+    expected = vector / np.linalg.norm(vector)
+    assert embeddings(f"huggingface:{saved}").embed_query(QUESTION) == pytest.approx(expected, abs=1e-5)
+    changed = embeddings(f"huggingface:{saved}?query=&normalize=false&pooling=mean")
+    assert changed.embed_query(QUESTION) == pytest.approx(states(encoders["first"], QUESTION).mean(0), abs=1e-5)
+
+
+def test_dpr_in_its_own_layout_gives_its_own_vectors(encoders: dict[str, Path]) -> None:
+    from transformers import AutoTokenizer, DPRContextEncoder, DPRQuestionEncoder
+
+    pair = embeddings(f"huggingface:{encoders['questions']}|{encoders['passages']}?similarity=dot")
+    for kind, name, found in (
+        (DPRQuestionEncoder, "questions", pair.embed_query(QUESTION)),
+        (DPRContextEncoder, "passages", pair.embed_documents([QUESTION])[0]),
+    ):
+        model: Any = kind.from_pretrained(encoders[name]).eval()
+        with torch.inference_mode():
+            tokens = AutoTokenizer.from_pretrained(encoders[name])(QUESTION, return_tensors="pt")
+            assert found == pytest.approx(model(**tokens).pooler_output[0].numpy(), abs=1e-5)
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "dot"])
+async def test_search_ranks_by_the_similarity_asked_for(
+    encoders: dict[str, Path], tmp_path: Path, similarity: str
+) -> None:
+    spec = f"huggingface:{encoders['first']}|{encoders['second']}?similarity={similarity}"
+    store = str(tmp_path / "store")
+    index_passages(PASSAGES, collection="rivers", store=store, embeddings=spec)
+    context = Context(retriever="chroma", collection="rivers", store=store, embeddings=spec, k=3)
+    found = await search(QUESTION, context)
+    model = embeddings(spec)
+    texts = ["\n".join(filter(None, (passage["title"], passage["text"]))) for passage in PASSAGES]
+    asked, stored = np.array(model.embed_query(QUESTION)), np.array(model.embed_documents(texts))
+    scores = stored @ asked
+    if similarity == "cosine":
+        scores /= np.linalg.norm(stored, axis=1) * np.linalg.norm(asked)
+    assert [passage["id"] for passage in found] == [PASSAGES[i]["id"] for i in np.argsort(-scores)]
+    assert [passage["score"] for passage in found] == pytest.approx(sorted(scores, reverse=True), abs=1e-4)
+    info = open_store(store).info("rivers")
+    assert (info.embedding, info.dimension) == (embedding_name(spec), 32) == (spec, 32)
+    with pytest.raises(SetupError, match="was made with the embeddings"):
+        await search(QUESTION, Context(collection="rivers", store=store))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("a|b|c", "names no encoder, or too many"),
+        ("a|", "names no encoder, or too many"),
+        ("a?pool=cls", "'pool=cls' is no option .* the options are: query, passage, pooling"),
+        ("a?pooling=first", "pooling='first' does not fit; choose: mean, cls"),
+        ("a?normalize=1", "choose: true, false"),
+        ("a?length=two", "length='two' does not fit"),
+        ("./none", r"There is no model in '\./none'; give the folder"),
+    ],
+)
+def test_a_spec_that_does_not_fit_is_one_sentence(name: str, said: str) -> None:
+    with pytest.raises(SetupError, match=said):
+        embeddings(f"huggingface:{name}")
+
+
+def test_a_model_that_cannot_be_had_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match=r"'no/such-model' cannot be loaded .* give the folder of a downloaded model"):
+        embeddings("huggingface:no/such-model").embed_query(QUESTION)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SetupError, match="cannot be loaded"):
+        embeddings(f"huggingface:{tmp_path / 'empty'}").embed_query(QUESTION)
