@@ -181,8 +181,8 @@ class State(Question, Result, total=False):
     as an input that a second question on the thread may leave out would still be there.
     `reasoning`: a chain of thought, as it was written. `external`, `internal`: what blendfilter's queries begin with, an
     answer from passages and a passage from memory; `knowledge`: what each of them found.
-    `turn`: rounds of a loop that are done; `notes`: what was learned in them. `yardstick`: the text that passages are
-    ordered by their likeness to. `rationales`: the reasoning to each candidate; `masked`: what is to be restored.
+    `turn`: rounds of a loop that are done; `notes`: what was learned in them. `rationales`: the reasoning to each
+    candidate; `masked`: what is to be restored.
     """
 
     rank: int
@@ -202,7 +202,6 @@ class State(Question, Result, total=False):
     knowledge: Annotated[list[Knowledge], extend]
     turn: int
     notes: str | None
-    yardstick: str | None
     rationales: list[str | None] | None
     masked: Masked | None
     verified: Annotated[list[Verified], extend]
@@ -224,6 +223,34 @@ class Found(TypedDict, total=False):
     """What the retrieval subgraph hands back: the passages to read, and what finding them took."""
 
     passages: list[Passage]
+    usage: Annotated[dict[str, Usage], merge_usage]
+    malformed: Annotated[dict[str, Malformed], merge_malformed]
+    dropped: Annotated[int, add]
+
+
+class Sifted(TypedDict, total=False):
+    """What the subgraph that filters passages reads; no counters, as `Asked`. `rank`: the query's that found them."""
+
+    question: str
+    topic: str | None
+    rank: int
+    passages: list[Passage]
+
+
+class Filtered(Found, total=False):
+    """What the subgraph that filters passages hands back: those that help, and the ids of all that there were."""
+
+    retrieved: list[str] | None
+
+
+class Sought(Asked, Sifted, total=False):
+    """What one of several queries needs to find its passages and to filter them."""
+
+
+class Gathered(TypedDict, total=False):
+    """What one of several queries hands back, and what it took."""
+
+    knowledge: Annotated[list[Knowledge], extend]
     usage: Annotated[dict[str, Usage], merge_usage]
     malformed: Annotated[dict[str, Malformed], merge_malformed]
     dropped: Annotated[int, add]

@@ -43,6 +43,9 @@ class Method:
         return cast("CompiledStateGraph[State, Context, Question, Result]", import_module(f"graphs.{self.name}").graph)
 
 
+REACT = "Yao et al. 2023, ReAct: Synergizing Reasoning and Acting in Language Models (arXiv:2210.03629)"
+SELF_ASK = "Press et al. 2023, Measuring and Narrowing the Compositionality Gap in Language Models (arXiv:2210.03350)"
+ITER_RETGEN = "Shao et al. 2023, Enhancing RAG with Iterative Retrieval-Generation Synergy (arXiv:2305.15294)"
 POST_FUSION = "Liu et al. 2024, Modeling Uncertainty and Using Post-fusion as Fallback (arXiv:2308.12574)"
 
 METHODS = {
@@ -65,6 +68,27 @@ METHODS = {
             "Every passage answers alone; one prompt over those that could, with their answers as candidates.",
             "k*n + n",
             "2",
+        ),
+        Method(
+            "react",
+            REACT,
+            "Thoughts and searches by turns, s searches at most, until a thought ends in the answer.",
+            "1..s+1",
+            "1..s+1",
+        ),
+        Method(
+            "self_ask",
+            SELF_ASK,
+            "Follow-up questions, s at most, each looked up and answered, then the final answer.",
+            "1..2s+1",
+            "1..2s+1",
+        ),
+        Method(
+            "iter_retgen",
+            ITER_RETGEN,
+            "T rounds: what was reasoned in one is searched for, with the question, in the next.",
+            "T",
+            "T",
         ),
     )
 }

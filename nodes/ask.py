@@ -38,13 +38,14 @@ async def ask(
     parse: Callable[[str], Parsed[T]],
     inputs: Mapping[str, str | list[str]],
     passages: Sequence[Passage] | None,
+    layout: Callable[[Sequence[Passage]], str] = numbered,
     detail: str = "",
     n: int = 1,
     temperature: float | None = None,
     model: str | BaseChatModel | None = None,
 ) -> Asked[T]:
     """Ask one prompt n times and parse the replies. `inputs` fill its variables, a list as one item a line; None as
-    `passages` is a prompt that shows none. `model` is another one than the context's.
+    `passages` is a prompt that shows none, `layout` writes those that fit. `model` is another one than the context's.
 
     The lowest-ranked passages are dropped until the prompt fits the window, by estimate and by the server's word.
     Raises TooLong when not even one passage fits.
@@ -55,7 +56,7 @@ async def ask(
     slots = {name: value if isinstance(value, str) else listed(value) for name, value in inputs.items()}
     shown = list(passages or ())
     while True:
-        listing = {} if passages is None else {"passages": numbered(shown)}
+        listing = {} if passages is None else {"passages": layout(shown)}
         rendered = render(prompt, overrides, **slots, **listing)
         try:
             if tokens(rendered.text) > window:

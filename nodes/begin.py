@@ -50,7 +50,6 @@ async def begin(state: State) -> State:
         "knowledge": Overwrite([]),
         "turn": 0,
         "notes": None,
-        "yardstick": None,
         "rationales": None,
         "masked": None,
         "verified": Overwrite([]),

@@ -39,6 +39,43 @@ def fall_back_if_unknown(state: State, runtime: Runtime[Context]) -> list[Send] 
     return "vote" if state.get("votes") else each_passage(state, runtime)
 
 
+def act_on_thought(state: State, runtime: Runtime[Context]) -> Literal["ask_action", "retrieve", "finish"]:
+    """A thought without an action: ask for it. An action: take it."""
+    step = state["steps"][-1]
+    return "ask_action" if step["query"] is None and step["answer"] is None else search_or_finish(state, runtime)
+
+
+def search_or_finish(state: State, runtime: Runtime[Context]) -> Literal["retrieve", "finish"]:
+    """A search while there are any left; an answer, no action after all, or one search too many: finish."""
+    searches = state["steps"][-1]["query"] is not None
+    return "retrieve" if searches and len(state["steps"]) <= settings(runtime).max_steps else "finish"
+
+
+def follow_up_or_answer(state: State) -> Literal["retrieve", "forced_answer", "conclude"]:
+    """A follow-up question, or none at all: look it up, or the question itself. A final answer: conclude. Neither after
+    intermediate answers: force it.
+    """
+    steps = state["steps"]
+    if not steps or steps[-1]["answer"] is None:
+        return "retrieve"
+    return "conclude" if steps[-1]["query"] is None else "forced_answer"
+
+
+def answer_what_was_asked(state: State) -> Literal["intermediate_answer", "forced_answer"]:
+    """The passages of a follow-up question answer it; those of the question itself give the final answer."""
+    return "intermediate_answer" if state["steps"] else "forced_answer"
+
+
+def more_follow_ups(state: State, runtime: Runtime[Context]) -> Literal["follow_up", "forced_answer"]:
+    """On, while follow-up questions are left."""
+    return "follow_up" if len(state["steps"]) < settings(runtime).max_steps else "forced_answer"
+
+
+def more_rounds(state: State, runtime: Runtime[Context]) -> Literal["next_query", "__end__"]:
+    """On, while rounds are left; `steps` are those before the one that just ended."""
+    return "next_query" if len(state["steps"]) + 1 < settings(runtime).iterations else "__end__"
+
+
 def to_ask(state: State, context: Context) -> list[int]:
     """The ranks of the passages to ask now: all that were not asked or, when staged, the next that could decide."""
     votes = state.get("votes") or []
@@ -51,3 +88,73 @@ def sends(node: str, state: State, ranks: range | list[int]) -> list[Send]:
     """One `node` for each passage, with the part of the state that it needs."""
     passages = state["passages"]
     return [Send(node, {"question": state["question"], "rank": rank, "passages": [passages[rank]]}) for rank in ranks]
+
+
+def direct_with_passages(state: State, runtime: Runtime[Context]) -> Literal["retrieve", "direct_from_memory"]:
+    """With passages, or from memory."""
+    return "retrieve" if settings(runtime).retrieve else "direct_from_memory"
+
+
+def cot_with_passages(state: State, runtime: Runtime[Context]) -> Literal["retrieve", "cot_from_memory"]:
+    """With passages, or from memory."""
+    return "retrieve" if settings(runtime).retrieve else "cot_from_memory"
+
+
+AskedForQueries = Literal["answer_externally", "recall", "name_topic", "blend_queries"]
+
+
+def search_first(state: State, runtime: Runtime[Context]) -> list[Literal["retrieve"] | AskedForQueries]:
+    """The question's own passages, where it is a query or a query is made from them."""
+    if settings(runtime).queries == "in":
+        return [*what_queries_need(state, runtime)]
+    return ["retrieve"]
+
+
+def what_queries_need(state: State, runtime: Runtime[Context]) -> list[AskedForQueries]:
+    """All that is asked before the queries, at the same time; nothing: on to the queries."""
+    context = settings(runtime)
+    names = context.queries.split("+")
+    needed: list[AskedForQueries] = []
+    if "ex" in names:
+        needed.append("answer_externally")
+    if "in" in names:
+        needed.append("recall")
+    if context.filter_turns == 2 and context.answer_type != "yes_no":
+        needed.append("name_topic")
+    return needed or ["blend_queries"]
+
+
+def each_query(state: State) -> list[Send]:
+    """Fan out: one `gather` per query, which keeps its rank. What the question itself found is there already."""
+    question, shared = state["question"], ("question", "provided", "gold_answers", "topic")
+    common = {key: state.get(key) for key in shared}
+    found = {"query": None, "passages": state["passages"]}
+    return [
+        Send("gather", {**common, "rank": rank, **(found if query == question else {"query": query, "passages": []})})
+        for rank, query in enumerate(state.get("queries") or [])
+    ]
+
+
+def search_unless_found(state: State, runtime: Runtime[Context]) -> Literal["retrieve", "filter", "collect"]:
+    """A query without passages searches."""
+    return filter_or_collect(state, runtime) if state.get("passages") else "retrieve"
+
+
+def filter_or_collect(state: State, runtime: Runtime[Context]) -> Literal["filter", "collect"]:
+    """Each query's passages are filtered on their own, unless all are united first or there are none."""
+    return "filter" if state.get("passages") and not settings(runtime).filter_union else "collect"
+
+
+def one_or_two_turns(state: State, runtime: Runtime[Context]) -> Literal["judge", "judge_and_choose"]:
+    """A judgement and then the choice, or both in one call."""
+    return "judge" if settings(runtime).filter_turns == 2 else "judge_and_choose"
+
+
+def filter_or_generate(state: State, runtime: Runtime[Context]) -> Literal["filter", "reason", "cot_answer"]:
+    """United passages that were not filtered yet, if there are any; else on to the answer."""
+    return "filter" if settings(runtime).filter_union and state["passages"] else generate(state, runtime)
+
+
+def generate(state: State, runtime: Runtime[Context]) -> Literal["reason", "cot_answer"]:
+    """Reasoning and then the answer, or both in one call."""
+    return "reason" if settings(runtime).filter_turns == 2 else "cot_answer"

@@ -1,0 +1,29 @@
+"""Retrieval and generation by turns (ITER-RETGEN, Shao et al. 2023, section 3, figure 2).
+
+retrieve -> cot_answer -> next_query -> retrieve ... (as many rounds as `iterations`; the last one answers)
+"""
+
+from langgraph.graph import StateGraph
+
+from core.context import MOST_ROUNDS, Context
+from core.state import Question, Result, State
+from graphs.retrieval import retrieval
+from nodes.begin import begin
+from nodes.iter_retgen import next_query
+from nodes.reason import cot_answer
+from nodes.routes import more_rounds
+
+graph = (
+    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    .add_node(begin)
+    .add_node("retrieve", retrieval)
+    .add_node(cot_answer)
+    .add_node(next_query)
+    .add_edge("__start__", "begin")
+    .add_edge("begin", "retrieve")
+    .add_edge("retrieve", "cot_answer")
+    .add_conditional_edges("cot_answer", more_rounds)
+    .add_edge("next_query", "retrieve")
+    .compile(name="iter_retgen")
+    .with_config(recursion_limit=3 * MOST_ROUNDS + 5)  # supersteps: three a round, and those around
+)

@@ -1,0 +1,32 @@
+"""Reasoning and searching by turns (ReAct, Yao et al. 2023, section 2, figure 1).
+
+think -> search: retrieve -> observe -> think ... | finish (an action that cannot be read is asked for once more)
+"""
+
+from langgraph.graph import StateGraph
+
+from core.context import MOST_STEPS, Context
+from core.state import Question, Result, State
+from graphs.retrieval import retrieval
+from nodes.begin import begin
+from nodes.react import ask_action, finish, observe, think
+from nodes.routes import act_on_thought, search_or_finish
+
+graph = (
+    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    .add_node(begin)
+    .add_node(think)
+    .add_node(ask_action)
+    .add_node("retrieve", retrieval)
+    .add_node(observe)
+    .add_node(finish)
+    .add_edge("__start__", "begin")
+    .add_edge("begin", "think")
+    .add_conditional_edges("think", act_on_thought)
+    .add_conditional_edges("ask_action", search_or_finish)
+    .add_edge("retrieve", "observe")
+    .add_edge("observe", "think")
+    .add_edge("finish", "__end__")
+    .compile(name="react")
+    .with_config(recursion_limit=4 * MOST_STEPS + 5)  # supersteps: four a search, and those around them
+)

@@ -1,0 +1,32 @@
+"""Follow-up questions, each looked up (Self-Ask, Press et al. 2023, section 3, figure 3).
+
+follow_up -> retrieve -> intermediate_answer -> follow_up ... -> conclude (without a final answer: forced_answer)
+"""
+
+from langgraph.graph import StateGraph
+
+from core.context import MOST_STEPS, Context
+from core.state import Question, Result, State
+from graphs.retrieval import retrieval
+from nodes.begin import begin
+from nodes.routes import answer_what_was_asked, follow_up_or_answer, more_follow_ups
+from nodes.self_ask import conclude, follow_up, forced_answer, intermediate_answer
+
+graph = (
+    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    .add_node(begin)
+    .add_node(follow_up)
+    .add_node("retrieve", retrieval)
+    .add_node(intermediate_answer)
+    .add_node(forced_answer)
+    .add_node(conclude)
+    .add_edge("__start__", "begin")
+    .add_edge("begin", "follow_up")
+    .add_conditional_edges("follow_up", follow_up_or_answer)
+    .add_conditional_edges("retrieve", answer_what_was_asked)
+    .add_conditional_edges("intermediate_answer", more_follow_ups)
+    .add_edge("forced_answer", "conclude")
+    .add_edge("conclude", "__end__")
+    .compile(name="self_ask")
+    .with_config(recursion_limit=3 * MOST_STEPS + 5)  # supersteps: three a follow-up question, and those around
+)

@@ -1,0 +1,12 @@
+"""Retrieval by what was generated before (ITER-RETGEN, Shao et al. 2023, section 3)."""
+
+from core.state import State, Step
+from core.text import is_unknown
+
+
+async def next_query(state: State) -> State:
+    """question, rationale, answer, passages -> query (what was generated, then the question), steps (one more)."""
+    question, rationale, answer = state["question"], state.get("rationale"), state["answer"]
+    said = [part for part in (rationale, None if is_unknown(answer) else answer) if part]
+    done = Step(thought=rationale or "", query=state.get("query"), passages=state["passages"], answer=answer)
+    return {"query": " ".join([*said, question]) if said else None, "steps": [*state["steps"], done]}

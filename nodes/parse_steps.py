@@ -1,0 +1,223 @@
+"""What the replies of step-by-step methods say: react's thought and action, self_ask's follow-up or final answer.
+
+Only the first action counts: what a model invents after it, observations above all, is cut.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from core.text import UNKNOWN
+from nodes.parse import EDGE, RULES, Parsed, first_line, lines_of, read_object, short_answer, spoken, tidy, unwrapped
+
+
+@dataclass(frozen=True)
+class Action:
+    """A thought and what to do: search for `query`, or finish with `answer`; both are null where no action was read."""
+
+    thought: str
+    query: str | None = None
+    answer: str | None = None
+
+
+@dataclass(frozen=True)
+class FollowUp:
+    """The next follow-up question or the final answer; both are null where no follow-up is needed, or none was read."""
+
+    question: str | None = None
+    answer: str | None = None
+
+
+COLON = r"[*_\"'`]{0,3}[ \t]*[:：][*_]{0,3}"
+NUMBER = r"(?:[ \t]*\[?#?\d{1,3}\]?\.?)?"
+
+
+def verb(number: int) -> str:
+    """Pattern of an action's name, in group `verbN`."""
+    return rf"[*_\"'`]{{0,3}}(?P<verb{number}>search|finish)(?:ing|es|ed)?\b[*_\"'`]{{0,3}}"
+
+
+STEP = re.compile(
+    rf"{EDGE}(?P<observation>observation{NUMBER}{COLON})"
+    rf"|{EDGE}(?P<thought>(?:thought|reasoning){NUMBER}{COLON})"
+    rf"|{EDGE}(?:(?:next )?action{NUMBER}{COLON})\s{{0,9}}{verb(1)}"
+    rf"|{EDGE}(?:\d{{1,3}}[.)][ \t]*)?{verb(2)}(?=[ \t]*[\[［【(（:：])"
+    rf"|{EDGE}(?P<label>(?:final |short )?answer{COLON})"
+    rf"|\b{verb(3)}(?=[\[［【])",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
+def step_action(reply: str) -> Parsed[Action]:
+    """The thought of a reply and its first action, Search[query] or Finish[answer], in any letter case and markdown.
+
+    Also read: JSON with an action. Defaults (malformed): without brackets, or with one missing, the rest of the line;
+    of "Answer: x" a finish with it; of an empty finish "unknown"; without an action the thought alone.
+    """
+    if found := action_from_json(reply):
+        return found
+    text = unwrapped(reply)
+    place, end = first_action(text)
+    thought = thought_of(text[: end if place is None else place.start()])
+    if place is None:
+        return Parsed(Action(thought), malformed=True)
+    if place["label"]:
+        return finished(thought, text[place.end() :], sound=False)
+    content, closed = argument(text, place.end())
+    verb = (place["verb1"] or place["verb2"] or place["verb3"]).lower()
+    if verb == "finish":
+        return finished(thought, content, sound=closed)
+    query = query_of(content)
+    return Parsed(Action(thought, query=query or None), malformed=not (query and closed))
+
+
+def first_action(text: str) -> tuple[re.Match[str] | None, int]:
+    """The first action, and where the reply's own step ends: at an observation, which no reply has to write."""
+    inline: re.Match[str] | None = None  # Search[x] within a line: perhaps only talked about in a thought
+    for mark in STEP.finditer(text):
+        if mark["verb3"]:
+            inline = inline or mark
+        elif mark["observation"] or (mark["thought"] and inline):
+            return inline, mark.start()
+        elif not mark["thought"]:
+            return mark, mark.start()
+    return inline, len(text)
+
+
+OPEN, CLOSE = "[［【(（", "]］】)）"
+
+
+def argument(text: str, start: int) -> tuple[str, bool]:
+    """What an action is done with: the text in the brackets that follow, and whether there were two.
+
+    An argument on the next line is labelled there: "Action Input: x".
+    """
+    line, _, rest = text[start:].partition("\n")
+    said = line.strip(" \t*_`\"'")
+    if not said:
+        following = first_line(rest[:1000])
+        label = re.match(rf"[\W_]{{0,9}}(?:action[ _]?)?(?:input|query|argument){COLON}", following, re.IGNORECASE)
+        return (following[label.end() :], True) if label else ("", False)
+    if said[0] not in OPEN:
+        return said.lstrip(":： \t"), False
+    opening, closing = said[0], CLOSE[OPEN.index(said[0])]
+    depth = 0
+    for at, character in enumerate(said):
+        depth += (character == opening) - (character == closing)
+        if depth == 0:
+            return said[1:at], True
+    return said[1:], False
+
+
+NAMED = re.compile(r"\A(?:query|q|input|text|entity|answer|question)[ \t]{0,3}[=:：][ \t]*", re.IGNORECASE)
+AROUND = " \t\n\"'“”‘’«»`*_"
+
+
+def query_of(text: str) -> str:
+    """A query on one line, without a parameter's name, quotes and markdown around it."""
+    said = " ".join(text.split())
+    return NAMED.sub("", said.strip(AROUND)).strip(AROUND).removeprefix("for ") if any(map(str.isalnum, said)) else ""
+
+
+def finished(thought: str, content: str, *, sound: bool) -> Parsed[Action]:
+    answer = tidy(NAMED.sub("", first_line(content)))
+    return Parsed(Action(thought, answer=answer or UNKNOWN), malformed=not (sound and answer))
+
+
+LABELS = re.compile(rf"{EDGE}(?:thought|reasoning|action){NUMBER}{COLON}[ \t]*", re.MULTILINE | re.IGNORECASE)
+
+
+def thought_of(text: str) -> str:
+    """The thought on one line, without labels and without the markdown at its edges."""
+    return " ".join(" ".join(lines_of(LABELS.sub("", text))).split()).strip(RULES)
+
+
+def action_from_json(reply: str) -> Parsed[Action] | None:
+    """{"thought": ..., "action": "Search[x]"}, or the action's name and input in two fields, or {"search": "x"}."""
+    value = object_in(reply)
+    if value is None:
+        return None
+    thought = thought_of(spoken(value.get("thought", value.get("reasoning", ""))))
+    inner = value.get("action")
+    named = {**value, **inner} if isinstance(inner, dict) else value
+    verb = spoken(next((named[key] for key in ("name", "tool", "type", "action") if spoken(named.get(key))), ""))
+    if "[" in verb:
+        found = step_action(verb).value
+        return Parsed(Action(thought, found.query, found.answer), malformed=not (found.query or found.answer))
+    given = spoken(next((named[key] for key in INPUTS if key in named), ""))
+    if (verb.lower().strip() == "finish" and given) or {"finish", "answer"} & set(value):
+        return finished(thought, given or spoken(value.get("finish", value.get("answer"))), sound=True)
+    query = query_of(given if verb.lower().strip() == "search" else spoken(value.get("search", "")))
+    return Parsed(Action(thought, query=query or None), malformed=not query)
+
+
+INPUTS = ("action_input", "action input", "input", "query", "argument", "arguments", "text", "answer")
+
+
+def object_in(reply: str) -> dict[str, Any] | None:
+    """The JSON object that is all of a reply, if it is one."""
+    text = unwrapped(reply).strip()
+    return read_object(text) if text.startswith("{") else None
+
+
+NEEDED = r"(?:are|is) (?:there )?(?:any )?follow[- ]?ups?(?: questions?)? needed(?: here)?"
+FOLLOW = re.compile(
+    rf"{EDGE}(?P<needed>{NEEDED}[*_\"'`]{{0,3}}[ \t]*[?？]?[ \t]*[:：]?)"
+    rf"|{EDGE}(?P<follow>(?:next )?follow[- ]?ups?(?: questions?)?{NUMBER}{COLON})"
+    rf"|{EDGE}(?P<intermediate>intermediate answers?{NUMBER}{COLON})"
+    rf"|{EDGE}(?P<final>(?:(?:so|therefore|thus|hence)\b,? ?)?(?:the )?(?:final )?answer(?: is)?{COLON}"
+    r"|(?:(?:so|therefore|thus|hence)\b,? ?)?the (?:final )?answer is(?=\s))"
+    rf"|(?P<later>(?<=[.!?] )so,? the (?:final )?answer is\b{COLON}|(?<=[.!?] )so the final answer is\b)",
+    re.MULTILINE | re.IGNORECASE,
+)
+VERDICT = re.compile(r"\A[\W_]{0,9}(yes|no|none)\b[\W_]{0,9}", re.IGNORECASE)
+
+
+def next_follow_up(reply: str) -> Parsed[FollowUp]:
+    """The first follow-up question of a reply, or its final answer when that comes first; neither after a "No.".
+
+    Also read: JSON with one of them. Defaults (malformed): a line that asks something is a follow-up; else neither.
+    """
+    if found := follow_up_from_json(reply):
+        return found
+    text = unwrapped(reply)
+    asked = False
+    for mark in FOLLOW.finditer(text):
+        said = first_line(text[mark.end() :])
+        if mark["follow"] and (question := query_of(said)):
+            return Parsed(FollowUp(question=question))
+        if (mark["final"] or mark["later"]) and (answer := tidy(said)):
+            return Parsed(FollowUp(answer=answer))
+        asked = asked or bool(mark["needed"] and VERDICT.match(said))
+    return unlabelled(text)
+
+
+def unlabelled(text: str) -> Parsed[FollowUp]:
+    """Of a reply without a label: "No.", or a line that asks something."""
+    lines = [FOLLOW.sub("", line).strip() for line in lines_of(text)]
+    verdict = next((found for line in lines[:2] if (found := VERDICT.match(line))), None)
+    if verdict and verdict[1].lower() in ("no", "none"):
+        return Parsed(FollowUp())
+    asking = next((line for line in lines if line.endswith(("?", "？"))), "")
+    question = query_of(VERDICT.sub("", asking))
+    return Parsed(FollowUp(question=question or None), malformed=True)
+
+
+def follow_up_from_json(reply: str) -> Parsed[FollowUp] | None:
+    value = object_in(reply)
+    if value is None:
+        return None
+    known = {re.sub(r"[\W_]", "", key): spoken(content).strip() for key, content in value.items()}
+    if question := query_of(known.get("followup") or known.get("followupquestion") or known.get("question") or ""):
+        return Parsed(FollowUp(question=question))
+    answer = tidy(first_line(known.get("answer") or ""))
+    return Parsed(FollowUp(answer=answer or None), malformed=not answer)
+
+
+def final_answer(reply: str, question: str = "") -> Parsed[FollowUp]:
+    """The answer of a reply that goes on after "So the final answer is:", or writes this line again."""
+    found = None if object_in(reply) else next_follow_up(reply).value.answer
+    if found:
+        return Parsed(FollowUp(answer=found))
+    short = short_answer(reply, question)
+    return Parsed(FollowUp(answer=short.value), short.malformed)
