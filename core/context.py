@@ -207,3 +207,8 @@ def context_from(settings: Mapping[str, str], **given: Any) -> Context:
 def settings(runtime: Runtime[Context]) -> Context:
     """The run's context; a graph may be invoked without one."""
     return runtime.context or Context()
+
+
+def filter_of(context: Context) -> str:
+    """The context's filter; none chosen: the embedded one beside the embedded model, else the chat model itself."""
+    return context.context_filter or ("embedded" if context.model == "embedded" else "llm")

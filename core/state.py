@@ -178,9 +178,10 @@ class State(Question, Result, total=False):
     candidates.
 
     `provided`: the question's own passages, null when passages are retrieved. `begin` takes them out of `given`, which
-    as an input that a second question on the thread may leave out would still be there.
-    `reasoning`: a chain of thought, as it was written. `external`, `internal`: what blendfilter's queries begin with, an
-    answer from passages and a passage from memory; `knowledge`: what each of them found.
+    as an input that a second question on the thread may leave out would still be there. So it does with `oracle`, the
+    gold answers, which filter_mode="silver" alone reads.
+    `reasoning`: a chain of thought, as it was written. `external`, `internal`: what blendfilter's queries begin with,
+    an answer from passages and a passage from memory; `knowledge`: what each of them found.
     `turn`: rounds of a loop that are done; `notes`: what was learned in them. `rationales`: the reasoning to each
     candidate; `masked`: what is to be restored.
     """
@@ -191,6 +192,7 @@ class State(Question, Result, total=False):
     verdicts: Annotated[list[Verdict], extend]
     preferences: Annotated[list[Preference], extend]
     provided: list[Passage] | None
+    oracle: list[str] | None
     query: str | None
     steps: list[Step]  # those taken so far
     reasoning: str | None
@@ -216,7 +218,8 @@ class Asked(TypedDict, total=False):
     question: str
     query: str | None
     provided: list[Passage] | None
-    gold_answers: list[str] | None
+    oracle: list[str] | None
+    retrieved: list[str] | None
 
 
 class Found(TypedDict, total=False):
@@ -235,6 +238,15 @@ class Sifted(TypedDict, total=False):
     topic: str | None
     rank: int
     passages: list[Passage]
+
+
+class Unfiltered(TypedDict, total=False):
+    """What a context filter reads; no counters, as `Asked`. `retrieved`: ids of what other queries found before."""
+
+    question: str
+    passages: list[Passage]
+    oracle: list[str] | None
+    retrieved: list[str] | None
 
 
 class Filtered(Found, total=False):

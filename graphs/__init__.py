@@ -45,7 +45,11 @@ class Method:
 
 REACT = "Yao et al. 2023, ReAct: Synergizing Reasoning and Acting in Language Models (arXiv:2210.03629)"
 SELF_ASK = "Press et al. 2023, Measuring and Narrowing the Compositionality Gap in Language Models (arXiv:2210.03350)"
-ITER_RETGEN = "Shao et al. 2023, Enhancing RAG with Iterative Retrieval-Generation Synergy (arXiv:2305.15294)"
+ITER_RETGEN = (
+    "Shao et al. 2023, Enhancing Retrieval-Augmented Large Language Models with Iterative Retrieval-Generation Synergy "
+    "(arXiv:2305.15294)"
+)
+FILCO = "Wang et al. 2023, Learning to Filter Context for Retrieval-Augmented Generation (arXiv:2311.08377)"
 POST_FUSION = "Liu et al. 2024, Modeling Uncertainty and Using Post-fusion as Fallback (arXiv:2308.12574)"
 
 METHODS = {
@@ -67,6 +71,13 @@ METHODS = {
             POST_FUSION,
             "Every passage answers alone; one prompt over those that could, with their answers as candidates.",
             "k*n + n",
+            "2",
+        ),
+        Method(
+            "filco",
+            FILCO,
+            "A filter keeps the sentences that help, if any; one prompt over them.",
+            "1 + n",
             "2",
         ),
         Method(

@@ -1,15 +1,28 @@
 """What `retrieve` is in every graph: the question's passages, in the order and the length in which they are read.
 
-search
+search -> context_filter is set: filter_context
 """
 
 from langgraph.graph import StateGraph
 
 from core.context import Context
-from core.state import Asked, Found, State
+from core.state import Asked, Filtered, Found, State
+from graphs.context_filter import context_filter
 from nodes.retrieve import retrieve
+from nodes.routes import filter_if_chosen
 
 retrieval = (
+    StateGraph(State, input_schema=Asked, output_schema=Filtered, context_schema=Context)
+    .add_node("search", retrieve)
+    .add_node("filter_context", context_filter)
+    .add_edge("__start__", "search")
+    .add_conditional_edges("search", filter_if_chosen, ["filter_context", "__end__"])
+    .add_edge("filter_context", "__end__")
+    .compile(name="passages")
+)
+
+# For a graph with a filter of its own.
+unfiltered = (
     StateGraph(State, input_schema=Asked, output_schema=Found, context_schema=Context)
     .add_node("search", retrieve)
     .add_edge("__start__", "search")

@@ -1,5 +1,5 @@
-"""Context filters that are trained models: they shorten passages before these are read (FILCO: Wang et al. 2023, section
-2.3; arXiv:2311.08377). A chat model that filters is a prompt, and a node's business (nodes/filter_context.py).
+"""Context filters that are trained models: they shorten passages before these are read (FILCO: Wang et al. 2023,
+section 2.3; arXiv:2311.08377). A chat model that filters is a prompt, and a node's business (nodes/filter_context.py).
 """
 
 import asyncio

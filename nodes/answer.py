@@ -5,16 +5,15 @@ from functools import partial
 from langgraph.runtime import Runtime
 
 from core.context import Context, settings
-from core.errors import SetupError, TooLong
+from core.errors import TooLong
 from core.labels import is_silent
 from core.state import State, Vote
 from core.text import UNKNOWN, is_unknown
 from core.votes import agreement
 from nodes.ask import ask
 from nodes.evidence import evidence_for
-from nodes.forms import form_of
+from nodes.forms import facts_only, form_of
 from nodes.parse import reasoned_answer
-from nodes.parse_yes_no import yes_no_answer
 
 
 async def concat_answer(state: State, runtime: Runtime[Context]) -> State:
@@ -86,12 +85,7 @@ async def over_all(prompt: str, state: State, runtime: Runtime[Context], candida
 
 async def reasoned(prompt: str, state: State, runtime: Runtime[Context]) -> State:
     """A chain of thought ends in a short fact or in yes or no; for other answer types it is a SetupError."""
-    question, kind = state["question"], settings(runtime).answer_type
-    if kind not in ("short", "yes_no"):
-        raise SetupError(
-            f"The prompt {prompt!r} does not serve answer_type={kind!r}; set answer_type to short or yes_no, or take "
-            "another method, for example concat."
-        )
+    question, fact = state["question"], facts_only(prompt, runtime)
     asked = await ask(
         prompt,
         runtime,
@@ -100,7 +94,7 @@ async def reasoned(prompt: str, state: State, runtime: Runtime[Context]) -> Stat
         passages=state["passages"],
     )
     found = asked.values[0]
-    answer = yes_no_answer(found.answer).value if kind == "yes_no" else found.answer
+    answer = fact(found.answer)
     return {
         **answered(answer),
         "rationale": found.rationale,

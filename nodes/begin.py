@@ -10,7 +10,7 @@ from core.state import State
 
 
 async def begin(state: State) -> State:
-    """question, given -> a clean slate: nothing is left of an earlier question on the same thread."""
+    """question, given, gold_answers -> a clean slate: nothing is left of an earlier question on the same thread."""
     question, given = state.get("question"), state.get("given")
     if not isinstance(question, str) or not question.strip():
         raise SetupError(f"The question is empty ({question!r}); give a question as text.")
@@ -24,6 +24,8 @@ async def begin(state: State) -> State:
     fresh = {
         "given": None,
         "provided": provided,
+        "gold_answers": None,
+        "oracle": state.get("gold_answers"),
         "query": None,
         "steps": [],
         "answer": "",

@@ -6,6 +6,7 @@ from functools import partial
 from langgraph.runtime import Runtime
 
 from core.context import Context, settings
+from core.errors import SetupError
 from nodes.parse import Parsed, short_answer
 from nodes.parse_labels import label_answer, long_answer, turn_answer
 from nodes.parse_yes_no import yes_no_answer
@@ -23,3 +24,14 @@ def form_of(prompt: str, question: str, runtime: Runtime[Context]) -> tuple[str,
     """(name of the prompt's variant, parser of its replies) for the context's answer_type."""
     kind = settings(runtime).answer_type
     return prompt if kind == "short" else f"{prompt}_{kind}", partial(PARSERS[kind], question=question)
+
+
+def facts_only(prompt: str, runtime: Runtime[Context]) -> Callable[[str], str]:
+    """What a prompt's answers become that serves short facts and yes or no; other answer types are a SetupError."""
+    kind = settings(runtime).answer_type
+    if kind not in ("short", "yes_no"):
+        raise SetupError(
+            f"The prompt {prompt!r} does not serve answer_type={kind!r}; set answer_type to short or yes_no, or take "
+            "another method, for example concat."
+        )
+    return (lambda answer: yes_no_answer(answer).value) if kind == "yes_no" else str

@@ -5,9 +5,27 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from core.context import Context, settings
+from core.context import Context, filter_of, settings
 from core.state import State
 from core.votes import next_stage
+from nodes.rank_passages import window_start
+
+
+def how_to_filter(
+    state: State, runtime: Runtime[Context]
+) -> Literal["filter_by_model", "filter_by_prompt", "filter_by_answers", "__end__"]:
+    """Passages are cut down by the gold answers, by a chat model or by a trained one; or kept in full."""
+    context = settings(runtime)
+    if context.filter_mode == "full" or not state["passages"]:
+        return "__end__"
+    if context.filter_mode == "silver":
+        return "filter_by_answers"
+    return "filter_by_prompt" if filter_of(context).partition(":")[0] == "llm" else "filter_by_model"
+
+
+def filter_if_chosen(state: State, runtime: Runtime[Context]) -> Literal["filter_context", "__end__"]:
+    """The context's filter, if it names one."""
+    return "filter_context" if settings(runtime).context_filter else "__end__"
 
 
 def every_passage(state: State) -> list[Send] | Literal["keep_answered"]:
@@ -76,6 +94,53 @@ def more_rounds(state: State, runtime: Runtime[Context]) -> Literal["next_query"
     return "next_query" if len(state["steps"]) + 1 < settings(runtime).iterations else "__end__"
 
 
+def every_passage_votes(state: State) -> list[Send] | Literal["vote"]:
+    """Fan out to all passages: a weighted vote is never staged."""
+    return sends("passage_answer", state, range(len(state["passages"]))) or "vote"
+
+
+def more_to_read(state: State) -> Literal["infer", "__end__"]:
+    """On, while passages are left."""
+    return "infer" if state["turn"] < len(state["passages"]) else "__end__"
+
+
+def verify_if_they_differ(state: State) -> list[Send] | Literal["choose_verified"]:
+    """Fan out: one verification per candidate, which keeps its number. One candidate, or none: nothing to verify."""
+    candidates, shared = state["candidates"] or [], {"question": state["question"], "passages": state["passages"]}
+    claims = [Send("verify", {**shared, "rank": rank, "answer": answer}) for rank, answer in enumerate(candidates)]
+    return claims if len(claims) > 1 else "choose_verified"
+
+
+def recover_if_masked(state: State) -> Literal["recover_condition", "__end__"]:
+    """A statement that hides something: recover it. None: the candidate scores nothing."""
+    return "recover_condition" if state["masked"] else "__end__"
+
+
+def rerank_if_set(state: State, runtime: Runtime[Context]) -> Literal["rerank", "__end__"]:
+    """To the reranker, if the context has one and there is an order to choose."""
+    return "rerank" if settings(runtime).reranker and len(state["passages"]) > 1 else "__end__"
+
+
+def by_reranker(state: State, runtime: Runtime[Context]) -> Literal["reorder", "rationalize", "gist", "rank_window"]:
+    """What the passages are to be ordered by."""
+    kinds: dict[str | None, Literal["rationalize", "gist", "rank_window"]] = {
+        "rationale": "rationalize",
+        "summary": "gist",
+        "listwise": "rank_window",
+    }
+    return kinds.get(settings(runtime).reranker, "reorder")
+
+
+def reorder_if_explained(state: State) -> Literal["reorder", "__end__"]:
+    """No candidate, no rationale: the order of retrieval stays."""
+    return "reorder" if state.get("rationale") else "__end__"
+
+
+def more_windows(state: State) -> Literal["rank_window", "__end__"]:
+    """On, until a window has begun at the front."""
+    return "rank_window" if window_start(len(state["passages"]), state["turn"] - 1) else "__end__"
+
+
 def to_ask(state: State, context: Context) -> list[int]:
     """The ranks of the passages to ask now: all that were not asked or, when staged, the next that could decide."""
     votes = state.get("votes") or []
@@ -100,33 +165,37 @@ def cot_with_passages(state: State, runtime: Runtime[Context]) -> Literal["retri
     return "retrieve" if settings(runtime).retrieve else "cot_from_memory"
 
 
-AskedForQueries = Literal["answer_externally", "recall", "name_topic", "blend_queries"]
+def search_first(state: State, runtime: Runtime[Context]) -> list[Literal["retrieve", "recall", "name_topic"]]:
+    """The question's own passages, where it is a query or a query is made from them; else what else is needed."""
+    context = settings(runtime)
+    if context.queries != "in":
+        return ["retrieve"]
+    return ["recall", "name_topic"] if has_topic(context) else ["recall"]
 
 
-def search_first(state: State, runtime: Runtime[Context]) -> list[Literal["retrieve"] | AskedForQueries]:
-    """The question's own passages, where it is a query or a query is made from them."""
-    if settings(runtime).queries == "in":
-        return [*what_queries_need(state, runtime)]
-    return ["retrieve"]
-
-
-def what_queries_need(state: State, runtime: Runtime[Context]) -> list[AskedForQueries]:
+def what_queries_need(
+    state: State, runtime: Runtime[Context]
+) -> list[Literal["answer_externally", "recall", "name_topic", "blend_queries"]]:
     """All that is asked before the queries, at the same time; nothing: on to the queries."""
     context = settings(runtime)
-    names = context.queries.split("+")
-    needed: list[AskedForQueries] = []
-    if "ex" in names:
+    needed: list[Literal["answer_externally", "recall", "name_topic", "blend_queries"]] = []
+    if "ex" in context.queries:
         needed.append("answer_externally")
-    if "in" in names:
+    if "in" in context.queries:
         needed.append("recall")
-    if context.filter_turns == 2 and context.answer_type != "yes_no":
+    if has_topic(context):
         needed.append("name_topic")
     return needed or ["blend_queries"]
 
 
+def has_topic(context: Context) -> bool:
+    """The judge of passages is told the question's topic, but for a verdict, and where it judges in a call of its own."""
+    return context.filter_turns == 2 and context.answer_type != "yes_no"
+
+
 def each_query(state: State) -> list[Send]:
     """Fan out: one `gather` per query, which keeps its rank. What the question itself found is there already."""
-    question, shared = state["question"], ("question", "provided", "gold_answers", "topic")
+    question, shared = state["question"], ("question", "provided", "oracle", "topic")
     common = {key: state.get(key) for key in shared}
     found = {"query": None, "passages": state["passages"]}
     return [

@@ -30,6 +30,8 @@ async def test_begin_resets_everything_of_an_earlier_question() -> None:
     assert update.pop("provided") == PASSAGES
     assert update == {
         "given": None,
+        "gold_answers": None,
+        "oracle": None,
         "query": None,
         "steps": [],
         "answer": "",

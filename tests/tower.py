@@ -68,6 +68,8 @@ def short(update: State) -> dict[str, Any]:
     if "provided" in update:
         return {}
     left: dict[str, Any] = {key: value for key, value in update.items() if key not in ("usage", "votes", "evidence")}
+    if left.get("retrieved", "") is None:
+        del left["retrieved"]  # a search without a filter
     if "votes" in update:
         left["votes"] = [f"{vote['rank']} {'?' if vote['unknown'] else vote['answer']}" for vote in votes_in(update)]
     if "evidence" in update:

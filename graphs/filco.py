@@ -1,0 +1,27 @@
+"""FILCO (Wang et al. 2023, section 2, figure 2): a filter cuts the passages down, and the answer is read from the rest.
+
+retrieve -> filter_context -> concat_answer
+"""
+
+from langgraph.graph import StateGraph
+
+from core.context import Context
+from core.state import Question, Result, State
+from graphs.context_filter import context_filter
+from graphs.retrieval import unfiltered
+from nodes.answer import concat_answer
+from nodes.begin import begin
+
+graph = (
+    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    .add_node(begin)
+    .add_node("retrieve", unfiltered)
+    .add_node("filter_context", context_filter)
+    .add_node(concat_answer)
+    .add_edge("__start__", "begin")
+    .add_edge("begin", "retrieve")
+    .add_edge("retrieve", "filter_context")
+    .add_edge("filter_context", "concat_answer")
+    .add_edge("concat_answer", "__end__")
+    .compile(name="filco")
+)
