@@ -15,7 +15,8 @@ from models.call import Reply, call
 from models.chat import chat_model_async
 from models.estimate import tokens
 from nodes.parse import Parsed
-from prompts import Rendered, load, numbered, render
+from prompts import Rendered, load, render
+from prompts.passages import numbered_or_none
 
 T = TypeVar("T")
 
@@ -38,7 +39,7 @@ async def ask(
     parse: Callable[[str], Parsed[T]],
     inputs: Mapping[str, str | list[str]],
     passages: Sequence[Passage] | None,
-    layout: Callable[[Sequence[Passage]], str] = numbered,
+    layout: Callable[[Sequence[Passage]], str] = numbered_or_none,
     detail: str = "",
     n: int = 1,
     temperature: float | None = None,

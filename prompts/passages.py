@@ -10,6 +10,11 @@ def numbered(passages: Sequence[Passage]) -> str:
     return "\n\n".join(written(number, passage) for number, passage in enumerate(passages, start=1))
 
 
+def numbered_or_none(passages: Sequence[Passage]) -> str:
+    """As `numbered`; a prompt whose passages were all filtered out says so."""
+    return numbered(passages) or "(none)"
+
+
 def written(number: int, passage: Passage) -> str:
     """'[1] Title' and the text below it, or '[1] text' without a title."""
     parts = [part for part in (passage["title"].strip(), passage["text"].strip()) if part]
