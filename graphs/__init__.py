@@ -50,6 +50,9 @@ ITER_RETGEN = (
     "(arXiv:2305.15294)"
 )
 FILCO = "Wang et al. 2023, Learning to Filter Context for Retrieval-Augmented Generation (arXiv:2311.08377)"
+DIRECT = "Brown et al. 2020, Language Models are Few-Shot Learners (arXiv:2005.14165)"
+COT = "Wei et al. 2022, Chain-of-Thought Prompting Elicits Reasoning in Large Language Models (arXiv:2201.11903)"
+BLENDFILTER = "Wang et al. 2024, BlendFilter: Query Generation Blending and Knowledge Filtering (arXiv:2402.11129)"
 POST_FUSION = "Liu et al. 2024, Modeling Uncertainty and Using Post-fusion as Fallback (arXiv:2308.12574)"
 
 METHODS = {
@@ -80,6 +83,15 @@ METHODS = {
             "1 + n",
             "2",
         ),
+        Method(
+            "blendfilter",
+            BLENDFILTER,
+            "Three queries, with and without what the model knows and concludes; it keeps the passages that help.",
+            "11",
+            "5",
+        ),
+        Method("direct", DIRECT, "Three examples, then the answer alone, over the passages or from memory.", "1", "1"),
+        Method("cot", COT, "Three worked examples, then step by step to the answer, or from memory.", "1", "1"),
         Method(
             "react",
             REACT,

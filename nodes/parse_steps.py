@@ -5,6 +5,7 @@ Only the first action counts: what a model invents after it, observations above 
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from core.text import UNKNOWN
@@ -28,6 +29,7 @@ class FollowUp:
     answer: str | None = None
 
 
+BEGIN = rf"(?:{EDGE}|(?<=[.!?] ))"  # of a line, or of a sentence
 COLON = r"[*_\"'`]{0,3}[ \t]*[:：][*_]{0,3}"
 NUMBER = r"(?:[ \t]*\[?#?\d{1,3}\]?\.?)?"
 
@@ -40,7 +42,7 @@ def verb(number: int) -> str:
 STEP = re.compile(
     rf"{EDGE}(?P<observation>observation{NUMBER}{COLON})"
     rf"|{EDGE}(?P<thought>(?:thought|reasoning){NUMBER}{COLON})"
-    rf"|{EDGE}(?:(?:next )?action{NUMBER}{COLON})\s{{0,9}}{verb(1)}"
+    rf"|{BEGIN}(?:(?:next )?action{NUMBER}{COLON})\s{{0,9}}{verb(1)}"
     rf"|{EDGE}(?:\d{{1,3}}[.)][ \t]*)?{verb(2)}(?=[ \t]*[\[［【(（:：])"
     rf"|{EDGE}(?P<label>(?:final |short )?answer{COLON})"
     rf"|\b{verb(3)}(?=[\[［【])",
@@ -137,21 +139,25 @@ def action_from_json(reply: str) -> Parsed[Action] | None:
     value = object_in(reply)
     if value is None:
         return None
-    thought = thought_of(spoken(value.get("thought", value.get("reasoning", ""))))
+    thought = thought_of(said_under(value, "thought", "reasoning"))
     inner = value.get("action")
     named = {**value, **inner} if isinstance(inner, dict) else value
-    verb = spoken(next((named[key] for key in ("name", "tool", "type", "action") if spoken(named.get(key))), ""))
+    verb = said_under(named, "name", "tool", "type", "action")
     if "[" in verb:
-        found = step_action(verb).value
-        return Parsed(Action(thought, found.query, found.answer), malformed=not (found.query or found.answer))
-    given = spoken(next((named[key] for key in INPUTS if key in named), ""))
-    if (verb.lower().strip() == "finish" and given) or {"finish", "answer"} & set(value):
-        return finished(thought, given or spoken(value.get("finish", value.get("answer"))), sound=True)
-    query = query_of(given if verb.lower().strip() == "search" else spoken(value.get("search", "")))
-    return Parsed(Action(thought, query=query or None), malformed=not query)
+        found = step_action(verb)
+        return Parsed(Action(thought, found.value.query, found.value.answer), found.malformed)
+    argument = said_under(named, "action_input", "action input", "input", "query", "argument", "text", "answer")
+    search = argument if verb.lower() == "search" else said_under(value, "search")
+    if query := query_of(search):
+        return Parsed(Action(thought, query=query))
+    answer = argument if verb.lower() == "finish" else said_under(value, "finish", "answer")
+    return finished(thought, answer, sound=True) if answer else Parsed(Action(thought), malformed=True)
 
 
-INPUTS = ("action_input", "action input", "input", "query", "argument", "arguments", "text", "answer")
+def said_under(value: dict[str, Any], *names: str) -> str:
+    """The first text or number that stands under one of the names; nothing where there is none."""
+    texts = (spoken(value[name]).strip() for name in names if value.get(name) is not None)
+    return next(filter(None, texts), "")
 
 
 def object_in(reply: str) -> dict[str, Any] | None:
@@ -163,8 +169,8 @@ def object_in(reply: str) -> dict[str, Any] | None:
 NEEDED = r"(?:are|is) (?:there )?(?:any )?follow[- ]?ups?(?: questions?)? needed(?: here)?"
 FOLLOW = re.compile(
     rf"{EDGE}(?P<needed>{NEEDED}[*_\"'`]{{0,3}}[ \t]*[?？]?[ \t]*[:：]?)"
-    rf"|{EDGE}(?P<follow>(?:next )?follow[- ]?ups?(?: questions?)?{NUMBER}{COLON})"
-    rf"|{EDGE}(?P<intermediate>intermediate answers?{NUMBER}{COLON})"
+    rf"|{BEGIN}(?P<follow>(?:next )?follow[- ]?ups?(?: questions?)?{NUMBER}{COLON})"
+    rf"|{BEGIN}(?P<intermediate>intermediate answers?{NUMBER}{COLON})"
     rf"|{EDGE}(?P<final>(?:(?:so|therefore|thus|hence)\b,? ?)?(?:the )?(?:final )?answer(?: is)?{COLON}"
     r"|(?:(?:so|therefore|thus|hence)\b,? ?)?the (?:final )?answer is(?=\s))"
     rf"|(?P<later>(?<=[.!?] )so,? the (?:final )?answer is\b{COLON}|(?<=[.!?] )so the final answer is\b)",
@@ -181,14 +187,13 @@ def next_follow_up(reply: str) -> Parsed[FollowUp]:
     if found := follow_up_from_json(reply):
         return found
     text = unwrapped(reply)
-    asked = False
-    for mark in FOLLOW.finditer(text):
-        said = first_line(text[mark.end() :])
+    for mark in islice(FOLLOW.finditer(text), 99):  # a model in a loop writes labels without end
+        said = first_line(text[mark.end() : mark.end() + 1000])
+        said = said[: next((later.start() for later in FOLLOW.finditer(said)), len(said))]
         if mark["follow"] and (question := query_of(said)):
             return Parsed(FollowUp(question=question))
         if (mark["final"] or mark["later"]) and (answer := tidy(said)):
             return Parsed(FollowUp(answer=answer))
-        asked = asked or bool(mark["needed"] and VERDICT.match(said))
     return unlabelled(text)
 
 
@@ -207,17 +212,18 @@ def follow_up_from_json(reply: str) -> Parsed[FollowUp] | None:
     value = object_in(reply)
     if value is None:
         return None
-    known = {re.sub(r"[\W_]", "", key): spoken(content).strip() for key, content in value.items()}
-    if question := query_of(known.get("followup") or known.get("followupquestion") or known.get("question") or ""):
+    known = {re.sub(r"[\W_]", "", key): content for key, content in value.items()}
+    if question := query_of(said_under(known, "followup", "followupquestion", "question")):
         return Parsed(FollowUp(question=question))
-    answer = tidy(first_line(known.get("answer") or ""))
+    answer = tidy(first_line(said_under(known, "answer")))
     return Parsed(FollowUp(answer=answer or None), malformed=not answer)
 
 
 def final_answer(reply: str, question: str = "") -> Parsed[FollowUp]:
     """The answer of a reply that goes on after "So the final answer is:", or writes this line again."""
-    found = None if object_in(reply) else next_follow_up(reply).value.answer
-    if found:
-        return Parsed(FollowUp(answer=found))
+    if object_in(reply) is None:
+        if stated := next_follow_up(reply).value.answer:
+            return Parsed(FollowUp(answer=stated))
+        reply = FOLLOW.sub("", reply)
     short = short_answer(reply, question)
     return Parsed(FollowUp(answer=short.value), short.malformed)
