@@ -12,11 +12,20 @@ from nodes.parse import (
     own_part,
     rationale_of,
     reasoned_answer,
+    short_answer,
     tidy,
     unwrapped,
 )
 from nodes.parse_yes_no import yes_no_answer
 
+LABEL = re.compile(
+    r"\A[^\w\n]{0,9}(?:rationale|reasoning|passage|judge?ment|topic)\b[*_\"'`]{0,3}[ \t]*[:：][*_]{0,3}\s*", re.I
+)
+TOPIC_IS = re.compile(
+    r"\A(?:the |this )?(?:general |main )?(?:topic|question|subject)(?: of the question)?"
+    r" (?:is|relates|belongs)(?: (?:about|(?:related )?to|that of))?:?\s+",
+    re.IGNORECASE,
+)
 CONCLUSION = re.compile(
     r"(?:\b(?:so|therefore|thus|hence|then|consequently)[ \t]*,?[ \t]+)?"
     r"\b(?:the|my|our)[ \t]+(?:\w+[ \t]+){0,2}answer(?:[ \t]+to[ \t]+(?:the|this)[ \t]+question)?"
@@ -30,8 +39,15 @@ def free_text(reply: str, question: str = "") -> Parsed[str]:
 
     Default (malformed): the empty text, of an empty reply.
     """
-    text = rationale_of(own_part(unwrapped(reply), question)[0]) or ""
+    text = LABEL.sub("", own_part(unwrapped(reply).strip(), question)[0]).strip()
     return Parsed(text, malformed=not text)
+
+
+def topic_of(reply: str, question: str = "") -> Parsed[str]:
+    """The topic that a reply names. Default (malformed): the question, of an empty reply or one that knows none."""
+    named = short_answer(LABEL.sub("", unwrapped(reply).strip()), question)
+    text = tidy(TOPIC_IS.sub("", named.value))
+    return Parsed(question, malformed=True) if is_unknown(text) else Parsed(text, named.malformed)
 
 
 def concluded(reply: str, question: str = "") -> Parsed[Reasoned]:

@@ -1,0 +1,50 @@
+"""BlendFilter (Wang et al. 2024, section 3, figure 1): blended queries, filtered passages.
+
+retrieve -> answer_externally, recall, name_topic -> blend_queries -> gather x 3 -> unite -> reason -> extract_answer
+(gather: retrieve -> judge -> choose; filter_union: filter once, after unite; filter_turns=1: one call where two are)
+"""
+
+from langgraph.graph import StateGraph
+
+from core.context import Context
+from core.state import Question, Result, State
+from graphs.knowledge import knowledge
+from graphs.knowledge_filter import knowledge_filter
+from graphs.retrieval import retrieval
+from nodes.begin import begin
+from nodes.blend import answer_externally, blend_queries, name_topic, recall
+from nodes.reason import cot_answer, extract_answer, reason
+from nodes.routes import each_query, filter_or_generate, generate, search_first, what_queries_need
+from nodes.unite import unite
+
+graph = (
+    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    .add_node(begin)
+    .add_node("retrieve", retrieval)
+    .add_node(answer_externally)
+    .add_node(recall)
+    .add_node(name_topic)
+    .add_node(blend_queries)
+    .add_node("gather", knowledge)
+    .add_node(unite)
+    .add_node("filter", knowledge_filter)
+    .add_node(reason)
+    .add_node(extract_answer)
+    .add_node(cot_answer)
+    .add_edge("__start__", "begin")
+    .add_conditional_edges("begin", search_first, ["retrieve", "recall", "name_topic"])
+    .add_conditional_edges(
+        "retrieve", what_queries_need, ["answer_externally", "recall", "name_topic", "blend_queries"]
+    )
+    .add_edge("answer_externally", "blend_queries")
+    .add_edge("recall", "blend_queries")
+    .add_edge("name_topic", "blend_queries")
+    .add_conditional_edges("blend_queries", each_query, ["gather"])
+    .add_edge("gather", "unite")
+    .add_conditional_edges("unite", filter_or_generate, ["filter", "reason", "cot_answer"])
+    .add_conditional_edges("filter", generate, ["reason", "cot_answer"])
+    .add_edge("reason", "extract_answer")
+    .add_edge("extract_answer", "__end__")
+    .add_edge("cot_answer", "__end__")
+    .compile(name="blendfilter")
+)

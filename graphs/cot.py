@@ -1,0 +1,27 @@
+"""Few-shot chain of thought (Wei et al. 2022), over the passages or from memory.
+
+retrieve -> cot_answer | cot_from_memory
+"""
+
+from langgraph.graph import StateGraph
+
+from core.context import Context
+from core.state import Question, Result, State
+from graphs.retrieval import retrieval
+from nodes.begin import begin
+from nodes.reason import cot_answer, cot_from_memory
+from nodes.routes import cot_with_passages
+
+graph = (
+    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    .add_node(begin)
+    .add_node("retrieve", retrieval)
+    .add_node(cot_answer)
+    .add_node(cot_from_memory)
+    .add_edge("__start__", "begin")
+    .add_conditional_edges("begin", cot_with_passages, ["retrieve", "cot_from_memory"])
+    .add_edge("retrieve", "cot_answer")
+    .add_edge("cot_answer", "__end__")
+    .add_edge("cot_from_memory", "__end__")
+    .compile(name="cot")
+)

@@ -1,0 +1,27 @@
+"""Few-shot answering (Brown et al. 2020), over the passages or from memory.
+
+retrieve -> direct_answer | direct_from_memory
+"""
+
+from langgraph.graph import StateGraph
+
+from core.context import Context
+from core.state import Question, Result, State
+from graphs.retrieval import retrieval
+from nodes.begin import begin
+from nodes.direct import direct_answer, direct_from_memory
+from nodes.routes import direct_with_passages
+
+graph = (
+    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    .add_node(begin)
+    .add_node("retrieve", retrieval)
+    .add_node(direct_answer)
+    .add_node(direct_from_memory)
+    .add_edge("__start__", "begin")
+    .add_conditional_edges("begin", direct_with_passages, ["retrieve", "direct_from_memory"])
+    .add_edge("retrieve", "direct_answer")
+    .add_edge("direct_answer", "__end__")
+    .add_edge("direct_from_memory", "__end__")
+    .compile(name="direct")
+)

@@ -1,0 +1,25 @@
+"""What one of several queries finds, and what of it helps; a subgraph, so that no query waits for another.
+
+[no passages yet] retrieve -> filter -> collect
+"""
+
+from langgraph.graph import StateGraph
+
+from core.context import Context
+from core.state import Gathered, Sought, State
+from graphs.knowledge_filter import knowledge_filter
+from graphs.retrieval import retrieval
+from nodes.routes import filter_or_collect, search_unless_found
+from nodes.unite import collect
+
+knowledge = (
+    StateGraph(State, input_schema=Sought, output_schema=Gathered, context_schema=Context)
+    .add_node("retrieve", retrieval)
+    .add_node("filter", knowledge_filter)
+    .add_node(collect)
+    .add_conditional_edges("__start__", search_unless_found, ["retrieve", "filter", "collect"])
+    .add_conditional_edges("retrieve", filter_or_collect, ["filter", "collect"])
+    .add_edge("filter", "collect")
+    .add_edge("collect", "__end__")
+    .compile(name="gather")
+)

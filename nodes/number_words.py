@@ -1,0 +1,50 @@
+"""Number words that point at passages, written as digits."""
+
+import re
+
+COUNTS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+NOUN = r"(?:passages?|knowledges?|documents?|docs?|texts?|contexts?|paragraphs?|sources?|ids?|numbers?|nos?\b\.?)"
+COUNT = rf"(?:{'|'.join(COUNTS)})"
+ORDINAL = rf"(?:{'|'.join(ORDINALS)}|last|\d{{1,3}}(?:st|nd|rd|th))"
+AND = r"(?:,? and |, | & |/)(?:the )?"
+# What follows "the second" when a passage is meant: "the second world war" is none.
+MEANT = rf"(?=\s*(?:$|[.,;:!)\n]|and\b|or\b|&|{NOUN}|ones?\b|is\b|are\b|does\b|has\b|says\b|mentions\b))"
+ALONE = re.compile(rf"(?:\b(?:{COUNT}|{ORDINAL}|and|the|only|{NOUN})\b|[\W_])+")
+SEVERAL = re.compile(rf"\b(?P<side>first|last) (?P<count>{COUNT}|\d{{1,2}})\b")
+AFTER_NOUN = re.compile(rf"\b(?P<noun>{NOUN}) (?P<count>{COUNT}(?:{AND}{COUNT})*)\b")
+POINTED = re.compile(
+    rf"(?:\bthe |\bonly ){ORDINAL}(?:{AND}{ORDINAL})*\b{MEANT}"
+    rf"|\b{ORDINAL}(?:{AND}{ORDINAL})+\b{MEANT}|\b{ORDINAL}(?= {NOUN})"
+)
+
+
+def digits(text: str, count: int) -> str:
+    """Lower-case text with "passage two", "the second", "the first three" and "the last" (of `count`) in digits;
+    other number words stay as they are, unless the text is nothing but number words.
+    """
+    text = SEVERAL.sub(lambda found: several(found, count), text)
+    if ALONE.fullmatch(text):
+        return re.sub(rf"\b(?:{COUNT}|{ORDINAL})\b", lambda found: f"[{value(found[0], count)}]", text)
+    text = AFTER_NOUN.sub(lambda found: f"{found['noun']} {replaced(found['count'], COUNT, count)}", text)
+    return POINTED.sub(lambda found: replaced(found[0], ORDINAL, count), text)
+
+
+def several(found: re.Match[str], count: int) -> str:
+    """ "first three" -> "[1-3]"."""
+    many = min(value(found["count"], count), count)
+    return f"[1-{many}]" if found["side"] == "first" else f"[{count - many + 1}-{count}]"
+
+
+def replaced(text: str, word: str, count: int) -> str:
+    return re.sub(rf"\b{word}\b", lambda found: f"[{value(found[0], count)}]", text)
+
+
+def value(word: str, count: int) -> int:
+    """What a number word means among `count` passages."""
+    if word == "last":
+        return count
+    for words in (COUNTS, ORDINALS):
+        if word in words:
+            return words.index(word) + 1
+    return int(re.sub(r"\D", "", word))

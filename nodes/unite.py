@@ -1,0 +1,20 @@
+"""Several queries' passages, made one list."""
+
+from core.state import Knowledge, Passage, State
+from nodes.filter_passages import before
+
+
+async def collect(state: State) -> State:
+    """rank, passages, retrieved -> knowledge (one)."""
+    return {"knowledge": [Knowledge(rank=state["rank"], retrieved=before(state), passages=state["passages"])]}
+
+
+async def unite(state: State) -> State:
+    """knowledge -> passages, retrieved; each passage once, in the order of the queries."""
+    found = sorted(state.get("knowledge") or [], key=lambda knowledge: knowledge["rank"])
+    first: dict[str, Passage] = {}
+    for knowledge in found:
+        for passage in knowledge["passages"]:
+            first.setdefault(passage["id"], passage)
+    retrieved = dict.fromkeys(id_ for knowledge in found for id_ in knowledge["retrieved"])
+    return {"passages": list(first.values()), "retrieved": list(retrieved)}
