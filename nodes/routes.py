@@ -189,15 +189,15 @@ def what_queries_need(
 
 
 def has_topic(context: Context) -> bool:
-    """The judge of passages is told the question's topic, but for a verdict, and where it judges in a call of its own."""
+    """The judge of passages is told the question's topic: not for yes or no, nor where it chooses in the same call."""
     return context.filter_turns == 2 and context.answer_type != "yes_no"
 
 
 def each_query(state: State) -> list[Send]:
     """Fan out: one `gather` per query, which keeps its rank. What the question itself found is there already."""
-    question, shared = state["question"], ("question", "provided", "oracle", "topic")
-    common = {key: state.get(key) for key in shared}
-    found = {"query": None, "passages": state["passages"]}
+    question = state["question"]
+    common = {key: state.get(key) for key in ("question", "provided", "oracle", "topic")}
+    found = {"query": None, "passages": state["passages"], "retrieved": state.get("retrieved")}
     return [
         Send("gather", {**common, "rank": rank, **(found if query == question else {"query": query, "passages": []})})
         for rank, query in enumerate(state.get("queries") or [])

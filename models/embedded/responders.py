@@ -1,10 +1,11 @@
 """Every prompt that the embedded reader serves, by name."""
 
-from models.embedded import replies, replies_blend, replies_filter, replies_steps
+from models.embedded import replies, replies_baselines, replies_blend, replies_filter, replies_steps
 from models.embedded.replies import Responder
 
 RESPONDERS: dict[str, Responder] = {
     **replies.RESPONDERS,
+    **replies_baselines.RESPONDERS,
     **replies_blend.RESPONDERS,
     **replies_filter.RESPONDERS,
     **replies_steps.RESPONDERS,

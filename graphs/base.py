@@ -1,0 +1,24 @@
+"""The base prompt: an answer of at most three words (Kim et al. 2024, section 4.1, listings 10 and 14).
+
+retrieve -> base_answer
+"""
+
+from langgraph.graph import StateGraph
+
+from core.context import Context
+from core.state import Question, Result, State
+from graphs.retrieval import retrieval
+from nodes.base import base_answer
+from nodes.begin import begin
+
+graph = (
+    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    .add_node(begin)
+    .add_node("retrieve", retrieval)
+    .add_node(base_answer)
+    .add_edge("__start__", "begin")
+    .add_edge("begin", "retrieve")
+    .add_edge("retrieve", "base_answer")
+    .add_edge("base_answer", "__end__")
+    .compile(name="base")
+)

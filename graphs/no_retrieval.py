@@ -1,0 +1,21 @@
+"""The base prompt without passages (Kim et al. 2024, section 4.1, listing 10 with N = 0).
+
+closed_answer
+"""
+
+from langgraph.graph import StateGraph
+
+from core.context import Context
+from core.state import Question, Result, State
+from nodes.base import closed_answer
+from nodes.begin import begin
+
+graph = (
+    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    .add_node(begin)
+    .add_node(closed_answer)
+    .add_edge("__start__", "begin")
+    .add_edge("begin", "closed_answer")
+    .add_edge("closed_answer", "__end__")
+    .compile(name="no_retrieval")
+)

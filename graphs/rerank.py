@@ -1,0 +1,31 @@
+"""Votes weighted by TF-IDF (Lazaridou et al. 2022, as in Kim et al. 2024, section 4.1).
+
+retrieve -> passage_answer x k -> weigh_by_words -> vote
+"""
+
+from langgraph.graph import StateGraph
+
+from core.context import Context
+from core.state import Question, Result, State
+from graphs.retrieval import retrieval
+from nodes.answer import passage_answer
+from nodes.begin import begin
+from nodes.routes import every_passage_votes
+from nodes.vote import vote
+from nodes.weigh import weigh_by_words
+
+graph = (
+    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    .add_node(begin)
+    .add_node("retrieve", retrieval)
+    .add_node(passage_answer)
+    .add_node(weigh_by_words)
+    .add_node(vote)
+    .add_edge("__start__", "begin")
+    .add_edge("begin", "retrieve")
+    .add_conditional_edges("retrieve", every_passage_votes, ["passage_answer", "vote"])
+    .add_edge("passage_answer", "weigh_by_words")
+    .add_edge("weigh_by_words", "vote")
+    .add_edge("vote", "__end__")
+    .compile(name="rerank")
+)

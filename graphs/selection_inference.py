@@ -1,0 +1,28 @@
+"""Selection and inference (Creswell et al. 2022, as in Kim et al. 2024, section 4.1).
+
+retrieve -> rank_passages -> infer, for one passage after the other, best first
+"""
+
+from langgraph.graph import StateGraph
+
+from core.context import Context
+from core.state import Question, Result, State
+from graphs.retrieval import retrieval
+from nodes.begin import begin
+from nodes.infer import infer
+from nodes.rank_passages import rank_passages
+from nodes.routes import more_to_read
+
+graph = (
+    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    .add_node(begin)
+    .add_node("retrieve", retrieval)
+    .add_node(rank_passages)
+    .add_node(infer)
+    .add_edge("__start__", "begin")
+    .add_edge("begin", "retrieve")
+    .add_edge("retrieve", "rank_passages")
+    .add_edge("rank_passages", "infer")
+    .add_conditional_edges("infer", more_to_read)
+    .compile(name="selection_inference")
+)

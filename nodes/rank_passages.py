@@ -1,0 +1,54 @@
+"""Passages in the order of a model: all at once, or by windows that slide from the end to the front."""
+
+from functools import partial
+
+from langgraph.runtime import Runtime
+
+from core.context import Context
+from core.errors import TooLong
+from core.state import Passage, State
+from nodes.ask import ask
+from nodes.parse_rankings import ranking
+
+WINDOW, STEP = 5, 3  # passages
+
+
+async def rank_passages(state: State, runtime: Runtime[Context]) -> State:
+    """question, passages -> passages, most helpful first (Creswell et al. 2022: selection)."""
+    passages, update = await ranked(state["question"], state["passages"], runtime)
+    return {"passages": passages, **update}
+
+
+async def rank_window(state: State, runtime: Runtime[Context]) -> State:
+    """question, passages, turn -> passages, one window ranked; turn (Sun et al. 2023: listwise ranking)."""
+    passages, turn = state["passages"], state.get("turn") or 0
+    start = window_start(len(passages), turn)
+    end = start + WINDOW
+    window, update = await ranked(state["question"], passages[start:end], runtime, f"window {turn + 1}")
+    return {"passages": [*passages[:start], *window, *passages[end:]], "turn": turn + 1, **update}
+
+
+def window_start(passages: int, turn: int) -> int:
+    """Where window number `turn`, from 0, begins. The last one begins at the front, whatever it shares with the next.
+
+    Window and step are those of SuRe's comparison (Kim et al. 2024, table 4).
+    """
+    return max(0, passages - WINDOW - STEP * turn)
+
+
+async def ranked(
+    question: str, passages: list[Passage], runtime: Runtime[Context], detail: str = ""
+) -> tuple[list[Passage], State]:
+    """The passages in the model's order, and the bookkeeping. Those that do not fit the prompt follow as they were."""
+    try:
+        asked = await ask(
+            "rank_passages",
+            runtime,
+            parse=partial(ranking, count=len(passages)),
+            inputs={"question": question},
+            passages=passages,
+            detail=detail,
+        )
+    except TooLong:
+        return passages, {"dropped": len(passages)}
+    return [passages[place] for place in asked.values[0]], asked.update

@@ -1,0 +1,28 @@
+"""Passages by their likeness to a text."""
+
+from langgraph.runtime import Runtime
+
+from core.context import Context, settings
+from core.state import State
+from nodes.summarize_candidate import summarize
+from retrievers.similarity import similarities
+
+
+async def take_query(state: State) -> State:
+    """question, query -> question: what the passages were searched for."""
+    return {"question": state.get("query") or state["question"]}
+
+
+async def gist(state: State, runtime: Runtime[Context]) -> State:
+    """question, passages -> rationale: one summary of what bears on the question. The passages stay as they are."""
+    found = await summarize(state, runtime)
+    counters: State = {"usage": found["usage"], "malformed": found["malformed"], "dropped": found["dropped"]}
+    return {"rationale": (found["summaries"] or [None])[0], **counters}
+
+
+async def reorder(state: State, runtime: Runtime[Context]) -> State:
+    """rationale (else question), passages -> passages, nearest in the embeddings first; equals keep their order."""
+    passages = state["passages"]
+    likeness = await similarities(state.get("rationale") or state["question"], passages, settings(runtime).embeddings)
+    order = sorted(range(len(passages)), key=lambda place: -likeness[place])
+    return {"passages": [passages[place] for place in order]}

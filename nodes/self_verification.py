@@ -1,0 +1,95 @@
+"""Self-verification: an answer is right if what the question gives can be found again from it (Weng et al. 2023)."""
+
+from functools import partial
+
+from langgraph.runtime import Runtime
+
+from core.context import Context
+from core.state import State, Verified
+from core.text import UNKNOWN, is_unknown, normalize
+from core.votes import ballot
+from nodes.answer import answered
+from nodes.ask import ask
+from nodes.evidence import evidence_for
+from nodes.forms import facts_only
+from nodes.parse import reasoned_answer
+from nodes.parse_statements import masked_statement, missing_words
+
+SAMPLES, SAMPLING = 5, 0.3  # chains of thought, and their temperature
+RECOVERIES, RECOVERING = 10, 0.2  # for each candidate
+
+
+async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
+    """question, passages -> candidates (distinct, without unknown), rationales; confidence where they all agree."""
+    question, fact = state["question"], facts_only("zero_shot_cot", runtime)
+    asked = await ask(
+        "zero_shot_cot",
+        runtime,
+        parse=partial(reasoned_answer, question=question),
+        inputs={"question": question},
+        passages=state["passages"],
+        n=SAMPLES,
+        temperature=SAMPLING,
+    )
+    answers = [(fact(sample.answer), sample.rationale) for sample in asked.values]
+    known = [(answer, rationale) for answer, rationale in answers if not is_unknown(answer)]
+    distinct: dict[str, tuple[str, str | None]] = {}
+    for answer, rationale in known:
+        distinct.setdefault(ballot(answer), (answer, rationale))
+    return {
+        "candidates": [answer for answer, _ in distinct.values()],
+        "rationales": [rationale for _, rationale in distinct.values()],
+        "confidence": len(known) / SAMPLES if len(distinct) == 1 else None,
+        "passages": asked.shown,
+        **asked.update,
+    }
+
+
+async def mask_condition(state: State, runtime: Runtime[Context]) -> State:
+    """question, answer (a candidate), rank -> masked: both as one statement that hides a condition of the question."""
+    question, answer = state["question"], state["answer"]
+    asked = await ask(
+        "mask_condition",
+        runtime,
+        parse=partial(masked_statement, answer=answer),
+        inputs={"question": question, "answer": answer},
+        passages=None,
+        detail=f"candidate {state['rank'] + 1}",
+    )
+    return {"masked": asked.values[0], **asked.update}
+
+
+async def recover_condition(state: State, runtime: Runtime[Context]) -> State:
+    """masked, passages, rank -> verified: how many of the recoveries are what was hidden, after normalisation."""
+    masked, rank = state["masked"], state["rank"]
+    assert masked is not None  # the way here is taken with a statement only
+    asked = await ask(
+        "recover_condition",
+        runtime,
+        parse=missing_words,
+        inputs={"statement": masked["statement"]},
+        passages=state["passages"],
+        detail=f"candidate {rank + 1}",
+        n=RECOVERIES,
+        temperature=RECOVERING,
+    )
+    hidden = normalize(masked["condition"])
+    recovered = sum(normalize(words) == hidden for words in asked.values)
+    return {"verified": [Verified(rank=rank, recovered=recovered)], **asked.update}
+
+
+async def choose_verified(state: State) -> State:
+    """candidates, verified -> answer, scores (recoveries), confidence (the margin, of all); the first of equals."""
+    candidates, rationales = state["candidates"] or [UNKNOWN], state["rationales"] or [None]
+    found = {one["rank"]: one["recovered"] for one in state["verified"]}
+    scores = [float(found.get(rank, 0)) for rank in range(len(candidates))]
+    best = scores.index(max(scores))
+    chosen: State = {
+        **answered(candidates[best]),
+        "rationale": rationales[best],
+        "evidence": evidence_for(candidates[best], state["passages"]),
+    }
+    if len(candidates) == 1:
+        return chosen
+    margin = scores[best] - max(scores[:best] + scores[best + 1 :])
+    return {**chosen, "scores": scores, "confidence": margin / RECOVERIES}

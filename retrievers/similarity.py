@@ -1,0 +1,35 @@
+"""How near passages are to a text in the embeddings' space."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.state import Passage
+from retrievers.embedder import embedder
+from retrievers.passages import indexed_text
+
+if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
+
+
+async def similarities(query: str, passages: Sequence[Passage], embeddings: "str | Embeddings") -> list[float]:
+    """The cosine in -1..1 of the query with each passage, title and text, as a collection would embed them.
+
+    Raises SetupError for embeddings that cannot be used, CallError when their server failed.
+    """
+    if not passages:
+        return []
+    model = await asyncio.to_thread(embedder, embeddings)
+    asked, found = await asyncio.gather(
+        model.aembed_query(query), model.aembed_documents([indexed_text(passage) for passage in passages])
+    )
+    return [cosine(asked, vector) for vector in found]
+
+
+def cosine(left: Sequence[float], right: Sequence[float]) -> float:
+    """0 where one of them is the zero vector."""
+    import numpy as np
+
+    one, other = np.asarray(left, np.float64), np.asarray(right, np.float64)
+    length = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return float(one @ other) / length if length else 0.0
