@@ -238,6 +238,7 @@ class Sifted(TypedDict, total=False):
     topic: str | None
     rank: int
     passages: list[Passage]
+    retrieved: list[str] | None
 
 
 class Unfiltered(TypedDict, total=False):
