@@ -12,6 +12,7 @@ from nodes.demonstrations import demonstrations, variant
 from nodes.evidence import evidence_for
 from nodes.parse import short_answer
 from nodes.parse_yes_no import yes_no_answer
+from prompts.passages import numbered_or_none
 
 
 async def direct_answer(state: State, runtime: Runtime[Context]) -> State:
@@ -35,6 +36,7 @@ async def direct(state: State, runtime: Runtime[Context], passages: list[Passage
         parse=partial(parse, question=question),
         inputs={"question": question, "demonstrations": shots},
         passages=passages,
+        layout=numbered_or_none,
     )
     return {
         **answered(asked.values[0]),

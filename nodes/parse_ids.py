@@ -43,6 +43,7 @@ ALL = re.compile(
 )
 REST = re.compile(r"\b(?:the|all) (?:rest|others?|remaining)\b")
 EXCEPT = re.compile(r"\b(?:except(?:ing)?(?: for| from)?|excluding|other than|apart from|aside from|besides)\b")
+BRACKETS = re.compile(r"\[[^\[\]]{0,99}\]")
 BUT = re.compile(rf"(\b(?:all|every\w*|each|none|nothing|no {NOUN})\b[^.;\n]{{0,40}}?)\bbut\b")
 LABEL = re.compile(rf"(?:(?P<no>{NOT}[^:\n]{{0,30}})|relevan\w+|answer|helpful|useful|final)[^:\n\d]{{0,40}}:(?=\W*\w)")
 CLAUSE = re.compile(
@@ -145,6 +146,7 @@ def own_words(text: str, count: int) -> str:
         text = text[last.end() : stop]
     text = re.sub(r"\bnot (?:all|irrelevant|unrelated)\b", "relevant", NOISE.sub(" ", text))
     text = re.sub(rf"\ball (?:of )?(?:the |these |those )?(?:\d+|{COUNT})\b", "all", text)
+    text = BRACKETS.sub(lambda found: found[0].replace(";", ","), text)
     return BUT.sub(r"\1except", digits(text, count))
 
 

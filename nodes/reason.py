@@ -15,6 +15,7 @@ from nodes.evidence import evidence_for
 from nodes.parse import Parsed, Reasoned, short_answer
 from nodes.parse_reasoning import concluded, concluded_yes_no, free_text
 from nodes.parse_yes_no import yes_no_answer
+from prompts.passages import numbered_or_none
 
 T = TypeVar("T")
 
@@ -68,6 +69,7 @@ async def chain_of_thought(
         parse=lambda reply: parse(reply, question),
         inputs={"question": question, "demonstrations": shots},
         passages=None if memory else state["passages"],
+        layout=numbered_or_none,
         detail=detail,
     )
 

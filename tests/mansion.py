@@ -1,0 +1,95 @@
+"""What the tests of BlendFilter share: its paper's example question, passages of our own, a scripted run."""
+
+from typing import Any
+
+from core.context import Context
+from core.state import Passage, Result
+from graphs import METHODS, answer
+from models.scripted import ScriptedModel
+
+QUESTION = "SuperMansion starred the actress who had a recurring role as whom on Workaholics?"
+PASSAGES = [
+    Passage(
+        id="mansion",
+        title="SuperMansion",
+        text="SuperMansion is an animated series about elderly heroes who share a house. Jillian Bell speaks Cooch.",
+    ),
+    Passage(id="jones", title="Gillian Jones", text="Gillian Jones is an Australian actress of stage and television."),
+    Passage(
+        id="office",
+        title="Workaholics",
+        text="Workaholics is a comedy about three friends who sell things by telephone.",
+    ),
+    Passage(id="hooks", title="Jan Hooks", text="Jan Hooks was an American actress and comedian."),
+    Passage(
+        id="bell",
+        title="Jillian Bell",
+        text="Jillian Bell is a comedian who had a recurring role as Jillian Belk, a colleague of the three friends.",
+    ),
+    Passage(id="tea", title="Tea", text="Tea is a drink made from leaves."),
+]
+EXTERNAL = "SuperMansion has the voice of Jillian Bell. So the answer is Unknown."
+INTERNAL = "The comedy Workaholics is about three friends; Jillian Bell played a colleague."
+REASONING = "SuperMansion starred Jillian Bell. Jillian Bell played Jillian Belk. So the answer is Jillian Belk."
+
+
+def script() -> ScriptedModel:
+    """The full run: the question finds SuperMansion, the other two queries find Jillian Bell."""
+    return (
+        ScriptedModel()
+        .on("reason: external", EXTERNAL)
+        .on("internal", INTERNAL)
+        .on("topic", "Television comedies")
+        .on("judge: q", "Passage 1: relevant, it names the series. Passage 2: not relevant.")
+        .on("judge: ex", "Passage 1 and passage 2 bear on it.")
+        .on("judge: in", "Passage 1 helps, passage 2 is beside the point.")
+        .on("choose: q", "1")
+        .on("choose: ex", "Passages 1 and 2")
+        .on("choose: in", "[1]")
+        .on("reason", REASONING)
+        .on("extract_answer", "Jillian Belk")
+    )
+
+
+async def run(model: ScriptedModel, question: str = QUESTION, **settings: Any) -> Result:
+    context = Context(model=model, **{"k": 2, **settings})
+    return await answer(question, "blendfilter", context, given=PASSAGES)
+
+
+async def steps(model: ScriptedModel, **settings: Any) -> list[tuple[str, dict[str, Any]]]:
+    """The run as (node, update) pairs without bookkeeping; neighbours that ran at the same time sorted."""
+    context = Context(model=model, **{"k": 2, **settings})
+    given: Any = {"question": QUESTION, "given": PASSAGES}
+    made: list[tuple[str, dict[str, Any]]] = []
+    async for update in METHODS["blendfilter"].graph.astream(given, context=context, stream_mode="updates"):
+        made += [(node, short(written)) for node, written in update.items()]
+    together = ("answer_externally", "recall", "name_topic", "gather")
+    places = {node: place for place, (node, _) in reversed(list(enumerate(made)))}
+    first = min((places[node] for node in together[:3] if node in places), default=0)
+    return sorted(
+        made,
+        key=lambda step: (
+            (first, together.index(step[0])) if step[0] in together[:3] else (places[step[0]], 0),
+            step[1].get("knowledge", ""),
+        ),
+    )
+
+
+def short(update: dict[str, Any]) -> dict[str, Any]:
+    """Passages as ids, what a query found as "rank: before -> after"; bookkeeping only where it says something."""
+    if "provided" in update:
+        return {}
+    left = {key: value for key, value in update.items() if key not in ("usage", "votes")}
+    left = {key: value for key, value in left.items() if value not in ({}, 0, None) or value is False}
+    if "passages" in left:
+        left["passages"] = names(left["passages"])
+    if "knowledge" in left:
+        (found,) = left["knowledge"]
+        left["knowledge"] = f"{found['rank']}: {' '.join(found['retrieved'])} -> {names(found['passages'])}"
+    if "malformed" in left:
+        left["malformed"] = {name: found["replies"] for name, found in left["malformed"].items()}
+    return left
+
+
+def names(passages: list[Passage]) -> str:
+    return " ".join(passage["id"] for passage in passages)
