@@ -7,7 +7,9 @@ from typing import Any
 import typer
 
 from cli.ask import ask
+from cli.data import data
 from cli.evaluate import evaluate
+from cli.filter import app as filters
 from cli.index import index
 from cli.methods import methods
 from core.errors import QuorumError, SetupError
@@ -24,6 +26,8 @@ app.command()(ask)
 app.command()(methods)
 app.command()(index)
 app.command("eval")(evaluate)
+app.add_typer(data, name="data")
+app.add_typer(filters)
 
 
 def main(args: list[str] | None = None) -> None:

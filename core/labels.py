@@ -19,6 +19,14 @@ def are_verdicts(answers: Iterable[str]) -> bool:
     return bool(judged) and all(judged)
 
 
+def type_of(answers: Iterable[str]) -> str:
+    """The answer_type of a question that has these gold answers and names none: label, yes_no or short."""
+    found = list(answers)
+    if not are_verdicts(found):
+        return "short"
+    return "yes_no" if all(normalize(answer) in ("yes", "no") for answer in found) else "label"
+
+
 def is_silent(answer: str, answer_type: str) -> bool:
     """Whether an answer is unknown. Where labels are asked for, NOT ENOUGH INFO is an answer like the others."""
     return is_unknown(answer) and not (answer_type == "label" and answer in LABELS)
