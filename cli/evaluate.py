@@ -1,4 +1,4 @@
-"""`quorum eval`: a data set by several methods, and the table that says what each is worth."""
+"""`quorum eval`: a data set by several methods, and the tables that say what each is worth."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +8,10 @@ import typer
 from cli.options import Collection, Embeddings, K, Model, Retriever, Settings, Store
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import RenderableType
+
     from evaluation.run import Report
 
 
@@ -36,13 +40,21 @@ def evaluate(
     retriever: Retriever = None,
     store: Store = None,
     embeddings: Embeddings = None,
+    baseline: Annotated[
+        str | None, typer.Option("--baseline", metavar="NAME", help="Method to compare with; by default the first.")
+    ] = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option("--measure", metavar="NAME=MODULE:FUNCTION", help="A measure of your own, of (answers, golds)."),
+    ] = None,
     settings: Settings = None,
 ) -> None:
-    """Run a data set by several methods and print the table; the same command again continues."""
+    """Run a data set by several methods and print the tables; the same command again continues."""
     import asyncio
 
     from cli.progress import progress_bar
-    from cli.settings import made_context
+    from cli.settings import made_context, stated
+    from evaluation.corpus_measures import read_measures
     from evaluation.methods import parse_methods
     from evaluation.run import evaluate
 
@@ -50,6 +62,7 @@ def evaluate(
         settings, model=model, k=k, collection=collection, retriever=retriever, store=store, embeddings=embeddings
     )
     runs = parse_methods(methods, context)
+    measures = read_measures(measure or ())
     try:
         with progress_bar() as progress:
             report = asyncio.run(
@@ -61,26 +74,51 @@ def evaluate(
                     concurrency=concurrency,
                     corpus=corpus,
                     collection=collection,
+                    task=context.answer_type if stated("answer_type", settings) else None,
+                    baseline=baseline,
+                    measures=measures,
                     progress=progress,
                 )
             )
     except KeyboardInterrupt:
         typer.echo("quorum: stopped; the same command again goes on from here.", err=True)
         raise
-    if retriever not in (None, "given") and corpus is None and collection is None:
+    mention_retriever(retriever, searched=corpus is not None or collection is not None)
+    print_report(report, own=measures)
+
+
+def mention_retriever(retriever: str | None, *, searched: bool) -> None:
+    """Say that a retriever was named which nothing needed."""
+    if retriever not in (None, "given") and not searched:
         typer.echo(
             f"quorum: --retriever {retriever} was not used, the questions bring their passages; "
             "to search them name --corpus pool.",
             err=True,
         )
-    print_report(report)
 
 
-def print_report(report: "Report") -> None:
-    """The table on stdout; where the results lie, and what failed, on stderr. Failed questions make exit code 1."""
-    from cli.show import counted, stdout, summary_table
+def print_report(report: "Report", own: "Iterable[str]" = ()) -> None:
+    """The tables on stdout, with a blank line between; then what was spent."""
+    from cli.tables import report_tables
 
-    stdout().print(summary_table(report.summary))
+    print_tables(report_tables(report.summary, report.comparisons, report.judged, own))
+    print_spent(report)
+
+
+def print_tables(tables: "Iterable[RenderableType]") -> None:
+    from cli.show import stdout
+
+    console = stdout()
+    for index, table in enumerate(tables):
+        if index:
+            console.print()
+        console.print(table)
+
+
+def print_spent(report: "Report") -> None:
+    """On stderr: where the results lie, what was spent, what failed. Failed questions make exit code 1."""
+    from cli.show import counted
+
     spent = report.spent
     tokens = f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"
     typer.echo(f"quorum: made {counted(spent.calls, 'call')} now ({tokens}); results in {report.folder}", err=True)

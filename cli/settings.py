@@ -22,3 +22,8 @@ def made_context(settings: Sequence[str] | None, **options: Any) -> Context:
             raise SetupError(f"Both --{key} {options[key]} and --set {key}={value} are given; give one of them.")
         chosen[key] = value
     return context_from(chosen, **options)
+
+
+def stated(name: str, settings: Sequence[str] | None) -> bool:
+    """Whether a setting is given among the key=value texts, be it with its default."""
+    return any(item.partition("=")[0].strip() == name for item in settings or ())

@@ -84,33 +84,6 @@ def methods_table(rows: Iterable[Mapping[str, Any]]) -> Table:
     return table
 
 
-COLUMNS = (
-    ("EM", "em", 100),
-    ("F1", "f1", 100),
-    ("%Unk", "unknown", 100),
-    ("%NM", "not_majority", 100),
-    ("%pool", "gold_in_pool", 100),
-    ("calls", "calls", 1),
-    ("tokens in", "input_tokens", 1),
-    ("out", "output_tokens", 1),
-)
-
-
-def summary_table(summary: Mapping[str, Mapping[str, float | int | None]]) -> Table:
-    """One row a method: EM, F1, %Unk, %NM and %pool in percent; calls and tokens per question."""
-    counts = [name for name in ("errors", "malformed") if any(row[name] for row in summary.values())]
-    table = plain_table("method", "n", *(title for title, _, _ in COLUMNS), *counts, right=True)
-    for name, row in summary.items():
-        cells = [number(row[key], scale) for _, key, scale in COLUMNS]
-        table.add_row(Text(name, style="bold"), f"{row['n']:,}", *cells, *(str(row[count]) for count in counts))
-    return table
-
-
-def number(value: float | int | None, scale: int) -> str:
-    """A mean with one decimal; '-' where the method has no such measure."""
-    return "-" if value is None else f"{value * scale:,.1f}"
-
-
 def plain_table(first: str, *others: str, right: bool = False) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     table.add_column(first, overflow="fold")

@@ -2,12 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from importlib import metadata
 from typing import Any
 
 from core.context import Context
+from core.examples import read_examples
 from evaluation.dataset import DataSet
 from evaluation.methods import MethodRun
 from models import embedding_name, identity
@@ -17,13 +18,19 @@ HOW = {"store", "journal", "timeout", "attempts", "concurrency", "requests_per_m
 RETRIEVAL = {"retriever", "collection", "embeddings"}
 
 
-def configuration(dataset: DataSet, runs: Sequence[MethodRun], source: dict[str, Any]) -> dict[str, Any]:
-    """Everything that may change a result. How calls are made (store, journal, limits) may not, and is left out."""
+def configuration(
+    dataset: DataSet, runs: Sequence[MethodRun], source: dict[str, Any], about: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Everything that may change a result. How calls are made (store, journal, limits) may not, and is left out.
+
+    about: what the caller adds, such as the experiment that it is.
+    """
     left_out = HOW | (RETRIEVAL if source == {"passages": "given"} else {"collection"})
     return {
         "quorum": quorum_version(),
         "data": {"file": dataset.path.name, "sha256": dataset.sha256, "limit": dataset.limit},
         "source": source,
+        **about,
         "prompts": {name: version(name) for name in BUILT_IN},
         "methods": {run.name: {"method": run.method, **described(run.context, left_out)} for run in runs},
     }
@@ -37,10 +44,12 @@ def described(context: Context, left_out: set[str]) -> dict[str, Any]:
 
 def plain(name: str, value: Any, context: Context) -> Any:
     """A setting as JSON can hold it."""
-    if name == "model":
+    if name in ("model", "verifier") and value is not None:
         return identity(value, context) or class_name(value)
     if name == "embeddings":
         return embedding_name(value)
+    if name == "examples" and value is not None:
+        return [dict(example) for example in read_examples(value)]
     if name == "prompts":
         return {one: version(one, value) for one in load(value)}
     return value if value is None or isinstance(value, str | int | float | bool) else class_name(value)

@@ -8,21 +8,30 @@ from pathlib import Path
 
 from core.data import Record, read_questions
 from core.errors import SetupError
+from evaluation.tasks import looks_like, stated_task, task_of_all
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """A sound data set: `count` questions, of which `given` bring their own passages."""
+    """A sound data set: `count` questions, of which `given` bring their own passages.
+
+    task: that of the questions which do not state one.
+    """
 
     path: Path
     limit: int | None
     sha256: str
     count: int
     given: int
+    task: str = "short"
 
     def questions(self) -> Iterator[Record]:
         """One at a time: memory does not grow with the data."""
         return islice(read_questions(self.path), self.limit)
+
+    def task_of(self, record: Record) -> str:
+        """What is asked for, as `Context.answer_type` has it."""
+        return stated_task(record) or self.task
 
 
 def read_data(path: Path, limit: int | None = None) -> DataSet:
@@ -31,6 +40,7 @@ def read_data(path: Path, limit: int | None = None) -> DataSet:
         raise SetupError(f"A limit of {limit} questions does not fit; give a number from 1 on, or none for all.")
     ids: set[str] = set()
     given = 0
+    kinds: set[str] = set()
     for record in islice(read_questions(path), limit):
         if not record["question"].strip():
             raise SetupError(f"{path}: question {record['id']!r} is empty; remove the line or write the question.")
@@ -38,9 +48,11 @@ def read_data(path: Path, limit: int | None = None) -> DataSet:
             raise SetupError(f"{path}: id {record['id']!r} is there twice; give each question an id of its own.")
         ids.add(record["id"])
         given += bool(record["passages"])
+        if stated_task(record) is None and record["answers"]:
+            kinds.add(looks_like(record["answers"]))
     if not ids:
         raise SetupError(f"{path} holds no questions; expected JSON lines of id, question and answers.")
-    return DataSet(path, limit, file_hash(path), len(ids), given)
+    return DataSet(path, limit, file_hash(path), len(ids), given, task_of_all(kinds))
 
 
 def file_hash(path: Path) -> str:

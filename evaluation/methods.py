@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from core.context import Context, parse_value
 from core.errors import SetupError
@@ -27,6 +28,11 @@ class MethodRun:
         A staged vote stops before all of them are known.
         """
         return self.context.vote == "all" and "passage_answer" in METHODS[self.method].graph.nodes
+
+    def for_task(self, task: str) -> Context:
+        """The context with that answer type, unless the run or its context was given one."""
+        own = "answer_type" in self.settings or self.context.answer_type != "short"
+        return self.context if own or task == "short" else replace(self.context, answer_type=cast(Any, task))
 
 
 def parse_methods(text: str, context: Context) -> list[MethodRun]:

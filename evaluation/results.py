@@ -1,35 +1,68 @@
 """The folder of an evaluation: config.json, results.jsonl (a line per question and method), summary.json."""
 
 import json
+import math
 import os
-from collections.abc import Iterable
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypedDict
 
-from core.errors import SetupError
+import numpy as np
 
-MEANS = ("em", "f1", "unknown", "not_majority", "gold_in_pool", "calls", "input_tokens", "output_tokens")
+from core.errors import SetupError
+from evaluation.scoring import COMPARED, OVER_ALL, SCORERS
+from evaluation.statistics import Floats, bootstrap, percentile
+
+COSTS = ("calls", "input_tokens", "output_tokens")
+MEASURES = (*SCORERS, *COSTS)
 ABSENT = object()
 MOST = 4
+Summary = Mapping[str, Mapping[str, float | int | None]]
 
 
-class Row(TypedDict):
-    """One line of results.jsonl. All measures are null where `error` is not; `seconds` is wall time in this run."""
+class Row(TypedDict, total=False):
+    """One line of results.jsonl. All measures are null where `error` is not; `seconds` is wall time in this run.
+
+    The measures are those of `evaluation.scoring`, by name; `passages` and `retrieved` are ids, after and before a
+    filter. What an experiment keeps besides (a rationale) follows at the end.
+    """
 
     id: str
     method: str
     question: str
+    task: str
     answer: str | None
     gold: list[str]
     em: float | None
     f1: float | None
+    accuracy: float | None
+    rouge_l: float | None
+    str_em: float | None
     unknown: bool | None
     not_majority: bool | None
     gold_in_pool: bool | None
+    oracle: bool | None
+    overlap_own: float | None
+    overlap_other: float | None
+    recall: float | None
+    precision: float | None
+    s_precision: float | None
+    recall_before: float | None
+    precision_before: float | None
+    s_precision_before: float | None
+    hit_at_1: float | None
+    mrr: float | None
+    answer_in_passages: bool | None
+    answer_on_top: bool | None
+    context_tokens: int | None
+    context_precision: float | None
     confidence: float | None
+    candidates: list[str] | None
     evidence: list[str]
     passages: list[str]
+    retrieved: list[str] | None
     calls: int | None
     input_tokens: int | None
     output_tokens: int | None
@@ -37,15 +70,19 @@ class Row(TypedDict):
     dropped: int | None
     seconds: float
     error: str | None
+    rationale: str | None
 
 
-class Totals:
-    """Running sums of one method: memory does not grow with the number of questions answered."""
+class Scores:
+    """The measures of one method, question by question, as arrays of numbers: flat in memory for any data set.
+
+    ids: the questions answered, in the order in which they came; a measure that a question has not is NaN.
+    """
 
     def __init__(self) -> None:
-        self.answered = 0
-        self.sums = dict.fromkeys(MEANS, 0.0)
-        self.measured: set[str] = set()
+        self.ids: list[str] = []
+        self.values = {name: array("d") for name in (*MEASURES, "seconds")}
+        self.tasks: set[str] = set()
         self.malformed = 0
         self.failed: set[str] = set()
 
@@ -54,26 +91,48 @@ class Totals:
             self.failed.add(row["id"])
             return
         self.failed.discard(row["id"])
-        self.answered += 1
+        self.ids.append(row["id"])
+        self.tasks.add(row.get("task") or "short")
         self.malformed += row["malformed"] or 0
-        for name in MEANS:
+        for name, values in self.values.items():
             value: Any = row.get(name)
-            if value is not None:
-                self.sums[name] += value
-                self.measured.add(name)
+            values.append(math.nan if value is None else value)
+
+    def of(self, name: str, ids: Sequence[str]) -> Floats:
+        """A measure of these questions, in their order; all of them must have been answered."""
+        place = {id_: index for index, id_ in enumerate(self.ids)}
+        values: Floats = np.array(self.values[name])
+        return values[[place[id_] for id_ in ids]] if ids else np.empty(0)
+
+    def known(self, name: str) -> Floats:
+        """A measure of the questions that have it."""
+        values: Floats = np.array(self.values[name])
+        found: Floats = values[~np.isnan(values)]
+        return found
 
     def summary(self) -> dict[str, float | int | None]:
-        """Means over the questions answered (null: the method has no such measure) and counts."""
-        means = {name: round(self.sums[name] / self.answered, 6) if name in self.measured else None for name in MEANS}
-        counts = {"errors": len(self.failed), "malformed": self.malformed}
-        return {"n": self.answered + len(self.failed), **means, **counts}
+        """Means over the questions that have a measure (null: none has), intervals of some, and counts."""
+        made: dict[str, float | int | None] = {"n": len(self.ids) + len(self.failed)}
+        for name in MEASURES:
+            found = self.known(name)
+            if name in OVER_ALL and len(found):
+                found = np.nan_to_num(np.array(self.values[name]))
+            made[name] = round(math.fsum(found) / len(found), 6) if len(found) else None
+            if name in COMPARED:
+                interval = bootstrap(found)[1:] if len(found) else (None, None)
+                ends = zip(("low", "high"), interval, strict=True)
+                made |= {f"{name}_{end}": None if value is None else round(value, 6) for end, value in ends}
+        seconds = self.known("seconds")
+        for end, share in (("p50", 0.5), ("p95", 0.95)):
+            made[f"seconds_{end}"] = round(percentile(seconds, share), 4) if len(seconds) else None
+        return made | {"errors": len(self.failed), "malformed": self.malformed}
 
 
 class Results:
     """results.jsonl, open for appending: whole lines only, and what is there already is counted, not asked again."""
 
     def __init__(self, path: Path, methods: Iterable[str]) -> None:
-        self.totals = {name: Totals() for name in methods}
+        self.scores = {name: Scores() for name in methods}
         self.done: set[tuple[str, str]] = set()
         self.path = path
         self.file = path.open("a+b")
@@ -103,7 +162,7 @@ class Results:
         key = (row["method"], row["id"])
         if key in self.done:
             return
-        self.totals[row["method"]].add(row)
+        self.scores[row["method"]].add(row)
         if row["error"] is None:
             self.done.add(key)
 
@@ -114,7 +173,7 @@ class Results:
         self.count(row)
 
     def summary(self) -> dict[str, dict[str, float | int | None]]:
-        return {name: totals.summary() for name, totals in self.totals.items()}
+        return {name: scores.summary() for name, scores in self.scores.items()}
 
     def __enter__(self) -> Self:
         return self

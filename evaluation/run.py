@@ -2,42 +2,54 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 from langchain_core.runnables import RunnableConfig
 
+from core.context import Context
 from core.data import Record
 from core.errors import CallError, SetupError
-from core.state import Result
+from evaluation.comparison import Comparison, check_baseline, compare_groups
 from evaluation.config import configuration, short_hash
+from evaluation.corpus_measures import CorpusMeasure, corpus_values
 from evaluation.dataset import read_data
 from evaluation.methods import MethodRun
-from evaluation.metrics import score
-from evaluation.results import Results, Row, keep_config, write_json
+from evaluation.results import Results, Row, Scores, Summary, keep_config, write_json
 from evaluation.retrieval import share_retrieval
+from evaluation.rows import answered_row, failed_row
 from evaluation.source import Progress, in_collection, passage_source, silent
 from evaluation.spending import Spending
+from evaluation.tasks import measures_of
 from graphs import answer
 from models.chat import chat_model_async
 
 
 @dataclass(frozen=True)
 class Report:
-    """Where the results lie and what they say: {method: {measure: value}}.
+    """Where the results lie and what they say.
 
-    asked: answers got by this call; spent: the model calls made for them, which is less than the summary counts where
-    methods share calls and where the journal had replies.
+    summary: {method: {measure: value}}; comparisons: each group of methods against its baseline; scores: every question
+    of every method; asked: answers got by this call; spent: the model calls made for them, which is less than the
+    summary counts where methods share calls and where the journal had replies.
     """
 
     folder: Path
-    summary: dict[str, dict[str, float | int | None]]
+    summary: Summary
+    comparisons: list[Comparison]
+    scores: Mapping[str, Scores]
     asked: int
     spent: Spending
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """The measures that the answers are judged by, as the tasks of the data call for."""
+        return measures_of({task for scores in self.scores.values() for task in scores.tasks} or {"short"})
 
 
 async def evaluate(
@@ -49,27 +61,40 @@ async def evaluate(
     concurrency: int = 8,
     corpus: str | None = None,
     collection: str | None = None,
+    task: str | None = None,
+    groups: Sequence[Sequence[str]] | None = None,
+    baseline: str | None = None,
+    keep: Sequence[str] = (),
+    about: Mapping[str, Any] | None = None,
+    measures: Mapping[str, CorpusMeasure] | None = None,
     progress: Progress = silent,
 ) -> Report:
-    """Ask every question of `data` (JSON lines, also gzip) by every run; write configuration, results and summary.
+    """Ask every question of `data` (JSON lines, also gzip) by every run; write configuration, results, summary and
+    comparison.
 
     Passages are the question's own, unless a `corpus` ("pool": the passages of all questions; else a file of JSON
     lines) or a `collection` is named to retrieve from. `concurrency`: questions at once. A question whose calls fail
     is a row with an error and is asked again by the next call with the same configuration; a `SetupError` stops
     everything. Without `out` the folder is results/NAME-HASH, the hash that of the configuration.
+
+    task: what every question asks for; without it, what the data say or their answers look like, where a run has no
+    `answer_type` of its own. groups: names of runs that are compared with the first of their group or with `baseline`;
+    all of them by default. keep: further keys of the result to keep in the rows. about: what config.json says besides.
+    measures: measures of all answers of a method at once (see `evaluation.corpus_measures`).
     """
     if concurrency < 1:
         raise SetupError(
             f"A concurrency of {concurrency} does not fit; give the number of questions at once, from 1 on."
         )
+    groups = groups or [[run.name for run in runs]]
+    check_baseline(groups, baseline)
     dataset = read_data(data, limit)
     source = passage_source(dataset, corpus, collection)
-    config = configuration(dataset, runs, source.described())
+    added = {**({"task": task} if task else {}), **(about or {})}
+    config = configuration(dataset, runs, source.described(), added)
     folder = out or Path("results") / f"{data.name.split('.')[0]}-{short_hash(config)}"
     for run in runs:
-        await chat_model_async(
-            run.context.model, run.context
-        )  # a model that cannot be used is found before a folder is made
+        await usable(run.context)  # a model that cannot be used is found before a folder is made
     with exclusive(folder):
         keep_config(folder, config)
         with Results(folder / "results.jsonl", [run.name for run in runs]) as results:
@@ -78,11 +103,42 @@ async def evaluate(
                 if source.retrieves:
                     runs = share_retrieval(await in_collection(source, dataset, runs, progress))
                 tell = lambda: progress("ask", len(results.done), total)  # noqa: E731
-                ask_one = partial(ask, given=not source.retrieves, config={"callbacks": [spent]})
-                await ask_all(dataset.questions(), runs, results, ask_one, concurrency, tell)
-            summary = results.summary()
-            write_json(folder / "summary.json", summary)
-    return Report(folder, summary, len(results.done) - before, spent)
+                asking = partial(
+                    ask,
+                    given=not source.retrieves,
+                    task_of=(lambda record: task) if task else dataset.task_of,
+                    keep=keep,
+                    config={"callbacks": [spent]},
+                )
+                await ask_all(dataset.questions(), runs, results, asking, concurrency, tell)
+            summary, comparisons = await asyncio.to_thread(conclude, folder, results, groups, baseline, measures or {})
+    return Report(folder, summary, comparisons, results.scores, len(results.done) - before, spent)
+
+
+async def usable(context: Context) -> None:
+    """Raises a `SetupError` when a model of the context cannot be used."""
+    await chat_model_async(context.model, context)
+    if context.verifier is not None:
+        await chat_model_async(context.verifier, context)
+
+
+def conclude(
+    folder: Path,
+    results: Results,
+    groups: Sequence[Sequence[str]],
+    baseline: str | None,
+    measures: Mapping[str, CorpusMeasure],
+) -> tuple[Summary, list[Comparison]]:
+    """Write summary.json and comparison.json. The intervals take a while where there are many questions."""
+    summary = results.summary()
+    for name, values in corpus_values(results.path, measures).items():
+        for method, value in values.items():
+            summary[method][name] = value
+    comparisons = compare_groups(results.scores, groups, baseline)
+    write_json(folder / "summary.json", summary)
+    if comparisons:
+        write_json(folder / "comparison.json", comparisons)
+    return summary, comparisons
 
 
 @contextmanager
@@ -127,49 +183,30 @@ async def ask_all(
         raise group.exceptions[0] from None
 
 
-async def ask(record: Record, run: MethodRun, *, given: bool, config: RunnableConfig) -> Row:
+async def ask(
+    record: Record,
+    run: MethodRun,
+    *,
+    given: bool,
+    task_of: Callable[[Record], str],
+    keep: Sequence[str],
+    config: RunnableConfig,
+) -> Row:
     """One question by one method. A call that failed for good makes a row with an error."""
     started = time.perf_counter()
-    passages = record["passages"] if given else None
-    result, error = None, None
+    context = run.for_task(task_of(record))
     try:
         result = await answer(
             record["question"],
             run.method,
-            run.context,
-            given=passages,
+            context,
+            given=record["passages"] if given else None,
             gold_answers=record["answers"],
             config=config,
         )
     except CallError as failure:
-        error = str(failure)
-    return row(record, run, result, time.perf_counter() - started, error)
-
-
-def row(record: Record, run: MethodRun, result: Result | None, seconds: float, error: str | None) -> Row:
-    """The line of results.jsonl for one question and method."""
-    known = Result() if result is None else result
-    scores = None if result is None else score(result, record["answers"])
-    usage = None if result is None else list((known.get("usage") or {}).values())
-    return Row(
-        id=record["id"],
-        method=run.name,
-        question=record["question"],
-        answer=known.get("answer"),
-        gold=record["answers"],
-        em=scores and scores["em"],
-        f1=scores and scores["f1"],
-        unknown=scores and scores["unknown"],
-        not_majority=bool(scores["not_majority"]) if scores and run.pool else None,
-        gold_in_pool=bool(scores["gold_in_pool"]) if scores and run.pool else None,
-        confidence=known.get("confidence"),
-        evidence=[item["passage"] for item in known.get("evidence") or []],
-        passages=[passage["id"] for passage in known.get("passages") or []],
-        calls=None if usage is None else sum(one["calls"] for one in usage),
-        input_tokens=None if usage is None else sum(one["input_tokens"] for one in usage),
-        output_tokens=None if usage is None else sum(one["output_tokens"] for one in usage),
-        malformed=None if result is None else sum(one["count"] for one in (known.get("malformed") or {}).values()),
-        dropped=None if result is None else known.get("dropped") or 0,
-        seconds=round(seconds, 4),
-        error=error,
-    )
+        seconds = time.perf_counter() - started
+        return failed_row(record, run.name, context.answer_type, str(failure), seconds=seconds)
+    seconds = time.perf_counter() - started
+    row = partial(answered_row, pool=run.pool, seconds=seconds, keep=keep)
+    return await asyncio.to_thread(row, record, run.name, context.answer_type, result)

@@ -18,6 +18,7 @@ from openai_server import OpenAIServer, Request, Response, error
 from core.context import Context
 from core.errors import SetupError
 from evaluation.methods import MethodRun, parse_methods
+from evaluation.results import Row
 from evaluation.run import Report, evaluate
 
 CONTEXT = {"model": "openai:test", "attempts": 1}
@@ -75,11 +76,14 @@ async def test_the_folder_says_what_was_asked_and_what_came_of_it(data: Path, op
     assert report.asked == 12
     assert told[-1] == ("ask", 12, 12)
     row = next(row for row in rows(report.folder) if row["id"] == "q1" and row["method"] == "concat_pf")
-    assert row | {"seconds": 0, "input_tokens": 0, "output_tokens": 0} == {
-        "id": "q1", "method": "concat_pf", "question": "Who is number 1?", "answer": "person 1", "gold": ["person 1"],
-        "em": 1, "f1": 1, "unknown": False, "not_majority": False, "gold_in_pool": True, "confidence": 1,
-        "evidence": ["q1b"], "passages": ["q1a", "q1b"], "calls": 3, "input_tokens": 0, "output_tokens": 0,
-        "malformed": 0, "dropped": 0, "seconds": 0, "error": None,
+    assert list(row) == [key for key in Row.__annotations__ if key != "rationale"]
+    known = {key: value for key, value in row.items() if value is not None}
+    assert known | {"seconds": 0, "input_tokens": 0, "output_tokens": 0} == {
+        "id": "q1", "method": "concat_pf", "question": "Who is number 1?", "task": "short", "answer": "person 1",
+        "gold": ["person 1"], "em": 1, "f1": 1, "unknown": False, "not_majority": False, "gold_in_pool": True,
+        "oracle": True, "answer_in_passages": True, "answer_on_top": False, "context_tokens": 16,
+        "context_precision": 0.222222222, "confidence": 1, "evidence": ["q1b"], "passages": ["q1a", "q1b"], "calls": 3,
+        "input_tokens": 0, "output_tokens": 0, "malformed": 0, "dropped": 0, "seconds": 0,
     }  # fmt: skip
     config = json.loads((report.folder / "config.json").read_text())
     assert config["data"]["file"] == "data.jsonl"
@@ -190,6 +194,12 @@ async def test_cancelled_in_the_middle_nothing_is_half_written(data: Path, opena
     assert (await run(data, "concat")).asked == 3
 
 
+def summary(folder: Path) -> dict[str, dict[str, Any]]:
+    """All but the time it took."""
+    found = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    return {name: {key: row[key] for key in row if not key.startswith("seconds")} for name, row in found.items()}
+
+
 def command(data: Path, out: Path) -> list[str]:
     methods = "concat,post_fusion,concat_pf"
     options = ["--model", "openai:test", "--out", str(out), "--set", "attempts=1", "--set", f"journal={out}.sqlite"]
@@ -218,7 +228,8 @@ def test_stopped_and_run_again_it_ends_with_the_same_summary(
     openai_server.release()
     for folder in (stopped, tmp_path / "whole"):
         subprocess.run(command(data, folder), env=environment(), check=True, capture_output=True)
-    assert (stopped / "summary.json").read_bytes() == (tmp_path / "whole" / "summary.json").read_bytes()
+    assert summary(stopped) == summary(tmp_path / "whole")
+    assert (stopped / "comparison.json").read_bytes() == (tmp_path / "whole" / "comparison.json").read_bytes()
     after = Counter((row["id"], row["method"]) for row in rows(stopped))
     assert set(after.values()) == {1}
     assert before <= after

@@ -1,12 +1,19 @@
 """The scorers: pure functions of a result and the gold answers."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.state import Result, Vote
-from evaluation import metrics
-from evaluation.metrics import Reference, score
+from evaluation import scoring
+from evaluation.metrics import Reference, accuracy, best_of, oracle, overlap_other, overlap_own, rouge_l, str_em
+from evaluation.scoring import SCORERS
+
+
+def score(outputs: Result, answers: list[str], **given: Any) -> dict[str, Any]:
+    return scoring.score(outputs, Reference(answers=answers, **given))
 
 
 def result(answer: str, unknown: bool = False, votes: list[str] | None = None) -> Result:
@@ -70,10 +77,99 @@ def test_without_votes_there_is_no_pool() -> None:
     assert scores["not_majority"] is None
 
 
-def test_the_scorers_are_named_after_what_they_measure() -> None:
+def test_a_scorer_can_be_used_alone() -> None:
     reference = Reference(answers=["Paris"])
     for name, value in score(result("Paris", votes=["Paris"]), ["Paris"]).items():
-        assert getattr(metrics, name)(result("Paris", votes=["Paris"]), reference) == value
+        assert SCORERS[name](result("Paris", votes=["Paris"]), reference) == value
+
+
+@pytest.mark.parametrize(
+    ("task", "answer", "gold", "right"),
+    [
+        ("yes_no", "Yes.", "yes", 1),
+        ("yes_no", "Yes, it was.", "yes", 1),
+        ("yes_no", "No", "yes", 0),
+        ("yes_no", "Not in the least", "no", 0),
+        ("yes_no", "", "yes", 0),
+        ("yes_no", "the", "no", 0),
+        ("label", "SUPPORTS", "SUPPORTS", 1),
+        ("label", "Not enough info.", "NOT ENOUGH INFO", 1),
+        ("label", "REFUTES", "SUPPORTS", 0),
+        ("short", "Yes", "yes", None),
+        ("long", "Yes", "yes", None),
+    ],
+)
+def test_accuracy_is_for_answers_of_a_few_words(task: str, answer: str, gold: str, right: float | None) -> None:
+    assert accuracy(result(answer), Reference(answers=[gold], task=task)) == right
+
+
+def test_the_label_for_too_little_information_is_an_answer() -> None:
+    scores = score(result("NOT ENOUGH INFO", unknown=False), ["NOT ENOUGH INFO"], task="label")
+    assert (scores["em"], scores["accuracy"], scores["unknown"]) == (1, 1, False)
+
+
+@pytest.mark.parametrize(
+    ("candidates", "votes", "best"),
+    [
+        (["Rome", "Paris"], None, True),
+        (["Rome"], ["Paris"], False),  # what was chosen from counts
+        (None, ["Rome", "Paris"], True),
+        (None, None, None),
+    ],
+)
+def test_the_oracle_chooses_best(candidates: list[str] | None, votes: list[str] | None, best: bool | None) -> None:
+    made = result("Rome", votes=votes)
+    made["candidates"] = candidates
+    assert oracle(made, Reference(answers=["Paris"])) is best
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "value"),  # as rouge_score 0.1.2 has them (rougeL, no stemmer)
+    [
+        ("The first expedition was Amundsen's, in 1911.",
+         "It was Roald Amundsen who led the first expedition in December 1911.", 0.5),
+        ("a b c d e f", "a c e f g", 0.727273),
+        ("police killed the gunman", "police kill the gunman", 0.75),
+        ("the gunman kill police", "police killed the gunman", 0.5),
+        ("", "x", 0),
+        ("Café Müller 12-34", "cafe muller 12 34", 0.444444),
+        ("one two three four five six seven", "seven six five four three two one", 0.142857),
+    ],
+)  # fmt: skip
+def test_rouge_l_is_that_of_rouge_score(answer: str, gold: str, value: float) -> None:
+    made = rouge_l(result(answer), Reference(answers=["other words", gold], task="long"))
+    assert made == pytest.approx(value, abs=1e-6)
+    assert rouge_l(result(answer), Reference(answers=[gold], task="short")) is None
+
+
+def test_str_em_is_the_share_of_the_groups_found() -> None:
+    groups = [["14 December 1911", "December 14, 1911"], ["Scott"], ["US"]]
+    answer = result("Amundsen was there on December 14, 1911; Scott must have known.")
+    assert str_em(answer, Reference(answers=[], groups=groups)) == pytest.approx(2 / 3)
+    assert str_em(answer, Reference(answers=[])) is None
+
+
+def test_a_summary_overlaps_with_its_own_candidate() -> None:
+    made = result("Paris")
+    made["candidates"] = ["Paris", "Rome"]
+    made["summaries"] = ["The tower stands in Paris.", "The forum is in Rome."]
+    reference = Reference(answers=["Paris"])
+    assert (overlap_own(made, reference) or 0) > 0.3
+    assert overlap_other(made, reference) == 0
+    made["summaries"] = None
+    assert overlap_own(made, reference) is None
+
+
+def test_one_candidate_has_no_other() -> None:
+    made = result("Paris")
+    made["candidates"], made["summaries"] = ["Paris"], ["It stands in Paris."]
+    assert overlap_other(made) is None
+    assert (overlap_own(made) or 0) > 0
+
+
+def test_the_best_of_three_is_right_if_any_is() -> None:
+    assert best_of([0, 1, 0]) == 1
+    assert best_of([0.2, 0.5, 0]) == 0.5
 
 
 WORDS = st.text(alphabet="abc the.", max_size=12)
