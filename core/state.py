@@ -277,6 +277,15 @@ class Ranked(TypedDict, total=False):
     passages: list[Passage]
 
 
+class Explained(TypedDict, total=False):
+    """What SuRe hands back to a reranker: the chosen summary, null without a candidate, and what it took."""
+
+    rationale: str | None
+    usage: Annotated[dict[str, Usage], merge_usage]
+    malformed: Annotated[dict[str, Malformed], merge_malformed]
+    dropped: Annotated[int, add]
+
+
 class Claim(TypedDict, total=False):
     """What the verification of one candidate reads; no counters, as `Asked`. `rank` is the candidate's, from 0."""
 

@@ -14,13 +14,14 @@ from nodes.rank_passages import window_start
 def how_to_filter(
     state: State, runtime: Runtime[Context]
 ) -> Literal["filter_by_model", "filter_by_prompt", "filter_by_answers", "__end__"]:
-    """Passages are cut down by the gold answers, by a chat model or by a trained one; or kept in full."""
+    """Passages are cut down by the gold answers, by a model that writes or by one that scores; or kept in full."""
     context = settings(runtime)
     if context.filter_mode == "full" or not state["passages"]:
         return "__end__"
     if context.filter_mode == "silver":
         return "filter_by_answers"
-    return "filter_by_prompt" if filter_of(context).partition(":")[0] == "llm" else "filter_by_model"
+    written = filter_of(context).partition(":")[0] in ("llm", "transformers")
+    return "filter_by_prompt" if written else "filter_by_model"
 
 
 def filter_if_chosen(state: State, runtime: Runtime[Context]) -> Literal["filter_context", "__end__"]:
@@ -116,9 +117,15 @@ def recover_if_masked(state: State) -> Literal["recover_condition", "__end__"]:
     return "recover_condition" if state["masked"] else "__end__"
 
 
-def rerank_if_set(state: State, runtime: Runtime[Context]) -> Literal["rerank", "__end__"]:
-    """To the reranker, if the context has one and there is an order to choose."""
+def rerank_if_chosen(state: State, runtime: Runtime[Context]) -> Literal["rerank", "__end__"]:
+    """The context's reranker, if it names one and there is an order to choose."""
     return "rerank" if settings(runtime).reranker and len(state["passages"]) > 1 else "__end__"
+
+
+def rerank_or_filter(state: State, runtime: Runtime[Context]) -> Literal["rerank", "filter_context", "__end__"]:
+    """The context's reranker, its filter, or neither."""
+    reranked = rerank_if_chosen(state, runtime)
+    return filter_if_chosen(state, runtime) if reranked == "__end__" else reranked
 
 
 def by_reranker(state: State, runtime: Runtime[Context]) -> Literal["reorder", "rationalize", "gist", "rank_window"]:
@@ -134,6 +141,30 @@ def by_reranker(state: State, runtime: Runtime[Context]) -> Literal["reorder", "
 def reorder_if_explained(state: State) -> Literal["reorder", "__end__"]:
     """No candidate, no rationale: the order of retrieval stays."""
     return "reorder" if state.get("rationale") else "__end__"
+
+
+def each_candidate_for_rationale(state: State) -> list[Send] | Literal["select"]:
+    """Fan out: one summary per candidate, of a single one too. No candidate: there is nothing to explain."""
+    candidates = state["candidates"] or []
+    shared = {"question": state["question"], "passages": state["passages"], "candidates": candidates}
+    return [Send("summarize_candidate", {**shared, "rank": rank}) for rank in range(len(candidates))] or "select"
+
+
+def compare_for_rationale(state: State) -> list[Send] | Literal["select"]:
+    """Fan out: the validity of each summary, and both orders of each pair. One summary is the rationale."""
+    question, candidates, summaries = state["question"], state["candidates"] or [], state["summaries"] or []
+    numbers = range(len(summaries))
+    if len(numbers) < 2:
+        return "select"
+    checks = [
+        Send("validate", {"question": question, "rank": n, "candidates": [candidates[n]], "summaries": [summaries[n]]})
+        for n in numbers
+    ]
+    pairs = [[one, other] for one in numbers for other in numbers if one != other]
+    return checks + [
+        Send("rank_pair", {"question": question, "pair": pair, "summaries": [summaries[n] for n in pair]})
+        for pair in pairs
+    ]
 
 
 def more_windows(state: State) -> Literal["rank_window", "__end__"]:

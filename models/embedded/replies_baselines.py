@@ -98,7 +98,7 @@ def conditions(question: str) -> list[str]:
 
 
 async def recover_condition(inputs: Inputs, draw: Draw) -> str:
-    """The best span over all passages that the statement does not show, which is read as a question for what it hides."""
+    """The best span over all passages that the statement, read as a question for what it hides, does not show."""
     passages, shown = inputs["passages"], f" {normalize(inputs['statement'])} "
     asked = QUOTED.sub(r"\1 \2", inputs["statement"]).replace(MASK, "what")
     reading = (await read(asked, passages)).reading
