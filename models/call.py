@@ -70,7 +70,8 @@ async def call(
     """
     asked = context.model if model is None else model
     client = await chat_model_async(asked, context)
-    local = bool(getattr(client, "wants_inputs", False))
+    wants_inputs = bool(getattr(client, "wants_inputs", False))
+    local = wants_inputs or bool(getattr(client, "in_process", False))  # named by its files, which a thread looks at
     who = await asyncio.to_thread(identity, asked, context) if local else identity(asked, context)
     degree = context.temperature if temperature is None else temperature
     text = text.encode("utf-8", "replace").decode()  # a lone surrogate from a broken file cannot be sent
@@ -86,7 +87,7 @@ async def call(
         config=merge_configs(config, {"run_name": name, "metadata": metadata}),
         clock=clock,
     )
-    structured = (dict(inputs or {}), prompt) if local else None
+    structured = (dict(inputs or {}), prompt) if wants_inputs else None
     requests = 1 if is_greedy(asked, degree) else n
     results = await asyncio.gather(
         *(one(request, who, sample, version, structured) for sample in range(requests)), return_exceptions=True

@@ -10,13 +10,15 @@ from langchain_core.language_models import BaseChatModel
 
 from core.context import Context
 from models.loops import PerLoop, per_loop
+from models.pretrained import fingerprint
 from models.spec import Spec, made, openai_access, public_url, read_spec
 
 MAKING = threading.Lock()
 
 
 def chat_model(spec: str | BaseChatModel, context: Context | None = None) -> BaseChatModel:
-    """The chat model of a spec: "embedded", "scripted", "openai:NAME" or "provider:name"; an object is used as it is.
+    """The chat model of a spec: "embedded", "scripted", "transformers:PATH", "openai:NAME" or "provider:name"; an
+    object is used as it is.
 
     Clients do not retry (`models.call` does) and report token counts while they stream; inside an event loop the same
     spec gives the same client. A spec that cannot be used is a `SetupError`.
@@ -55,6 +57,9 @@ def make_chat(spec: Spec, context: Context, state: PerLoop | None) -> BaseChatMo
     if spec.provider in ("embedded", "scripted"):
         with MAKING:
             return embedded() if spec.provider == "embedded" else scripted()
+    if spec.provider == "transformers":
+        with MAKING:
+            return local(spec.name, fingerprint(spec.name))
     options: dict[str, Any] = {"max_retries": 0, "timeout": context.timeout}
     if spec.provider == "openai":
         options |= openai_access(spec) | {"stream_usage": True} | own_connections(context.timeout, state)
@@ -86,6 +91,14 @@ def embedded() -> BaseChatModel:
     return EmbeddedReader()
 
 
+@lru_cache(2)
+def local(folder: str, version: str) -> BaseChatModel:
+    """A model in a folder, one per process, loaded anew when the folder has changed; two fit beside each other."""
+    from models.transformers_chat import TransformersModel
+
+    return TransformersModel(folder=folder)
+
+
 @lru_cache(1)
 def scripted() -> BaseChatModel:
     """The scripted model of this process."""
@@ -97,7 +110,8 @@ def scripted() -> BaseChatModel:
 def identity(model: str | BaseChatModel, context: Context | None = None) -> dict[str, Any] | None:
     """What tells this model from every other one, for the journal's keys and for an evaluation's configuration.
 
-    {"provider", "base_url", "model"}; for the embedded reader, "model" is a hash of its weights, calibration and code.
+    {"provider", "base_url", "model"}; for the embedded reader, "model" is a hash of its weights, calibration and code,
+    for a folder of the transformers library one of its trained weights, else of its files' names, sizes and times.
     None for what has no stable identity: an object made by the caller (but for a plain embedded reader), the scripted
     model.
     """
@@ -105,6 +119,8 @@ def identity(model: str | BaseChatModel, context: Context | None = None) -> dict
         spec = read_spec(model)
         if spec.provider == "scripted":
             return None
+        if spec.provider == "transformers":
+            return {"provider": "transformers", "base_url": None, "model": fingerprint(spec.name)}
         if spec.provider != "embedded":
             url = public_url(spec.base_url) if spec.base_url else None
             return {"provider": spec.provider, "base_url": url, "model": spec.name}

@@ -1,12 +1,12 @@
-"""Context filters that are trained models: they shorten passages before these are read (FILCO: Wang et al. 2023,
-section 2.3; arXiv:2311.08377). A chat model that filters is a prompt, and a node's business (nodes/filter_context.py).
+"""Context filters that score sentences: they shorten passages before these are read (FILCO: Wang et al. 2023,
+section 2.3; arXiv:2311.08377). What writes, a chat model or one that `quorum filter train` made, is asked by a prompt,
+which is a node's business (nodes/filter_context.py).
 """
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from typing import Literal, Protocol
 
 from core.errors import SetupError
@@ -53,19 +53,13 @@ def embedded(name: str) -> ContextFilter:
     return EmbeddedFilter()
 
 
-def transformers(name: str) -> ContextFilter:
-    """A fine-tuned local model; its packages are an extra."""
-    made: ContextFilter = import_module("models.transformers_filter").TransformersFilter(name)
-    return made
-
-
-KINDS = {"embedded": embedded, "transformers": transformers}
+KINDS = {"embedded": embedded}
 
 
 @cache
 def context_filter(spec: str) -> ContextFilter:
-    """The filter of that name: embedded, or transformers:PATH. Made once; reads a model's files, so not on an event
-    loop. An unknown one is a `SetupError`.
+    """The filter of that name: embedded. Made once; reads a model's files, so not on an event loop. An unknown one is a
+    `SetupError`.
     """
     kind, _, name = spec.strip().partition(":")
     if kind not in KINDS or bool(name) == (kind == "embedded"):

@@ -5,6 +5,7 @@ what it was trained for.
 """
 
 import json
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -177,15 +178,22 @@ def load(folder: str) -> Pretrained:
     return Pretrained(model, tokenizer, card)
 
 
+def is_seq2seq(name: str) -> bool:
+    """Whether a model has an encoder and a decoder."""
+    from transformers import AutoConfig
+
+    with loading(name):
+        return bool(AutoConfig.from_pretrained(name).is_encoder_decoder)
+
+
 def load_base(name: str, *, half: bool) -> tuple[Any, Any]:
     """A model and its tokenizer, as transformers loads them. half: in bfloat16 on a GPU, for use or under adapters."""
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
     gpu = torch.cuda.is_available()
+    kind = AutoModelForSeq2SeqLM if is_seq2seq(name) else AutoModelForCausalLM
     with loading(name):
-        config = AutoConfig.from_pretrained(name)
-        kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
         tokenizer = AutoTokenizer.from_pretrained(name)
         model = kind.from_pretrained(name, dtype=torch.bfloat16 if gpu and half else torch.float32)
     fit(model, tokenizer, name)
@@ -194,13 +202,10 @@ def load_base(name: str, *, half: bool) -> tuple[Any, Any]:
 
 @contextmanager
 def loading(name: str) -> Iterator[None]:
-    """What transformers raises on a folder that holds no model of its kinds, as a SetupError; without its own bars."""
-    from transformers.utils import logging
-
-    bars = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
+    """What transformers raises on a folder that holds no model of its kinds, as a SetupError."""
     try:
-        yield
+        with quietly():
+            yield
     except SetupError:
         raise
     except Exception as error:  # noqa: BLE001  it raises what it likes: OSError, ValueError, KeyError, safetensors' own
@@ -209,6 +214,19 @@ def loading(name: str) -> Iterator[None]:
             f"The model {name!r} cannot be loaded ({said}); give the folder of a seq2seq or causal language model as "
             "transformers saves it, with its tokenizer, or a name such as google/flan-t5-base."
         ) from None
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Without the progress bars of transformers, and the warnings that it and peft exchange about each other."""
+    from transformers.utils import logging
+
+    bars = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            yield
     finally:
         if bars:
             logging.enable_progress_bar()

@@ -39,7 +39,7 @@ class Request:
     @property
     def local(self) -> bool:
         """Whether the model runs in this process."""
-        return bool(getattr(self.model, "wants_inputs", False))
+        return any(getattr(self.model, mark, False) for mark in ("wants_inputs", "in_process"))
 
 
 async def send(request: Request) -> Record:

@@ -19,7 +19,7 @@ PROMPTS = {"filco": ("filter_sentences", copied_sentences), "psg": ("filter_pass
 
 
 async def filter_by_prompt(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> passages (what a chat model copies or chooses), retrieved."""
+    """question, passages -> passages (what a chat model, or one trained for it, copies or chooses), retrieved."""
     passages, context = state["passages"], settings(runtime)
     prompt, parse = PROMPTS[context.filter_mode]
     asked = await ask(
@@ -29,7 +29,7 @@ async def filter_by_prompt(state: State, runtime: Runtime[Context]) -> State:
         inputs={"question": state["question"]},
         passages=passages,
         temperature=0.0,
-        model=filter_of(context).partition(":")[2] or None,
+        model=filter_of(context).removeprefix("llm").removeprefix(":") or None,
     )
     chosen = [piece for piece in asked.values[0] if piece.rank < len(asked.shown)]
     return {**filtered(state, shortened(passages, chosen)), **asked.update}

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from models.pretrained import quietly
+
 RANK, SCALE, DROPOUT = 16, 32, 0.05  # FILCO does not state its own
 
 
@@ -13,4 +15,5 @@ def with_adapters(model: Any, seq2seq: bool) -> Any:
     settings = LoraConfig(
         task_type=task, r=RANK, lora_alpha=SCALE, lora_dropout=DROPOUT, target_modules="all-linear", bias="none"
     )
-    return get_peft_model(model, settings)
+    with quietly():
+        return get_peft_model(model, settings)

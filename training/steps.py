@@ -139,8 +139,8 @@ class Training:
 
 def encoded(
     makers: Sequence[Callable[[int], tuple[str, str]]], counts: Sequence[int], codec: Any, length: int, output: int
-) -> tuple[list[Item], int, int]:
-    """-> the examples that fit, how many do not, how many lost passages.
+) -> tuple[list[Item], int]:
+    """-> the examples that fit, how many of them lost passages.
 
     Each maker gives (prompt, target) with the first n of its passages. As in use, the lowest-ranked passages go until
     the prompt has at most `length` tokens; an example that does not fit with one passage, or whose target is longer
@@ -155,4 +155,4 @@ def encoded(
                 items.append(item)
                 shortened += shown < count
                 break
-    return items, len(makers) - len(items), shortened
+    return items, shortened

@@ -1,0 +1,280 @@
+"""Fine-tuning filters and generators, on tiny random models."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny_models as tiny
+from safetensors.torch import load_file
+
+from core.context import Context
+from core.errors import SetupError, TooLong
+from core.silver import Silver, read_silver
+from core.state import Passage
+from graphs import answer
+from models.call import call
+from models.chat import chat_model, identity
+from models.pretrained import fingerprint, load, read_card
+from models.scripted import ScriptedModel
+from prompts import BUILT_IN, numbered, render
+from training.finetune import Report, Settings, finetune
+from training.pairs import Task, filter_task, generator_task, read_lines
+
+TOWNS = {"Ana": "Rome", "Bea": "Oslo", "Cal": "Lima", "Dov": "Bonn"}
+FAST = {"rate": 5e-3, "batch": 4, "length": 700, "output": 24}
+
+
+def silver_line(name: str, town: str, found: bool = True) -> dict[str, Any]:
+    texts = [f"{name} is tall. {name} lives in {town}.", "Cats sleep. Dogs do not."]
+    sentence = f"{name} lives in {town}."
+    start = texts[0].index(sentence)
+    span = {"passage": "a", "start": start, "end": start + len(sentence), "text": sentence}
+    return {
+        "id": name,
+        "question": f"Where does {name} live?",
+        "answers": [town],
+        "passages": [{"id": i, "title": "", "text": text} for i, text in zip("ab", texts, strict=True)],
+        "silver": [span] if found else [],
+        "measure": "strinc",
+    }
+
+
+@pytest.fixture(scope="session")
+def silver_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    lines = [silver_line(name, town, found=name != "Dov") for name, town in TOWNS.items()]
+    path = tmp_path_factory.mktemp("data") / "silver.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Folders of tiny bases: seq2seq, causal, and causal with a chat template."""
+    folder = tmp_path_factory.mktemp("bases")
+    made = {"t5": tiny.t5(folder / "t5"), "llama": tiny.llama(folder / "llama")}
+    return made | {"chat": tiny.llama(folder / "chat", chat=True), "gpt2": tiny.gpt2(folder / "gpt2")}
+
+
+def quiet(stage: str, done: int, total: int | None) -> None:
+    """Nobody watches."""
+
+
+def trained(task: Task, data: Path, base: Path, out: Path, tell: Any = quiet, **settings: Any) -> Report:
+    lines = read_lines(data, task.kind)
+    return finetune(task, lines, data, str(base), out, Settings(**FAST | settings), tell)
+
+
+def weights(folder: Path) -> dict[str, Any]:
+    return {name: value for path in sorted(folder.glob("*.safetensors")) for name, value in load_file(path).items()}
+
+
+@pytest.fixture(scope="session")
+def learned(models: dict[str, Path], silver_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A causal filter that knows the data by heart."""
+    out = tmp_path_factory.mktemp("filters") / "learned"
+    report = trained(filter_task("filco"), silver_file, models["llama"], out, epochs=100, lora=False)
+    assert (report.examples, report.left_out, report.shortened) == (4, 0, 0)
+    assert report.losses[-1] < 0.1 < 1 < report.losses[0]
+    return out
+
+
+def test_a_model_learns_its_data_by_heart(learned: Path, silver_file: Path) -> None:
+    loaded = load(str(learned))
+    pairs = [filter_task("filco").pair(line, 2) for line in read_silver(silver_file)]
+    assert [loaded.generate(pair.prompt, 24).text for pair in pairs] == [pair.target for pair in pairs]
+    assert pairs[0].target == "Ana lives in Rome."
+    assert pairs[3].target == "None"
+    assert not list(learned.parent.glob("learned.*"))
+
+
+@pytest.mark.parametrize("base", ["t5", "chat"])
+def test_so_do_other_kinds_of_models(base: str, models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
+    task, lines = filter_task("psg"), read_lines(silver_file, "filter")[2:]
+    settings = Settings(**FAST | {"rate": 1e-2, "epochs": 70, "lora": False})
+    report = finetune(task, lines, silver_file, str(models[base]), tmp_path / "filter", settings, quiet)
+    assert report.losses[-1] < 0.2 < 1 < report.losses[0]
+    loaded = load(str(tmp_path / "filter"))
+    assert [loaded.generate(task.pair(line, 2).prompt, 9).text for line in lines] == ["1", "None"]
+
+
+@pytest.mark.parametrize("base", ["t5", "llama"])
+def test_adapters_learn_too(base: str, models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
+    task = filter_task("filco")
+    report = trained(task, silver_file, models[base], tmp_path / "filter", epochs=6, rate=5e-2, lora=True)
+    assert report.losses[-1] < report.losses[0] - 0.1
+    card = read_card(tmp_path / "filter")
+    assert card is not None
+    assert (card.adapter, card.base) == (True, str(models[base]))
+    assert load(str(tmp_path / "filter")).generate("Question", 3).written > 0
+    assert all("lora" in name for name in weights(tmp_path / "filter"))
+
+
+class Stop(Exception):  # noqa: N818  it stands for a killed process
+    """What ends a run in the middle."""
+
+
+@pytest.mark.parametrize("settings", [{}, {"lora": True}, {"at_once": 1}])
+def test_a_killed_run_goes_on_to_the_same_end(
+    settings: dict[str, Any], models: dict[str, Path], silver_file: Path, tmp_path: Path
+) -> None:
+    task = filter_task("filco")
+    common = {"epochs": 3, "batch": 2, "save_every": 0.0} | settings
+    trained(task, silver_file, models["t5"], tmp_path / "whole", **common)
+
+    def stop(stage: str, done: int, total: int | None) -> None:
+        if done == 3:
+            raise Stop
+
+    with pytest.raises(Stop):
+        trained(task, silver_file, models["t5"], tmp_path / "cut", stop, **common)
+    assert not (tmp_path / "cut").exists()
+    steps: list[int] = []
+    trained(task, silver_file, models["t5"], tmp_path / "cut", lambda stage, done, total: steps.append(done), **common)
+    assert steps == [4, 5, 6]
+    one, two = weights(tmp_path / "whole"), weights(tmp_path / "cut")
+    assert set(one) == set(two)
+    assert all(one[name].equal(two[name]) for name in one)
+    assert fingerprint(tmp_path / "whole") == fingerprint(tmp_path / "cut")
+
+
+def test_what_is_done_is_not_done_again(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
+    task, out = filter_task("filco"), tmp_path / "filter"
+    first = trained(task, silver_file, models["t5"], out, epochs=1)
+    before = (out / "model.safetensors").stat().st_mtime_ns
+    assert trained(task, silver_file, models["t5"], out, epochs=1) == first
+    assert (out / "model.safetensors").stat().st_mtime_ns == before
+    with pytest.raises(SetupError, match=r"is there already \(its settings's epochs is 1, not 2\)"):
+        trained(task, silver_file, models["t5"], out, epochs=2)
+    (tmp_path / "other").mkdir()
+    with pytest.raises(SetupError, match="is there already"):
+        trained(task, silver_file, models["t5"], tmp_path / "other", epochs=1)
+
+
+def test_an_interrupted_run_of_another_kind_is_kept(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
+    def stop(stage: str, done: int, total: int | None) -> None:
+        raise Stop
+
+    task = filter_task("filco")
+    with pytest.raises(Stop):
+        trained(task, silver_file, models["t5"], tmp_path / "filter", stop, epochs=1)
+    with pytest.raises(SetupError, match="holds an interrupted run of another kind"):
+        trained(task, silver_file, models["t5"], tmp_path / "filter", epochs=1, seed=5)
+
+
+def test_the_card_says_what_was_done(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "filter"
+    trained(filter_task("filco"), silver_file, models["t5"], out, epochs=1)
+    card = (out / "README.md").read_text(encoding="utf-8")
+    for words in ("silver.jsonl", "strinc", "0.005", "4 trained on", str(models["t5"]), "all weights", "700", "torch"):
+        assert words in card
+    assert (out / "prompts" / "filter_sentences.md").read_text(encoding="utf-8").strip() == BUILT_IN["filter_sentences"]
+
+
+def test_passages_go_until_an_example_fits(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
+    lines = list(read_silver(silver_file))
+    codec = load(str(models["t5"])).codec
+    task = filter_task("filco")
+    longest = max(len(codec.prompt(task.pair(line, 1).prompt)) for line in lines)
+    report = trained(task, silver_file, models["t5"], tmp_path / "filter", epochs=1, length=longest)
+    assert (report.examples, report.shortened) == (4, 4)
+    with pytest.raises(SetupError, match=r"None of 4 examples fits 50 tokens; give a larger --length"):
+        trained(task, silver_file, models["t5"], tmp_path / "none", epochs=1, length=50)
+    with pytest.raises(SetupError, match=r"takes 128 tokens and would need 724"):
+        trained(task, silver_file, models["gpt2"], tmp_path / "none", epochs=1)
+
+
+async def test_a_generator_answers_the_graphs_prompt(
+    models: dict[str, Path], silver_file: Path, tmp_path: Path
+) -> None:
+    lines, out = read_lines(silver_file, "generator"), tmp_path / "generator"
+    trained(generator_task("full", lines), silver_file, models["llama"], out, epochs=60, lora=False)
+    spec, line = f"transformers:{out}", lines[1]
+    result = await answer(line["question"], "concat", Context(model=spec), given=line["passages"])
+    assert (result["answer"], result["unknown"]) == ("Oslo", False)
+    usage = result["usage"]["answer"]
+    assert usage["calls"] == 1
+    assert usage["input_tokens"] == len(load(str(out)).codec.prompt(full_prompt(line)))
+    assert usage["output_tokens"] == len(load(str(out)).codec.target("Oslo"))
+    assert identity(spec) == {"provider": "transformers", "base_url": None, "model": fingerprint(out)}
+    with pytest.raises(SetupError, match=r"trained on the prompt 'answer' and cannot be asked 'summary'"):
+        await answer(line["question"], "summary", Context(model=spec), given=line["passages"])
+    context = Context(model=spec, prompts={"answer": "Shorter: $passages $question"})
+    with pytest.raises(SetupError, match=r"has changed since the generator .* was trained .*set prompts="):
+        await answer(line["question"], "concat", context, given=line["passages"])
+    old = Context(model=spec, prompts=str(out / "prompts"))
+    assert (await answer(line["question"], "concat", old, given=line["passages"]))["answer"] == "Oslo"
+
+
+async def test_a_trained_filter_serves_the_graph(learned: Path, silver_file: Path) -> None:
+    lines = list(read_silver(silver_file))
+    reader = ScriptedModel().enqueue("Rome", "unknown")
+    context = Context(model=reader, context_filter=f"transformers:{learned}")
+    first = await answer(lines[0]["question"], "filco", context, given=lines[0]["passages"])
+    assert [passage["text"] for passage in first["passages"]] == ["Ana lives in Rome."]
+    assert first["usage"]["filter_sentences"]["calls"] == 1
+    assert first["malformed"] == {}
+    nothing = await answer(lines[3]["question"], "filco", context, given=lines[3]["passages"])
+    assert nothing["passages"] == []
+    with pytest.raises(SetupError, match=r"cannot be asked 'filter_passages'; use it as .* with filter_mode=filco"):
+        await answer("Who?", "filco", replace(context, filter_mode="psg"), given=lines[0]["passages"])
+
+
+def full_prompt(line: Silver) -> str:
+    return render("answer", question=line["question"], passages=numbered(line["passages"])).text
+
+
+async def test_a_prompt_longer_than_in_training_loses_passages(
+    models: dict[str, Path], silver_file: Path, tmp_path: Path
+) -> None:
+    lines, out = read_lines(silver_file, "generator"), tmp_path / "generator"
+    length = len(load(str(models["t5"])).codec.prompt(full_prompt(lines[0]))) + 20
+    trained(generator_task("full", lines), silver_file, models["t5"], out, epochs=1, length=length)
+    context = Context(model=f"transformers:{out}")
+    long = Passage(id="c", title="", text="Words without an end. " * 40)
+    result = await answer(lines[0]["question"], "concat", context, given=[*lines[0]["passages"], long])
+    assert result["dropped"] == 1
+    with pytest.raises(TooLong, match="does not fit the model's window even with passage 'c' alone"):
+        await answer(lines[0]["question"], "concat", context, given=[long])
+
+
+def test_sampling_goes_by_the_seed(models: dict[str, Path]) -> None:
+    loaded = load(str(models["llama"]))
+    first, again, other = (loaded.generate("Hello", 9, temperature=1.0, seed=seed).text for seed in (1, 1, 2))
+    assert first == again != other
+    assert loaded.generate("Hello", 9).text == loaded.generate("Hello", 9, seed=5).text
+
+
+async def test_a_plain_folder_is_a_chat_model(models: dict[str, Path]) -> None:
+    spec = f"transformers:{models['chat']}"
+    (reply,) = await call("answer", "Hello", context=Context(model=spec))
+    assert reply.finish in ("length", "stop")
+    assert chat_model(spec) is chat_model(spec)
+
+
+def test_folders_that_are_no_models(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match="cannot be loaded"):
+        chat_model(f"transformers:{tmp_path}")
+    mixed = tmp_path / "mixed"
+    words = tiny.tokenizer(ends=True)
+    words.add_tokens([f"word{number}" for number in range(99)])
+    tiny.save(mixed, load(str(models["gpt2"])).model, words)
+    with pytest.raises(SetupError, match="they belong to different models"):
+        load(str(mixed))
+    (mixed / "quorum.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(SetupError, match=r"quorum\.json cannot be read"):
+        load(str(mixed))
+
+
+def test_adapters_need_the_base_they_were_trained_on(
+    models: dict[str, Path], silver_file: Path, tmp_path: Path
+) -> None:
+    base = tiny.llama(tmp_path / "base")
+    trained(filter_task("psg"), silver_file, base, tmp_path / "filter", epochs=1)
+    (base / "config.json").write_text((models["chat"] / "config.json").read_text("utf-8") + "\n", encoding="utf-8")
+    with pytest.raises(SetupError, match=r"was trained on the model .*base, which has changed since"):
+        load(str(tmp_path / "filter"))
+    base.rename(tmp_path / "away")
+    with pytest.raises(SetupError, match="which is not there"):
+        load(str(tmp_path / "filter"))
