@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tiny_models as tiny
+import tiny_language_models as tiny
 from safetensors.torch import load_file
 
 from core.context import Context

@@ -1,0 +1,79 @@
+"""Tiny random language models with a tokenizer of their own, as transformers saves them."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer, decoders
+from tokenizers.models import BPE
+from tokenizers.pre_tokenizers import ByteLevel
+from tokenizers.processors import TemplateProcessing
+from tokenizers.trainers import BpeTrainer
+from transformers import (
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
+)
+
+from models.pretrained import quietly
+from prompts import BUILT_IN
+
+TEXTS = [BUILT_IN[name] for name in ("answer", "filter_sentences", "filter_passages")]
+
+
+def tokenizer(ends: bool, chat: bool = False) -> Any:
+    """Bytes, so that it can write any text, and merges for our prompts; ends: a prompt ends in </s>, as T5's."""
+    model = Tokenizer(BPE())
+    model.pre_tokenizer = ByteLevel(add_prefix_space=False)
+    model.decoder = decoders.ByteLevel()
+    specials = ["<pad>", "</s>", "<user>", "<reply>"]
+    trainer = BpeTrainer(
+        vocab_size=700, special_tokens=specials, initial_alphabet=ByteLevel.alphabet(), show_progress=False
+    )
+    model.train_from_iterator(TEXTS, trainer)
+    if ends:
+        model.post_processor = TemplateProcessing("$A </s>", "$A </s> $B </s>", [("</s>", 1)])
+    made = PreTrainedTokenizerFast(tokenizer_object=model, pad_token="<pad>", eos_token="</s>")
+    if chat:
+        made.chat_template = "{% for m in messages %}<user>{{ m['content'] }}{% endfor %}<reply>"
+    return made
+
+
+def save(folder: Path, model: Any, words: Any) -> Path:
+    with quietly():
+        model.save_pretrained(folder)
+    words.save_pretrained(folder)
+    return folder
+
+
+def t5(folder: Path) -> Path:
+    torch.manual_seed(1)
+    words = tokenizer(ends=True)
+    config = T5Config(
+        vocab_size=len(words), d_model=48, d_kv=12, d_ff=96, num_layers=2, num_heads=4, dropout_rate=0.1,
+        decoder_start_token_id=0, pad_token_id=0, eos_token_id=1,
+    )  # fmt: skip
+    return save(folder, T5ForConditionalGeneration(config), words)
+
+
+def llama(folder: Path, chat: bool = False) -> Path:
+    torch.manual_seed(2)
+    words = tokenizer(ends=False, chat=chat)
+    config = LlamaConfig(
+        vocab_size=len(words), hidden_size=48, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4,
+        max_position_embeddings=2048, bos_token_id=None, eos_token_id=1, pad_token_id=0,
+    )  # fmt: skip
+    return save(folder, LlamaForCausalLM(config), words)
+
+
+def gpt2(folder: Path) -> Path:
+    torch.manual_seed(3)
+    words = tokenizer(ends=False)
+    config = GPT2Config(
+        vocab_size=len(words), n_positions=128, n_embd=48, n_layer=2, n_head=4, bos_token_id=1, eos_token_id=1
+    )
+    return save(folder, GPT2LMHeadModel(config), words)
