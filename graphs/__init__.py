@@ -53,6 +53,14 @@ FILCO = "Wang et al. 2023, Learning to Filter Context for Retrieval-Augmented Ge
 DIRECT = "Brown et al. 2020, Language Models are Few-Shot Learners (arXiv:2005.14165)"
 COT = "Wei et al. 2022, Chain-of-Thought Prompting Elicits Reasoning in Large Language Models (arXiv:2201.11903)"
 BLENDFILTER = "Wang et al. 2024, BlendFilter: Query Generation Blending and Knowledge Filtering (arXiv:2402.11129)"
+SURE = "Kim et al. 2024, SuRe: Summarizing Retrievals using Answer Candidates (arXiv:2404.13081)"
+RERANK = "Lazaridou et al. 2022, Internet-Augmented Language Models through Few-Shot Prompting (arXiv:2203.05115)"
+REPLUG = "Shi et al. 2023, REPLUG: Retrieval-Augmented Black-Box Language Models (arXiv:2301.12652)"
+ZERO_SHOT_COT = "Kojima et al. 2022, Large Language Models are Zero-Shot Reasoners (arXiv:2205.11916)"
+SELECTION_INFERENCE = "Creswell et al. 2022, Selection-Inference (arXiv:2205.09712)"
+SELF_VERIFICATION = (
+    "Weng et al. 2023, Large Language Models are Better Reasoners with Self-Verification (arXiv:2212.09561)"
+)
 POST_FUSION = "Liu et al. 2024, Modeling Uncertainty and Using Post-fusion as Fallback (arXiv:2308.12574)"
 
 METHODS = {
@@ -75,6 +83,25 @@ METHODS = {
             "Every passage answers alone; one prompt over those that could, with their answers as candidates.",
             "k*n + n",
             "2",
+        ),
+        Method("no_retrieval", SURE, "The question alone, from what the model knows.", "n", "1"),
+        Method("base", SURE, "One prompt over all passages, at most three words.", "n", "1"),
+        Method("rerank", RERANK, "Every passage answers alone; votes weigh by TF-IDF with the question.", "k*n", "1"),
+        Method("replug", REPLUG, "Every passage answers alone; votes weigh by embedding likeness.", "k*n", "1"),
+        Method("zero_shot_cot", ZERO_SHOT_COT, "Step by step over all passages, without an example.", "1", "1"),
+        Method(
+            "selection_inference",
+            SELECTION_INFERENCE,
+            "The model ranks the passages, then reads one after the other and keeps notes.",
+            "1 + k",
+            "1 + k",
+        ),
+        Method(
+            "self_verification",
+            SELF_VERIFICATION,
+            "Five samples; of d different answers the one from which the question can best be restored.",
+            "5 + [d > 1] 11d",
+            "1 or 3",
         ),
         Method(
             "filco",
