@@ -27,9 +27,10 @@ from models.embedded.reading import Reading, Span
 from models.embedded.replies import UNKNOWN, Draw
 from models.embedded.responders import RESPONDERS
 from nodes.ask import listed
-from nodes.parse import Parsed, Reasoned, reasoned_answer, short_answer
+from nodes.parse import Parsed, reasoned_answer, short_answer
 from nodes.parse_rankings import ranking
 from nodes.parse_statements import masked_statement, missing_words, noted_answer
+from nodes.parse_steps import final_answer, next_follow_up, step_action
 from prompts import BUILT_IN, numbered, render
 
 BORN = "Where was Joseph Haydn born?"
@@ -50,17 +51,28 @@ PARSERS: dict[str, Callable[[str], Parsed[Any]]] = {
     "inference": noted_answer,
     "mask_condition": masked_statement,
     "recover_condition": missing_words,
+    "react": step_action,
+    "react_action": step_action,
+    "self_ask": next_follow_up,
+    "self_ask_answer": short_answer,
+    "self_ask_final": final_answer,
 }
 # Prompts whose reply is an answer to the question, read from the passages.
 ANSWERS = {
     *("answer", "answer_candidates", "pruning", "summary"),
     *("answer_base", "zero_shot_cot", "inference"),
+    *("react", "react_action", "self_ask_answer", "self_ask_final"),
 }
 # What other variables hold than the question and the passages.
 MORE: dict[str, str | list[str]] = {
     "candidates": ["Vienna", "Rohrau"],
     "examples": "",
     "notes": "",
+    "form": "a name, a place, a date or a number",
+    "step": "2",
+    "steps": "",
+    "thought": "Now the answer can be given.",
+    "demonstrations": "",
     "answer": "Rohrau",
     "statement": 'The answer to "Where was [MASK] born?" is Rohrau.',
 }
@@ -93,7 +105,7 @@ async def reply(prompt: str, question: str = BORN, passages: list[Passage] = PAS
 def parsed(prompt: str, text: str) -> tuple[str, bool]:
     """(answer, malformed) of a reply."""
     found: Parsed[Any] = PARSERS[prompt](text)
-    return (found.value.answer if isinstance(found.value, Reasoned) else found.value), found.malformed
+    return getattr(found.value, "answer", found.value), found.malformed
 
 
 def test_every_prompt_is_served() -> None:
