@@ -1,11 +1,13 @@
-"""Data records: questions with answers and gold passages, and passages, read from JSON lines (also gzip)."""
+"""Data records: questions with answers and gold passages, and passages, read from files (also gzip)."""
 
 import gzip
+import hashlib
 import json
+import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired, TextIO, TypedDict, cast
 
 from core.errors import SetupError
 from core.state import Passage
@@ -23,23 +25,38 @@ class Record(TypedDict):
     meta: NotRequired[dict[str, Any]]
 
 
-def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line number from 1, object) of a .jsonl or .jsonl.gz file. A broken line is a `SetupError` that names it."""
+def content_hash(title: str, text: str) -> str:
+    """16 hex digits that name a passage by what it says, whichever document says it."""
+    return hashlib.sha256(f"{title}\n{text}".encode()).hexdigest()[:16]
+
+
+def opened(path: Path, newline: str | None = None) -> TextIO:
+    """A text file to read, unpacked where its name or its first bytes say gzip."""
+    packed = path.suffix == ".gz"
+    if not packed:
+        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+    opener = gzip.open if packed else open
+    return cast(TextIO, opener(path, "rt", encoding="utf-8-sig", newline=newline))
+
+
+def lines_of(path: Path, bad: list[str] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line number from 1, object) of a file of JSON lines. A broken line is a `SetupError` that names it, or, where
+    `bad` is given, a sentence in it.
+    """
     number = 0
     try:
-        opened = gzip.open if path.suffix == ".gz" else open
-        with opened(path, "rt", encoding="utf-8-sig") as file:
+        with opened(path) as file:
             for number, line in enumerate(file, start=1):
                 if not line.strip():
                     continue
                 try:
-                    value = json.loads(line)
-                except json.JSONDecodeError as error:
-                    raise SetupError(
-                        f"{path}, line {number}: not JSON ({error.msg}); expected one object a line."
-                    ) from None
-                if not isinstance(value, dict):
-                    raise SetupError(f"{path}, line {number}: expected a JSON object, found {type(value).__name__}.")
+                    value = object_of(line, f"{path}, line {number}")
+                except SetupError as error:
+                    if bad is None:
+                        raise
+                    bad.append(str(error))
+                    continue
                 yield number, value
     except FileNotFoundError:
         raise SetupError(f"There is no file {path}; give the path of a .jsonl or .jsonl.gz file.") from None
@@ -47,6 +64,18 @@ def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise SetupError(f"{path} is a folder; give the path of a .jsonl or .jsonl.gz file.") from None
     except (UnicodeDecodeError, EOFError, zlib.error, OSError) as error:
         raise SetupError(f"{path} cannot be read after line {number} ({error}); expected UTF-8 JSON lines.") from None
+
+
+def object_of(line: str, where: str) -> dict[str, Any]:
+    """The JSON object on a line."""
+    try:
+        value = json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        said = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
+        raise SetupError(f"{where}: not JSON ({said}); expected one object a line.") from None
+    if not isinstance(value, dict):
+        raise SetupError(f"{where}: expected a JSON object, found {type(value).__name__}.")
+    return value
 
 
 def as_passage(value: Any, where: str) -> Passage:
@@ -77,25 +106,28 @@ def read_passages(path: Path) -> list[Passage]:
     return [as_passage(value, f"{path}, line {number}") for number, value in lines_of(path)]
 
 
-def read_questions(path: Path) -> Iterator[Record]:
-    """The questions of an evaluation set, one at a time."""
-    for number, value in lines_of(path):
-        where = f"{path}, line {number}"
-        question, answers = value.get("question"), value.get("answers")
-        if (
-            not isinstance(question, str)
-            or not isinstance(answers, list)
-            or not all(isinstance(a, str) for a in answers)
-        ):
-            raise SetupError(
-                f'{where}: expected {{"id", "question": text, "answers": [text, ...]}}, found {shown(value)}.'
-            )
-        yield Record(
-            id=str(value.get("id", number)),
-            question=question,
-            answers=answers,
-            passages=[as_passage(passage, where) for passage in list_of(value, "passages", where)],
-            gold=[str(id_) for id_ in list_of(value, "gold", where)],
-            source=str(value.get("source", path.name)),
-            meta=value.get("meta") or {},
-        )
+def read_questions(path: Path, *, bad: list[str] | None = None) -> Iterator[Record]:
+    """The questions of an evaluation set, one at a time, in our JSON lines or another format of `core.formats`.
+
+    A record that does not fit is a `SetupError`; where `bad` is given, a sentence in it, and reading goes on.
+    """
+    from core.formats import records_of  # which is made of what stands above
+
+    return records_of(path, bad)
+
+
+def write_questions(path: Path, records: Iterable[Record]) -> int:
+    """Write records as our JSON lines, packed where the name ends in .gz; how many. A failure leaves no half file."""
+    count, temporary = 0, path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        opener = gzip.open if path.suffix == ".gz" else open
+        with cast(TextIO, opener(temporary, "wt", encoding="utf-8")) as file:
+            for record in records:
+                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+                count += 1
+        temporary.replace(path)
+    except OSError as error:
+        raise SetupError(f"{path} cannot be written ({error.strerror or error}); give another path.") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+    return count

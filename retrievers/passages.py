@@ -1,17 +1,12 @@
 """Passages as LangChain documents, their ids, and the text that is indexed."""
 
-import hashlib
 import math
 
 from langchain_core.documents import Document
 
+from core.data import content_hash as content_hash  # also for those who import it from here
 from core.errors import SetupError
 from core.state import Passage
-
-
-def content_hash(title: str, text: str) -> str:
-    """16 hex digits that name a passage by what it says, whichever document says it."""
-    return hashlib.sha256(f"{title}\n{text}".encode()).hexdigest()[:16]
 
 
 def indexed_text(passage: Passage) -> str:
