@@ -6,6 +6,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from core.context import Context, filter_of, settings
+from core.ranking import every_pair, next_pairs, validity_of
 from core.state import State
 from core.votes import next_stage
 from nodes.rank_passages import window_start
@@ -165,6 +166,57 @@ def compare_for_rationale(state: State) -> list[Send] | Literal["select"]:
         Send("rank_pair", {"question": question, "pair": pair, "summaries": [summaries[n] for n in pair]})
         for pair in pairs
     ]
+
+
+def each_candidate(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["select"]:
+    """Fan out: one summary per candidate. A single one is the answer as it is, unless a summary is to be the answer."""
+    enough = len(state["candidates"] or []) > 1 or settings(runtime).answer_type == "long"
+    return each_candidate_for_rationale(state) if enough else "select"
+
+
+def judge_summaries(
+    state: State, runtime: Runtime[Context]
+) -> list[Send] | Literal["answer_from_summaries", "select"]:
+    """Fan out: each summary's validity and, unless that may be enough, the comparisons; or the ablation's answer."""
+    context = settings(runtime)
+    if context.sure_parts == "summaries":
+        return "answer_from_summaries"
+    checked = context.sure_parts == "validity+ranking"
+    if checked and context.ranking == "lazy":
+        return validations(state) or "select"
+    compared = comparisons(state, lazy=context.ranking == "lazy")
+    return [*(validations(state) if checked else []), *compared] or "select"
+
+
+def more_comparisons(state: State) -> list[Send] | Literal["__end__"]:
+    """Comparisons that were put off and can still change the choice; none: end."""
+    return comparisons(state, lazy=True) or "__end__"
+
+
+def validations(state: State) -> list[Send]:
+    """One `validate` per candidate of two or more, with its own summary and nothing of the others."""
+    candidates, summaries = state["candidates"] or [], state["summaries"] or []
+    return [
+        Send("validate", {"question": state["question"], "rank": rank, "candidates": [one], "summaries": [summary]})
+        for rank, (one, summary) in enumerate(zip(candidates, summaries, strict=True))
+        if len(candidates) > 1
+    ]
+
+
+def comparisons(state: State, lazy: bool) -> list[Send]:
+    """One `rank_pair` for both orders of each pair of summaries; when lazy, those to ask next."""
+    summaries = state.get("summaries") or []
+    known = validity_of(state.get("verdicts") or []), state.get("preferences") or []
+    pairs = next_pairs(len(summaries), *known) if lazy else every_pair(len(summaries))
+    return [
+        Send("rank_pair", {"question": state["question"], "pair": [*pair], "summaries": [summaries[n] for n in pair]})
+        for pair in pairs
+    ]
+
+
+def choose_if_they_differ(state: State) -> Literal["answer_from_choices", "select"]:
+    """Two candidates or more are choices. One is the answer, and none is unknown."""
+    return "answer_from_choices" if len(state["candidates"] or []) > 1 else "select"
 
 
 def more_windows(state: State) -> Literal["rank_window", "__end__"]:

@@ -33,22 +33,29 @@ INTERNAL = "The comedy Workaholics is about three friends; Jillian Bell played a
 REASONING = "SuperMansion starred Jillian Bell. Jillian Bell played Jillian Belk. So the answer is Jillian Belk."
 
 
-def script() -> ScriptedModel:
-    """The full run: the question finds SuperMansion, the other two queries find Jillian Bell."""
-    return (
-        ScriptedModel()
-        .on("reason: external", EXTERNAL)
-        .on("internal", INTERNAL)
-        .on("topic", "Television comedies")
-        .on("judge: q", "Passage 1: relevant, it names the series. Passage 2: not relevant.")
-        .on("judge: ex", "Passage 1 and passage 2 bear on it.")
-        .on("judge: in", "Passage 1 helps, passage 2 is beside the point.")
-        .on("choose: q", "1")
-        .on("choose: ex", "Passages 1 and 2")
-        .on("choose: in", "[1]")
-        .on("reason", REASONING)
-        .on("extract_answer", "Jillian Belk")
-    )
+REPLIES = {
+    "reason: external": EXTERNAL,
+    "internal": INTERNAL,
+    "topic": "Television comedies",
+    "judge: q": "Passage 1: relevant, it names the series. Passage 2: not relevant.",
+    "judge: ex": "Passage 1 and passage 2 bear on it.",
+    "judge: in": "Passage 1 helps, passage 2 is beside the point.",
+    "choose: q": "1",
+    "choose: ex": "Passages 1 and 2",
+    "choose: in": "[1]",
+    "reason": REASONING,
+    "extract_answer": "Jillian Belk",
+}
+
+
+def script(other: dict[str, str] | None = None) -> ScriptedModel:
+    """The full run: the question finds SuperMansion, the other two queries find Jillian Bell. `other`: replies to some
+    calls instead.
+    """
+    model = ScriptedModel()
+    for name, reply in (REPLIES | (other or {})).items():
+        model.on(name, reply)
+    return model
 
 
 async def run(model: ScriptedModel, question: str = QUESTION, **settings: Any) -> Result:
