@@ -6,6 +6,7 @@ from core.matching import match, says_nothing
 from core.measures import Piece, pieces
 from core.state import Passage
 from nodes.parse import Parsed
+from nodes.parse_ids import passage_ids
 
 
 def copied_sentences(reply: str, passages: Sequence[Passage]) -> Parsed[list[Piece]]:
@@ -21,8 +22,6 @@ def copied_sentences(reply: str, passages: Sequence[Passage]) -> Parsed[list[Pie
 
 def chosen_passages(reply: str, passages: Sequence[Passage]) -> Parsed[list[Piece]]:
     """The passages, whole, whose numbers the reply gives. Default (malformed): all, as of `passage_ids`."""
-    from nodes.parse_ids import passage_ids
-
     numbers = passage_ids(reply, count=len(passages))
     kept = [piece for piece in pieces(passages, "passage") if piece.rank + 1 in numbers.value]
     return Parsed(kept, numbers.malformed)
