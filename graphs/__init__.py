@@ -61,6 +61,7 @@ SELECTION_INFERENCE = "Creswell et al. 2022, Selection-Inference (arXiv:2205.097
 SELF_VERIFICATION = (
     "Weng et al. 2023, Large Language Models are Better Reasoners with Self-Verification (arXiv:2212.09561)"
 )
+SURE = "Kim et al. 2024, SuRe: Summarizing Retrievals using Answer Candidates (arXiv:2404.13081)"
 POST_FUSION = "Liu et al. 2024, Modeling Uncertainty and Using Post-fusion as Fallback (arXiv:2308.12574)"
 
 METHODS = {
@@ -140,6 +141,15 @@ METHODS = {
             "T",
             "T",
         ),
+        Method(
+            "sure",
+            SURE,
+            "K candidate answers, each with a summary that supports it; validity and ranking of the summaries choose.",
+            "1 + 2K + K(K-1)",
+            "3",
+        ),
+        Method("mcq", SURE, "K candidate answers, then one prompt with them as choices.", "2", "2"),
+        Method("sum_and_pred", SURE, "A summary of the passages, then the answer from it alone.", "2", "2"),
     )
 }
 

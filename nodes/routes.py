@@ -152,20 +152,8 @@ def each_candidate_for_rationale(state: State) -> list[Send] | Literal["select"]
 
 
 def compare_for_rationale(state: State) -> list[Send] | Literal["select"]:
-    """Fan out: the validity of each summary, and both orders of each pair. One summary is the rationale."""
-    question, candidates, summaries = state["question"], state["candidates"] or [], state["summaries"] or []
-    numbers = range(len(summaries))
-    if len(numbers) < 2:
-        return "select"
-    checks = [
-        Send("validate", {"question": question, "rank": n, "candidates": [candidates[n]], "summaries": [summaries[n]]})
-        for n in numbers
-    ]
-    pairs = [[one, other] for one in numbers for other in numbers if one != other]
-    return checks + [
-        Send("rank_pair", {"question": question, "pair": pair, "summaries": [summaries[n] for n in pair]})
-        for pair in pairs
-    ]
+    """Fan out: each summary's validity and all comparisons, whatever the context has SuRe do. One summary: select it."""
+    return [*validations(state), *comparisons(state, lazy=False)] or "select"
 
 
 def each_candidate(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["select"]:

@@ -1,6 +1,14 @@
 """Every prompt that the embedded reader serves, by name."""
 
-from models.embedded import replies, replies_baselines, replies_blend, replies_filter, replies_steps
+from models.embedded import (
+    replies,
+    replies_baselines,
+    replies_blend,
+    replies_filter,
+    replies_judge,
+    replies_steps,
+    replies_sure,
+)
 from models.embedded.replies import Responder
 
 RESPONDERS: dict[str, Responder] = {
@@ -8,5 +16,7 @@ RESPONDERS: dict[str, Responder] = {
     **replies_baselines.RESPONDERS,
     **replies_blend.RESPONDERS,
     **replies_filter.RESPONDERS,
+    **replies_judge.RESPONDERS,
     **replies_steps.RESPONDERS,
+    **replies_sure.RESPONDERS,
 }

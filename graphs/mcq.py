@@ -1,0 +1,31 @@
+"""Candidates as multiple choice: SuRe without summaries (Kim et al. 2024, table 3 and section A.7).
+
+retrieve -> propose_candidates -> several: answer_from_choices | one or none: select
+"""
+
+from langgraph.graph import StateGraph
+
+from core.context import Context
+from core.state import Question, Result, State
+from graphs.retrieval import retrieval
+from nodes.answer_candidates import answer_from_choices
+from nodes.begin import begin
+from nodes.propose_candidates import propose_facts
+from nodes.routes import choose_if_they_differ
+from nodes.select import select
+
+graph = (
+    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    .add_node(begin)
+    .add_node("retrieve", retrieval)
+    .add_node("propose_candidates", propose_facts)
+    .add_node(answer_from_choices)
+    .add_node(select)
+    .add_edge("__start__", "begin")
+    .add_edge("begin", "retrieve")
+    .add_edge("retrieve", "propose_candidates")
+    .add_conditional_edges("propose_candidates", choose_if_they_differ)
+    .add_edge("answer_from_choices", "__end__")
+    .add_edge("select", "__end__")
+    .compile(name="mcq")
+)

@@ -1,0 +1,46 @@
+"""SuRe, summarized retrieval (Kim et al. 2024, section 3, algorithm 1, figure 2).
+
+retrieve -> propose_candidates -> summarize_candidate x K -> collect_summaries
+         -> validate x K and rank_pair x K(K-1) -> select
+(lazy: rank_pair after select, while it can change the choice; sure_parts=summaries: answer_from_summaries instead)
+"""
+
+from langgraph.graph import StateGraph
+
+from core.context import Context
+from core.state import Question, Result, State
+from graphs.retrieval import retrieval
+from nodes.answer_candidates import answer_from_summaries
+from nodes.begin import begin
+from nodes.propose_candidates import propose_answers
+from nodes.rank import rank_pair
+from nodes.routes import each_candidate, judge_summaries, more_comparisons
+from nodes.select import select
+from nodes.summarize_candidate import collect_summaries, summarize_candidate
+from nodes.validate import validate
+
+graph = (
+    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    .add_node(begin)
+    .add_node("retrieve", retrieval)
+    .add_node("propose_candidates", propose_answers)
+    .add_node(summarize_candidate)
+    .add_node(collect_summaries)
+    .add_node(validate)
+    .add_node(rank_pair)
+    .add_node(select)
+    .add_node(answer_from_summaries)
+    .add_edge("__start__", "begin")
+    .add_edge("begin", "retrieve")
+    .add_edge("retrieve", "propose_candidates")
+    .add_conditional_edges("propose_candidates", each_candidate, ["summarize_candidate", "select"])
+    .add_edge("summarize_candidate", "collect_summaries")
+    .add_conditional_edges(
+        "collect_summaries", judge_summaries, ["validate", "rank_pair", "select", "answer_from_summaries"]
+    )
+    .add_edge("validate", "select")
+    .add_edge("rank_pair", "select")
+    .add_conditional_edges("select", more_comparisons, ["rank_pair", "__end__"])
+    .add_edge("answer_from_summaries", "__end__")
+    .compile(name="sure")
+)

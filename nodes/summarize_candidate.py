@@ -1,0 +1,43 @@
+"""Summaries of the passages: each in favour of one candidate, or of all that bears on the question."""
+
+from langgraph.runtime import Runtime
+
+from core.context import Context
+from core.letters import letter, lettered
+from core.state import Draft, State
+from nodes.ask import ask
+from nodes.parse_summaries import summary_text
+
+
+async def summarize_candidate(state: State, runtime: Runtime[Context]) -> State:
+    """question, passages, candidates, rank -> drafts (one)."""
+    candidates, rank = state["candidates"] or [], state["rank"]
+    asked = await ask(
+        "conditional_summary",
+        runtime,
+        parse=summary_text,
+        inputs={
+            "question": state["question"],
+            "choices": lettered(candidates),
+            "prediction": f"({letter(rank)}) {candidates[rank]}",
+        },
+        passages=state["passages"],
+        detail=f"candidate {rank + 1}",
+    )
+    draft = Draft(rank=rank, text=asked.values[0], shown=len(asked.shown))
+    return {"drafts": [draft], "usage": asked.update["usage"], "malformed": asked.update["malformed"]}
+
+
+async def collect_summaries(state: State) -> State:
+    """drafts, passages -> summaries, in the candidates' order; the passages that fitted beside every candidate."""
+    drafts = sorted(state["drafts"], key=lambda draft: draft["rank"])
+    shown = state["passages"][: min(draft["shown"] for draft in drafts)]
+    dropped = len(state["passages"]) - len(shown)
+    return {"summaries": [draft["text"] for draft in drafts], "passages": shown, "dropped": dropped}
+
+
+async def summarize(state: State, runtime: Runtime[Context]) -> State:
+    """question, passages -> summaries (one, of what bears on the question); the passages that fitted."""
+    inputs = {"question": state["question"]}
+    asked = await ask("generic_summary", runtime, parse=summary_text, inputs=inputs, passages=state["passages"])
+    return {"summaries": asked.values, "passages": asked.shown, **asked.update}
