@@ -8,6 +8,7 @@ from langgraph.graph import StateGraph
 
 from core.context import Context
 from core.state import Found, Ranked, State
+from graphs.rationale import rationale
 from nodes.rank_passages import rank_window
 from nodes.reorder import gist, reorder, take_query
 from nodes.routes import by_reranker, more_windows, reorder_if_explained
@@ -15,7 +16,7 @@ from nodes.routes import by_reranker, more_windows, reorder_if_explained
 reranking = (
     StateGraph(State, input_schema=Ranked, output_schema=Found, context_schema=Context)
     .add_node(take_query)
-    .add_node("rationalize", gist)
+    .add_node("rationalize", rationale)
     .add_node(gist)
     .add_node(rank_window)
     .add_node(reorder)

@@ -152,7 +152,7 @@ def each_candidate_for_rationale(state: State) -> list[Send] | Literal["select"]
 
 
 def compare_for_rationale(state: State) -> list[Send] | Literal["select"]:
-    """Fan out: each summary's validity and all comparisons, whatever the context has SuRe do. One summary: select it."""
+    """Fan out: the validity of each summary and all comparisons, whatever the context says of SuRe. One: select it."""
     return [*validations(state), *comparisons(state, lazy=False)] or "select"
 
 
