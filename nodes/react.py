@@ -9,7 +9,7 @@ from core.examples import Example
 from core.state import State, Step
 from nodes.ask import ask
 from nodes.parse_steps import step_action
-from nodes.steps import answer_form, in_form, outcome, search_for, step_demonstrations
+from nodes.steps import answer_kind, in_form, outcome, search_for, step_demonstrations
 from prompts import numbered
 
 Place = tuple[int, int]  # a passage's step and its rank in that step, both from 0
@@ -47,7 +47,7 @@ async def next_step(
     number = len(steps) + 1
     inputs = {
         "demonstrations": await step_demonstrations(runtime, demonstrated),
-        "form": answer_form("react", runtime),
+        "kind": answer_kind("react", runtime),
         "question": question,
         "step": str(number),
     }

@@ -11,7 +11,7 @@ from core.state import State, Step
 from nodes.ask import ask
 from nodes.parse import short_answer
 from nodes.parse_steps import final_answer, next_follow_up
-from nodes.steps import answer_form, in_form, outcome, search_for, step_demonstrations, union
+from nodes.steps import answer_kind, in_form, outcome, search_for, step_demonstrations, union
 
 
 async def follow_up(state: State, runtime: Runtime[Context]) -> State:
@@ -23,7 +23,7 @@ async def follow_up(state: State, runtime: Runtime[Context]) -> State:
         parse=lambda reply: in_form(next_follow_up(reply), runtime),
         inputs={
             "demonstrations": await step_demonstrations(runtime, demonstrated),
-            "form": answer_form("self_ask", runtime),
+            "kind": answer_kind("self_ask", runtime),
             "question": question,
             "steps": f" {told(steps)}" if steps else "",
         },
@@ -59,7 +59,7 @@ async def forced_answer(state: State, runtime: Runtime[Context]) -> State:
         "self_ask_final",
         runtime,
         parse=lambda reply: in_form(final_answer(reply, question), runtime),
-        inputs={"form": answer_form("self_ask", runtime), "question": question, "steps": told(steps) or "No."},
+        inputs={"kind": answer_kind("self_ask", runtime), "question": question, "steps": told(steps) or "No."},
         passages=union(steps) if steps else state["passages"],
     )
     shown = [] if steps else asked.shown

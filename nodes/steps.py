@@ -17,14 +17,14 @@ from nodes.parse import Parsed
 from nodes.parse_steps import Action, FollowUp
 from nodes.parse_yes_no import yes_no_answer
 
-FORMS = {"short": "a name, a place, a date, a number, or yes or no", "yes_no": "Yes or No"}
+KINDS = {"short": "a name, a place, a date, a number, or yes or no", "yes_no": "Yes or No"}
 
 Stepped = TypeVar("Stepped", Action, FollowUp)
 
 
-def answer_form(prompt: str, runtime: Runtime[Context]) -> str:
+def answer_kind(prompt: str, runtime: Runtime[Context]) -> str:
     """What an answer of the context's type looks like; a type that the prompt does not serve is a SetupError."""
-    return FORMS["short" if variant(prompt, runtime) == prompt else "yes_no"]
+    return KINDS["short" if variant(prompt, runtime) == prompt else "yes_no"]
 
 
 async def step_demonstrations(runtime: Runtime[Context], written: Callable[[Example], str]) -> str:

@@ -28,6 +28,7 @@ from models.embedded.replies import UNKNOWN, Draw
 from models.embedded.responders import RESPONDERS
 from nodes.ask import listed
 from nodes.parse import Parsed, reasoned_answer, short_answer
+from nodes.parse_preferences import preferred_passage
 from nodes.parse_rankings import ranking
 from nodes.parse_statements import masked_statement, missing_words, noted_answer
 from nodes.parse_steps import final_answer, next_follow_up, step_action
@@ -68,12 +69,14 @@ MORE: dict[str, str | list[str]] = {
     "candidates": ["Vienna", "Rohrau"],
     "examples": "",
     "notes": "",
-    "form": "a name, a place, a date or a number",
+    "kind": "a name, a place, a date or a number",
     "step": "2",
     "steps": "",
     "thought": "Now the answer can be given.",
     "demonstrations": "",
     "answer": "Rohrau",
+    "first": "Haydn was born in Rohrau.",
+    "second": "Haydn died in Vienna.",
     "statement": 'The answer to "Where was [MASK] born?" is Rohrau.',
 }
 

@@ -40,7 +40,7 @@ async def concluded(inputs: Inputs, draw: Draw) -> tuple[str, str]:
 
 
 def asks_yes_or_no(inputs: Inputs) -> bool:
-    return str(inputs["form"]) == "Yes or No"
+    return str(inputs["kind"]) == "Yes or No"
 
 
 def within_brackets(text: str) -> str:
