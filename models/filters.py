@@ -5,7 +5,7 @@ which is a node's business (nodes/filter_context.py).
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Literal, Protocol
 
@@ -18,13 +18,10 @@ Mode = Literal["psg", "filco"]
 
 @dataclass(frozen=True)
 class Selection:
-    """passages: those kept, shortened where mode is filco, maybe none; usage: what the choice took; strange: what the
-    filter wrote that stands in no passage.
-    """
+    """passages: those kept, shortened where mode is filco, maybe none; usage: what the choice took."""
 
     passages: list[Passage]
     usage: Usage
-    strange: list[str] = field(default_factory=list)
 
 
 class ContextFilter(Protocol):

@@ -10,7 +10,7 @@ from core.context import Context, filter_of, settings
 from core.errors import SetupError
 from core.labels import are_verdicts
 from core.measures import shortened, silver
-from core.state import Malformed, Passage, State
+from core.state import Passage, State
 from models.filters import Mode, context_filter
 from nodes.ask import ask
 from nodes.parse_sentences import chosen_passages, copied_sentences
@@ -41,12 +41,7 @@ async def filter_by_model(state: State, runtime: Runtime[Context]) -> State:
     mode: Mode = "psg" if context.filter_mode == "psg" else "filco"
     model = await asyncio.to_thread(context_filter, filter_of(context))
     kept = await model.select(state["question"], state["passages"], mode)
-    name, strange = PROMPTS[mode][0], kept.strange
-    return {
-        **filtered(state, kept.passages),
-        "usage": {name: kept.usage},
-        "malformed": {name: Malformed(count=1, replies=["\n".join(strange)])} if strange else {},
-    }
+    return {**filtered(state, kept.passages), "usage": {PROMPTS[mode][0]: kept.usage}}
 
 
 async def filter_by_answers(state: State, runtime: Runtime[Context]) -> State:

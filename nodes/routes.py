@@ -21,8 +21,8 @@ def how_to_filter(
         return "__end__"
     if context.filter_mode == "silver":
         return "filter_by_answers"
-    written = filter_of(context).partition(":")[0] in ("llm", "transformers")
-    return "filter_by_prompt" if written else "filter_by_model"
+    kind, _, name = filter_of(context).partition(":")
+    return "filter_by_prompt" if kind == "llm" or (kind == "transformers" and name) else "filter_by_model"
 
 
 def filter_if_chosen(state: State, runtime: Runtime[Context]) -> Literal["filter_context", "__end__"]:
