@@ -6,6 +6,7 @@ import random
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from functools import partial
 from string import Template
 from typing import Any
 
@@ -28,10 +29,16 @@ from models.embedded.replies import UNKNOWN, Draw
 from models.embedded.responders import RESPONDERS
 from nodes.ask import listed
 from nodes.parse import Parsed, reasoned_answer, short_answer
+from nodes.parse_candidates import candidate_answers
+from nodes.parse_choices import chosen_candidate
+from nodes.parse_labels import long_answer, turn_answer
 from nodes.parse_preferences import preferred_passage
 from nodes.parse_rankings import ranking
 from nodes.parse_statements import masked_statement, missing_words, noted_answer
 from nodes.parse_steps import final_answer, next_follow_up, step_action
+from nodes.parse_summaries import summary_text
+from nodes.parse_verdicts import validity_verdict
+from nodes.parse_yes_no import yes_no_answer
 from prompts import BUILT_IN, numbered, render
 
 BORN = "Where was Joseph Haydn born?"
@@ -52,11 +59,26 @@ PARSERS: dict[str, Callable[[str], Parsed[Any]]] = {
     "inference": noted_answer,
     "mask_condition": masked_statement,
     "recover_condition": missing_words,
+    "preference": preferred_passage,
     "react": step_action,
     "react_action": step_action,
     "self_ask": next_follow_up,
     "self_ask_answer": short_answer,
     "self_ask_final": final_answer,
+    "candidates": partial(candidate_answers, most=2),
+    "conditional_summary": summary_text,
+    "generic_summary": summary_text,
+    "validity": validity_verdict,
+    "ranking": preferred_passage,
+    "answer_choices": partial(chosen_candidate, candidates=["Rohrau", "Vienna"]),
+    "answer_summaries": short_answer,
+    "answer_summary": short_answer,
+    "answer_yes_no": yes_no_answer,
+    "answer_candidates_yes_no": yes_no_answer,
+    "answer_dialogue": turn_answer,
+    "answer_candidates_dialogue": turn_answer,
+    "answer_long": long_answer,
+    "answer_candidates_long": long_answer,
 }
 # Prompts whose reply is an answer to the question, read from the passages.
 ANSWERS = {
@@ -69,6 +91,12 @@ MORE: dict[str, str | list[str]] = {
     "candidates": ["Vienna", "Rohrau"],
     "examples": "",
     "notes": "",
+    "count": "2",
+    "form": "(a) answer (b) answer",
+    "choices": "(a) Rohrau (b) Vienna",
+    "prediction": "Rohrau",
+    "summary": "Joseph Haydn was born in Rohrau.",
+    "summaries": ["Joseph Haydn was born in Rohrau.", "Joseph Haydn died in Vienna."],
     "kind": "a name, a place, a date or a number",
     "step": "2",
     "steps": "",
@@ -111,8 +139,14 @@ def parsed(prompt: str, text: str) -> tuple[str, bool]:
     return getattr(found.value, "answer", found.value), found.malformed
 
 
+CHOICES = {"filter_sentences", "filter_passages"}  # what they say depends on the passages: test_filters.py
+REFUSED = {"answer_label", "answer_candidates_label"}
+
+
 def test_every_prompt_is_served() -> None:
-    assert set(BUILT_IN) == set(RESPONDERS) == set(PARSERS)
+    """A variant of a prompt, NAME.VARIANT, is sent under the prompt's name."""
+    assert {name for name in BUILT_IN if "." not in name} == set(RESPONDERS)
+    assert set(RESPONDERS) == set(PARSERS) | CHOICES | REFUSED
 
 
 @pytest.mark.parametrize("prompt", PARSERS)
@@ -194,6 +228,12 @@ async def test_what_it_cannot_serve_is_said(sent: HumanMessage, named: str) -> N
         await EmbeddedReader().ainvoke([sent])
     with pytest.raises(SetupError, match=named):
         EmbeddedReader().invoke([sent])
+
+
+@pytest.mark.parametrize("prompt", sorted(REFUSED))
+async def test_claims_are_left_to_others(prompt: str) -> None:
+    with pytest.raises(SetupError, match=r"cannot check claims .* for example --model openai:"):
+        await reply(prompt)
 
 
 def test_synchronous() -> None:
