@@ -52,6 +52,7 @@ def knower(reply: str = "1931", model: ScriptedModel | None = None) -> ScriptedM
     model.on("candidates", lambda _: f"(a) {reply} (b) {reply}0")
     model.on("validity", lambda _: "True").on("ranking", lambda _: "Passage 1")
     model.on("choose", lambda _: "none").on("choose: q", lambda _: "all")
+    model.on("filter_sentences", lambda _: "\n".join(passage["text"] for passage in PASSAGES))
     model.on("self_ask", lambda _: "No.").on("self_ask_final", lambda _: reply)
     model.on("react", lambda sent: look_up(sent[-1].text.rsplit("Question: ", 1)[1], reply))
     return model
