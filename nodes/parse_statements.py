@@ -10,9 +10,12 @@ MASK = "[MASK]"
 WRITTEN_MASK = re.compile(
     r"\[[ \t]{0,3}(?:mask(?:ed)?|blank|hidden|\.\.\.|…|_{1,20})[ \t]{0,3}\]|<(?:mask|blank)>|_{2,40}", re.IGNORECASE
 )
-LABEL = r"^[^\w\n\[]{0,9}(?:%s)(?:[ \t](?:words?|conditions?|statement|part))?[*_\"'`]{0,3}[ \t]*[:：=][*_]{0,3}[ \t]*"
-STATEMENT = re.compile(LABEL % "(?:masked[ \t])?statement", re.MULTILINE | re.IGNORECASE)
-HIDDEN = re.compile(LABEL % r"hidden|masked|missing|removed|condition|\[mask\]", re.MULTILINE | re.IGNORECASE)
+LABEL = r"^[^\w\n\[]{0,9}(?:%s)[*_\"'`]{0,3}[ \t]*[:：=][*_]{0,3}[ \t]*"
+STATEMENT = re.compile(LABEL % r"(?:masked[ \t])?statement", re.MULTILINE | re.IGNORECASE)
+HIDDEN = re.compile(
+    LABEL % r"(?:hidden|masked|missing|removed|condition|\[mask\])(?:[ \t](?:words?|conditions?|part))?",
+    re.MULTILINE | re.IGNORECASE,
+)
 
 
 def masked_statement(reply: str, answer: str = "") -> Parsed[Masked | None]:
@@ -35,7 +38,9 @@ def masked_statement(reply: str, answer: str = "") -> Parsed[Masked | None]:
 
 def is_nothing(condition: str) -> bool:
     """Whether a reply says that there is nothing to hide."""
-    return normalize(condition) in ("none", "nothing", "no condition", "na") or is_unknown(condition or "?")
+    return normalize(condition) in ("none", "nothing", "no condition", "na") or (
+        condition != "" and is_unknown(condition)
+    )
 
 
 def parts_of(text: str) -> tuple[str, str]:
@@ -52,8 +57,8 @@ def parts_of(text: str) -> tuple[str, str]:
 
 
 RESTORED = re.compile(
-    r"\A[^\w\n\[]{0,9}(?:\[mask\]|(?:the[ \t])?(?:missing|hidden|masked)[ \t]words?)[^\w\n:：=]{0,3}"
-    r"(?:(?:is|are|was|were)\b|[:：=])[*_]{0,3}",
+    r"\A[^\w\n\[]{0,9}(?:\[mask\]|(?:the[ \t])?(?:missing|hidden|masked)(?:[ \t]words?)?)[^\w\n:：=]{0,3}"
+    r"(?:[:：=]|(?:is|are|was|were)\b[ \t]*:?)[*_]{0,3}",
     re.IGNORECASE,
 )
 
