@@ -7,7 +7,7 @@ from nodes.parse import Parsed, short_answer
 
 # "No one knows" and "no evidence" begin no verdict.
 LEADING = re.compile(
-    r"\W*(?:(?P<yes>yes|yeah|yep|yup|true|correct|right|indeed|absolutely|certainly|of course|affirmative|y)"
+    r"\W*(?:(?P<yes>yes|yeah|yep|yup|true|correct|right|indeed|absolutely|certainly|of course|affirmative|y)(?! not\b)"
     r"|(?P<no>no(?! (?:one|evidence|information|mention|\w+ (?:is|are|was|were)\b))|nope|nah|false|incorrect|wrong"
     r"|negative|not (?:at all|really|exactly|quite|true|correct|so)|(?:certainly|definitely|probably|likely|of course"
     r"|absolutely|presumably) not|n))(?!\w)(?!-)",
