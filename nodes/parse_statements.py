@@ -38,15 +38,15 @@ def masked_statement(reply: str, answer: str = "") -> Parsed[Masked | None]:
 
 def is_nothing(condition: str) -> bool:
     """Whether a reply says that there is nothing to hide."""
-    return normalize(condition) in ("none", "nothing", "no condition", "na") or (
-        condition != "" and is_unknown(condition)
+    return normalize(condition) in ("none", "nothing", "no condition", "na") or bool(
+        condition and is_unknown(condition)
     )
 
 
 def parts_of(text: str) -> tuple[str, str]:
     """(statement, hidden words), empty where the reply has none."""
     if value := read_object(text[text.find("{") : text.rfind("}") + 1]):
-        found = next((value[key] for key in ("hidden", "hidden words", "condition", "masked") if key in value), None)
+        found = next((value[key] for key in ("hidden", "hidden words", "condition", "masked") if key in value), "")
         return spoken(value.get("statement")), tidy(spoken(found))
     label = HIDDEN.search(text)
     if label is None:

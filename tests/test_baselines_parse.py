@@ -37,20 +37,16 @@ HIDDEN = Masked(statement="The [MASK] was finished in 1931.", condition="Lumen T
         "Statement: The [MASK] was finished in 1931.\n[MASK] = Lumen Tower",
         "Statement: The [MASK] was finished in 1931.\n[MASK]: Lumen Tower",
         "Statement: The [MASK]\nwas finished in 1931.\nHidden: Lumen Tower",
-        "Statement: The Lumen Tower was finished in 1931.\nMasked statement: The [MASK] was finished in 1931.",
         "Here is the statement.\nStatement: The [MASK] was finished in 1931.\nHidden: Lumen Tower",
         "```\nStatement: The [MASK] was finished in 1931.\nHidden: Lumen Tower\n```",
         '{"statement": "The [MASK] was finished in 1931.", "hidden": "Lumen Tower"}',
         '```json\n{"Statement": "The [MASK] was finished in 1931.", "Condition": "Lumen Tower"}\n```',
-        "Statement: The [MASK] was finished in 1931.\nHidden: Lumen Tower\n\nQuestion: Who?\nAnswer: He\nStatement: He.",
+        "Statement: The [MASK] was finished in 1931.\nHidden: Lumen Tower\n\nQuestion: Who?\nAnswer: He\nStatement: x",
         "Statement: The [MASK] was finished in 1931.\nHidden: Lumen Tower\n(The tower is named in the question.)",
     ],
 )
 def test_masked_statements(reply: str) -> None:
-    if "Masked statement: The" in reply and "Hidden" not in reply:
-        assert masked_statement(reply, "1931") == Parsed(None, malformed=True)  # it does not say what it hides
-    else:
-        assert masked_statement(reply, "1931") == Parsed(HIDDEN)
+    assert masked_statement(reply, "1931") == Parsed(HIDDEN)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +60,7 @@ def test_masked_statements(reply: str) -> None:
         ("Statement: The [MASK] was finished in 1931.\nHidden:", None),
         ("Statement: The [MASK] was finished in 1931.\nHidden: ...", None),
         ("Statement: The [MASK] was finished in 1931.", None),
+        ("Masked statement: The [MASK] was finished in 1931.", None),
         ("The [MASK] was finis", None),
         ("Hidden: Lumen Tower", None),
         ('{"statement": "The [MASK] was finished in 1931."}', None),
