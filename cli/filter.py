@@ -5,12 +5,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from cli.finetune import check, export, train_filter
 from cli.options import Collection, Embeddings, K, Retriever, Settings, Store
 
 if TYPE_CHECKING:
     from training.silver import Statistics
 
 app = typer.Typer(name="filter", help="Make context filters (FILCO) from your own questions.", no_args_is_help=True)
+app.command("train")(train_filter)
+app.command("export")(export)
+app.command("check")(check)
 
 
 @app.command()

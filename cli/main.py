@@ -9,7 +9,9 @@ import typer
 from cli.ask import ask
 from cli.data import data
 from cli.evaluate import evaluate
+from cli.experiment import experiment
 from cli.filter import app as filters
+from cli.finetune import generator
 from cli.index import index
 from cli.methods import methods
 from core.errors import QuorumError, SetupError
@@ -26,8 +28,10 @@ app.command()(ask)
 app.command()(methods)
 app.command()(index)
 app.command("eval")(evaluate)
+app.command()(experiment)
 app.add_typer(data, name="data")
 app.add_typer(filters)
+app.add_typer(generator)
 
 
 def main(args: list[str] | None = None) -> None:

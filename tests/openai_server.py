@@ -1,4 +1,5 @@
-"""A loopback server that speaks the OpenAI protocol: chat completions (also streamed), embeddings, models.
+"""A loopback server that speaks the OpenAI protocol: chat completions (also streamed), completions that echo
+log-probabilities, embeddings, models.
 
 `server.reply(...)` says what it answers, `server.requests` holds everything it was asked. It runs in threads of its
 own, so the code under test talks to it through real sockets.
@@ -19,6 +20,7 @@ from itertools import islice
 from typing import Any
 
 CHAT, EMBEDDINGS, MODELS = "/v1/chat/completions", "/v1/embeddings", "/v1/models"
+COMPLETIONS = "/v1/completions"
 DIMENSION = 32
 
 
@@ -127,11 +129,11 @@ class OpenAIServer:
             self.at_once += 1
             self.most_at_once = max(self.most_at_once, self.at_once)
             script = self.script
-            if isinstance(script, list) and request.path == CHAT:
+            if isinstance(script, list) and request.path in (CHAT, COMPLETIONS):
                 script = script.pop(0) if script else error(418, "The script of the test server has no more replies")
             self.changed.notify_all()
         try:
-            yield script(request) if callable(script) and request.path == CHAT else script  # type: ignore[misc]
+            yield script(request) if callable(script) and request.path in (CHAT, COMPLETIONS) else script  # type: ignore[misc]
         finally:
             with self.changed:
                 self.at_once -= 1
@@ -195,7 +197,7 @@ def handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
                         {"id": name, "object": "model", "created": 0, "owned_by": "test"} for name in server.models
                     ]
                     return self.send(Response(body={"object": "list", "data": models}))
-                if self.path != CHAT:
+                if self.path not in (CHAT, COMPLETIONS):
                     return self.send(error(404, f"There is nothing at {self.path}"))
                 response = Response(scripted) if isinstance(scripted, str) else scripted
                 if response.hold:
@@ -205,6 +207,8 @@ def handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
                     return hang_up(self.connection)
                 if response.status != 200 or response.body is not None:
                     return self.send(response)
+                if self.path == COMPLETIONS:
+                    return self.send(Response(body=echoed(body), truncate=response.truncate))
                 return self.stream(response, body) if body.get("stream") else self.send(completed(response, body))
 
         def send(self, response: Response) -> None:
@@ -271,6 +275,40 @@ def chunks(response: Response, body: dict[str, Any]) -> Iterator[dict[str, Any] 
     if usage is not None and (body.get("stream_options") or {}).get("include_usage"):
         yield base | {"choices": [], "usage": usage}
     yield "[DONE]"
+
+
+def echoed(body: dict[str, Any]) -> dict[str, Any]:
+    """A completion of each prompt with nothing but its own log-probabilities: a word that occurred before has -0.1, a
+    new one -2, and the first token none. Asked for a token (max_tokens), it generates " end" at -5.
+    """
+    prompts = body["prompt"] if isinstance(body["prompt"], list) else [body["prompt"]]
+    made = ["" if not body.get("max_tokens") else " end" for _ in prompts]
+    choices = [
+        {"index": index, "text": prompt + new, "finish_reason": "length", "logprobs": log_probabilities(prompt, new)}
+        for index, (prompt, new) in enumerate(zip(prompts, made, strict=True))
+    ]
+    usage = {"prompt_tokens": sum(len(prompt.split()) for prompt in prompts), "completion_tokens": len(made)}
+    usage["total_tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
+    base = {"id": "cmpl-1", "object": "text_completion", "created": 0, "model": body["model"]}
+    return base | {"choices": choices, "usage": usage}
+
+
+def log_probabilities(prompt: str, new: str) -> dict[str, Any]:
+    """As a server with echo lists them: tokens (a word with the white space before it), scores, places in the text."""
+    found = list(re.finditer(r"\s*\S+|\s+$", prompt))
+    words = [match.group() for match in found]
+    scores: list[float | None] = [
+        -0.1 if words[i].strip() in prompt[: m.start()] else -2.0 for i, m in enumerate(found)
+    ]
+    if scores:
+        scores[0] = None
+    tail = [new] if new else []
+    return {
+        "tokens": words + tail,
+        "token_logprobs": scores + [-5.0 for _ in tail],
+        "text_offset": [match.start() for match in found] + [len(prompt) for _ in tail],
+        "top_logprobs": None,
+    }
 
 
 def vector(text: Any) -> list[float]:

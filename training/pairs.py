@@ -57,7 +57,7 @@ class Task:
     def target(self, line: Silver, passages: Sequence[Passage]) -> str:
         """A generator's: the first answer. A filter's: the silver sentences, one a line, or the passages' numbers."""
         if self.kind == "generator":
-            return line["answers"][0]
+            return next(answer for answer in line["answers"] if answer.strip())
         pieces = chosen(line, passages)
         if self.mode == "psg":
             return ", ".join(map(str, sorted({piece.rank + 1 for piece in pieces}))) or NOTHING
