@@ -3,7 +3,7 @@
 import re
 
 from core.state import Masked
-from core.text import is_unknown, normalize
+from core.text import UNKNOWN, is_unknown, normalize
 from nodes.parse import Parsed, Reasoned, lines_of, read_object, reasoned_answer, short_answer, spoken, tidy, unwrapped
 
 MASK = "[MASK]"
@@ -38,9 +38,8 @@ def masked_statement(reply: str, answer: str = "") -> Parsed[Masked | None]:
 
 def is_nothing(condition: str) -> bool:
     """Whether a reply says that there is nothing to hide."""
-    return normalize(condition) in ("none", "nothing", "no condition", "na") or bool(
-        condition and is_unknown(condition)
-    )
+    words = normalize(condition)
+    return words in ("none", "nothing", "no condition", "na") or bool(words and is_unknown(condition))
 
 
 def parts_of(text: str) -> tuple[str, str]:
@@ -75,11 +74,15 @@ NOTES = re.compile(
 
 
 def noted_answer(reply: str, question: str = "") -> Parsed[Reasoned]:
-    """The answer after the last "Answer:" and the notes before it, null when there are none (malformed); otherwise as
-    `reasoned_answer`.
+    """The answer after the last "Answer:" and the notes before it; otherwise as `reasoned_answer`.
+
+    Defaults (malformed): null without notes; "unknown" of notes alone.
     """
     found = reasoned_answer(reply, question)
+    answer, before = found.value.answer, found.value.rationale or ""
+    if NOTES.match(answer):
+        answer, before = UNKNOWN, "\n".join(filter(None, (before, answer)))
     text = unwrapped(reply)
     value = read_object(text[text.find("{") : text.rfind("}") + 1]) or {}
-    notes = spoken(value.get("notes", "")) or NOTES.sub("", found.value.rationale or "").strip() or None
-    return Parsed(Reasoned(found.value.answer, notes), found.malformed or notes is None)
+    notes = spoken(value.get("notes", "")) or NOTES.sub("", before).strip() or None
+    return Parsed(Reasoned(answer, notes), found.malformed or notes is None)

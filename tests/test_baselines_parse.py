@@ -171,7 +171,7 @@ def test_noted_answers(reply: str, answer: str, notes: str) -> None:
     [
         ("Answer: 1931", "1931", None),
         ("1931", "1931", None),
-        ("Notes: It ended in 1931.", "Notes: It ended in 1931", None),
+        ("Notes: It ended in 1931.", "unknown", "It ended in 1931"),
         ("Notes: It ended in 1931.\n1931", "1931", "It ended in 1931."),
         ("Notes: It ended.\nAnswer:", "unknown", "It ended."),
         ("", "unknown", None),
