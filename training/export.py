@@ -140,10 +140,10 @@ def quantised(weight: NDArray[np.float32], levels: int) -> tuple[NDArray[np.int8
 
 
 class Exporter:
-    """Writes the two towers into one graph."""
+    """Writes layers, or the two towers, into one graph."""
 
-    def __init__(self, model: TwoTowers, ranges: dict[str, Ranges], levels: int) -> None:
-        self.model, self.ranges, self.levels = model, ranges, levels
+    def __init__(self, ranges: dict[str, Ranges], levels: int) -> None:
+        self.ranges, self.levels = ranges, levels
         self.graph = Graph()
         self.quantised_inputs: dict[tuple[str, str], tuple[str, str, str]] = {}
 
@@ -230,8 +230,8 @@ class Exporter:
         out = self.product(inner, f"{name}.outer", f"{point}.inner", part.weight, part.bias, change("outer"))
         return self.norm(out, x, f"{name}.norm2", layer.outer_norm)
 
-    def lowest(self) -> str:
-        graph, model = self.graph, self.model
+    def lowest(self, model: TwoTowers) -> str:
+        graph = self.graph
         words, scales = quantised(array(model.words.weight).T, 127)
         small = graph.node("Gather", graph.constant("words", words.T), "ids")
         scale = graph.node("Gather", graph.constant("words.scales", scales[:, None]), "ids")
@@ -249,10 +249,10 @@ class Exporter:
         )
         return graph.node("LayerNormalization", summed, gamma, beta, axis=-1, epsilon=float(norm.eps))
 
-    def export(self) -> onnx.ModelProto:
-        graph, model = self.graph, self.model
+    def export(self, model: TwoTowers) -> onnx.ModelProto:
+        graph = self.graph
         graph.nodes.append(helper.make_node("Cast", ["mask"], ["mask32"], to=TensorProto.INT32))
-        x = self.lowest()
+        x = self.lowest(model)
         stem = x
         for number, layer in enumerate(model.base):
             x = self.layer(x, f"base.{number}", layer)
@@ -330,7 +330,7 @@ def export(
     tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
     model = start_from(load_base(base, low), checkpoint).eval()
     reading, embedding = calibration_batches(tokenizer, data, count, 256)
-    made = Exporter(model, calibrate(model, reading, embedding, tail), levels).export()
+    made = Exporter(calibrate(model, reading, embedding, tail), levels).export(model)
     onnx.checker.check_model(made)
     part = out.with_suffix(".part")
     onnx.save(made, part)

@@ -34,4 +34,6 @@ def reader_name(made_of: Mapping[str, Any], code: bytes) -> str:
 @cache
 def reader() -> str:
     """The name of the reader as it is here. Looks at the disk the first time."""
-    return reader_name(manifest(), b"".join((FOLDER / name).read_bytes() for name in ("reading.py", "replies.py")))
+    code = [*(FOLDER / name for name in ("reading.py", "heads.py", "judging.py")), *sorted(FOLDER.glob("replies*.py"))]
+    heads = [path for name in ("sentences.json", "verdict.json") if (path := FOLDER / name).exists()]
+    return reader_name(manifest(), b"".join(path.read_bytes() for path in [*code, *heads]))

@@ -82,6 +82,16 @@ class Encoder:
         return [logits for logits in out if logits is not None]
 
 
+    def hidden(self, rows: Sequence[list[int]], types: Sequence[list[int]]) -> list[Floats]:
+        """The reader's last states of each row of token ids with its segment types: (length, 384), in order."""
+        out: list[Floats | None] = [None] * len(rows)
+        for members, ids, kinds, mask in buckets(rows, types):
+            (states,) = self.session.run(["hidden"], {"ids": ids, "types": kinds, "mask": mask})
+            for place, member in enumerate(members):
+                out[member] = states[place, : len(rows[member])]
+        return [states for states in out if states is not None]
+
+
 def buckets(
     rows: Sequence[list[int]], types: Sequence[list[int]]
 ) -> list[tuple[list[int], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:

@@ -1,0 +1,190 @@
+"""The heads on the reader's states, trained end to end on a tiny encoder."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tokenizers import Tokenizer
+
+from core.errors import SetupError
+from core.text import sentences
+from models.embedded import manifest
+from models.embedded.encoder import Encoder
+from models.embedded.heads import SentenceHead, pooled
+from models.embedded.judging import judged
+from training import export, reader, sentence_filter, verdict
+from training.encoder import start_from
+from training.sentence_filter import IGNORED, Head, cases, collated, exported, items, sentence_scores, train
+
+SILVER = {
+    "id": "1",
+    "question": "where does anra live",
+    "answers": ["rome"],
+    "passages": [
+        {"id": "a", "title": "", "text": "Anra lives in rome. Bero sings in oslo."},
+        {"id": "b", "title": "", "text": "Nobody works in rome. Cami sleeps."},
+    ],
+    "silver": [{"passage": "a", "start": 0, "end": 19, "text": "Anra lives in rome."}],
+    "measure": "strinc",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny reader as the product has one: reader.onnx, reader.json, vocab.txt."""
+    out = tmp_path_factory.mktemp("reader")
+    common = ["--base", str(base), "--low", "2"]
+    reader.main([*common, "--train", str(data), "--out", str(out / "r.safetensors"), "--steps", "30", "--length", "60"])
+    export.main(
+        [*common, "--checkpoint", str(out / "r.safetensors"), "--data", str(data), "--out", str(out / "reader.onnx")]
+    )
+    words = Tokenizer.from_file(str(base / "tokenizer.json")).get_vocab()
+    (out / "vocab.txt").write_text("\n".join(sorted(words, key=words.__getitem__)) + "\n", encoding="utf-8")
+    calibration = manifest()["calibration"]
+    (out / "reader.json").write_text(json.dumps({"sha256": "0" * 64, "calibration": calibration}), encoding="utf-8")
+    return out
+
+
+@pytest.fixture(scope="module")
+def silver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A hundred questions whose helpful sentence is the one that names the person."""
+    rng, people = random.Random(3), ["anra", "anro", "beto", "belu", "cami", "cano", "dira", "elro", "fami", "fato"]
+    out = tmp_path_factory.mktemp("silver") / "silver.jsonl"
+    with out.open("w", encoding="utf-8") as file:
+        for number in range(100):
+            who, other = rng.sample(people, 2)
+            town, elsewhere = rng.sample(["rome", "oslo", "lima", "bonn", "cork"], 2)
+            told = [f"{who} lives in {town}.", f"{other} sings in {elsewhere}."]
+            rng.shuffle(told)
+            text = f"{told[0].capitalize()} {told[1].capitalize()}"
+            start = text.lower().index(who)
+            sentence = f"{who} lives in {town}."
+            line = {
+                "id": str(number),
+                "question": f"where does {who} live {number}",
+                "answers": [town],
+                "passages": [{"id": "p", "title": "", "text": text}],
+                "silver": [{"passage": "p", "start": start, "end": start + len(sentence), "text": sentence}],
+            }
+            file.write(json.dumps(line) + "\n")
+    return out
+
+
+def test_labels_of_silver_data(tmp_path: Path) -> None:
+    file = tmp_path / "silver.jsonl"
+    file.write_text(json.dumps(SILVER) + "\n", encoding="utf-8")
+    (case,) = cases([file])
+    assert case.labels == [[1.0, 0.0], [IGNORED, 0.0]]
+    assert [len(sentences(p["text"])) for p in case.passages] == [2, 2]
+
+
+@pytest.mark.parametrize("change", [{"silver": None}, {"passages": "none"}])
+def test_other_data_are_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    file = tmp_path / "data.jsonl"
+    file.write_text(json.dumps(SILVER | change) + "\n", encoding="utf-8")
+    with pytest.raises(SetupError, match="line 1: expected silver data"):
+        list(cases([file]))
+
+
+def test_too_little_data_is_refused(folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "silver.jsonl"
+    file.write_text(json.dumps(SILVER) + "\n", encoding="utf-8")
+    with pytest.raises(SetupError, match="1 questions are too few"):
+        train([file], tmp_path / "out", folder=folder, say=lambda line: None)
+
+
+def test_the_sentence_filter_learns_and_is_written_whole(folder: Path, silver: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    scores = train([silver], tmp_path, folder=folder, epochs=30, rate=3e-3, batch=16, say=said.append)
+    assert scores["f1"] > 0.8
+    assert said[-1].startswith("epoch 30 of 30")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["sentences.json", "sentences.onnx"]
+    made = json.loads((tmp_path / "sentences.json").read_text(encoding="utf-8"))
+    assert made["reader"] == "0" * 12
+    assert 0 < made["threshold"] < 1
+    model, head = Encoder(folder), SentenceHead(tmp_path, "0" * 12)
+    own = list(cases([silver]))[:20]
+    kept = sentence_scores(own, model, head, [made["threshold"]])
+    assert kept["share"] < 0.9
+    alone = judged(own[0].question, own[0].passages, model, head)
+    assert alone == judged(own[0].question, own[0].passages, model, head)
+
+
+def test_the_exported_head_is_the_trained_one(folder: Path, silver: Path, tmp_path: Path) -> None:
+    torch.manual_seed(1)
+    group = list(cases([silver]))[:12]
+    windows = list(items(Encoder(folder), group, 256))
+    head = Head(32, 4, 128).eval()
+    states, mask, belongs, _ = collated(windows)
+    with torch.no_grad():
+        expected = torch.sigmoid(head(states, mask, belongs)).numpy()
+    (tmp_path / "sentences.onnx").write_bytes(exported(head, windows).SerializeToString())
+    (tmp_path / "sentences.json").write_text(json.dumps({"reader": "r", "threshold": 0.5}), encoding="utf-8")
+    from models.embedded.heads import Members
+
+    found = SentenceHead(tmp_path, "r").probabilities(
+        [item.states.astype(np.float32) for item in windows], [Members(item.members) for item in windows]
+    )
+    wanted = [expected[row, : len(one)] for row, one in enumerate(found)]
+    assert np.abs(np.concatenate(found) - np.concatenate(wanted)).max() < 0.05
+
+
+def test_training_goes_on_from_an_exported_file(base: Path, folder: Path) -> None:
+    from training.encoder import load_base
+
+    kept = start_from(load_base(base, 2), folder / "r.safetensors").trained()
+    read_back = start_from(load_base(base, 2), folder / "reader.onnx").trained()
+    assert kept.keys() == read_back.keys()
+    for name, value in kept.items():
+        assert read_back[name].shape == value.shape
+        # int8: half a step of the largest weight of the output, at most
+        room = value.abs().amax() / 127 + 1e-3
+        assert (read_back[name] - value).abs().max() <= room, name
+
+
+def test_questions_for_silver_data_from_reading_data(data: Path, tmp_path: Path) -> None:
+    examples = [json.loads(line) for line in data.read_text(encoding="utf-8").splitlines()][:30]
+    mined = tmp_path / "negatives.jsonl"
+    wrong = [{"question": one["question"], "negatives": [{"title": "T", "text": "Nobody."}]} for one in examples]
+    mined.write_text("".join(json.dumps(one) + "\n" for one in wrong), encoding="utf-8")
+    out = tmp_path / "questions.jsonl"
+    sentence_filter.main(["--reading", str(data), "--negatives", str(mined), "--out", str(out)])
+    made = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert made
+    assert all(len(record["passages"]) == 2 and record["answers"] for record in made)
+    assert all(record["answers"][0] in record["passages"][0]["text"] for record in made)
+
+
+def test_the_verdict_head_learns_what_is_linear() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 6))
+    labels = np.where(x[:, 5] > 1, 2, (x[:, 0] > 0).astype(int))
+    weights, ridge, reached = verdict.fit(x, labels)
+    assert ridge in verdict.RIDGES
+    assert reached > 0.85
+    assert weights.shape == (3, 7)
+    noise, _, chance = verdict.fit(x, rng.permutation(labels))
+    assert chance < 0.65
+    assert np.abs(noise[:, :-1]).max() < np.abs(weights[:, :-1]).max()
+
+
+def test_questions_that_stand_beside_others_passages_are_not_settled() -> None:
+    def record(number: int, answer: str) -> Any:
+        passages = [{"id": f"p{number}", "title": "", "text": "x"}]
+        return {"id": str(number), "question": f"q{number}", "answers": [answer], "passages": passages, "gold": []}
+
+    made = verdict.examples([record(1, "yes"), record(2, "No"), record(3, "Rome"), record(4, "no")])
+    own = {(question, passages[0]["id"]): label for question, passages, label in made}
+    assert (own["q1", "p1"], own["q2", "p2"], own["q4", "p4"]) == (0, 1, 1)
+    assert all(label == 2 for (question, id_), label in own.items() if question[1:] != id_[1:])
+    assert not any(question == "q3" for question, _, _ in made)
+
+
+def test_pooled_states() -> None:
+    states = np.arange(6, dtype=np.float32).reshape(3, 2)
+    assert pooled([states]).tolist() == [0, 1, 2, 3]
+    assert pooled([states, states + 2]).tolist() == [1, 2, 3, 4]
