@@ -11,8 +11,9 @@ from tower import PASSAGES, QUESTION
 from core.context import Context
 from core.errors import CallError
 from core.state import Passage, Result
-from graphs import METHODS, answer
+from graphs import answer
 
+# Calls of the methods whose prompts all hold passages and a question; tests of the others stand with them.
 STEPS = {"concat": 1, "post_fusion": 3, "pruning": 1, "summary": 1, "concat_pf": 1, "pf_concat": 4}
 
 
@@ -31,7 +32,7 @@ def by_passage(replies: dict[str, str], otherwise: str) -> Callable[[Request], s
     return lambda request: replies[shown(request)[0]] if len(shown(request)) == 1 else otherwise
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", STEPS)
 async def test_requests(openai_server: OpenAIServer, method: str) -> None:
     openai_server.reply("Answer: 1931")
     result = await ask(method)
@@ -49,7 +50,7 @@ async def test_requests(openai_server: OpenAIServer, method: str) -> None:
     assert result["malformed"] == {}
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", STEPS)
 async def test_sampling_settings_are_sent(openai_server: OpenAIServer, method: str) -> None:
     openai_server.reply("Answer: 1931")
     await ask(method, samples=2, temperature=0.7, top_p=0.9, seed=5)
@@ -177,7 +178,7 @@ async def test_a_window_too_small_for_one_passage_is_an_error(openai_server: Ope
     assert len(openai_server.chats()) == 3
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", STEPS)
 async def test_text_of_any_kind_is_sent_as_it_is(openai_server: OpenAIServer, method: str) -> None:
     openai_server.reply("Answer: 東京")
     odd = Passage(id="x", title="$title {x}", text='東京 costs $5 — "quoted" \\n {passages} ${question} 🗼')
