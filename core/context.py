@@ -103,7 +103,7 @@ class Context:
     max_steps: Annotated[int, about("react, self_ask: searches at most", 5, ge=1, le=MOST_STEPS)] = knob("max_steps", 5)
     examples: Annotated[
         str | None,
-        about("File of demonstrations (question, answer, rationale, passages); empty: built in"),
+        about("File of demonstrations (question, answer, rationale, passages, steps); empty: built in"),
     ] = knob("examples", None)
     answer_type: Annotated[
         Literal["short", "yes_no", "label", "dialogue", "long"], about("What is asked for", "short")

@@ -5,7 +5,7 @@ from core.text import is_unknown
 
 
 async def next_query(state: State) -> State:
-    """question, rationale, answer, passages -> query (what was generated, then the question), steps (one more)."""
+    """question, rationale, answer, passages -> query (reasoning and answer, then the question), steps (one more)."""
     question, rationale, answer = state["question"], state.get("rationale"), state["answer"]
     said = [part for part in (rationale, None if is_unknown(answer) else answer) if part]
     done = Step(thought=rationale or "", query=state.get("query"), passages=state["passages"], answer=answer)

@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as run_with
+from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 from openai_server import OpenAIServer, Request
@@ -43,10 +46,10 @@ ROLE = "Which role did Jillian Bell have on Workaholics?"
 
 async def trace(method: str, model: ScriptedModel, **settings: Any) -> list[tuple[str, dict[str, Any]]]:
     """The run as (node, update) pairs: steps as "query -> ids: answer", passages and evidence as ids."""
-    given, context = {"question": QUESTION, "given": PASSAGES}, Context(model=model, **{"k": 2, **settings})
+    inputs, context = {"question": QUESTION, "given": PASSAGES}, Context(model=model, **{"k": 2, **settings})
     return [
         (node, short(written))
-        async for update in METHODS[method].graph.astream(given, context=context, stream_mode="updates")
+        async for update in METHODS[method].graph.astream(inputs, context=context, stream_mode="updates")
         for node, written in update.items()
     ]
 
@@ -76,8 +79,8 @@ def step(query: str | None = None, answer: str | None = None, *passages: Passage
     return Step(thought="", query=query, passages=list(passages), answer=answer)
 
 
-async def ask(method: str, model: ScriptedModel, given: list[Passage] = PASSAGES, **settings: Any) -> Result:
-    return await answer(QUESTION, method, Context(model=model, **settings), given=given)
+async def ask(method: str, model: ScriptedModel, passages: list[Passage] = PASSAGES, **settings: Any) -> Result:
+    return await answer(QUESTION, method, Context(model=model, **settings), given=passages)
 
 
 async def test_react() -> None:
@@ -335,6 +338,38 @@ async def test_a_caller_may_allow_less() -> None:
         )
 
 
+SAID = [
+    "",
+    "Hm.",
+    "Action: Search[Bell]",
+    "Action: Search[",
+    "Action: Finish[Belk]",
+    "Action: Finish[]",
+    "Observation: x",
+]
+SAID += [
+    "No.",
+    "Yes.\nFollow up: Who is Bell?",
+    "So the final answer is: Belk",
+    '{"action": "Search[x]"}',
+    "I don't know.",
+]
+
+
+@run_with(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(["react", "self_ask"]), st.lists(st.sampled_from(SAID), max_size=12), st.integers(1, 4))
+async def test_whatever_a_model_says_it_comes_to_an_end(method: str, said: list[str], most: int) -> None:
+    model = ScriptedModel().enqueue(*said, *["Hm."] * 12)
+    result = await ask(method, model, max_steps=most, k=2)
+    spent = {name: used["calls"] for name, used in result["usage"].items()}
+    assert spent.get("react", 0) <= most + 1
+    assert spent.get("react_action", 0) <= spent.get("react", 0)
+    assert spent.get("self_ask", 0) <= most
+    assert spent.get("self_ask_final", 0) <= 1
+    assert result["unknown"] == (result["answer"] == "unknown")
+    assert len({passage["id"] for passage in result["passages"]}) == len(result["passages"])
+
+
 def test_routes_of_react() -> None:
     few, asked = runtime(max_steps=2), [step("a"), step("b"), step("c")]
     assert act_on_thought(State(steps=[step()]), few) == "ask_action"
@@ -465,8 +500,8 @@ async def test_steps_of_another_form_are_a_setup_error(tmp_path: Path, steps: An
 
 @pytest.mark.parametrize("method", NAMES)
 async def test_the_embedded_reader_looks_the_question_up_and_reads(method: str) -> None:
-    question, given = "What is Jillian Bell's recurring role on Workaholics?", PASSAGES[1:4]
-    result = await answer(question, method, Context(), given=given)
+    question = "What is Jillian Bell's recurring role on Workaholics?"
+    result = await answer(question, method, Context(), given=PASSAGES[1:4])
     assert "Belk" in result["answer"]
     assert result["evidence"][0]["passage"] == "bell"
     assert (result["malformed"], {passage["id"] for passage in result["passages"]}) == ({}, {"work", "mansion", "bell"})
