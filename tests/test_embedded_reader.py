@@ -25,15 +25,17 @@ from models.embedded import batching
 from models.embedded.chat import EmbeddedReader
 from models.embedded.encoder import encoder
 from models.embedded.reading import Reading, Span
-from models.embedded.replies import UNKNOWN, Draw
+from models.embedded.replies import Draw
 from models.embedded.responders import RESPONDERS
 from nodes.ask import listed
 from nodes.parse import Parsed, reasoned_answer, short_answer
 from nodes.parse_candidates import candidate_answers
 from nodes.parse_choices import chosen_candidate
+from nodes.parse_ids import passage_ids
 from nodes.parse_labels import long_answer, turn_answer
 from nodes.parse_preferences import preferred_passage
 from nodes.parse_rankings import ranking
+from nodes.parse_reasoning import concluded, concluded_yes_no, free_text, topic_of
 from nodes.parse_statements import masked_statement, missing_words, noted_answer
 from nodes.parse_steps import final_answer, next_follow_up, step_action
 from nodes.parse_summaries import summary_text
@@ -65,6 +67,24 @@ PARSERS: dict[str, Callable[[str], Parsed[Any]]] = {
     "self_ask": next_follow_up,
     "self_ask_answer": short_answer,
     "self_ask_final": final_answer,
+    "direct": short_answer,
+    "direct_yes_no": yes_no_answer,
+    "direct_from_memory": short_answer,
+    "direct_from_memory_yes_no": yes_no_answer,
+    "reason": concluded,
+    "reason_yes_no": concluded_yes_no,
+    "reason_from_memory": concluded,
+    "reason_from_memory_yes_no": concluded_yes_no,
+    "extract_answer": short_answer,
+    "extract_answer_yes_no": yes_no_answer,
+    "internal": free_text,
+    "topic": topic_of,
+    "judge": free_text,
+    "judge_yes_no": free_text,
+    "choose": partial(passage_ids, count=3),
+    "choose_yes_no": partial(passage_ids, count=3),
+    "judge_and_choose": partial(passage_ids, count=3),
+    "judge_and_choose_yes_no": partial(passage_ids, count=3),
     "candidates": partial(candidate_answers, most=2),
     "conditional_summary": summary_text,
     "generic_summary": summary_text,
@@ -85,6 +105,7 @@ ANSWERS = {
     *("answer", "answer_candidates", "pruning", "summary"),
     *("answer_base", "zero_shot_cot", "inference"),
     *("react", "react_action", "self_ask_answer", "self_ask_final"),
+    *("direct", "reason"),
 }
 # What other variables hold than the question and the passages.
 MORE: dict[str, str | list[str]] = {
@@ -100,6 +121,9 @@ MORE: dict[str, str | list[str]] = {
     "kind": "a name, a place, a date or a number",
     "step": "2",
     "steps": "",
+    "topic": "composers",
+    "judgement": "Passage 1 helps.",
+    "reasoning": "Joseph Haydn was born in Rohrau. So the answer is Rohrau.",
     "thought": "Now the answer can be given.",
     "demonstrations": "",
     "answer": "Rohrau",
@@ -169,7 +193,7 @@ async def test_nothing_to_read_is_unknown(prompt: str, passages: list[Passage]) 
             text = (await reply(prompt, question, passages, temperature=temperature)).text
             found, malformed = parsed(prompt, text)
             assert not malformed
-            assert prompt not in ANSWERS or found == UNKNOWN
+            assert prompt not in ANSWERS or is_unknown(found)
 
 
 PIECES = [*"ab 1.:{}\"'*-\n#", "Answer: ", "Question: ", "Passages:\n", "東", "🌕", "is in ", "Rohrau"]

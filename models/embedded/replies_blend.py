@@ -27,6 +27,7 @@ from models.embedded.replies import (
 
 CONCLUSION = re.compile(r"(?<=so the )answer (?=is\b)", re.IGNORECASE)
 CONCLUDED = re.compile(r".*\bso the answer is[ \t]*[:：]?[ \t]*(?P<answer>[^\n]+)", re.IGNORECASE | re.DOTALL)
+VERDICT = re.compile(r"(?:yes|no|unknown)\b", re.IGNORECASE)
 QUESTION_WORDS = word_set(
     """a an and any are as at be been by can could did do does for from had has have her his how in into is it its
     many may might much must of on or shall should that the their them there these they this those to was were what
@@ -46,15 +47,13 @@ async def reason(inputs: Inputs, draw: Draw) -> str:
 
 
 async def reason_yes_no(inputs: Inputs, draw: Draw) -> str:
-    """The sentence most likely to help, then the likeliest of yes, no and unknown."""
-    passages = inputs["passages"]
-    found = await judging.sentence_probabilities(inputs["question"], passages)
-    scored = [(chance, n, start, end) for n, own in enumerate(found) for start, end, chance in own]
-    said = await yes_or_no(inputs["question"], passages)
-    if not scored or said == UNKNOWN:
+    """The sentence that holds the best span, then the likeliest of yes, no and unknown."""
+    question, passages = inputs["question"], inputs["passages"]
+    spans = (await read(question, passages)).reading.spans
+    said = await yes_or_no(question, passages)
+    if not spans or said == UNKNOWN:
         return concluding("The passages do not settle it.", said)
-    _, number, start, end = max(scored, key=lambda item: item[0])
-    return concluding(passages[number]["text"][start:end], said)
+    return concluding(sentence_of(passages[spans[0].passage]["text"], spans[0]), said)
 
 
 def concluding(thought: str, said: str) -> str:
@@ -94,8 +93,9 @@ async def extract_answer(inputs: Inputs, draw: Draw) -> str:
 async def extract_answer_yes_no(inputs: Inputs, draw: Draw) -> str:
     """The verdict that the reasoning states; else what it says to the question."""
     reasoning = inputs["reasoning"]
-    if stated := CONCLUDED.match(reasoning):
-        return in_line(stated["answer"]).removesuffix(".")
+    stated = CONCLUDED.match(reasoning)
+    if stated and (said := VERDICT.match(stated["answer"])):
+        return said[0].capitalize()
     return await yes_or_no(inputs["question"], [Passage(id="reasoning", title="", text=reasoning)])
 
 
