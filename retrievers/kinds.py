@@ -17,8 +17,10 @@ from pydantic import ConfigDict, Field, InstanceOf
 from core.errors import SetupError
 from core.state import Passage
 from models import embedding_name
+from models.embed_tokens import token_encoder
 from retrievers.bm25 import Ranking
 from retrievers.bm25_cache import ranking
+from retrievers.colbert_cache import token_index
 from retrievers.embedder import embedder
 from retrievers.passages import check_question, to_document
 from retrievers.store import open_store
@@ -107,9 +109,6 @@ class ColbertRetriever(Retriever):
     model: str
 
     def find(self, query: str) -> list[Passage]:
-        from models.embed_tokens import token_encoder
-        from retrievers.colbert_cache import token_index
-
         encoder = token_encoder(self.model)
         index = token_index(open_store(self.store), self.collection, encoder)
         return index.top(query, self.k, encoder) or empty(self.collection)
