@@ -1,5 +1,6 @@
 """How results look: on a terminal with colours, in a pipe as plain text of the same layout."""
 
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,8 +14,9 @@ from core.state import Evidence, Passage, Result
 
 
 def stdout() -> Console:
-    """The console for data."""
-    return Console(file=sys.stdout, markup=False, emoji=False, highlight=False)
+    """The console for data; in a pipe 100 columns wide, unless COLUMNS says otherwise."""
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 100
+    return Console(file=sys.stdout, width=width, markup=False, emoji=False, highlight=False)
 
 
 def stderr() -> Console:

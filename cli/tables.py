@@ -71,18 +71,24 @@ FAILURES = ("errors", "malformed")
 
 
 def report_tables(
-    summary: Summary, comparisons: Sequence[Comparison], judged: Sequence[str], own: Iterable[str] = ()
+    summary: Summary,
+    comparisons: Sequence[Comparison],
+    judged: Sequence[str],
+    own: Iterable[str] = (),
+    further: Sequence[str] = (),
 ) -> list[RenderableType]:
     """All that `quorum eval` prints: the answers, by the measures `judged`; differences; passages and costs.
 
-    own: measures that the user brought.
+    own: measures that the user brought; further: measures in a table of their own, in place of those of passages.
     """
     brought = [Column(name, name, 1, 3) for name in own]
     answers = [*(JUDGED[name] for name in judged), *present(summary, MORE), *brought]
+    more = present(summary, [FURTHER[name] for name in further])
     return [
         measure_table(summary, answers, counts=True),
         *(difference_table(one, judged) for one in comparisons),
-        measure_table(summary, [*present(summary, READ), *TOOK]),
+        *([measure_table(summary, more)] if more else []),
+        measure_table(summary, TOOK if further else [*present(summary, READ), *TOOK]),
     ]
 
 
@@ -125,7 +131,7 @@ def difference_table(comparison: Comparison, judged: Sequence[str]) -> Group:
     """Each method minus the baseline, with 95% intervals and adjusted p-values."""
     shown = [name for name in judged if any(name in one for one in comparison["methods"].values())]
     titles = [title for name in shown for title in (JUDGED[name].title, "p")]
-    table = plain_table(f"minus {comparison['baseline']}", *titles, *(["to tell"] if shown else []), right=True)
+    table = plain_table("method", *titles, *(["to tell"] if shown else []), right=True)
     for name, found in comparison["methods"].items():
         cells = [text for measure in shown for text in difference_cells(found.get(measure))]
         needed = [told(found[shown[0]]["questions_needed"]) if shown and shown[0] in found else "-"] if shown else []
@@ -138,7 +144,10 @@ def over(comparison: Comparison) -> str:
     left = comparison["left_out"]
     missing = f" ({left:,} left out, which some did not answer)" if left else ""
     questions = counted(comparison["n"], "question")
-    return f"Over {questions} that all answered{missing}; p by Holm; to tell: how many would settle it"
+    return (
+        f"Minus {comparison['baseline']}, over {questions} that all answered{missing}; p by Holm; "
+        "to tell: questions needed"
+    )
 
 
 def difference_cells(found: Difference | None) -> tuple[str, str]:
@@ -163,6 +172,9 @@ def panel_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Group:
 
 
 def said(value: Any) -> str:
-    if value is None:
-        return "-"
-    return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+    """Shares in percent, with their interval where they have one; counts and texts as they are."""
+    if isinstance(value, tuple):
+        return bracketed(*value)
+    if isinstance(value, float):
+        return f"{100 * value:.1f}"
+    return "-" if value is None else f"{value:,}" if isinstance(value, int) else str(value)

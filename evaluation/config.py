@@ -32,7 +32,14 @@ def configuration(
         "source": source,
         **about,
         "prompts": {name: version(name) for name in BUILT_IN},
-        "methods": {run.name: {"method": run.method, **described(run.context, left_out)} for run in runs},
+        "methods": {
+            run.name: {
+                "method": run.method,
+                **described(run.context, left_out),
+                **({"top": run.top} if run.top else {}),
+            }
+            for run in runs
+        },
     }
 
 

@@ -14,12 +14,16 @@ ITEM = re.compile(r"\s*(?P<method>[^\[\],;=\s]+)\s*(?:\[(?P<settings>[^\[\]]*)\]
 
 @dataclass(frozen=True)
 class MethodRun:
-    """One column of an evaluation. `name`, the method with its own settings, is its key in the results."""
+    """One column of an evaluation. `name`, the method with its own settings, is its key in the results.
+
+    top: how many of the passages found are read, the best ones; None: all of them.
+    """
 
     name: str
     method: str
     settings: Mapping[str, str]
     context: Context
+    top: int | None = None
 
     @property
     def pool(self) -> bool:

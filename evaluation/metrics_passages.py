@@ -66,15 +66,16 @@ def s_precision_of(ids: Sequence[str] | None, reference_outputs: Reference) -> f
 
 
 def hit_at_1(outputs: Result, reference_outputs: Reference) -> float | None:
-    """Whether the first passage is a gold one."""
+    """Whether the first passage that was found is a gold one."""
     rank = reciprocal_rank(outputs, reference_outputs)
     return None if rank is None else float(rank == 1)
 
 
 def reciprocal_rank(outputs: Result, reference_outputs: Reference) -> float | None:
-    """One over the rank of the first gold passage, 0 where there is none; its mean is MRR."""
-    gold = set(reference_outputs.get("gold") or ())
-    ranks = (1 / rank for rank, id_ in enumerate(shown(outputs), start=1) if id_ in gold)
+    """One over the rank of the first gold passage among those found, 0 where there is none; its mean is MRR."""
+    gold, before = set(reference_outputs.get("gold") or ()), outputs.get("retrieved")
+    found = shown(outputs) if before is None else before
+    ranks = (1 / rank for rank, id_ in enumerate(found, start=1) if id_ in gold)
     return next(ranks, 0.0) if gold else None
 
 

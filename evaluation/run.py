@@ -15,6 +15,7 @@ from langchain_core.runnables import RunnableConfig
 from core.context import Context
 from core.data import Record
 from core.errors import CallError, SetupError
+from evaluation.asking import answer_to
 from evaluation.comparison import Comparison, check_baseline, compare_groups
 from evaluation.config import configuration, short_hash
 from evaluation.corpus_measures import CorpusMeasure, corpus_values
@@ -26,7 +27,6 @@ from evaluation.rows import answered_row, failed_row
 from evaluation.source import Progress, in_collection, passage_source, silent
 from evaluation.spending import Spending
 from evaluation.tasks import measures_of
-from graphs import answer
 from models.chat import chat_model_async
 
 
@@ -196,14 +196,7 @@ async def ask(
     started = time.perf_counter()
     context = run.for_task(task_of(record))
     try:
-        result = await answer(
-            record["question"],
-            run.method,
-            context,
-            given=record["passages"] if given else None,
-            gold_answers=record["answers"],
-            config=config,
-        )
+        result = await answer_to(record, run, context, given=given, config=config)
     except CallError as failure:
         seconds = time.perf_counter() - started
         return failed_row(record, run.name, context.answer_type, str(failure), seconds=seconds)

@@ -1,0 +1,120 @@
+"""`quorum experiment`: the papers' experiments on a data set of your own."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.options import Collection, Embeddings, K, Model, Retriever, Settings, Store
+from core.errors import SetupError
+
+if TYPE_CHECKING:
+    from evaluation.analyses import Panel
+    from evaluation.experiments import Experiment
+    from evaluation.run import Report
+
+
+def experiment(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Experiment; without it, the list.", show_default=False)
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Argument(metavar="[DATA]", help="Questions, as for eval.", show_default=False)
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option("--methods", metavar="A,B", help="Other methods than the experiment's.")
+    ] = None,
+    judge: Annotated[str | None, typer.Option("--judge", metavar="SPEC", help="preference: the judging model.")] = None,
+    verifier: Annotated[
+        str | None, typer.Option("--verifier", metavar="SPEC", help="verifier: the model that verifies.")
+    ] = None,
+    examples: Annotated[
+        Path | None, typer.Option("--examples", metavar="FILE", help="few_shot: what demonstrations are drawn from.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder of the results; by default under results/.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="Only the first N questions.")] = None,
+    concurrency: Annotated[int, typer.Option("--concurrency", metavar="N", help="Questions at once.")] = 8,
+    corpus: Annotated[
+        str | None,
+        typer.Option("--corpus", metavar="FILE|pool", help="Retrieve from this file, or from all questions' passages."),
+    ] = None,
+    collection: Collection = None,
+    model: Model = None,
+    k: K = None,
+    retriever: Retriever = None,
+    store: Store = None,
+    embeddings: Embeddings = None,
+    settings: Settings = None,
+) -> None:
+    """List the experiments, or run one; the same command again continues."""
+    import asyncio
+
+    from evaluation.experiments import EXPERIMENTS, experiment_of
+
+    if name is None:
+        print_experiments(list(EXPERIMENTS.values()))
+        return
+    chosen = experiment_of(name)
+    if data is None:
+        raise SetupError(f"Experiment {name} needs data; write for example: quorum experiment {name} questions.jsonl.")
+    from cli.evaluate import mention_retriever
+    from cli.progress import progress_bar
+    from cli.settings import made_context, stated
+    from evaluation.experiment import Options, run_experiment
+
+    context = made_context(
+        settings, model=model, k=k, collection=collection, retriever=retriever, store=store, embeddings=embeddings
+    )
+    try:
+        with progress_bar() as progress:
+            report, panels = asyncio.run(
+                run_experiment(
+                    chosen,
+                    data,
+                    context,
+                    Options(methods, judge, verifier, examples),
+                    out=out,
+                    limit=limit,
+                    concurrency=concurrency,
+                    corpus=corpus,
+                    collection=collection,
+                    task=context.answer_type if stated("answer_type", settings) else None,
+                    progress=progress,
+                )
+            )
+    except KeyboardInterrupt:
+        typer.echo("quorum: stopped; the same command again goes on from here.", err=True)
+        raise
+    mention_retriever(retriever, searched=corpus is not None or collection is not None)
+    print_experiment(chosen, report, panels)
+
+
+def print_experiments(all_: "list[Experiment]") -> None:
+    """The name of each, what it shows, where it is from."""
+    from rich.text import Text
+
+    from cli.show import plain_table, stdout
+
+    table = plain_table("experiment", "what it shows", "from")
+    for one in all_:
+        table.add_row(Text(one.name, style="bold"), one.summary, one.source)
+    stdout().print(table)
+
+
+def print_experiment(chosen: "Experiment", report: "Report", panels: "list[Panel]") -> None:
+    """The tables of an evaluation, and what the experiment worked out."""
+    from rich.text import Text
+
+    from cli.evaluate import print_spent, print_tables
+    from cli.tables import panel_table, report_tables
+
+    print_tables(
+        [
+            Text(f"{chosen.summary} ({chosen.source})", style="dim"),
+            *report_tables(report.summary, report.comparisons, report.judged, further=chosen.further),
+            *(panel_table(panel["title"], panel["rows"]) for panel in panels),
+        ]
+    )
+    print_spent(report)

@@ -1,0 +1,151 @@
+"""Run an experiment: its methods over a data set as any evaluation, then what it works out from their results."""
+
+import asyncio
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from core.context import Context
+from core.errors import SetupError
+from evaluation.analyses import Panel, best_of_runs, split_by_top, spread_of_draws
+from evaluation.dataset import read_data
+from evaluation.experiments import Experiment, grouped_runs
+from evaluation.methods import MethodRun
+from evaluation.results import write_json
+from evaluation.run import Report, evaluate, usable
+from evaluation.shots import draw_shots
+from evaluation.source import Progress, silent
+
+COUNTED = {"best": best_of_runs, "split": split_by_top, "spread": spread_of_draws}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user chooses: methods in place of the experiment's, and what it needs."""
+
+    methods: str | None = None
+    judge: str | None = None
+    verifier: str | None = None
+    examples: Path | None = None
+
+
+async def run_experiment(
+    experiment: Experiment,
+    data: Path,
+    context: Context,
+    options: Options | None = None,
+    *,
+    corpus: str | None = None,
+    collection: str | None = None,
+    limit: int | None = None,
+    concurrency: int = 8,
+    progress: Progress = silent,
+    **how: Any,
+) -> tuple[Report, list[Panel]]:
+    """The report of its runs and its analysis, which goes to analysis.json. `how`: see `evaluation.run.evaluate`.
+
+    An interrupted experiment goes on where it stopped when it is called again. Raises `SetupError` where an option that
+    it needs is missing.
+    """
+    chosen = options or Options()
+    check_needs(experiment, chosen)
+    with tempfile.TemporaryDirectory() as drawn:
+        runs_of = partial(groups_of, experiment, data, context, chosen, Path(drawn), limit)
+        groups = await asyncio.to_thread(runs_of, searching=corpus is not None or collection is not None)
+        if chosen.judge is not None:
+            await check_judge(chosen.judge, context, groups)
+        report = await evaluate(
+            data,
+            [run for group in groups for run in group],
+            groups=[[run.name for run in group] for group in groups],
+            corpus=corpus,
+            collection=collection,
+            limit=limit,
+            concurrency=concurrency,
+            keep=experiment.keep,
+            about=described(experiment, chosen),
+            progress=progress,
+            **how,
+        )
+    panels = await analysed(experiment, report, groups, context, chosen, concurrency, progress)
+    if panels:
+        write_json(report.folder / "analysis.json", panels)
+    return report, panels
+
+
+def check_needs(experiment: Experiment, options: Options) -> None:
+    for name in experiment.needs:
+        if getattr(options, name) is None:
+            raise SetupError(f"Experiment {experiment.name} needs --{name}; {NEEDED[name]}.")
+
+
+async def check_judge(judge: str, context: Context, groups: Sequence[Sequence[MethodRun]]) -> None:
+    """A judge that cannot be used, or that has not two methods to compare, is found before anything is asked."""
+    names = [run.name for group in groups for run in group]
+    if len(names) != 2:
+        raise SetupError(f"A judge compares two methods; {len(names)} are named ({', '.join(names)}).")
+    await usable(replace(context, model=judge))
+
+
+NEEDED = {
+    "judge": "name the model that compares the summaries, for example --judge openai:gpt-4o",
+    "verifier": "name the model that checks the summaries, for example --verifier openai:gpt-4o",
+    "examples": "give a file of questions and answers to draw demonstrations from",
+}
+
+
+def groups_of(
+    experiment: Experiment,
+    data: Path,
+    context: Context,
+    options: Options,
+    folder: Path,
+    limit: int | None,
+    *,
+    searching: bool,
+) -> list[list[MethodRun]]:
+    """The runs, after drawing the demonstrations that they show."""
+    shots: Sequence[tuple[str, str]] = ()
+    if experiment.shots and options.examples is not None:
+        dataset = read_data(data, limit)
+        shots = draw_shots(options.examples, dataset, folder, shots=experiment.shots, draws=experiment.draws)
+    return grouped_runs(
+        experiment, context, methods=options.methods, verifier=options.verifier, searching=searching, shots=shots
+    )
+
+
+def described(experiment: Experiment, options: Options) -> dict[str, Any]:
+    """For config.json; the rest is in the settings of the runs."""
+    return {"experiment": {"name": experiment.name} | ({"judge": options.judge} if "judge" in experiment.needs else {})}
+
+
+async def analysed(
+    experiment: Experiment,
+    report: Report,
+    groups: Sequence[Sequence[MethodRun]],
+    context: Context,
+    options: Options,
+    concurrency: int,
+    progress: Progress,
+) -> list[Panel]:
+    """What the experiment works out from its results."""
+    if experiment.analysis == "preference":
+        from evaluation.preference import compare_summaries
+
+        one, other = (run.name for group in groups for run in group)
+        return await compare_summaries(
+            report.folder,
+            (one, other),
+            context,
+            str(options.judge),
+            concurrency=concurrency,
+            config={"callbacks": [report.spent]},
+            tell=partial(progress, "judge"),
+        )
+    if experiment.analysis is None:
+        return []
+    names = [[run.name for run in group] for group in groups]
+    return await asyncio.to_thread(COUNTED[experiment.analysis], report.scores, names, report.judged)
