@@ -18,6 +18,7 @@ MENTION = re.compile(
     r"|[\[(](?:(1)|(2))[)\]]|\bP(?:(1)|(2))\b",
     re.IGNORECASE,
 )
+EMPHASIS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")  # underscores that are no part of a word
 ALONE = re.compile(r"[\W_]*(?:no\.?\s*)?(?:(1|1st|one|first|a)|(2|2nd|two|second|b))[\W_]*", re.IGNORECASE)
 LABEL = re.compile(
     r"\b(?:answer|verdict|conclusion|judge?ment|decision|choice|winner|output|preferred|preference)[*_\"'`]{0,3}[ \t]*"
@@ -65,7 +66,7 @@ def preferred_passage(reply: str) -> Parsed[int | None]:
     Read: "Passage 2", "2", "the second"; JSON; what follows the last "Answer:" or "therefore"; comparisons, which
     "less", "than" and "not" turn. Default (malformed): null, where there is no preference or two that disagree.
     """
-    found = concluded(unwrapped(reply).strip())
+    found = concluded(EMPHASIS.sub(" ", unwrapped(reply)).strip())
     place = found.pop() if len(found) == 1 else None
     return Parsed(None if place == TIE else place, malformed=place is None)
 
