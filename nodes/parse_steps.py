@@ -58,7 +58,7 @@ def step_action(reply: str) -> Parsed[Action]:
     """
     if found := action_from_json(reply):
         return found
-    text = unwrapped(reply)
+    text = own_part(unwrapped(reply))
     place, end = first_action(text)
     thought = thought_of(text[: end if place is None else place.start()])
     if place is None:
@@ -66,24 +66,36 @@ def step_action(reply: str) -> Parsed[Action]:
     if place["label"]:
         return finished(thought, text[place.end() :], sound=False)
     content, closed = argument(text, place.end())
-    verb = (place["verb1"] or place["verb2"] or place["verb3"]).lower()
-    if verb == "finish":
+    if (place["verb1"] or place["verb2"] or place["verb3"]).lower() == "finish":
         return finished(thought, content, sound=closed)
     query = query_of(content)
     return Parsed(Action(thought, query=query or None), malformed=not (query and closed))
 
 
+NEXT_QUESTION = re.compile(rf"{EDGE}question{COLON}", re.MULTILINE | re.IGNORECASE)
+
+
+def own_part(text: str) -> str:
+    """The text up to an invented next question; one that is restated at the beginning is not a next one."""
+    begin = len(text) - len(text.lstrip())
+    later = (mark.start() for mark in NEXT_QUESTION.finditer(text) if mark.start() > begin)
+    return text[: next(later, len(text))]
+
+
 def first_action(text: str) -> tuple[re.Match[str] | None, int]:
-    """The first action, and where the reply's own step ends: at an observation, which no reply has to write."""
-    inline: re.Match[str] | None = None  # Search[x] within a line: perhaps only talked about in a thought
+    """The first action, and where the reply's own step ends: at an observation, which no reply has to write.
+
+    An action within a line, and an answer, may be what a thought talks about: a line with an action goes before them.
+    """
+    perhaps: re.Match[str] | None = None
     for mark in STEP.finditer(text):
-        if mark["verb3"]:
-            inline = inline or mark
-        elif mark["observation"] or (mark["thought"] and inline):
-            return inline, mark.start()
+        if mark["verb3"] or mark["label"]:
+            perhaps = perhaps or mark
+        elif mark["observation"] or (mark["thought"] and perhaps):
+            return perhaps, mark.start()
         elif not mark["thought"]:
             return mark, mark.start()
-    return inline, len(text)
+    return perhaps, len(text)
 
 
 OPEN, CLOSE = "[［【(（", "]］】)）"
@@ -101,7 +113,7 @@ def argument(text: str, start: int) -> tuple[str, bool]:
         label = re.match(rf"[\W_]{{0,9}}(?:action[ _]?)?(?:input|query|argument){COLON}", following, re.IGNORECASE)
         return (following[label.end() :], True) if label else ("", False)
     if said[0] not in OPEN:
-        return said.lstrip(":： \t"), False
+        return said.lstrip(":： \t").removeprefix("for "), False
     opening, closing = said[0], CLOSE[OPEN.index(said[0])]
     depth = 0
     for at, character in enumerate(said):
@@ -118,7 +130,7 @@ AROUND = " \t\n\"'“”‘’«»`*_"
 def query_of(text: str) -> str:
     """A query on one line, without a parameter's name, quotes and markdown around it."""
     said = " ".join(text.split())
-    return NAMED.sub("", said.strip(AROUND)).strip(AROUND).removeprefix("for ") if any(map(str.isalnum, said)) else ""
+    return NAMED.sub("", said.strip(AROUND)).strip(AROUND) if any(map(str.isalnum, said)) else ""
 
 
 def finished(thought: str, content: str, *, sound: bool) -> Parsed[Action]:
@@ -186,7 +198,7 @@ def next_follow_up(reply: str) -> Parsed[FollowUp]:
     """
     if found := follow_up_from_json(reply):
         return found
-    text = unwrapped(reply)
+    text = own_part(unwrapped(reply))
     for mark in islice(FOLLOW.finditer(text), 99):  # a model in a loop writes labels without end
         said = first_line(text[mark.end() : mark.end() + 1000])
         said = said[: next((later.start() for later in FOLLOW.finditer(said)), len(said))]

@@ -40,6 +40,7 @@ T = "I need the height."
         (f"{T}\nAction 1: Search\nAction Input: height of K2", "height of K2"),
         (f"{T}\nAction 1: Search[height of K2].", "height of K2"),
         (f"{T}\nAction 1: Search[K2 [mountain]]", "K2 [mountain]"),
+        (f"{T}\nAction 1: Search[for whom the bell tolls]", "for whom the bell tolls"),
         (f"{T}\nNext action: Search[height of K2]", "height of K2"),
         (f"```\nThought 1: {T}\nAction 1: Search[height of K2]\n```", "height of K2"),
         (f"{T}\nAction 1: Search[height of K2]\nObservation 1: K2 is 8,611 m high.", "height of K2"),
@@ -76,6 +77,7 @@ def test_searches(reply: str, query: str) -> None:
         (f"{T}\nAction 1: Lookup[height]", None),
         (f"{T}\nAction 1:", None),
         (T, None),
+        (f"{T}\n\nQuestion: Who climbed it?\nThought 1: Hm.\nAction 1: Search[K2]", None),
         (f"{T}\nObservation 1: 8,611 m\nThought 2: Done.\nAction 2: Finish[8,611 m]", None),
         (json.dumps({"thought": T}), None),
         (json.dumps({"thought": T, "action": "Lookup", "action_input": "height"}), None),
@@ -138,8 +140,15 @@ def test_no_step_at_all(reply: str) -> None:
 def test_an_action_that_a_thought_talks_about_is_not_the_one_taken() -> None:
     reply = "A Search[Lhotse] would not help, so K2 it is.\nAction 1: Search[K2]"
     assert step_action(reply).value == Action("A Search[Lhotse] would not help, so K2 it is.", query="K2")
+    not_yet = "Answer: not known yet.\nAction 1: Search[K2]\nFinal answer: 8,611 m"
+    assert step_action(not_yet).value.query == "K2"
     prose = "Search engines may finish this. Searching (again) costs little.\nAction 1: Search[K2]"
     assert step_action(prose).value.query == "K2"
+
+
+def test_a_question_that_is_restated_is_not_the_next_one() -> None:
+    assert step_action(f"Question: How high?\nThought 1: {T}\nAction 1: Search[K2]").value.query == "K2"
+    assert next_follow_up("Question: How high?\nYes.\nFollow up: What is K2?").value.question == "What is K2?"
 
 
 def test_a_thought_of_several_lines_is_told_in_one() -> None:
@@ -217,6 +226,7 @@ def test_follow_ups(reply: str, found: FollowUp) -> None:
         ("So the final answer is:", FollowUp()),
         ("Intermediate answer: 8,611 metres", FollowUp()),
         ("K2 is 8,611 metres high.", FollowUp()),
+        ("K2 is high.\n\nQuestion: Who?\nAre follow up questions needed here: Yes.\nFollow up: Who?", FollowUp()),
         ("", FollowUp()),
         ("...", FollowUp()),
         ("{}", FollowUp()),
