@@ -18,7 +18,7 @@ MARKER = re.compile(
     r"|(?:passage|sentence|text) \[?\d{1,3}\]?\s*[:,.–-])\s*)+",
     re.IGNORECASE,
 )
-ONLY_A_MARKER = re.compile(r"\W*(?:from |in )?(?:passages?|sentences?|text)?\W*\d{0,3}\W*", re.IGNORECASE)
+ONLY_A_MARKER = re.compile(r"\W*(?:(?:from |in )?(?:passages?|sentences?|text))?\W*\d{0,3}\W*", re.IGNORECASE)
 GAP = re.compile(r"\[?(?:\.\.\.+|…|\. \. \.)\]?")
 
 
@@ -41,12 +41,10 @@ def match(reply: str, passages: Sequence[Passage]) -> Matched:
     found: dict[Piece, None] = {}
     strange = []
     for line in copied_lines(reply):
-        if not words(line) or words(line) in titles or ONLY_A_MARKER.fullmatch(line):
-            continue
         taken, left = from_line(line, places, titles)
-        if left and not line.endswith((":", "：")):
-            strange += left
         found |= dict.fromkeys(taken)
+        if not line.endswith((":", "：")) and not ONLY_A_MARKER.fullmatch(line):
+            strange += left
     return Matched(sorted(found, key=lambda piece: (piece.rank, piece.start)), strange)
 
 
@@ -84,9 +82,9 @@ def copied_lines(reply: str) -> Iterator[str]:
 
 def from_line(line: str, places: Sequence[tuple[str, Piece]], titles: set[str]) -> tuple[list[Piece], list[str]]:
     """The sentences that one line copies, and those of its parts that are in no passage."""
-    whole = next((piece for text, piece in places if text == words(line)), None)
-    if whole is not None:
-        return [whole], []
+    whole = [piece for text, piece in places if text == words(line)]
+    if whole or words(line) in titles:
+        return whole[:1], []
     taken: list[Piece] = []
     strange = []
     for start, end in sentences(line):

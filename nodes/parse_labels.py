@@ -4,7 +4,7 @@ import re
 
 from core.labels import LABELS, NOT_ENOUGH_INFO, REFUTES, SUPPORTS
 from core.text import UNKNOWN, is_unknown
-from nodes.parse import Parsed, first_line, from_json, lines_of, own_part, read_object, spoken, unwrapped
+from nodes.parse import Parsed, first_line, lines_of, own_part, read_object, spoken, unwrapped
 
 LABEL_SLOT = re.compile(
     r"\b(?:label|verdict|answer|judge?ment|conclusion)\b[*_\"'`]{0,3}[ \t]*(?:[:：]|is\b)", re.IGNORECASE
@@ -81,6 +81,7 @@ def heard(pattern: re.Pattern[str], line: str) -> bool:
     return any(not re.search(NOT + r"\Z", line[: mark.start()]) for mark in pattern.finditer(line))
 
 
+TEXT_NAMES = ("answer", "response", "reply", "turn", "text")
 TURN_LABEL = re.compile(
     r"\A\W{0,4}(?:assistant|ai|bot|wizard|system|next turn|response|reply|answer)\W{0,3}[:：]\W{0,3}\s*", re.IGNORECASE
 )
@@ -91,22 +92,26 @@ def turn_answer(reply: str, question: str = "") -> Parsed[str]:
     """The turn of a conversation, on one line, without the speaker's name, quotes around it and turns that it invents
     after it. Default (malformed): unknown, of nothing.
     """
-    return written(
-        TURN_LABEL.sub("", NEXT_TURN.split("\n" + unwrapped(reply).strip(), maxsplit=1)[0].strip()), question
-    )
+    text = NEXT_TURN.split("\n" + bare(reply).strip(), maxsplit=1)[0].strip()
+    return written(TURN_LABEL.sub("", text), question)
 
 
 def long_answer(reply: str, question: str = "") -> Parsed[str]:
     """The paragraph, its lines joined, without a label before it and a question that it invents after it. Default
     (malformed): unknown, of nothing.
     """
-    return written(unwrapped(reply), question)
+    return written(bare(reply), question)
+
+
+def bare(reply: str) -> str:
+    """The reply without a code fence and out of its JSON, if it is an object with an answer."""
+    text = unwrapped(reply)
+    value = read_object(text.strip()) or {}
+    return next((spoken(value[name]) for name in TEXT_NAMES if name in value), text)
 
 
 def written(text: str, question: str) -> Parsed[str]:
-    """Free text on one line, from its JSON too."""
-    if found := from_json(text):
-        return Parsed(found.value.answer, found.malformed)
+    """Free text on one line."""
     own, marker = own_part(text, question)
     after = own[marker.end() :] if marker and not own[: marker.start()].strip(" \t\n*_#") else own
     line = " ".join(" ".join(lines_of(after)).split())

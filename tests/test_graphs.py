@@ -276,5 +276,5 @@ async def test_out_of_the_box_a_question_is_answered_from_the_sample(
     assert "Morrow" in result["answer"]
     assert result["passages"][0]["title"] == "Golden Gate Bridge"
     assert result["evidence"][0]["passage"] in {passage["id"] for passage in result["passages"]}
-    assert len(result["passages"]) == 5 or name in ("pf_concat", "blendfilter")
+    assert len(result["passages"]) == 5 or name in ("pf_concat", "blendfilter", "filco")
     assert (result["malformed"], result["dropped"]) == ({}, 0)
