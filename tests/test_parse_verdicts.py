@@ -326,12 +326,8 @@ def test_no_preference_or_two_that_disagree(reply: str) -> None:
     assert preferred_passage(without_thinking(reply)) == Parsed(None, malformed=True)
 
 
-WORDS = st.lists(
-    st.sampled_from(
-        "true false not is supported Passage 1 2 than more . , : \n Answer: both { } \" ' ( ) n't é".split(" ")
-    ),
-    max_size=25,
-).map(" ".join)
+SAID = "true false not is supported Passage 1 2 than more . , : Answer: both { } \" ' ( ) n't é"
+WORDS = st.lists(st.sampled_from([*SAID.split(), "\n"]), max_size=25).map(" ".join)
 
 
 @given(st.text() | WORDS)
