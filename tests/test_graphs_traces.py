@@ -14,6 +14,7 @@ from core.errors import CallError, SetupError
 from core.state import Result
 from graphs import METHODS, answer
 from models.scripted import ScriptedModel
+from prompts import BUILT_IN
 
 BEGIN: list[tuple[str, dict[str, Any]]] = [("begin", {}), ("retrieve", {"passages": "p1 p2 p3"})]
 KNOWN = {"answer": "1931", "unknown": False, "confidence": None, "evidence": ["p1 32-36", "p3 33-37"]}
@@ -284,9 +285,8 @@ async def test_staged_post_fusion_equals_all(pool: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("method", METHODS)
 async def test_failures_propagate(method: str) -> None:
     for error in (CallError("the server is gone", 500), SetupError("the key is refused")):
-        names = ("answer", "answer_candidates", "pruning", "summary")
         model = ScriptedModel()
-        for name in names:
-            model.on(name, *[error] * 3)
+        for name in BUILT_IN:
+            model.on(name, *[error] * 5)
         with pytest.raises(type(error), match=str(error)):
             await answer(QUESTION, method, Context(model=model, attempts=1), given=PASSAGES[:3])
