@@ -17,7 +17,8 @@ from pydantic.json_schema import SkipJsonSchema
 
 from core.errors import SetupError
 
-MOST_STEPS, MOST_ROUNDS = 20, 10  # what max_steps and iterations may be; graphs with loops count on it
+MOST_PASSAGES, MOST_STEPS, MOST_ROUNDS = 1000, 20, 10  # what k, max_steps and iterations may be
+MOST_SUPERSTEPS = MOST_PASSAGES + 10  # in a graph with a loop, and in each graph inside it: a listwise reranker, too
 
 
 def knob(name: str, default: Any) -> Any:
@@ -60,7 +61,7 @@ class Context:
         str | SkipJsonSchema[InstanceOf[Embeddings]],
         about("Embeddings: embedded, huggingface:MODEL or provider:NAME", "embedded"),
     ] = knob("embeddings", "embedded")
-    k: Annotated[int, about("Passages per query", 5, ge=1, le=1000)] = knob("k", 5)
+    k: Annotated[int, about("Passages per query", 5, ge=1, le=MOST_PASSAGES)] = knob("k", 5)
     retrieve: Annotated[bool, about("direct, cot: with passages, or from memory", True)] = knob("retrieve", True)
     reranker: Annotated[
         Literal["rationale", "question", "listwise", "summary"] | None,

@@ -5,7 +5,7 @@ retrieve -> cot_answer -> next_query -> retrieve ... (as many rounds as `iterati
 
 from langgraph.graph import StateGraph
 
-from core.context import MOST_ROUNDS, Context
+from core.context import MOST_SUPERSTEPS, Context
 from core.state import Question, Result, State
 from graphs.retrieval import retrieval
 from nodes.begin import begin
@@ -25,5 +25,5 @@ graph = (
     .add_conditional_edges("cot_answer", more_rounds)
     .add_edge("next_query", "retrieve")
     .compile(name="iter_retgen")
-    .with_config(recursion_limit=3 * MOST_ROUNDS + 5)  # supersteps: three a round, and those around
+    .with_config(recursion_limit=MOST_SUPERSTEPS)
 )

@@ -5,7 +5,7 @@ think -> search: retrieve -> observe -> think ... | finish (an action that canno
 
 from langgraph.graph import StateGraph
 
-from core.context import MOST_STEPS, Context
+from core.context import MOST_SUPERSTEPS, Context
 from core.state import Question, Result, State
 from graphs.retrieval import retrieval
 from nodes.begin import begin
@@ -28,5 +28,5 @@ graph = (
     .add_edge("observe", "think")
     .add_edge("finish", "__end__")
     .compile(name="react")
-    .with_config(recursion_limit=4 * MOST_STEPS + 5)  # supersteps: four a search, and those around them
+    .with_config(recursion_limit=MOST_SUPERSTEPS)
 )

@@ -1,15 +1,15 @@
 """Selection and inference (Creswell et al. 2022, as in Kim et al. 2024, section 4.1).
 
-retrieve -> rank_passages -> infer, for one passage after the other, best first
+retrieve -> rank_passages -> infer, for one passage after the other, best first -> cite
 """
 
 from langgraph.graph import StateGraph
 
-from core.context import Context
+from core.context import MOST_SUPERSTEPS, Context
 from core.state import Question, Result, State
 from graphs.retrieval import retrieval
 from nodes.begin import begin
-from nodes.infer import infer
+from nodes.infer import cite, infer
 from nodes.rank_passages import rank_passages
 from nodes.routes import more_to_read
 
@@ -19,10 +19,13 @@ graph = (
     .add_node("retrieve", retrieval)
     .add_node(rank_passages)
     .add_node(infer)
+    .add_node(cite)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
     .add_edge("retrieve", "rank_passages")
     .add_edge("rank_passages", "infer")
     .add_conditional_edges("infer", more_to_read)
+    .add_edge("cite", "__end__")
     .compile(name="selection_inference")
+    .with_config(recursion_limit=MOST_SUPERSTEPS)
 )

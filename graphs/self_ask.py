@@ -5,7 +5,7 @@ follow_up -> retrieve -> intermediate_answer -> follow_up ... -> conclude (witho
 
 from langgraph.graph import StateGraph
 
-from core.context import MOST_STEPS, Context
+from core.context import MOST_SUPERSTEPS, Context
 from core.state import Question, Result, State
 from graphs.retrieval import retrieval
 from nodes.begin import begin
@@ -28,5 +28,5 @@ graph = (
     .add_edge("forced_answer", "conclude")
     .add_edge("conclude", "__end__")
     .compile(name="self_ask")
-    .with_config(recursion_limit=3 * MOST_STEPS + 5)  # supersteps: three a follow-up question, and those around
+    .with_config(recursion_limit=MOST_SUPERSTEPS)
 )

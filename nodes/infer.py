@@ -35,7 +35,11 @@ async def infer(state: State, runtime: Runtime[Context]) -> State:
         **answered(answer),
         "notes": notes,
         "rationale": notes,
-        "evidence": evidence_for(answer, passages[: turn + 1]),
         "turn": turn + 1,
         **asked.update,
     }
+
+
+async def cite(state: State) -> State:
+    """answer, passages -> evidence."""
+    return {"evidence": evidence_for(state["answer"], state["passages"])}

@@ -101,9 +101,9 @@ def every_passage_votes(state: State) -> list[Send] | Literal["vote"]:
     return sends("passage_answer", state, range(len(state["passages"]))) or "vote"
 
 
-def more_to_read(state: State) -> Literal["infer", "__end__"]:
+def more_to_read(state: State) -> Literal["infer", "cite"]:
     """On, while passages are left."""
-    return "infer" if state["turn"] < len(state["passages"]) else "__end__"
+    return "infer" if state["turn"] < len(state["passages"]) else "cite"
 
 
 def verify_if_they_differ(state: State) -> list[Send] | Literal["choose_verified"]:
