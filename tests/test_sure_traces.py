@@ -1,0 +1,246 @@
+"""SuRe, multiple choice and sum-and-predict: golden traces, scripted model -> the list of (node, update)."""
+
+from itertools import groupby
+from typing import Any
+
+import pytest
+from tower import PASSAGES, QUESTION, trace
+
+from core.context import Context
+from core.errors import SetupError
+from core.state import Passage
+from graphs import answer
+from models.scripted import ScriptedModel
+
+Steps = list[tuple[str, dict[str, Any]]]
+FIRST, SECOND = "The tower was finished in 1931.", "The mast was painted in 1950."
+PROPOSED: Steps = [
+    ("begin", {}),
+    ("retrieve", {"passages": "p1 p2 p3"}),
+    ("propose_candidates", {"candidates": ["1931", "1950"], "passages": "p1 p2 p3"}),
+]
+SUMMARIZED: Steps = [
+    *PROPOSED,
+    ("summarize_candidate", {"drafts": [{"rank": 0, "text": FIRST, "shown": 3}]}),
+    ("summarize_candidate", {"drafts": [{"rank": 1, "text": SECOND, "shown": 3}]}),
+    ("collect_summaries", {"summaries": [FIRST, SECOND], "passages": "p1 p2 p3"}),
+]
+CHOSEN = {"answer": "1931", "unknown": False, "rationale": FIRST, "evidence": ["p1 32-36", "p3 33-37"]}
+OPEN = {"validity": None, "scores": None, "confidence": None}
+
+
+def proposer(candidates: str = "(a) 1931 (b) 1950") -> ScriptedModel:
+    """A model that proposes two candidates and supports each of them."""
+    model = ScriptedModel().on("candidates", candidates)
+    model.on("conditional_summary: candidate 1", f"{FIRST} [DONE]")
+    return model.on("conditional_summary: candidate 2", f"{SECOND} [DONE]")
+
+
+def verified(model: ScriptedModel, *verdicts: str) -> ScriptedModel:
+    for number, verdict in enumerate(verdicts, start=1):
+        model.on(f"validity: candidate {number}", verdict)
+    return model
+
+
+def ranked(model: ScriptedModel, forwards: str, backwards: str) -> ScriptedModel:
+    """What it says of candidates 1 and 2, and of 2 and 1."""
+    return model.on("ranking: candidates 1 and 2", forwards).on("ranking: candidates 2 and 1", backwards)
+
+
+async def sorted_trace(method: str, model: ScriptedModel, **settings: Any) -> Steps:
+    """The run; calls at the same time end in any order and are sorted."""
+    steps = await trace(method, model, **settings)
+    together = {"validate": "judged", "rank_pair": "judged"}
+    groups = groupby(steps, key=lambda step: together.get(step[0], step[0]))
+    return [step for _, group in groups for step in sorted(group, key=lambda step: (step[0], str(step[1])))]
+
+
+def compared(first: int, preferred: int | None) -> tuple[str, dict[str, Any]]:
+    return ("rank_pair", {"preferences": [{"first": first, "second": 1 - first, "preferred": preferred}]})
+
+
+def judged(rank: int, valid: bool) -> tuple[str, dict[str, Any]]:
+    return ("validate", {"verdicts": [{"rank": rank, "valid": valid}]})
+
+
+async def test_sure() -> None:
+    model = ranked(verified(proposer(), "False", "True"), "Passage 1", "Passage 2")
+    assert await sorted_trace("sure", model) == [
+        *SUMMARIZED,
+        compared(0, 0),
+        compared(1, 0),
+        judged(0, False),
+        judged(1, True),
+        ("select", {**CHOSEN, "validity": [False, True], "scores": [1.0, 1.0]}),  # and a margin of 0
+    ]
+
+
+async def test_sure_decided_by_validity() -> None:
+    model = ranked(verified(proposer(), "No.", "Yes"), "Passage 1", "Passage 1")
+    last = (await sorted_trace("sure", model))[-1]
+    assert (last[1]["answer"], last[1]["rationale"]) == ("1950", SECOND)
+    assert (last[1]["scores"], last[1]["confidence"]) == ([0.5, 1.5], 0.5)
+    assert last[1]["evidence"] == ["p2 29-33"]
+
+
+async def test_lazy_ranking_is_skipped_where_it_cannot_matter() -> None:
+    assert await sorted_trace("sure", verified(proposer(), "True", "False"), ranking="lazy") == [
+        *SUMMARIZED,
+        judged(0, True),
+        judged(1, False),
+        ("select", {**CHOSEN, **OPEN, "validity": [True, False]}),
+    ]
+
+
+async def test_lazy_ranking_is_asked_where_it_can_matter() -> None:
+    model = ranked(verified(proposer(), "True", "True"), "Passage 2", "Passage 1")
+    steps = await sorted_trace("sure", model, ranking="lazy")
+    assert steps[len(SUMMARIZED) :] == [
+        judged(0, True),
+        judged(1, True),
+        ("select", {**CHOSEN, **OPEN, "validity": [True, True]}),
+        compared(0, 1),
+        compared(1, 1),
+        (
+            "select",
+            {
+                "answer": "1950",
+                "unknown": False,
+                "rationale": SECOND,
+                "evidence": ["p2 29-33"],
+                "validity": [True, True],
+                "scores": [1.0, 2.0],
+                "confidence": 0.5,
+            },
+        ),
+    ]
+
+
+@pytest.mark.parametrize("ranking", ["eager", "lazy"])
+async def test_without_validity(ranking: str) -> None:
+    model = ranked(proposer(), "Passage 1", "Passage 2")
+    assert await sorted_trace("sure", model, sure_parts="ranking", ranking=ranking) == [
+        *SUMMARIZED,
+        compared(0, 0),
+        compared(1, 0),
+        ("select", {**CHOSEN, "validity": None, "scores": [1.0, 0.0], "confidence": 1.0}),
+    ]
+
+
+async def test_answer_from_the_summaries() -> None:
+    model = proposer().on("answer_summaries", "1931.")
+    found = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"], "passages": "p1 p2 p3"}
+    assert await sorted_trace("sure", model, sure_parts="summaries") == [*SUMMARIZED, ("answer_from_summaries", found)]
+    sent = model.history[-1].text
+    assert sent.index(PASSAGES[2]["text"]) < sent.index(QUESTION) < sent.index(f"- {FIRST}\n- {SECOND}\n")
+
+
+@pytest.mark.parametrize("reply", ["(a) 1931", "(a) 1931 (b) 1931.", "1931", "(a) 1931 (b) unknown"])
+@pytest.mark.parametrize("method", ["sure", "mcq"])
+async def test_one_candidate_is_the_answer(method: str, reply: str) -> None:
+    model = ScriptedModel().on("candidates", reply)
+    steps = await sorted_trace(method, model)
+    alone = {"rationale": None, **OPEN, "answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"]}
+    assert [node for node, _ in steps] == ["begin", "retrieve", "propose_candidates", "select"]
+    assert (steps[2][1]["candidates"], steps[3][1]) == (["1931"], alone)
+    assert steps[2][1].get("malformed") == ({"candidates": ["1931"]} if reply == "1931" else None)
+    assert len(model.history) == 1
+
+
+@pytest.mark.parametrize("reply", ["", "I don't know.", "(a) unknown (b) not stated", "The passages do not say."])
+@pytest.mark.parametrize("method", ["sure", "mcq"])
+async def test_no_candidate_is_unknown(method: str, reply: str) -> None:
+    model = ScriptedModel().on("candidates", reply)
+    steps = await sorted_trace(method, model)
+    assert steps[-1] == ("select", {"answer": "unknown", "unknown": True, "evidence": []})
+    assert len(model.history) == 1
+
+
+async def test_garbled_verdicts_count_as_the_stated_defaults() -> None:
+    model = ranked(verified(proposer(), "Hm.", "Hm."), "Hm.", "Passage 2")
+    result = await answer(QUESTION, "sure", Context(model=model, k=3), given=PASSAGES)
+    assert (result["answer"], result["scores"], result["validity"]) == ("1931", [0.75, 0.25], [False, False])
+    assert result["malformed"] == {
+        "validity": {"count": 2, "replies": ["Hm.", "Hm."]},
+        "ranking": {"count": 1, "replies": ["Hm."]},
+    }
+
+
+async def test_mcq() -> None:
+    model = ScriptedModel().on("candidates", "(a) 1950 (b) 1931").on("answer_choices", "(b) 1931")
+    found = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"], "passages": "p1 p2 p3"}
+    assert await sorted_trace("mcq", model) == [
+        *PROPOSED[:2],
+        ("propose_candidates", {"candidates": ["1950", "1931"], "passages": "p1 p2 p3"}),
+        ("answer_from_choices", found),
+    ]
+    assert "\nChoices: (a) 1950 (b) 1931\n" in model.history[-1].text
+
+
+async def test_mcq_unknown() -> None:
+    model = ScriptedModel().on("candidates", "(a) 1950 (b) 1931").on("answer_choices", "The passages do not say.")
+    last = (await sorted_trace("mcq", model))[-1][1]
+    assert last == {"answer": "unknown", "unknown": True, "evidence": [], "passages": "p1 p2 p3"}
+
+
+async def test_sum_and_pred() -> None:
+    model = ScriptedModel().on("generic_summary", f"{FIRST} [DONE]").on("answer_summary", "1931")
+    assert await sorted_trace("sum_and_pred", model) == [
+        *PROPOSED[:2],
+        ("summarize", {"summaries": [FIRST], "passages": "p1 p2 p3"}),
+        ("answer_from_summary", CHOSEN),
+    ]
+    assert not any(passage["text"] in model.history[-1].text for passage in PASSAGES)
+    assert FIRST in model.history[-1].text
+
+
+async def test_yes_and_no() -> None:
+    model = (
+        ScriptedModel().on("candidates", "(a) Yes, it was (b) No").on("conditional_summary", "It was.", "It was not.")
+    )
+    verified(ranked(model, "Passage 1", "Passage 2"), "True", "False")
+    result = await answer("Was it?", "sure", Context(model=model, answer_type="yes_no"), given=PASSAGES)
+    assert (result["answer"], result["evidence"], result["confidence"]) == ("yes", [], 1.0)
+
+
+async def test_a_long_answer_is_the_chosen_summary() -> None:
+    model = ranked(verified(proposer(), "True", "False"), "Passage 1", "Passage 2")
+    result = await answer(QUESTION, "sure", Context(model=model, answer_type="long", k=3), given=PASSAGES)
+    assert (result["answer"], result["candidates"]) == (FIRST, ["1931", "1950"])
+    assert [found["passage"] for found in result["evidence"]] == ["p1", "p3"]
+
+
+async def test_a_long_answer_from_one_candidate_is_its_summary() -> None:
+    model = proposer("(a) 1931")
+    result = await answer(QUESTION, "sure", Context(model=model, answer_type="long"), given=PASSAGES)
+    assert (result["answer"], result["scores"], len(model.history)) == (FIRST, None, 2)
+
+
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [
+        ("sure", {"answer_type": "label"}),
+        ("sure", {"answer_type": "long", "sure_parts": "summaries"}),
+        ("mcq", {"answer_type": "long"}),
+    ],
+)
+async def test_other_answers_than_facts_are_refused_before_the_first_call(
+    method: str, settings: dict[str, Any]
+) -> None:
+    model = ScriptedModel()
+    with pytest.raises(SetupError, match=f"does not serve answer_type='{settings['answer_type']}'"):
+        await answer(QUESTION, method, Context(model=model, **settings), given=PASSAGES)
+    assert model.history == []
+
+
+async def test_passages_that_fit_beside_one_candidate_only_are_dropped_once() -> None:
+    """The summaries' prompts are longer than the candidates' prompt, by more where the candidate is longer."""
+    given = [Passage(id=str(n), title="", text=f"In 1931, {n}. " + "So it was. " * 20) for n in range(4)]
+    kinds = set()
+    for window in range(376, 416, 2):
+        model = ranked(verified(proposer("(a) 1931 (b) painted by Ann Lee"), "True", "True"), "Passage 1", "Passage 2")
+        result = await answer(QUESTION, "sure", Context(model=model, context_window=window), given=given)
+        first, second, third = (sent.text.count("In 1931, ") for sent in model.history[:3])
+        assert (len(result["passages"]), result["dropped"]) == (third, 4 - third)
+        kinds.add((first - second, second - third))
+    assert kinds == {(0, 0), (1, 0), (0, 1)} | (kinds & {(1, 1)})
