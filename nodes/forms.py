@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Protocol
 
 from langgraph.runtime import Runtime
 
@@ -11,7 +12,14 @@ from nodes.parse import Parsed, short_answer
 from nodes.parse_labels import label_answer, long_answer, turn_answer
 from nodes.parse_yes_no import yes_no_answer
 
-PARSERS: dict[str, Callable[[str, str], Parsed[str]]] = {
+
+class Parser(Protocol):
+    """What a reply to a question says."""
+
+    def __call__(self, reply: str, question: str = "") -> Parsed[str]: ...
+
+
+PARSERS: dict[str, Parser] = {
     "short": short_answer,
     "yes_no": yes_no_answer,
     "label": label_answer,

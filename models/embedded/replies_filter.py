@@ -81,8 +81,8 @@ async def answer_yes_no(inputs: Inputs, draw: Draw) -> str:
 async def answer_label(inputs: Inputs, draw: Draw) -> str:
     """It was not trained to tell refuted claims from others."""
     raise SetupError(
-        "The embedded reader cannot check claims (answer_type=label): it finds text, it does not weigh it; choose a chat "
-        "model, for example --model openai:gpt-4o-mini, or openai:NAME with OPENAI_BASE_URL for a server of your own."
+        "The embedded reader cannot check claims (answer_type=label): it finds text, it does not weigh it; choose a "
+        "chat model, for example --model openai:gpt-4o-mini, or openai:NAME with OPENAI_BASE_URL for your own server."
     )
 
 
