@@ -17,7 +17,7 @@ async def gist(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> rationale: one summary of what bears on the question. The passages stay as they are."""
     found = await summarize(state, runtime)
     counters: State = {"usage": found["usage"], "malformed": found["malformed"], "dropped": found["dropped"]}
-    return {"rationale": (found["summaries"] or [None])[0], **counters}
+    return {"rationale": (found["summaries"] or [""])[0], **counters}
 
 
 async def reorder(state: State, runtime: Runtime[Context]) -> State:
