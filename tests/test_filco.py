@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from openai_server import OpenAIServer
 from tower import PASSAGES, QUESTION, readers, trace
 
 from core.context import Context, filter_of
@@ -152,13 +153,23 @@ def test_the_filter_goes_with_the_model() -> None:
     assert filter_of(Context(model="openai:x", context_filter="embedded")) == "embedded"
 
 
-async def test_another_model_may_filter(openai_server: Any) -> None:
+async def test_another_model_may_filter(openai_server: OpenAIServer) -> None:
     openai_server.reply(FINISHED)
     model = ScriptedModel().on("answer", "1931")
     context = Context(model=model, context_filter="llm:openai:filter-1")
     result = await answer(QUESTION, "filco", context, given=PASSAGES)
     assert [passage["id"] for passage in result["passages"]] == ["p1"]
     assert [sent.prompt for sent in model.history] == ["answer"]
+
+
+async def test_two_calls_one_after_the_other(openai_server: OpenAIServer) -> None:
+    openai_server.reply([FINISHED, "1931"])
+    result = await answer(QUESTION, "filco", Context(model="openai:any"), given=PASSAGES)
+    first, second = openai_server.chats()
+    assert (result["answer"], result["evidence"][0]["passage"]) == ("1931", "p1")
+    assert PASSAGES[1]["text"] in first.text
+    assert PASSAGES[1]["text"] not in second.text
+    assert f"[1] Lumen Tower\n{FINISHED}\n\nQuestion: {QUESTION}" in second.text
 
 
 @pytest.mark.parametrize("spec", ["lmm", "embedded:x", "transformers", "bert:x"])

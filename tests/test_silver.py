@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from openai_server import OpenAIServer
 
 from cli.main import main
 from core.context import Context
 from core.errors import SetupError
 from core.silver import read_silver
+from retrievers.index import index_documents
 from training.silver import Recipe, Statistics, make_silver
 
 STRINC = Recipe(measure="strinc")
@@ -183,15 +185,18 @@ def test_other_files_are_no_silver(line: str, said: str, tmp_path: Path) -> None
 
 
 def test_questions_without_passages_are_retrieved_for(tmp_path: Path) -> None:
-    sample = Path(__file__).parents[1] / "data" / "sample" / "claims.jsonl"
-    out = tmp_path / "silver.jsonl"
-    recipe = Recipe(measure="lexical", k=2, limit=4, collection="sample")
-    context = Context(k=2, collection="sample", retriever="bm25", store=str(tmp_path / "store"))
-    made(sample, out, recipe, context=context)
-    lines = list(read_silver(out))
-    assert [len(line["passages"]) for line in lines] == [2] * 4
-    assert {line["answer_type"] for line in lines} == {"label"}
-    assert any(line["silver"] for line in lines)
+    docs, out, store = tmp_path / "docs", tmp_path / "silver.jsonl", str(tmp_path / "store")
+    docs.mkdir()
+    (docs / "tower.md").write_text("The Lumen Tower was finished in 1931. It is tall.", encoding="utf-8")
+    (docs / "mast.md").write_text("The Iron Mast was painted in 1950.", encoding="utf-8")
+    index_documents([docs], collection="own", store=store)
+    asked = {**record(1, ["SUPPORTS"]), "question": "The Lumen Tower was finished in 1931."}
+    recipe = Recipe(measure="lexical", k=1, collection="own")
+    context = Context(k=1, collection="own", retriever="bm25", store=store)
+    made(write(tmp_path / "data.jsonl", [asked]), out, recipe, context=context)
+    (line,) = read_silver(out)
+    assert [passage["text"] for passage in line["passages"]] == ["The Lumen Tower was finished in 1931. It is tall."]
+    assert (texts(out), line["answer_type"]) == ([["The Lumen Tower was finished in 1931."]], "label")
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
@@ -210,6 +215,15 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         "Unigram precision where silver was found: 8.4% of the passages, 20.0% of the silver.",
     ]
     assert told == f"quorum: silver lines in {out}\n"
+
+
+def test_cxmi_by_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str], openai_server: OpenAIServer) -> None:
+    """The loopback server finds an answer likely that stands in the prompt."""
+    data, out = write(tmp_path / "data.jsonl", RECORDS[:2]), tmp_path / "silver.jsonl"
+    code, said, _ = run(capsys, str(data), "--measure", "cxmi", "--scorer", "completions:any", "--out", str(out))
+    assert code == 0
+    assert said.startswith("2 questions, silver for 1 (50%)")
+    assert texts(out) == [["It was built in 1931."], []]
 
 
 def test_mistakes_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
