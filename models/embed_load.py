@@ -120,12 +120,13 @@ def late_interaction(place: str) -> bool:
     """Whether a model's files say that it gives a vector for every token."""
     from sentence_transformers.util import load_file_path
 
-    def read(file: str) -> dict[str, Any]:
+    def read(file: str) -> Any:
         path = load_file_path(place, file)
-        found = json.loads(Path(path).read_text(encoding="utf-8")) if path else {}
-        return found if isinstance(found, dict) else {}
+        return json.loads(Path(path).read_text(encoding="utf-8")) if path else None
 
-    saved = read("config_sentence_transformers.json")
-    if saved.get("model_type") in ("MultiVectorEncoder", "ColBERT") or "query_prefix" in saved:
+    saved, config = read("config_sentence_transformers.json"), read("config.json")
+    if saved is None and config is None:
+        raise FileNotFoundError("its config.json was not found")
+    if saved and (saved.get("model_type") in ("MultiVectorEncoder", "ColBERT") or "query_prefix" in saved):
         return True
-    return "HF_ColBERT" in (read("config.json").get("architectures") or [])
+    return bool(config) and "HF_ColBERT" in (config.get("architectures") or [])

@@ -81,6 +81,23 @@ def made(passages: list[Passage], encoder: TokenEncoder, old: TokenIndex | None,
     for left in folder.parent.glob("new-*"):  # by a process that was killed
         shutil.rmtree(left)
     temporary = Path(tempfile.mkdtemp(prefix="new-", dir=folder.parent))
+    try:
+        write(temporary, passages, encoder, old)
+        for other in folder.parent.iterdir():
+            if other.is_dir() and other != temporary:
+                shutil.rmtree(other)
+        temporary.rename(folder)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    found = load(folder)
+    if found is None:
+        raise SetupError(f"The index in {folder} cannot be read; remove the folder and try again.")
+    return found
+
+
+def write(temporary: Path, passages: list[Passage], encoder: TokenEncoder, old: TokenIndex | None) -> None:
+    """Compute the files of an index, without holding its vectors in memory."""
     lengths, dimension = [0], 1
     with (temporary / "rows").open("wb") as rows:
         for vectors in token_vectors(passages, encoder, old):
@@ -92,14 +109,6 @@ def made(passages: list[Passage], encoder: TokenEncoder, old: TokenIndex | None,
     np.save(temporary / "starts.npy", starts)
     lines = [json.dumps(passage) for passage in passages]
     (temporary / "passages.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    for other in folder.parent.iterdir():
-        if other.is_dir() and other != temporary:
-            shutil.rmtree(other)
-    temporary.rename(folder)
-    found = load(folder)
-    if found is None:
-        raise SetupError(f"The index in {folder} cannot be read; remove the folder and try again.")
-    return found
 
 
 def settle(folder: Path, count: int, dimension: int) -> None:

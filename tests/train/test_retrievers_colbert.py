@@ -1,5 +1,6 @@
 """Late interaction over a collection: MaxSim against its definition, the index on disk, what is computed again."""
 
+import os
 import threading
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from retrievers.colbert_cache import held, token_index
 from retrievers.index import index_passages
 from retrievers.store import Store, open_store
 
+os.environ["HF_HUB_OFFLINE"] = "1"  # a missing model must not be looked for
 PASSAGES = [
     Passage(id="rhine", title="rhine", text="the rhine flows through basel."),
     Passage(id="danube", title="danube", text="the danube flows through vienna."),
@@ -129,7 +131,9 @@ async def test_what_cannot_be_is_one_sentence(store: Store, tmp_path: Path) -> N
     for name, said in (
         (str(plain), "was not trained for late interaction; give a ColBERT model"),
         (str(tmp_path / "none"), "There is no model in"),
+        ("no/such-model", "'no/such-model' cannot be loaded .its config.json was not found"),
         (" ", "There is no retriever"),
     ):
         with pytest.raises(SetupError, match=said):
             await search(QUESTION, Context(retriever=f"colbert:{name}", collection="rivers", store=store.where))
+    assert not list((store.folder / "colbert").glob("*/new-*"))
