@@ -72,7 +72,7 @@ class Tracer(AsyncCallbackHandler):
         step = None
         if parent_run_id is None:
             step = Step("graph", name)
-        elif name == (metadata or {}).get("langgraph_node"):
+        elif name == (metadata or {}).get("langgraph_node") and name != "__start__":  # a branch, which is no node
             step = Step("node", name)
         self.begin(step, run_id, parent_run_id)
 

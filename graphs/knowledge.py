@@ -21,5 +21,5 @@ knowledge = (
     .add_conditional_edges("retrieve", filter_or_collect, ["filter", "collect"])
     .add_edge("filter", "collect")
     .add_edge("collect", "__end__")
-    .compile(name="gather")
+    .compile(name="knowledge")
 )

@@ -19,5 +19,5 @@ knowledge_filter = (
     .add_edge("judge", "choose")
     .add_edge("choose", "__end__")
     .add_edge("judge_and_choose", "__end__")
-    .compile(name="filter")
+    .compile(name="knowledge_filter")
 )

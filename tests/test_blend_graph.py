@@ -8,6 +8,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from mansion import EXTERNAL, INTERNAL, PASSAGES, QUESTION, REASONING, names, run, script, steps
 from tower import runtime
 
+from cli.trace import Tracer
 from core.context import Context
 from core.errors import SetupError
 from core.state import Knowledge, Passage, State
@@ -54,6 +55,19 @@ async def test_the_result_of_the_full_run() -> None:
     assert calls == "choose 3 extract_answer 1 internal 1 judge 3 reason 2 topic 1"
     assert (result["malformed"], result["dropped"], result["confidence"]) == ({}, 0, None)
     assert json.loads(json.dumps(result)) == result
+
+
+async def test_a_trace_shows_what_every_query_went_through() -> None:
+    tracer = Tracer()
+    context = Context(model=script(), k=2)
+    await answer(QUESTION, "blendfilter", context, given=PASSAGES, config={"callbacks": [tracer]})
+    (graph,) = tracer.root.steps
+    sets = [[step.name for step in node.steps] for node in graph.steps if node.name == "gather"]
+    assert sorted(sets) == [["filter", "collect"], ["retrieve", "filter", "collect"], ["retrieve", "filter", "collect"]]
+    turns = [
+        step.name for node in graph.steps for inner in node.steps if inner.name == "filter" for step in inner.steps
+    ]
+    assert turns == ["judge", "choose"] * 3
 
 
 async def test_one_turn_each_merges_judging_and_choosing_and_reasoning_and_extracting() -> None:

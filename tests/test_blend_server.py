@@ -10,7 +10,7 @@ from mansion import INTERNAL, PASSAGES, QUESTION, REASONING
 from openai_server import OpenAIServer, Request, Response, error
 
 from core.context import Context
-from core.state import Result
+from core.state import Passage, Result
 from graphs import answer
 
 KINDS = {  # what a prompt ends with -> its reply
@@ -123,3 +123,30 @@ async def test_a_judge_that_says_nothing_and_a_choice_that_says_nonsense(openai_
     result = await blend()
     assert (result["answer"], len(result["passages"])) == ("Jillian Belk", len(result["retrieved"] or []))
     assert {name: found["count"] for name, found in result["malformed"].items()} == {"judge": 3, "choose": 3}
+
+
+@pytest.mark.parametrize("method", ["blendfilter", "direct", "cot"])
+async def test_text_of_any_kind_is_sent_as_it_is(openai_server: OpenAIServer, method: str) -> None:
+    openai_server.reply("So the answer is $5 {x}.")
+    odd = Passage(id="x", title="$title {x}", text='It costs $5 {x} — "quoted" \\n {passages} ${question} 🗼')
+    result = await answer("¿$question? {x}", method, Context(model="openai:test"), given=[odd])
+    assert (result["answer"], result["evidence"][0]["start"]) == ("$5 {x}", 9)
+    for request in openai_server.chats():
+        assert "Question: ¿$question? {x}" in request.text
+        if "Passages:" in request.text:
+            assert f"[1] $title {{x}}\n{odd['text']}" in request.text
+
+
+@pytest.mark.parametrize(("method", "ending"), [("direct", "\nAnswer:"), ("cot", "\nRationale:")])
+async def test_one_call_over_the_passages_whatever_the_samples(
+    openai_server: OpenAIServer, method: str, ending: str
+) -> None:
+    openai_server.reply(reply)
+    context = Context(model="openai:test", k=5, samples=3, temperature=0.7, top_p=0.5)
+    result = await answer(QUESTION, method, context, given=PASSAGES)
+    (request,) = openai_server.chats()
+    assert (request.body["temperature"], request.body["top_p"]) == (0.7, 0.5)
+    assert request.text.endswith(f"Question: {QUESTION}{ending}")
+    assert (result["answer"], result["confidence"]) == ("Jillian Belk", None)
+    slots = [request.text.rindex(slot) for slot in ("Passages:\n\n[1] SuperMansion", "[5] Jillian Bell", QUESTION)]
+    assert slots == sorted(slots)
