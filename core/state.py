@@ -245,6 +245,7 @@ class Unfiltered(TypedDict, total=False):
     """What a context filter reads; no counters, as `Asked`. `retrieved`: ids of what other queries found before."""
 
     question: str
+    query: str | None
     passages: list[Passage]
     oracle: list[str] | None
     retrieved: list[str] | None

@@ -19,14 +19,14 @@ PROMPTS = {"filco": ("filter_sentences", copied_sentences), "psg": ("filter_pass
 
 
 async def filter_by_prompt(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> passages (what a chat model, or one trained for it, copies or chooses), retrieved."""
+    """question or query, passages -> passages (what a chat model, or one trained for it, chooses), retrieved."""
     passages, context = state["passages"], settings(runtime)
     prompt, parse = PROMPTS[context.filter_mode]
     asked = await ask(
         prompt,
         runtime,
         parse=partial(parse, passages=passages),
-        inputs={"question": state["question"]},
+        inputs={"question": sought(state)},
         passages=passages,
         temperature=0.0,
         model=filter_of(context).removeprefix("llm").removeprefix(":") or None,
@@ -36,11 +36,11 @@ async def filter_by_prompt(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def filter_by_model(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> passages (what a trained filter keeps), retrieved."""
+    """question or query, passages -> passages (what a trained filter keeps), retrieved."""
     context = settings(runtime)
     mode: Mode = "psg" if context.filter_mode == "psg" else "filco"
     model = await asyncio.to_thread(context_filter, filter_of(context))
-    kept = await model.select(state["question"], state["passages"], mode)
+    kept = await model.select(sought(state), state["passages"], mode)
     return {**filtered(state, kept.passages), "usage": {PROMPTS[mode][0]: kept.usage}}
 
 
@@ -59,6 +59,11 @@ async def filter_by_answers(state: State, runtime: Runtime[Context]) -> State:
     short = settings(runtime).answer_type == "short" and not are_verdicts(answers)
     chosen = await silver(state["question"], answers, passages, "strinc" if short else "lexical")
     return filtered(state, shortened(passages, chosen) or passages[:1])
+
+
+def sought(state: State) -> str:
+    """What the passages were searched for: a follow-up question needs other sentences than the question."""
+    return state.get("query") or state["question"]
 
 
 def filtered(state: State, kept: Sequence[Passage]) -> State:

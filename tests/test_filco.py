@@ -205,6 +205,14 @@ async def test_a_second_search_adds_to_what_was_retrieved() -> None:
     assert found["retrieved"] == ["p9", "p2", "p1"]
 
 
+async def test_passages_are_filtered_for_what_was_searched() -> None:
+    model = ScriptedModel().on("filter_sentences", "None")
+    state: Any = {"question": QUESTION, "query": "Who built it?", "passages": PASSAGES[:2]}
+    await context_filter.ainvoke(state, context=Context(model=model))
+    assert "conversation:\nWho built it?\n" in model.history[0].text
+    assert QUESTION not in model.history[0].text
+
+
 async def test_filtering_is_greedy_and_asked_once() -> None:
     model = scripted(FINISHED).on("answer", "1931", "1931")
     context = Context(model=model, temperature=0.7, samples=3)
