@@ -29,8 +29,8 @@ DEFAULT = "concat_pf"
 
 @dataclass(frozen=True)
 class Method:
-    """A strategy. calls: model calls by k passages and n samples, s searches (max_steps at most) and T rounds
-    (iterations); depth: how many of them come one after another.
+    """A strategy. calls: model calls by k passages, n samples and K candidates, s searches (max_steps at most) and T
+    rounds (iterations); depth: how many of them come one after another.
     """
 
     name: str
