@@ -30,7 +30,7 @@ WORDS = 3  # at most, in an answer to the base prompt
 NOTES = 5  # sentences; the best passages come first
 NOTHING = "Nothing so far."
 MASK = "[MASK]"
-NAME = re.compile(r"\b[A-Z][\w'’-]*(?:[ ](?:(?:of|the|de|von|van|and)[ ])?[A-Z][\w'’-]*){0,6}")
+NAME = re.compile(r"\b[A-Z][\w'’-]*(?:[ ](?:(?:of|the|de|von|van|and)[ ]){0,2}[A-Z][\w'’-]*){0,6}")
 NUMBER = re.compile(r"\b\d[\d,.]*\b")
 QUOTED = re.compile(r'\AThe answer to "(?:\w+ )?(.*)" is (.*)\.\Z')  # by `mask_condition`: all but the question word
 WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
@@ -92,7 +92,9 @@ async def mask_condition(inputs: Inputs, draw: Draw) -> str:
 
 def conditions(question: str) -> list[str]:
     """What a question gives, the most telling first."""
-    names = [name for name in NAME.findall(question) if name.lower() not in QUESTION_WORDS]
+    opening, _, rest = question.partition(" ")
+    named = NAME.findall(rest if opening.lower() in QUESTION_WORDS else question)  # "Which Nobel Prize"
+    names = [name for name in named if name.lower() not in QUESTION_WORDS]
     words = [word for word in WORD.findall(question) if word.lower() not in QUESTION_WORDS]
     return [*names, *NUMBER.findall(question), *sorted(words, key=len, reverse=True)]
 
