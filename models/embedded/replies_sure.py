@@ -55,17 +55,16 @@ def several(spans: list[Span], count: int, draw: Draw) -> list[Span]:
 
 
 async def conditional_summary(inputs: Inputs, draw: Draw) -> str:
-    """At most three sentences that hold the prediction, those first from which the question reads it most surely."""
+    """At most three sentences in which the question, read from their passage, finds the prediction; the surest."""
     question, passages = inputs["question"], inputs["passages"]
     prediction = re.sub(r"\A\([a-z]\) ", "", inputs["prediction"])
     found = []
     for number, (passage, reading) in enumerate(zip(passages, await each(question, passages), strict=True)):
         for start, end in sentences(passage["text"]):
-            if contains_answer(passage["text"][start:end], [prediction]):
-                inside = (
-                    span.score for span in reading.spans if start <= span.start < end and alike(span.text, prediction)
-                )
-                found.append((-max(inside, default=-60.0), number, start, end))
+            best = next((span for span in reading.spans if start <= span.start < end), None)
+            holds = contains_answer(passage["text"][start:end], [prediction])
+            if best and holds and alike(best.text, prediction):
+                found.append((-best.score, number, start, end))
     return written([(number, start, end) for _, number, start, end in sorted(found)[:PICKED]], passages)
 
 
