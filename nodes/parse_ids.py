@@ -25,6 +25,7 @@ NOISE = re.compile(
     r"\d{1,3}(?:,\d{3})+(?!\d)|\d+\.\d+|\d{4,}|\d+\s?%"
     rf"|\b(?:\d+|{COUNT}) (?:out )?of (?:the |these |those )?(?:\d+|{COUNT})\b"
 )
+FIRST = re.compile(rf"\A[\s*_]{{0,5}}(?={NUMBERS}\s?(?:[.;(\n]|$))")  # a list of numbers before anything else
 ENUMERATOR = re.compile(r"^[ \t]*(\d{1,3})[.)][ \t]+", re.MULTILINE)
 
 NOT = (
@@ -46,10 +47,15 @@ EXCEPT = re.compile(r"\b(?:except(?:ing)?(?: for| from)?|excluding|other than|ap
 BRACKETS = re.compile(r"\[[^\[\]]{0,99}\]")
 BUT = re.compile(rf"(\b(?:all|every\w*|each|none|nothing|no {NOUN})\b[^.;\n]{{0,40}}?)\bbut\b")
 LABEL = re.compile(rf"(?:(?P<no>{NOT}[^:\n]{{0,30}})|relevan\w+|answer|helpful|useful|final)[^:\n\d]{{0,40}}:(?=\W*\w)")
-CLAUSE = re.compile(
+STOP = (
     r"[;\n]|\.(?=\s|$)|\b(?:but|while|whereas|however|although|though)\b"
-    r"|\band (?=remov|drop|discard|exclud|ignor|reject)"
+    r"|\band (?=remov|drop|discard|exclud|ignor|reject)|,\s?(?:and )?(?=the (?:rest|others?|remaining)\b)"
 )
+OWN_VERDICT = r"[\])]?\s?(?:\((?:not |ir|un)?relevan|is\b|isn't\b|was\b|does\b|doesn't\b|helps\b|:)"
+CLAUSE = {
+    LABELLED: re.compile(rf"{STOP}|,\s?(?:and )?(?=(?:{NOUN}\s?[\[(#]?|\[)\d{{1,3}}{OWN_VERDICT})"),
+    BARE: re.compile(rf"{STOP}|,\s?(?:and )?(?=[\[(#]?\d{{1,3}}{OWN_VERDICT})"),
+}
 SAME = re.compile(
     r"\W*(?:(?:and|so|thus|therefore|hence)\b\W*)*(?:it|this|that|they|these|those|which|both)?(?: passages?)?\s?"
     r"(?:is|are|was|were|does|do|should|can|seems?|appears?|not\b|irrelevant|relevant|remove|drop|keep)"
@@ -72,9 +78,8 @@ def passage_ids(reply: str, count: int) -> Parsed[list[int]]:
 
 
 def json_of(text: str) -> tuple[Any] | None:
-    """The JSON value that the text is, or that stands in it as an object or as its last words; None without one."""
-    places = [text, text[text.find("{") : text.rfind("}") + 1]]
-    for place in places:
+    """The JSON value that the text is, or the object that stands in it; None without one."""
+    for place in (text, text[text.find("{") : text.rfind("}") + 1]):
         try:
             return (json.loads(place),)
         except (ValueError, RecursionError):
@@ -99,13 +104,14 @@ def in_json(value: Any, count: int) -> set[int] | None:
 
 
 def in_object(value: dict[str, Any], count: int) -> set[int] | None:
-    """{"relevant": [1, 3]}, {"1": true, "2": false} or {"id": 1, "relevant": true}."""
-    said = {name: content for name, content in value.items() if isinstance(content, bool)}
-    if "id" in value:
-        return set() if False in said.values() else in_json(value["id"], count)
-    if said:
-        names = [in_words(name, count) for name, content in said.items() if content]
-        return set().union(*(name for name in names if name))
+    """{"relevant": [1, 3]}, {"1": true, "2": "not relevant"} or {"id": 1, "relevant": true}."""
+    single = next((name for name in ("id", "passage", "knowledge") if isinstance(value.get(name), int | str)), None)
+    if single is not None:
+        return set() if any(content is False for content in value.values()) else in_json(value[single], count)
+    if all(any(character.isdigit() for character in name) for name in value):
+        said = {True: "relevant", False: "not relevant"}
+        lines = (f"passage {name}: {said[v] if isinstance(v, bool) else v}" for name, v in value.items())
+        return in_words("\n".join(lines), count)
     ids = [content for name, content in value.items() if not re.search(r"irrelevan|unrelated|not|reason|judge", name)]
     parts = [found for content in ids if (found := in_json(content, count)) is not None]
     return set().union(*parts) if parts else None
@@ -126,9 +132,10 @@ def in_words(text: str, count: int) -> set[int] | None:
     """The ids in prose; None when there is nothing to read."""
     text = own_words(text, count)
     text = ENUMERATOR.sub(r"[\1] " if LABELLED.search(text) is None else "", text)
+    text = FIRST.sub("passages ", text) if LABELLED.search(text) else text
     pattern = LABELLED if LABELLED.search(text) else BARE
     named = Named()
-    for clause in CLAUSE.split(text):
+    for clause in CLAUSE[pattern].split(text):
         note(clause, named, pattern, count)
     rest = set(range(1, count + 1)) - named.drop
     if named.keep:
@@ -140,14 +147,24 @@ def in_words(text: str, count: int) -> set[int] | None:
 
 def own_words(text: str, count: int) -> str:
     """The part that gives the result, its number words written as digits, numbers that name no passage left out."""
-    labels = list(LABEL.finditer(text))
-    if last := next((label for label in reversed(labels) if not label["no"]), None):
-        stop = next((label.start() for label in labels if label["no"] and label.start() > last.start()), len(text))
-        text = text[last.end() : stop]
-    text = re.sub(r"\bnot (?:all|irrelevant|unrelated)\b", "relevant", NOISE.sub(" ", text))
+    text = result_part(NOISE.sub(" ", re.sub(r"\bnos?\. ?(?=\d)", "passage ", text)))
+    text = re.sub(r"\bnot (?:all|irrelevant|unrelated)\b", "relevant", text)
     text = re.sub(rf"\ball (?:of )?(?:the |these |those )?(?:\d+|{COUNT})\b", "all", text)
     text = BRACKETS.sub(lambda found: found[0].replace(";", ","), text)
     return BUT.sub(r"\1except", digits(text, count))
+
+
+def result_part(text: str) -> str:
+    """What follows the last "Relevant passages:", up to "Not relevant:"; all of the text without such a label. In
+    "passage 1 is relevant: it names the year" the word is a verdict and no label.
+    """
+    labels = list(LABEL.finditer(text))
+    heads = [re.split(r"[.;\n]", text[: label.start()])[-1] for label in labels]
+    own = [label for label, head in zip(labels, heads, strict=True) if not label["no"] and not re.search(r"\d", head)]
+    if not own:
+        return text
+    begin = own[-1].end()
+    return text[begin : next((label.start() for label in labels if label["no"] and label.start() > begin), len(text))]
 
 
 def note(clause: str, named: Named, pattern: re.Pattern[str], count: int) -> None:
