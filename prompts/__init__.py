@@ -1,6 +1,9 @@
 """Prompts: one NAME.md each, a `string.Template`: what never changes, then passages, question, answer cue.
 
 `render` fills a prompt in, `version` names its text, `load` reads overrides; `numbered` writes passages.
+
+NAME.VARIANT.md is another text for NAME, such as a paper's own order of slots. It is taken as an override and is then
+sent and counted as NAME: `Context(prompts={"candidates": BUILT_IN["candidates.paper"]})`.
 """
 
 import hashlib
