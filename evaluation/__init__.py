@@ -1,1 +1,1 @@
-"""Evaluation: scorers, and the runner that asks a data set by several methods and can be continued."""
+"""Evaluation: scorers, statistics, the runner that asks a data set and can be continued, the papers' experiments."""

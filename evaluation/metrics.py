@@ -145,8 +145,3 @@ def overlaps(outputs: Result) -> list[list[float]] | None:
     if not candidates or len(candidates) != len(summaries):
         return None
     return [cosines(candidate, summaries) for candidate in candidates]
-
-
-def best_of(scores: Sequence[float]) -> float:
-    """Of several attempts at one question the best: EM 1 if any is right, F1 the highest (BlendFilter, section 4)."""
-    return max(scores)

@@ -201,7 +201,7 @@ def test_a_method_is_drawn_in_mermaid(quorum: Quorum, name: str) -> None:
 def test_help_names_every_command(quorum: Quorum) -> None:
     ran = quorum("--help")
     assert ran.code == 0
-    assert all(command in ran.out for command in ("ask", "methods", "index", "eval"))
+    assert all(command in ran.out for command in ("ask", "methods", "index", "eval", "experiment"))
 
 
 QUESTION = ("ask", "Who?")
@@ -257,6 +257,8 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     ((*EVAL, "concat", "--limit", "0"), "limit"),
     ((*EVAL, "concat", "--concurrency", "0"), "concurrency"),
     ((*EVAL, "concat", "--k", "0"), "k=0"),
+    ((*EVAL, "concat", "--baseline", "summary"), "'summary' is none of the methods"),
+    ((*EVAL, "concat", "--measure", "words"), "NAME=MODULE:FUNCTION"),
     ((*EVAL, "concat"), "--collection NAME or --corpus FILE"),
     ((*EVAL, "concat", "--corpus", "pool"), "no passages to pool"),
     ((*EVAL, "concat", "--corpus", "missing.jsonl"), "missing.jsonl"),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.state import Result, Vote
 from evaluation import scoring
-from evaluation.metrics import Reference, accuracy, best_of, oracle, overlap_other, overlap_own, rouge_l, str_em
+from evaluation.metrics import Reference, accuracy, oracle, overlap_other, overlap_own, rouge_l, str_em
 from evaluation.scoring import SCORERS
 
 
@@ -165,11 +165,6 @@ def test_one_candidate_has_no_other() -> None:
     made["candidates"], made["summaries"] = ["Paris"], ["It stands in Paris."]
     assert overlap_other(made) is None
     assert (overlap_own(made) or 0) > 0
-
-
-def test_the_best_of_three_is_right_if_any_is() -> None:
-    assert best_of([0, 1, 0]) == 1
-    assert best_of([0.2, 0.5, 0]) == 0.5
 
 
 WORDS = st.text(alphabet="abc the.", max_size=12)
