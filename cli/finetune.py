@@ -62,12 +62,12 @@ def train_filter(
 ) -> None:
     """Train a filter; the same command again continues. Use it as --set context_filter=transformers:DIR."""
     from training.finetune import Settings
-    from training.pairs import filter_task
+    from training.pairs import Task
 
     settings = Settings(
         rate=rate, epochs=epochs, batch=batch, at_once=at_once, length=length, output=output, lora=lora, seed=seed
     )
-    report = train(filter_task(mode), silver, base, out, settings, limit)
+    report = train(Task("filter", mode=mode), silver, base, out, settings, limit)
     print_report(report, out, f"--method filco --set context_filter=transformers:{out}")
 
 
@@ -89,13 +89,12 @@ def train_generator(
 ) -> None:
     """Train a model that answers from filtered context; again continues. Use it as --model transformers:DIR."""
     from training.finetune import Settings
-    from training.pairs import generator_task, read_lines
+    from training.pairs import Task
 
     settings = Settings(
         rate=rate, epochs=epochs, batch=batch, at_once=at_once, length=length, output=output, lora=lora, seed=seed
     )
-    task = generator_task(context, read_lines(silver, "generator", limit))
-    report = train(task, silver, base, out, settings, limit)
+    report = train(Task("generator", context=context), silver, base, out, settings, limit)
     print_report(report, out, f"--model transformers:{out} --method " + ("filco" if context == "silver" else "concat"))
 
 
@@ -140,10 +139,9 @@ def export(
     """Write silver data as a fine-tuning service takes them; use the model as context_filter=llm:openai:NAME."""
     from cli.show import counted
     from training.finetune_jsonl import export
-    from training.pairs import filter_task, generator_task, read_lines
+    from training.pairs import Task, read_lines
 
-    lines = read_lines(silver, role, limit)
-    count = export(filter_task(mode) if role == "filter" else generator_task(context, lines), lines, out)
+    count = export(Task(role, mode=mode, context=context), read_lines(silver, role, limit), out)
     typer.echo(f"{counted(count, 'example')} for a {role} in {out}; look it over with: quorum filter check {out}")
 
 

@@ -24,14 +24,13 @@ INSTALL = "pip install -e '.[train]'"
 class Trained:
     """What a folder's model was trained for.
 
-    prompt, version: the name and hash of the only prompt it knows; measure: which silver data; length, output: tokens
-    of a prompt and of a reply; base, base_hash: the model that it was grown from, needed again where adapter is true;
-    weights: sha256 of what was trained.
+    prompts: name -> hash of the prompts that it knows; measure: which silver data; length, output: tokens of a prompt
+    and of a reply; base, base_hash: the model that it was grown from, needed again where adapter is true; weights:
+    sha256 of what was trained.
     """
 
     kind: Literal["filter", "generator"]
-    prompt: str
-    version: str
+    prompts: dict[str, str]
     measure: str
     length: int
     output: int

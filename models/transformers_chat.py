@@ -21,7 +21,7 @@ WORKER = ThreadPoolExecutor(1, thread_name_prefix="transformers")
 class TransformersModel(BaseChatModel):
     """Greedy at temperature 0, by seed above it. One reply after the other, so that none depends on its neighbours.
 
-    A filter or generator that was trained here knows one prompt, by the text that it had then: any other is a
+    A filter or generator that was trained here knows its prompts, by the text that they had then: any other is a
     SetupError. A prompt longer than in training is TooLong, so that the last passage goes, as it did there.
     """
 
@@ -69,7 +69,7 @@ class TransformersModel(BaseChatModel):
         """Blocking."""
         text, card = "\n\n".join(message.text for message in messages), self._loaded.card
         if card is not None and metadata.get("prompt"):
-            check_prompt(self.folder, card, metadata["prompt"], metadata.get("prompt_version") or card.version)
+            check_prompt(self.folder, card, metadata["prompt"], metadata.get("prompt_version"))
         limit = card.length if card else getattr(self._loaded.model.config, "max_position_embeddings", None)
         length = len(self._loaded.codec.prompt(text)) + (0 if card or self._loaded.codec.seq2seq else REPLY)
         if limit and length > limit:
@@ -91,18 +91,19 @@ def result(made: Generated) -> ChatResult:
     return ChatResult(generations=[ChatGeneration(message=message)])
 
 
-def check_prompt(folder: str, card: Trained, prompt: str, version: str) -> None:
-    """The prompt is the one that the model was trained on, in the same words."""
+def check_prompt(folder: str, card: Trained, prompt: str, version: str | None) -> None:
+    """The prompt is one that the model was trained on, in the same words."""
+    known = card.prompts.get(prompt)
     use = {"filter": f"--set context_filter=transformers:{folder}", "generator": f"--model transformers:{folder}"}
-    if prompt != card.prompt:
-        how = "filter_mode=" + ("psg" if card.prompt == "filter_passages" else "filco")
+    if known is None:
+        how = "filter_mode=" + ("psg" if "filter_passages" in card.prompts else "filco")
         where = how if card.kind == "filter" else "concat, or with filco and a context_filter beside it"
         raise SetupError(
-            f"The model 'transformers:{folder}' is a {card.kind} trained on the prompt {card.prompt!r} and cannot be "
-            f"asked {prompt!r}; use it as {use[card.kind]} with {where}."
+            f"The model 'transformers:{folder}' is a {card.kind} trained on {', '.join(card.prompts)} and cannot be "
+            f"asked the prompt {prompt!r}; use it as {use[card.kind]} with {where}."
         )
-    if version != card.version:
+    if version and version != known:
         raise SetupError(
             f"The prompt {prompt!r} has changed since the {card.kind} in {folder} was trained (version {version}, then "
-            f"{card.version}); set prompts={folder}/prompts to use the old text, or train again."
+            f"{known}); set prompts={folder}/prompts to use the old text, or train again."
         )

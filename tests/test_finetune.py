@@ -13,9 +13,10 @@ from core.errors import SetupError
 from core.silver import Silver, read_silver
 from graphs import answer
 from models.scripted import ScriptedModel
+from prompts import version
 from training.finetune import Settings
 from training.finetune_jsonl import check, export
-from training.pairs import Task, filter_task, generator_task, measure_of, read_lines
+from training.pairs import Task, measure_of, read_lines
 
 TEXTS = [
     "The tower is old. It was finished in 1931. Rain fell.",
@@ -62,12 +63,12 @@ async def sent(method: str, one: Silver, prompt: str, **settings: Any) -> str:
 @pytest.mark.parametrize(
     ("task", "method", "settings"),
     [
-        (filter_task("filco"), "filco", {"context_filter": "llm"}),
-        (filter_task("psg"), "filco", {"context_filter": "llm", "filter_mode": "psg"}),
-        (Task("generator", "answer", context="full"), "concat", {}),
-        (Task("generator", "answer", context="full"), "filco", {"filter_mode": "full"}),
-        (Task("generator", "answer", context="silver"), "filco", {"filter_mode": "silver"}),
-        (Task("generator", "answer", context="silver"), "filco", {"context_filter": "llm"}),
+        (Task("filter", mode="filco"), "filco", {"context_filter": "llm"}),
+        (Task("filter", mode="psg"), "filco", {"context_filter": "llm", "filter_mode": "psg"}),
+        (Task("generator", context="full"), "concat", {}),
+        (Task("generator", context="full"), "filco", {"filter_mode": "full"}),
+        (Task("generator", context="silver"), "filco", {"filter_mode": "silver"}),
+        (Task("generator", context="silver"), "filco", {"context_filter": "llm"}),
     ],
 )
 async def test_prompts_are_those_that_the_graph_sends(
@@ -75,7 +76,7 @@ async def test_prompts_are_those_that_the_graph_sends(
 ) -> None:
     (one,) = silver_of(tmp_path / "silver.jsonl", line())
     pair = task.pair(one, len(task.passages(one)))
-    assert pair.prompt == await sent(method, one, task.prompt, **settings)
+    assert pair.prompt == await sent(method, one, task.prompt(one), **settings)
     export(task, [one], tmp_path / "chat.jsonl")
     (example,) = (json.loads(text) for text in (tmp_path / "chat.jsonl").read_text(encoding="utf-8").splitlines())
     assert example == {
@@ -87,7 +88,7 @@ def test_targets(tmp_path: Path) -> None:
     both, nothing = silver_of(
         tmp_path / "silver.jsonl", line(spans=[("p3", SPLIT), ("p1", SENTENCE)]), line(1, spans=[])
     )
-    sentences, passages, reader = filter_task("filco"), filter_task("psg"), Task("generator", "answer")
+    sentences, passages, reader = Task("filter", mode="filco"), Task("filter", mode="psg"), Task("generator")
     assert sentences.pair(both, 3).target == f"{SENTENCE}\nThe tower, finished in 1931, is red."
     assert sentences.pair(both, 2).target == SENTENCE  # what is not shown cannot be copied
     assert passages.pair(both, 3).target == "1, 3"
@@ -108,19 +109,20 @@ def test_which_lines_teach(tmp_path: Path) -> None:
     assert [one["id"] for one in read_lines(path, "filter")] == ["q0", "q2", "q3"]
     lines = read_lines(path, "generator")
     assert [one["id"] for one in lines] == ["q0", "q3"]
-    assert [Task("generator", "answer").pair(one, 1).target for one in lines] == ["1931", "1931"]
+    assert [Task("generator").pair(one, 1).target for one in lines] == ["1931", "1931"]
     assert measure_of(lines) == "cxmi+strinc"
     assert len(read_lines(path, "filter", limit=1)) == 1
     with pytest.raises(SetupError, match="holds no question with passages to learn from"):
         read_lines(written(path, line(spans=[], passages=[])), "filter")
 
 
-def test_a_generator_learns_the_prompt_of_its_answers(tmp_path: Path) -> None:
-    path = tmp_path / "silver.jsonl"
-    assert generator_task("full", silver_of(path, line())).prompt == "answer"
-    assert generator_task("full", silver_of(path, line(answer_type="label"))).prompt == "answer_label"
-    with pytest.raises(SetupError, match=r"answers of several types \(label, short\)"):
-        generator_task("full", silver_of(path, line(), line(1, answer_type="label")))
+def test_a_generator_learns_the_prompts_of_its_answers(tmp_path: Path) -> None:
+    lines = silver_of(tmp_path / "silver.jsonl", line(), line(1, answer_type="label"), line(2, answer_type="yes_no"))
+    task = Task("generator", context="full")
+    assert [task.prompt(one) for one in lines] == ["answer", "answer_label", "answer_yes_no"]
+    assert task.prompts(lines) == {name: version(name) for name in ("answer", "answer_label", "answer_yes_no")}
+    assert "Claim: When was tower 1 finished?" in task.pair(lines[1], 1).prompt
+    assert list(Task("filter").prompts(lines)) == ["filter_sentences"]
 
 
 def example(number: int, reply: str = "None") -> dict[str, Any]:
@@ -129,12 +131,12 @@ def example(number: int, reply: str = "None") -> dict[str, Any]:
 
 def test_a_sound_file_has_no_problems(tmp_path: Path) -> None:
     lines = silver_of(tmp_path / "silver.jsonl", *(line(number) for number in range(12)))
-    assert export(filter_task("filco"), lines, tmp_path / "chat.jsonl") == 12
+    assert export(Task("filter", mode="filco"), lines, tmp_path / "chat.jsonl") == 12
     found = check(tmp_path / "chat.jsonl")
     assert (found.examples, found.problems, found.notes, found.empty) == (12, [], [], 0)
     assert found.longest * 11 < found.tokens <= found.longest * 12
     with pytest.raises(SetupError, match="is there already; name another file with --out"):
-        export(filter_task("filco"), lines, tmp_path / "chat.jsonl")
+        export(Task("filter", mode="filco"), lines, tmp_path / "chat.jsonl")
 
 
 def test_every_problem_is_told_with_its_line(tmp_path: Path) -> None:

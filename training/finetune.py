@@ -84,8 +84,7 @@ def finetune(
     report = Report(len(items), len(lines) - len(items), shortened, training.run(tell))
     card = Trained(
         kind=task.kind,
-        prompt=task.prompt,
-        version=task.version,
+        prompts=task.prompts(lines),
         measure=measure_of(lines),
         length=settings.length,
         output=output,
@@ -151,7 +150,7 @@ def check_window(model: Any, base: str, length: int, output: int) -> None:
 def described(task: Task, lines: Sequence[Silver], data: Path, base: str, settings: Settings) -> dict[str, Any]:
     """What makes two runs the same."""
     return {
-        "task": asdict(task) | {"version": task.version},
+        "task": asdict(task) | {"prompts": task.prompts(lines)},
         "data": {"file": data.name, "sha256": digest(data), "questions": len(lines)},
         "base": {"name": base, "hash": base_hash(base)},
         "settings": {name: value for name, value in asdict(settings).items() if name not in ("at_once", "save_every")},
@@ -195,7 +194,7 @@ def difference(held: dict[str, Any], run: dict[str, Any]) -> str:
         for name, value in values.items():
             before = held.get(part, {}).get(name)
             if before != value:
-                return f"its {part}'s {name} is {before!r}, not {value!r}"
+                return f"its {name} ({part}) is {before!r}, not {value!r}"
     return "of an older version"
 
 
@@ -209,7 +208,7 @@ def digest(*files: Path) -> str:
 
 
 def write(out: Path, model: Any, tokenizer: Any, card: Trained, run: dict[str, Any], report: Report) -> None:
-    """Weights, tokenizer, `quorum.json`, the prompt and the model card; the folder appears whole."""
+    """Weights, tokenizer, `quorum.json`, the prompts and the model card; the folder appears whole."""
     part = out.with_name(out.name + ".part")
     shutil.rmtree(part, ignore_errors=True)
     with quietly():
@@ -218,7 +217,8 @@ def write(out: Path, model: Any, tokenizer: Any, card: Trained, run: dict[str, A
     card = replace(card, weights=digest(*sorted(part.glob("*.safetensors"))))
     write_card(part, card)
     (part / "prompts").mkdir()
-    (part / "prompts" / f"{card.prompt}.md").write_text(text_of(card.prompt) + "\n", encoding="utf-8")
+    for name in card.prompts:
+        (part / "prompts" / f"{name}.md").write_text(text_of(name) + "\n", encoding="utf-8")
     versions = {name: metadata.version(name) for name in ("torch", "transformers")} | {
         "python": platform.python_version()
     }

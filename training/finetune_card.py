@@ -22,12 +22,12 @@ LEARNED = {
 def written_card(card: Trained, record: dict[str, Any], folder: str) -> str:
     """The card's text, from what was trained (`quorum.json`) and how (`training.json`)."""
     run, report = record["run"], record["report"]
+    first = next(iter(card.prompts))
     context = "the sentences that the measure chose" if run["task"]["context"] == "silver" else "whole passages"
     return TEXT.substitute(
         kind=card.kind,
-        does=LEARNED.get(card.prompt, f"answers a question from {context}"),
-        prompt=card.prompt,
-        version=card.version,
+        does=LEARNED.get(first, f"answers a question from {context}"),
+        prompts=", ".join(f"`{name}` (version {version})" for name, version in card.prompts.items()),
         base=run["base"]["name"],
         how="low-rank adapters; the base is needed beside them" if card.adapter else "all weights",
         measure=card.measure,
@@ -44,5 +44,5 @@ def written_card(card: Trained, record: dict[str, Any], folder: str) -> str:
         length=card.length,
         output=card.output,
         versions=", ".join(f"{name} {number}" for name, number in record["versions"].items()),
-        use=Template(USE.get(card.prompt, GENERATE)).substitute(folder=folder),
+        use=Template(USE.get(first, GENERATE)).substitute(folder=folder),
     )

@@ -31,21 +31,26 @@ class Pair:
 
 @dataclass(frozen=True)
 class Task:
-    """What is learned. mode: which filter; context: what a generator reads; prompt, version: of the prompt's text."""
+    """What is learned. mode: which filter; context: what a generator reads."""
 
     kind: Kind
-    prompt: str
     mode: Mode = "filco"
     context: ContextOf = "silver"
 
-    @property
-    def version(self) -> str:
-        return version(self.prompt)
+    def prompt(self, line: Silver) -> str:
+        """The prompt's name; a generator's goes by the type of the answer, as in the graph."""
+        if self.kind == "filter":
+            return FILTER_PROMPTS[self.mode]
+        return "answer" if line["answer_type"] == "short" else f"answer_{line['answer_type']}"
+
+    def prompts(self, lines: Sequence[Silver]) -> dict[str, str]:
+        """Name -> version of the prompts that the data ask."""
+        return {name: version(name) for name in sorted({self.prompt(line) for line in lines})}
 
     def pair(self, line: Silver, shown: int) -> Pair:
         """The example of a line with the first `shown` of the passages that its prompt shows."""
         passages = self.passages(line)[:shown]
-        text = render(self.prompt, question=line["question"], passages=numbered(passages)).text
+        text = render(self.prompt(line), question=line["question"], passages=numbered(passages)).text
         return Pair(line["id"], text, self.target(line, passages))
 
     def passages(self, line: Silver) -> list[Passage]:
@@ -72,21 +77,6 @@ def chosen(line: Silver, passages: Sequence[Passage]) -> list[Piece]:
         if rank is not None:
             found.append(Piece(rank, span["start"], span["end"], passages[rank]["title"], span["text"]))
     return sorted(found, key=lambda piece: (piece.rank, piece.start))
-
-
-def filter_task(mode: Mode) -> Task:
-    return Task("filter", FILTER_PROMPTS[mode], mode=mode)
-
-
-def generator_task(context: ContextOf, lines: Sequence[Silver]) -> Task:
-    """The prompt is the one for the answers' type in the data, which must be the same in all of it."""
-    kinds = sorted({line["answer_type"] for line in lines})
-    if len(kinds) > 1:
-        raise SetupError(
-            f"The silver data hold answers of several types ({', '.join(kinds)}); a generator learns one: make silver "
-            "data of each kind of question in a file of its own."
-        )
-    return Task("generator", "answer" if kinds == ["short"] else f"answer_{kinds[0]}", context=context)
 
 
 def read_lines(path: Path, kind: Kind, limit: int | None = None) -> list[Silver]:

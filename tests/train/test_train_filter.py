@@ -20,7 +20,7 @@ from models.pretrained import fingerprint, load, read_card
 from models.scripted import ScriptedModel
 from prompts import BUILT_IN, numbered, render
 from training.finetune import Report, Settings, finetune
-from training.pairs import Task, filter_task, generator_task, read_lines
+from training.pairs import Task, read_lines
 
 TOWNS = {"Ana": "Rome", "Bea": "Oslo", "Cal": "Lima", "Dov": "Bonn"}
 FAST = {"rate": 5e-3, "batch": 4, "length": 700, "output": 24}
@@ -74,7 +74,7 @@ def weights(folder: Path) -> dict[str, Any]:
 def learned(models: dict[str, Path], silver_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A causal filter that knows the data by heart."""
     out = tmp_path_factory.mktemp("filters") / "learned"
-    report = trained(filter_task("filco"), silver_file, models["llama"], out, epochs=100, lora=False)
+    report = trained(Task("filter", mode="filco"), silver_file, models["llama"], out, epochs=100, lora=False)
     assert (report.examples, report.left_out, report.shortened) == (4, 0, 0)
     assert report.losses[-1] < 0.1 < 1 < report.losses[0]
     return out
@@ -82,7 +82,7 @@ def learned(models: dict[str, Path], silver_file: Path, tmp_path_factory: pytest
 
 def test_a_model_learns_its_data_by_heart(learned: Path, silver_file: Path) -> None:
     loaded = load(str(learned))
-    pairs = [filter_task("filco").pair(line, 2) for line in read_silver(silver_file)]
+    pairs = [Task("filter", mode="filco").pair(line, 2) for line in read_silver(silver_file)]
     assert [loaded.generate(pair.prompt, 24).text for pair in pairs] == [pair.target for pair in pairs]
     assert pairs[0].target == "Ana lives in Rome."
     assert pairs[3].target == "None"
@@ -91,7 +91,7 @@ def test_a_model_learns_its_data_by_heart(learned: Path, silver_file: Path) -> N
 
 @pytest.mark.parametrize("base", ["t5", "chat"])
 def test_so_do_other_kinds_of_models(base: str, models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
-    task, lines = filter_task("psg"), read_lines(silver_file, "filter")[2:]
+    task, lines = Task("filter", mode="psg"), read_lines(silver_file, "filter")[2:]
     settings = Settings(**FAST | {"rate": 1e-2, "epochs": 70, "lora": False})
     report = finetune(task, lines, silver_file, str(models[base]), tmp_path / "filter", settings, quiet)
     assert report.losses[-1] < 0.2 < 1 < report.losses[0]
@@ -101,7 +101,7 @@ def test_so_do_other_kinds_of_models(base: str, models: dict[str, Path], silver_
 
 @pytest.mark.parametrize("base", ["t5", "llama"])
 def test_adapters_learn_too(base: str, models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
-    task = filter_task("filco")
+    task = Task("filter", mode="filco")
     report = trained(task, silver_file, models[base], tmp_path / "filter", epochs=6, rate=5e-2, lora=True)
     assert report.losses[-1] < report.losses[0] - 0.1
     card = read_card(tmp_path / "filter")
@@ -109,6 +109,24 @@ def test_adapters_learn_too(base: str, models: dict[str, Path], silver_file: Pat
     assert (card.adapter, card.base) == (True, str(models[base]))
     assert load(str(tmp_path / "filter")).generate("Question", 3).written > 0
     assert all("lora" in name for name in weights(tmp_path / "filter"))
+
+
+def test_how_many_examples_are_in_memory_changes_nothing(
+    models: dict[str, Path], silver_file: Path, tmp_path: Path
+) -> None:
+    reports = [
+        trained(
+            Task("filter", mode="filco"),
+            silver_file,
+            models["llama"],
+            tmp_path / str(n),
+            epochs=2,
+            at_once=n,
+            lora=False,
+        )
+        for n in (1, 4)
+    ]
+    assert reports[0].losses == pytest.approx(reports[1].losses, rel=1e-4)
 
 
 class Stop(Exception):  # noqa: N818  it stands for a killed process
@@ -119,7 +137,7 @@ class Stop(Exception):  # noqa: N818  it stands for a killed process
 def test_a_killed_run_goes_on_to_the_same_end(
     settings: dict[str, Any], models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
-    task = filter_task("filco")
+    task = Task("filter", mode="filco")
     common = {"epochs": 3, "batch": 2, "save_every": 0.0} | settings
     trained(task, silver_file, models["t5"], tmp_path / "whole", **common)
 
@@ -140,12 +158,12 @@ def test_a_killed_run_goes_on_to_the_same_end(
 
 
 def test_what_is_done_is_not_done_again(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
-    task, out = filter_task("filco"), tmp_path / "filter"
+    task, out = Task("filter", mode="filco"), tmp_path / "filter"
     first = trained(task, silver_file, models["t5"], out, epochs=1)
     before = (out / "model.safetensors").stat().st_mtime_ns
     assert trained(task, silver_file, models["t5"], out, epochs=1) == first
     assert (out / "model.safetensors").stat().st_mtime_ns == before
-    with pytest.raises(SetupError, match=r"is there already \(its settings's epochs is 1, not 2\)"):
+    with pytest.raises(SetupError, match=r"is there already \(its epochs \(settings\) is 1, not 2\)"):
         trained(task, silver_file, models["t5"], out, epochs=2)
     (tmp_path / "other").mkdir()
     with pytest.raises(SetupError, match="is there already"):
@@ -156,7 +174,7 @@ def test_an_interrupted_run_of_another_kind_is_kept(models: dict[str, Path], sil
     def stop(stage: str, done: int, total: int | None) -> None:
         raise Stop
 
-    task = filter_task("filco")
+    task = Task("filter", mode="filco")
     with pytest.raises(Stop):
         trained(task, silver_file, models["t5"], tmp_path / "filter", stop, epochs=1)
     with pytest.raises(SetupError, match="holds an interrupted run of another kind"):
@@ -165,7 +183,7 @@ def test_an_interrupted_run_of_another_kind_is_kept(models: dict[str, Path], sil
 
 def test_the_card_says_what_was_done(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "filter"
-    trained(filter_task("filco"), silver_file, models["t5"], out, epochs=1)
+    trained(Task("filter", mode="filco"), silver_file, models["t5"], out, epochs=1)
     card = (out / "README.md").read_text(encoding="utf-8")
     for words in ("silver.jsonl", "strinc", "0.005", "4 trained on", str(models["t5"]), "all weights", "700", "torch"):
         assert words in card
@@ -175,7 +193,7 @@ def test_the_card_says_what_was_done(models: dict[str, Path], silver_file: Path,
 def test_passages_go_until_an_example_fits(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
     lines = list(read_silver(silver_file))
     codec = load(str(models["t5"])).codec
-    task = filter_task("filco")
+    task = Task("filter", mode="filco")
     longest = max(len(codec.prompt(task.pair(line, 1).prompt)) for line in lines)
     report = trained(task, silver_file, models["t5"], tmp_path / "filter", epochs=1, length=longest)
     assert (report.examples, report.shortened) == (4, 4)
@@ -189,7 +207,7 @@ async def test_a_generator_answers_the_graphs_prompt(
     models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
     lines, out = read_lines(silver_file, "generator"), tmp_path / "generator"
-    trained(generator_task("full", lines), silver_file, models["llama"], out, epochs=60, lora=False)
+    trained(Task("generator", context="full"), silver_file, models["llama"], out, epochs=60, lora=False)
     spec, line = f"transformers:{out}", lines[1]
     result = await answer(line["question"], "concat", Context(model=spec), given=line["passages"])
     assert (result["answer"], result["unknown"]) == ("Oslo", False)
@@ -198,7 +216,7 @@ async def test_a_generator_answers_the_graphs_prompt(
     assert usage["input_tokens"] == len(load(str(out)).codec.prompt(full_prompt(line)))
     assert usage["output_tokens"] == len(load(str(out)).codec.target("Oslo"))
     assert identity(spec) == {"provider": "transformers", "base_url": None, "model": fingerprint(out)}
-    with pytest.raises(SetupError, match=r"trained on the prompt 'answer' and cannot be asked 'summary'"):
+    with pytest.raises(SetupError, match=r"trained on answer and cannot be asked the prompt 'summary'"):
         await answer(line["question"], "summary", Context(model=spec), given=line["passages"])
     context = Context(model=spec, prompts={"answer": "Shorter: $passages $question"})
     with pytest.raises(SetupError, match=r"has changed since the generator .* was trained .*set prompts="):
@@ -217,7 +235,9 @@ async def test_a_trained_filter_serves_the_graph(learned: Path, silver_file: Pat
     assert first["malformed"] == {}
     nothing = await answer(lines[3]["question"], "filco", context, given=lines[3]["passages"])
     assert nothing["passages"] == []
-    with pytest.raises(SetupError, match=r"cannot be asked 'filter_passages'; use it as .* with filter_mode=filco"):
+    with pytest.raises(
+        SetupError, match=r"cannot be asked the prompt 'filter_passages'; use it as .* with filter_mode=filco"
+    ):
         await answer("Who?", "filco", replace(context, filter_mode="psg"), given=lines[0]["passages"])
 
 
@@ -230,7 +250,7 @@ async def test_a_prompt_longer_than_in_training_loses_passages(
 ) -> None:
     lines, out = read_lines(silver_file, "generator"), tmp_path / "generator"
     length = len(load(str(models["t5"])).codec.prompt(full_prompt(lines[0]))) + 20
-    trained(generator_task("full", lines), silver_file, models["t5"], out, epochs=1, length=length)
+    trained(Task("generator", context="full"), silver_file, models["t5"], out, epochs=1, length=length)
     context = Context(model=f"transformers:{out}")
     long = Passage(id="c", title="", text="Words without an end. " * 40)
     result = await answer(lines[0]["question"], "concat", context, given=[*lines[0]["passages"], long])
@@ -271,7 +291,7 @@ def test_adapters_need_the_base_they_were_trained_on(
     models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
     base = tiny.llama(tmp_path / "base")
-    trained(filter_task("psg"), silver_file, base, tmp_path / "filter", epochs=1)
+    trained(Task("filter", mode="psg"), silver_file, base, tmp_path / "filter", epochs=1)
     (base / "config.json").write_text((models["chat"] / "config.json").read_text("utf-8") + "\n", encoding="utf-8")
     with pytest.raises(SetupError, match=r"was trained on the model .*base, which has changed since"):
         load(str(tmp_path / "filter"))

@@ -1,0 +1,93 @@
+"""Log-probabilities by local models, and the training commands, on tiny random models."""
+
+import json
+from pathlib import Path
+
+import pytest
+import tiny_language_models as tiny
+import torch
+
+from cli.main import main
+from core.errors import SetupError
+from models.pretrained import load
+from models.scorer_transformers import TOKENS_AT_ONCE, groups
+from models.scorers import scorer
+
+PAIRS = [
+    ("Question: Who designed it?\nAnswer:", "Eiffel"),
+    ("Eiffel designed it. It is tall.\n\nQuestion: Who designed it?\nAnswer:", "Gustave Eiffel"),
+    ("Answer:", "x"),
+]
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("scorers")
+    made = {"t5": tiny.t5(folder / "t5"), "llama": tiny.llama(folder / "llama"), "gpt2": tiny.gpt2(folder / "gpt2")}
+    return made | {"chat": tiny.llama(folder / "chat", chat=True)}
+
+
+@pytest.mark.parametrize("kind", ["t5", "llama", "gpt2", "chat"])
+async def test_the_score_is_the_models_own_loss(kind: str, models: dict[str, Path]) -> None:
+    """Together in a padded batch as each alone: the sum over the answer's tokens, without the mark of the end."""
+    found = await scorer(f"transformers:{models[kind]}").log_probabilities(PAIRS)
+    loaded = load(str(models[kind]))
+    for (prompt, text), score in zip(PAIRS, found, strict=True):
+        ids, target = loaded.codec.prompt(prompt), loaded.codec.target(text)[:-1]
+        if loaded.codec.seq2seq:
+            given = {"input_ids": torch.tensor([ids]), "labels": torch.tensor([target])}
+        else:
+            given = {
+                "input_ids": torch.tensor([ids + target]),
+                "labels": torch.tensor([[-100] * len(ids) + target]),
+            }
+        with torch.no_grad():
+            loss = loaded.model(**given).loss.item()
+        assert score == pytest.approx(-loss * len(target), rel=1e-4)
+        assert score < 0
+
+
+async def test_a_text_that_does_not_fit_is_refused(models: dict[str, Path]) -> None:
+    with pytest.raises(SetupError, match=r"does not fit the scorer .*which reads 128; split the passages"):
+        await scorer(f"transformers:{models['gpt2']}").log_probabilities([("word " * 200, "x")])
+    assert await scorer(f"transformers:{models['gpt2']}").log_probabilities([]) == []
+
+
+def test_batches_hold_texts_of_similar_length() -> None:
+    lengths = [5, 900, 3, 1000, TOKENS_AT_ONCE + 1, *[40] * 500]
+    made = groups(lengths)
+    assert sorted(index for group in made for index in group) == list(range(len(lengths)))
+    assert made[0] == [4]
+    assert all(len(group) * max(lengths[i] for i in group) <= TOKENS_AT_ONCE for group in made[1:])
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments])
+    return int(ended.value.code or 0)
+
+
+def test_from_questions_to_a_filter_by_commands(models: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    passages = [{"id": "p", "title": "", "text": "Iron rusts. Eiffel designed it. It is tall."}]
+    record = {"question": "Who designed it?", "answers": ["Eiffel"], "passages": passages}
+    Path("data.jsonl").write_text(
+        "".join(json.dumps(record | {"id": f"q{number}"}) + "\n" for number in range(4)), encoding="utf-8"
+    )
+    scored = ["--measure", "cxmi", "--scorer", f"transformers:{models['t5']}"]
+    assert run("filter", "silver", "data.jsonl", *scored, "--out", "silver.jsonl") == 0
+    capsys.readouterr()
+    common = ["silver.jsonl", "--base", str(models["t5"]), "--epochs", "1", "--batch", "2", "--length", "600"]
+    assert run("filter", "train", *common, "--out", "filter") == 0
+    said = capsys.readouterr()
+    assert "4 examples; training loss by epoch, nats a token:" in said.out
+    assert "use it with --method filco --set context_filter=transformers:filter" in said.err
+    assert run("filter", "train", *common, "--out", "filter") == 0
+    assert run("filter", "train", *common, "--out", "filter", "--seed", "1") == 2
+    assert "is there already (its seed (settings) is 0, not 1)" in capsys.readouterr().err
+    assert run("generator", "train", *common, "--context", "full", "--out", "reader") == 0
+    Path("passages.jsonl").write_text(json.dumps(passages[0]) + "\n", encoding="utf-8")
+    ask = ["ask", record["question"], "--passages", "passages.jsonl", "--model", "transformers:reader", "--json"]
+    capsys.readouterr()
+    assert run(*map(str, ask), "--method", "filco", "--set", "context_filter=transformers:filter") == 0
+    usage = json.loads(capsys.readouterr().out)["usage"]
+    assert {name: used["calls"] for name, used in usage.items()} == {"filter_sentences": 1, "answer": 1}
