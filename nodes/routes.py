@@ -162,9 +162,7 @@ def each_candidate(state: State, runtime: Runtime[Context]) -> list[Send] | Lite
     return each_candidate_for_rationale(state) if enough else "select"
 
 
-def judge_summaries(
-    state: State, runtime: Runtime[Context]
-) -> list[Send] | Literal["answer_from_summaries", "select"]:
+def judge_summaries(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["answer_from_summaries", "select"]:
     """Fan out: each summary's validity and, unless that may be enough, the comparisons; or the ablation's answer."""
     context = settings(runtime)
     if context.sure_parts == "summaries":
