@@ -41,7 +41,7 @@ def in_rounds(sizes: list[int]) -> Callable[[Request], str | Response]:
         try:
             if number is None:
                 return error(400, "one call too many")
-            barriers[number].wait(timeout=20)
+            barriers[number].wait(timeout=50)
         except threading.BrokenBarrierError:
             return error(400, f"round {number} is incomplete")
         return reply(request)
