@@ -1,0 +1,51 @@
+"""SuRe's baselines against a loopback OpenAI server: what it is sent."""
+
+import pytest
+from openai_server import OpenAIServer, Request
+from tower import PASSAGES, QUESTION
+
+from core.context import Context
+from core.state import Passage
+from graphs import answer
+
+CALLS = {"base": 1, "zero_shot_cot": 1, "rerank": 3, "replug": 3, "selection_inference": 4, "self_verification": 5}
+REPLY = "Notes: So it is.\nAnswer: 1931"
+
+
+@pytest.mark.parametrize("method", CALLS)
+async def test_requests_show_passages_before_the_question(openai_server: OpenAIServer, method: str) -> None:
+    openai_server.reply(REPLY)
+    result = await answer(QUESTION, method, Context(model="openai:test", k=3), given=PASSAGES)
+    requests = openai_server.chats()
+    assert (result["answer"], len(requests)) == ("1931", CALLS[method])
+    for request in requests:
+        slots = [request.text.rindex(slot) for slot in ("Passages:", "[1] ", f"Question: {QUESTION}")]
+        assert slots == sorted(slots)
+        assert not {"stop", "n", "top_p"} & set(request.body)
+
+
+async def test_samples_and_recoveries_have_their_own_temperature_and_seeds(openai_server: OpenAIServer) -> None:
+    def reply(request: Request) -> str:
+        if "Statement: " in request.text:
+            hides = request.text.endswith("Statement:")
+            year = request.text.rsplit("Answer: ", 1)[-1].split()[0]
+            return f"The [MASK] was finished in {year}.\nHidden: Lumen Tower" if hides else "Lumen Tower"
+        return f"So it is.\nAnswer: {1930 + request.body['seed'] % 2}"
+
+    openai_server.reply(reply)
+    result = await answer(QUESTION, "self_verification", Context(model="openai:test", k=2), given=PASSAGES)
+    assert (result["candidates"], result["scores"]) == (["1930", "1931"], [10.0, 10.0])
+    sent = [(request.body["temperature"], request.body.get("seed")) for request in openai_server.chats()]
+    assert sorted(sent[:5]) == [(0.3, seed) for seed in range(5)]
+    assert sorted(sent[5:], key=str) == sorted([(0.0, None)] * 2 + [(0.2, n) for n in range(10)] * 2, key=str)
+
+
+@pytest.mark.parametrize("method", CALLS)
+async def test_text_of_any_kind_is_sent_as_it_is(openai_server: OpenAIServer, method: str) -> None:
+    openai_server.reply("Notes: x\nAnswer: 東京")
+    odd = Passage(id="x", title="$title {x}", text='東京 costs $5 — "quoted" \\n {passages} ${question} 🗼')
+    result = await answer("¿$question? {x}", method, Context(model="openai:test"), given=[odd])
+    assert (result["answer"], result["evidence"][0]["start"]) == ("東京", 0)
+    for request in openai_server.chats():
+        assert f"[1] $title {{x}}\n{odd['text']}" in request.text
+        assert "Question: ¿$question? {x}" in request.text
