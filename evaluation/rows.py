@@ -19,6 +19,8 @@ def answered_row(
     scores = score(result, reference)
     for measure in ("not_majority", "gold_in_pool"):
         scores[measure] = bool(scores[measure]) if pool else None
+    if not pool and result.get("candidates") is None:
+        scores["oracle"] = None
     usage = list((result.get("usage") or {}).values())
     made: dict[str, Any] = {
         "id": record["id"],
