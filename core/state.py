@@ -159,6 +159,7 @@ class Result(TypedDict, total=False):
     answer: str
     unknown: bool
     confidence: float | None
+    certified: int | None  # so many passages could be replaced and the vote would stand (see core.certificate)
     rationale: str | None
     evidence: list[Evidence]
     votes: Annotated[list[Vote], extend]  # null where the method has none: `begin` sets it, the type cannot say it

@@ -11,14 +11,14 @@ from graphs.retrieval import retrieval
 from nodes.answer import passage_answer
 from nodes.begin import begin
 from nodes.routes import each_passage, more_votes
-from nodes.vote import vote
+from nodes.vote import certified_vote
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node("retrieve", retrieval)
     .add_node(passage_answer)
-    .add_node(vote)
+    .add_node("vote", certified_vote)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
     .add_conditional_edges("retrieve", each_passage, ["passage_answer", "vote"])

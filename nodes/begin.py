@@ -31,6 +31,7 @@ async def begin(state: State) -> State:
         "answer": "",
         "unknown": True,
         "confidence": None,
+        "certified": None,
         "rationale": None,
         "evidence": [],
         "votes": Overwrite(None),

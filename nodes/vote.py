@@ -2,6 +2,7 @@
 
 from langgraph.runtime import Runtime
 
+from core.certificate import certified
 from core.context import Context, settings
 from core.state import State
 from core.votes import tally
@@ -18,3 +19,11 @@ async def vote(state: State, runtime: Runtime[Context]) -> State:
         "confidence": None if settings(runtime).vote == "staged" else outcome.share,
         "evidence": evidence_of_voters(outcome.answer, [passages[rank] for rank in outcome.ranks]),
     }
+
+
+async def certified_vote(state: State, runtime: Runtime[Context]) -> State:
+    """votes, passages -> as `vote`, and certified: that of all passages, when none was chosen or cut by the others."""
+    context, outcome = settings(runtime), await vote(state, runtime)
+    if context.vote == "staged" or context.reranker or context.context_filter:
+        return outcome
+    return {**outcome, "certified": certified(state.get("votes") or [])}

@@ -31,7 +31,7 @@ NAMES = [
 READERS = [name for name in NAMES if name != "no_retrieval"]
 RESULT = {
     *("answer", "unknown", "confidence", "rationale", "evidence", "votes", "candidates", "summaries", "passages"),
-    *("retrieved", "validity", "scores", "usage", "malformed", "dropped"),
+    *("certified", "retrieved", "validity", "scores", "usage", "malformed", "dropped"),
 }
 SAID = (  # prompts that want the answer alone
     *("answer", "answer_candidates", "answer_base", "answer_base_closed"),

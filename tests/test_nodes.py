@@ -37,6 +37,7 @@ async def test_begin_resets_everything_of_an_earlier_question() -> None:
         "answer": "",
         "unknown": True,
         "confidence": None,
+        "certified": None,
         "rationale": None,
         "evidence": [],
         "votes": Overwrite(None),
