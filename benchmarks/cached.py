@@ -1,0 +1,71 @@
+"""The share of prompt tokens that a prefix cache serves: python -m benchmarks.cached
+
+Questions one after the other against the server's model of a prefix cache (16-token blocks, see
+`benchmarks.prefixes`). Target for sure (K=2, N=10), pf_concat, concat_pf and blendfilter: at least 95% of the ceiling
+that the run's own texts allow. Beside it sure with the paper's slot order (the prompt variant candidates.paper).
+"""
+
+import argparse
+import asyncio
+from typing import Any
+
+from benchmarks.harness import MODEL, Control, made_questions, met, report, serving, share
+from core.context import Context
+from graphs import answer
+from prompts import BUILT_IN
+
+RUNS: dict[str, tuple[str, dict[str, Any]]] = {
+    "sure": ("sure", {"k": 10}),
+    "sure, the paper's order": ("sure", {"k": 10, "prompts": {"candidates": BUILT_IN["candidates.paper"]}}),
+    "pf_concat": ("pf_concat", {}),
+    "concat_pf": ("concat_pf", {}),
+    "blendfilter": ("blendfilter", {}),
+}
+COMPARED = "sure, the paper's order"
+
+
+def measured(server: Control, method: str, settings: dict[str, Any], questions: int) -> dict[str, Any]:
+    context = Context(model=MODEL, journal="off", **settings)
+
+    async def ask_all() -> None:
+        for question in made_questions(questions, 15):
+            await answer(question["question"], method, context, given=question["passages"])
+
+    server.behave(prefix=True, concat_unknown=0.3, single_unknown=0.3)
+    asyncio.run(ask_all())
+    counted = server.stats()
+    tokens = counted["tokens"]
+    return {
+        "calls": sum(counted["calls"].values()),
+        "prompt_tokens": tokens["prompt"],
+        "cached": round(tokens["cached"] / tokens["prompt"], 4),
+        "ceiling": round(tokens["ceiling"] / tokens["prompt"], 4),
+        "of_ceiling": round(tokens["cached"] / tokens["ceiling"], 4),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--questions", type=int, default=50)
+    options = parser.parse_args()
+    with serving() as server:
+        found = {name: measured(server, *run, options.questions) for name, run in RUNS.items()}
+    rows = [
+        [
+            name,
+            one["calls"],
+            one["prompt_tokens"],
+            share(one["cached"]),
+            share(one["ceiling"]),
+            share(one["of_ceiling"]),
+        ]
+        for name, one in found.items()
+    ]
+    target = met({name: one["of_ceiling"] >= 0.95 for name, one in found.items() if name != COMPARED})
+    report(
+        "cached", ("run", "calls", "prompt tokens", "cached", "ceiling", "of the ceiling"), rows, runs=found, **target
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""What the benchmarks share: the server's process, questions, one table and one JSON line."""
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from core.data import write_questions
+from core.state import Passage
+from retrievers.index import pieces_of
+
+ROOT = Path(__file__).parent.parent
+SAMPLE = ROOT / "data" / "sample"
+MODEL = "openai:bench"
+
+
+class Control:
+    """The running server. `url` ends in /v1."""
+
+    def __init__(self, url: str, process: "subprocess.Popen[str]") -> None:
+        self.url, self.process = url, process
+
+    @property
+    def port(self) -> int:
+        return int(self.url.split(":")[2].split("/")[0])
+
+    def behave(self, **behaviour: Any) -> None:
+        """Set the behaviour; what was counted is forgotten."""
+        self.post("/control", behaviour)
+
+    def stats(self) -> dict[str, Any]:
+        """What was counted since."""
+        return self.post("/stats", None)
+
+    def post(self, path: str, body: Any) -> dict[str, Any]:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url.removesuffix("/v1") + path, data)
+        with urllib.request.urlopen(request, timeout=30) as response:
+            found: dict[str, Any] = json.load(response)
+        return found
+
+
+def start(port: int = 0, **behaviour: Any) -> Control:
+    """The server in a process of its own, at a port."""
+    command = [sys.executable, "-m", "benchmarks.server", "--port", str(port), "--behaviour", json.dumps(behaviour)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    url = process.stdout.readline().strip()
+    if not url:
+        raise RuntimeError(f"The server ended with code {process.wait()}.")
+    return Control(url, process)
+
+
+def stop(server: Control) -> None:
+    server.process.kill()
+    server.process.wait()
+    if server.process.stdout is not None:
+        server.process.stdout.close()
+
+
+@contextmanager
+def serving(**behaviour: Any) -> Iterator[Control]:
+    """The server; OPENAI_BASE_URL names it, and nothing is traced or sent elsewhere."""
+    server = start(**behaviour)
+    os.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none", "LANGSMITH_TRACING": "false"}
+    try:
+        yield server
+    finally:
+        stop(server)
+
+
+def sample_passages() -> list[Passage]:
+    """The passages of the sample's documents."""
+    return [passage for path in sorted((SAMPLE / "corpus").glob("*.md")) for passage in pieces_of(path)]
+
+
+def made_questions(count: int, k: int) -> Iterator[dict[str, Any]]:
+    """The sample's questions over and over, each with a number of its own and k passages of the sample."""
+    texts = [json.loads(line)["question"] for line in (SAMPLE / "questions.jsonl").read_text("utf-8").splitlines()]
+    passages = sample_passages()
+    for number in range(count):
+        chosen = [passages[(number * 7 + step * 13) % len(passages)] for step in range(k)]
+        yield {
+            "id": f"q{number}",
+            "question": f"{texts[number % len(texts)]} (number {number})",
+            "answers": [f"Fact {number % 4 + 1}"],
+            "passages": chosen,
+            "gold": [],
+            "source": "benchmark",
+            "meta": {},
+        }
+
+
+def question_file(folder: Path, count: int, k: int) -> Path:
+    """Such questions as a data set."""
+    path = folder / "questions.jsonl"
+    write_questions(path, made_questions(count, k))  # type: ignore[arg-type]
+    return path
+
+
+def share(value: float) -> str:
+    return f"{100 * value:.1f}%"
+
+
+def report(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]], **figures: Any) -> None:
+    """One table and one JSON line; figures hold what was measured, targets and whether they were met."""
+    lines = [tuple(header), *(tuple(str(cell) for cell in row) for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    load = os.getloadavg()[0]
+    print(f"\n{name} (load average {load:.1f}, {os.cpu_count()} cores)")
+    for line in lines:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    print(json.dumps({"benchmark": name, "load": round(load, 2), "cores": os.cpu_count(), **figures}), flush=True)
+
+
+def met(conditions: Mapping[str, bool]) -> dict[str, Any]:
+    """For the JSON line: whether all targets were met, and which were not."""
+    return {"met": all(conditions.values()), "missed": [name for name, value in conditions.items() if not value]}

@@ -1,0 +1,75 @@
+"""How long one question takes when every call takes 200 ms: python -m benchmarks.latency
+
+Given passages, k = 5, journal on, nothing else asked at the same time. Target by method: at most
+1.05 x (depth x latency) + 15 ms + 4 ms for every call beyond the depth, which runs beside another. The depth is the
+method's, for the path that the server's replies take; the calls are counted by the server. The median of several
+questions, each new.
+"""
+
+import argparse
+import asyncio
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import MODEL, Control, made_questions, met, report, serving
+from core.context import Context
+from graphs import METHODS, answer
+
+# concat_pf falls back, react searches once, self_ask looks up one follow-up question, self_verification verifies.
+DEPTH = {
+    **dict.fromkeys(METHODS, 1),
+    **dict.fromkeys(("concat_pf", "pf_concat", "filco", "iter_retgen", "mcq", "sum_and_pred", "react"), 2),
+    **dict.fromkeys(("sure", "self_verification", "self_ask"), 3),
+    "blendfilter": 5,
+    "selection_inference": 6,
+}
+
+
+async def timed(method: str, context: Context, questions: list[dict[str, Any]]) -> list[float]:
+    """Seconds of each question; the first, which connects, is not counted."""
+    seconds = []
+    for question in questions:
+        begin = time.perf_counter()
+        await answer(question["question"], method, context, given=question["passages"])
+        seconds.append(time.perf_counter() - begin)
+    return seconds[1:]
+
+
+def measured(server: Control, method: str, latency: float, runs: int, journal: str) -> dict[str, Any]:
+    """Milliseconds of one method, and its target."""
+    server.behave(latency=latency, concat_unknown=1.0)
+    context = Context(model=MODEL, embeddings=MODEL, journal=journal)
+    seconds = asyncio.run(timed(method, context, list(made_questions(runs + 1, 12))))
+    calls = sum(server.stats()["calls"].values()) / (runs + 1)
+    depth = DEPTH[method]
+    target = 1.05 * depth * latency + 0.015 + 0.004 * max(0.0, calls - depth)
+    return {
+        "depth": depth,
+        "calls": round(calls, 1),
+        "ms": round(1000 * statistics.median(seconds), 1),
+        "best_ms": round(1000 * min(seconds), 1),
+        "target_ms": round(1000 * target, 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--latency", type=float, default=0.2, help="seconds")
+    parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--methods", default=",".join(METHODS))
+    options = parser.parse_args()
+    found: dict[str, dict[str, Any]] = {}
+    with serving() as server, tempfile.TemporaryDirectory() as folder:
+        for method in options.methods.split(","):
+            journal = str(Path(folder) / f"{method}.sqlite")
+            found[method] = measured(server, method, options.latency, options.runs, journal)
+    rows = [[method, *one.values(), "yes" if one["ms"] <= one["target_ms"] else "no"] for method, one in found.items()]
+    header = ("method", "depth", "calls", "ms", "best", "target", "met")
+    report("latency", header, rows, methods=found, **met({m: f["ms"] <= f["target_ms"] for m, f in found.items()}))
+
+
+if __name__ == "__main__":
+    main()

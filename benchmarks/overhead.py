@@ -1,0 +1,130 @@
+"""What the house adds to a call: python -m benchmarks.overhead
+
+Calls a second at no latency, 16 at once: post_fusion with the journal on; the same prompts through a graph of one node
+over ChatOpenAI; and through the bare AsyncOpenAI client. All in one process against one server, in turn, the median of
+several rounds. Target: post_fusion makes at least 0.9 times the calls of the one-node graph.
+"""
+
+import argparse
+import asyncio
+import statistics
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import MODEL, made_questions, met, report, serving
+from core.context import Context
+from graphs import answer
+from prompts import render
+from prompts.passages import numbered
+
+AT_ONCE, K = 16, 5
+Work = Callable[[dict[str, Any], int], Awaitable[None]]
+
+
+async def rate(questions: list[dict[str, Any]], work: Work, at_once: int) -> float:
+    """Calls a second: each question's k calls by `work`, so many questions at once."""
+    waiting = list(enumerate(questions))[::-1]
+
+    async def worker() -> None:
+        while waiting:
+            number, question = waiting.pop()
+            await work(question, number)
+
+    begin = time.perf_counter()
+    await asyncio.gather(*(worker() for _ in range(at_once)))
+    return len(questions) * K / (time.perf_counter() - begin)
+
+
+def one_node(url: str) -> Work:
+    """Each passage's prompt through a compiled graph of one node that asks ChatOpenAI."""
+    from langchain_core.messages import HumanMessage
+    from langchain_openai import ChatOpenAI
+    from langgraph.graph import StateGraph
+    from typing_extensions import TypedDict
+
+    model = ChatOpenAI(model="bench", base_url=url, api_key="none", temperature=0, max_retries=0)  # type: ignore[arg-type]
+
+    class Turn(TypedDict, total=False):
+        prompt: str
+        reply: str
+
+    async def ask(state: Turn) -> Turn:
+        return {"reply": str((await model.ainvoke([HumanMessage(state["prompt"])])).text)}
+
+    graph = StateGraph(Turn).add_node(ask).add_edge("__start__", "ask").add_edge("ask", "__end__").compile()
+
+    async def work(question: dict[str, Any], number: int) -> None:
+        await asyncio.gather(*(graph.ainvoke({"prompt": prompt}) for prompt in prompts_of(question)))
+
+    return work
+
+
+def bare(url: str) -> Work:
+    """Each passage's prompt through OpenAI's own client."""
+    from openai import AsyncOpenAI
+
+    client = AsyncOpenAI(base_url=url, api_key="none", max_retries=0)
+
+    async def one(prompt: str) -> None:
+        await client.chat.completions.create(
+            model="bench", temperature=0, messages=[{"role": "user", "content": prompt}]
+        )
+
+    async def work(question: dict[str, Any], number: int) -> None:
+        await asyncio.gather(*map(one, prompts_of(question)))
+
+    return work
+
+
+def prompts_of(question: dict[str, Any]) -> list[str]:
+    """The prompts that post_fusion sends."""
+    return [
+        render("answer", question=question["question"], passages=numbered([passage])).text
+        for passage in question["passages"]
+    ]
+
+
+def post_fusion(context: Context) -> Work:
+    async def work(question: dict[str, Any], number: int) -> None:
+        await answer(question["question"], "post_fusion", context, given=question["passages"])
+
+    return work
+
+
+async def compare(url: str, options: argparse.Namespace, folder: Path) -> dict[str, list[float]]:
+    """Calls a second of each way, round by round. Every round has a journal of its own, which holds nothing yet."""
+    context = Context(model=MODEL, concurrency=AT_ONCE, k=K)
+    graph, client = one_node(url), bare(url)
+    rates: dict[str, list[float]] = {"post_fusion": [], "one-node graph": [], "bare client": []}
+    for number in range(options.rounds + 1):
+        questions = list(made_questions(options.questions, K))
+        own = replace(context, journal=str(folder / f"{number}.sqlite"))
+        ways = {"post_fusion": post_fusion(own), "one-node graph": graph, "bare client": client}
+        for name, work in ways.items():
+            found = await rate(questions, work, 2 * AT_ONCE // K)
+            if number:  # the first round imports and connects
+                rates[name].append(found)
+    return rates
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--questions", type=int, default=60)
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    with serving() as server, tempfile.TemporaryDirectory() as folder:
+        rates = asyncio.run(compare(server.url, options, Path(folder)))
+    medians = {name: statistics.median(found) for name, found in rates.items()}
+    ratios = {name: round(medians["post_fusion"] / value, 3) for name, value in medians.items()}
+    rows = [[name, f"{value:.0f}", ratios[name]] for name, value in medians.items()]
+    figures = {"calls_per_second": {name: round(value, 1) for name, value in medians.items()}, "ratios": ratios}
+    target = met({"one-node graph": ratios["one-node graph"] >= 0.9})
+    report("overhead", ("way", "calls/s", "post_fusion to it"), rows, **figures, **target)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,333 @@
+"""A loopback server that speaks the OpenAI protocol, in a process of its own: python -m benchmarks.server --port 8000
+
+Chat completions (also streamed), completions that echo log-probabilities, embeddings and models. What it does is a
+`Behaviour`: latency, slots, faults by seeded probability, replies by prompt (`benchmarks.replies`), and a model of a
+prefix cache (`benchmarks.prefixes`). POST /control sets it and forgets what was counted; GET /stats says what was
+counted. The first line on stdout is the address.
+"""
+
+import argparse
+import asyncio
+import base64
+import json
+import math
+import random
+import struct
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Any
+
+from benchmarks.prefixes import PrefixCache
+from benchmarks.replies import GARBAGE, REFUSAL, recognise, replied
+
+TRANSPORT = ("429", "500", "502", "drop", "hang", "slow", "truncated")
+CONTENT = ("empty", "refusal", "malformed")
+DIMENSION = 64
+REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 429: "Too Many Requests"}
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """latency: seconds for a chat reply, the median where `spread` (the sigma of a log-normal) is not 0; slots: replies
+    at once, 0 for no limit. transport, content: the share of calls with such a fault, of the kinds named; a fault is a
+    function of seed, message and how often that message came. retry_after, hang, slow: seconds. key: the only API key
+    that is taken. concat_unknown, single_unknown: shares of "Unknown" among answers from several passages and from one.
+    prefix: fill cached_tokens by the model of a prefix cache.
+    """
+
+    latency: float = 0.0
+    spread: float = 0.0
+    slots: int = 0
+    transport: float = 0.0
+    transport_kinds: tuple[str, ...] = TRANSPORT
+    content: float = 0.0
+    content_kinds: tuple[str, ...] = CONTENT
+    retry_after: float = 1.0
+    hang: float = 30.0
+    slow: float = 0.5
+    key: str = ""
+    concat_unknown: float = 0.0
+    single_unknown: float = 0.0
+    prefix: bool = False
+    seed: int = 0
+
+
+@dataclass
+class Counts:
+    """What came: chat calls by prompt, faults by kind, content faults by "prompt kind", tokens, most calls at once."""
+
+    calls: Counter[str] = field(default_factory=Counter)
+    transport: Counter[str] = field(default_factory=Counter)
+    content: Counter[str] = field(default_factory=Counter)
+    tokens: Counter[str] = field(default_factory=Counter)
+    denied: int = 0
+    at_once: int = 0
+    most_at_once: int = 0
+
+
+@dataclass(frozen=True)
+class Request:
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: Any
+
+
+class Server:
+    """Everything is on one event loop."""
+
+    def __init__(self, behaviour: Behaviour) -> None:
+        self.become(behaviour)
+
+    def become(self, behaviour: Behaviour) -> None:
+        """Behave so from now on, with nothing counted and nothing cached."""
+        self.behaviour, self.counts, self.cache = behaviour, Counts(), PrefixCache()
+        self.seen: Counter[str] = Counter()
+        self.slots: AbstractAsyncContextManager[Any] = (
+            asyncio.Semaphore(behaviour.slots) if behaviour.slots else nullcontext()
+        )
+
+    async def connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Requests of one client, one after the other, until it goes or is dropped."""
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            while await self.answer(await read_request(reader), reader, writer):
+                await writer.drain()
+        writer.close()
+
+    async def answer(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Whether the connection stays."""
+        if request.path == "/control":
+            self.become(Behaviour(**(request.body or {})))
+            return send(writer, 200, {})
+        if request.path == "/stats":
+            return send(writer, 200, vars(self.counts))
+        if self.behaviour.key and request.headers.get("authorization") != f"Bearer {self.behaviour.key}":
+            self.counts.denied += 1
+            return send(writer, 401, error("Incorrect API key provided.", "invalid_api_key"))
+        if request.path == "/v1/chat/completions":
+            return await self.chat(request.body, reader, writer)
+        if request.path == "/v1/completions":
+            return send(writer, 200, echoed(request.body))
+        if request.path == "/v1/embeddings":
+            return send(writer, 200, embeddings(request.body))
+        if request.path == "/v1/models":
+            return send(writer, 200, {"object": "list", "data": [{"id": "bench", "object": "model"}]})
+        return send(writer, 404, error(f"There is nothing at {request.path}."))
+
+    async def chat(self, body: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """One chat completion, or what goes wrong with it."""
+        counts, behaviour = self.counts, self.behaviour
+        text, seed = str(body["messages"][-1]["content"]), body.get("seed") or 0
+        key = sha256(f"{behaviour.seed} {seed} {text}".encode("utf-8", "replace")).hexdigest()
+        self.seen[key] += 1
+        name, slots = recognise(text)
+        counts.calls[name] += 1
+        counts.at_once += 1
+        counts.most_at_once = max(counts.most_at_once, counts.at_once)
+        try:
+            fault = drawn(f"transport {key} {self.seen[key]}", behaviour.transport, behaviour.transport_kinds)
+            if fault:
+                counts.transport[fault] += 1
+            async with self.slots:
+                await asyncio.sleep(self.delay(key))
+            reply = self.content(name, slots, key)
+            usage = self.usage(text, reply, name, slots)
+            if fault:
+                return await self.faulty(fault, completion(body, reply, usage), reader, writer)
+            if body.get("stream"):
+                return stream(writer, body, reply, usage)
+            return send(writer, 200, completion(body, reply, usage))
+        finally:
+            counts.at_once -= 1
+
+    def delay(self, key: str) -> float:
+        """Seconds that this reply takes."""
+        if not self.behaviour.spread:
+            return self.behaviour.latency
+        return self.behaviour.latency * math.exp(random.Random(f"latency {key}").gauss(0, self.behaviour.spread))
+
+    def content(self, name: str, slots: dict[str, str], key: str) -> str:
+        """The reply's text; a fault in it is a function of the message alone, so that it stays when tried again."""
+        fault = drawn(f"content {key}", self.behaviour.content, self.behaviour.content_kinds)
+        if fault:
+            self.counts.content[f"{name} {fault}"] += 1
+            return {"empty": "", "refusal": REFUSAL, "malformed": GARBAGE}[fault]
+        shares = self.behaviour.concat_unknown, self.behaviour.single_unknown
+        return replied(name, slots, int(key[:12], 16), shares)
+
+    def usage(self, text: str, reply: str, name: str, slots: dict[str, str]) -> dict[str, Any]:
+        """Token counts; cached ones by the model of a prefix cache, if it is on."""
+        if not self.behaviour.prefix:
+            sent, cached = len(text) // 4, 0
+        else:
+            sent, cached, ceiling = self.cache.take(text, name, slots)
+            self.counts.tokens.update({"prompt": sent, "cached": cached, "ceiling": ceiling})
+        got = len(reply) // 4 + 1
+        details = {"cached_tokens": cached}
+        return {
+            "prompt_tokens": sent,
+            "completion_tokens": got,
+            "total_tokens": sent + got,
+            "prompt_tokens_details": details,
+        }
+
+    async def faulty(
+        self, fault: str, body: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bool:
+        """A fault in transport. `hang` ends early when the client goes; `slow` comes in pieces, whole in the end."""
+        if fault == "429":
+            headers = {"Retry-After": f"{self.behaviour.retry_after:g}"}
+            return send(writer, 429, error("Rate limit reached.", "rate_limit_exceeded"), headers)
+        if fault == "500":
+            return send(writer, 500, error("The server had an error while processing your request."))
+        if fault == "502":
+            return send(writer, 502, b"<html><body><h1>502 Bad Gateway</h1></body></html>")
+        if fault == "truncated":
+            return send(writer, 200, json.dumps(body).encode()[: len(json.dumps(body)) // 2])
+        if fault == "slow":
+            return await dribble(writer, json.dumps(body).encode(), self.behaviour.slow)
+        if fault == "hang":
+            with suppress(TimeoutError):
+                await asyncio.wait_for(reader.read(1), self.behaviour.hang)
+        return False
+
+
+def drawn(key: str, share: float, kinds: tuple[str, ...]) -> str:
+    """A fault of these kinds in a `share` of all keys, else ''."""
+    if not share:
+        return ""
+    draw = random.Random(key)
+    return draw.choice(kinds) if draw.random() < share else ""
+
+
+async def read_request(reader: asyncio.StreamReader) -> Request:
+    """One HTTP/1.1 request with a Content-Length. Raises IncompleteReadError when the client has gone."""
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    method, path, _ = head[0].split(" ", 2)
+    headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
+    body = await reader.readexactly(int(headers.get("content-length") or 0))
+    return Request(method, path, headers, json.loads(body) if body else None)
+
+
+def send(writer: asyncio.StreamWriter, status: int, body: Any, headers: dict[str, str] | None = None) -> bool:
+    """Write one response; the connection stays."""
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    kind = "text/html" if data.startswith(b"<") else "application/json"
+    more = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
+    head = (
+        f"HTTP/1.1 {status} {REASONS.get(status, 'Error')}\r\nContent-Type: {kind}\r\nContent-Length: {len(data)}\r\n"
+    )
+    writer.write(f"{head}{more}\r\n".encode() + data)
+    return True
+
+
+async def dribble(writer: asyncio.StreamWriter, data: bytes, seconds: float) -> bool:
+    """The body in ten pieces over so many seconds."""
+    writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n".encode())
+    size = len(data) // 10 + 1
+    for start in range(0, len(data), size):
+        await asyncio.sleep(seconds / 10)
+        writer.write(data[start : start + size])
+        await writer.drain()
+    return True
+
+
+def stream(writer: asyncio.StreamWriter, body: dict[str, Any], reply: str, usage: dict[str, Any]) -> bool:
+    """The reply as server-sent events, a word each."""
+    head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+    writer.write(head.encode())
+    for event in events(body, reply, usage):
+        line = f"data: {event if isinstance(event, str) else json.dumps(event)}\n\n".encode()
+        writer.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
+    writer.write(b"0\r\n\r\n")
+    return True
+
+
+def events(body: dict[str, Any], reply: str, usage: dict[str, Any]) -> Iterator[dict[str, Any] | str]:
+    base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": body["model"]}
+    for word in reply.split(" "):
+        delta = {"role": "assistant", "content": word + " "}
+        yield base | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    yield base | {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    if (body.get("stream_options") or {}).get("include_usage"):
+        yield base | {"choices": [], "usage": usage}
+    yield "[DONE]"
+
+
+def completion(body: dict[str, Any], reply: str, usage: dict[str, Any]) -> dict[str, Any]:
+    """A chat completion in one piece."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}
+    base = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": body["model"]}
+    return base | {"choices": [choice], "usage": usage}
+
+
+def error(message: str, code: str | None = None) -> dict[str, Any]:
+    """An error as OpenAI words it."""
+    return {"error": {"message": message, "type": "error", "param": None, "code": code}}
+
+
+def echoed(body: dict[str, Any]) -> dict[str, Any]:
+    """Each prompt with log-probabilities of its own: a word that came before has -0.1, a new one -2, the first none."""
+    prompts = body["prompt"] if isinstance(body["prompt"], list) else [body["prompt"]]
+    choices = [
+        {"index": index, "text": prompt, "finish_reason": "length", "logprobs": log_probabilities(prompt)}
+        for index, prompt in enumerate(prompts)
+    ]
+    base = {"id": "cmpl-1", "object": "text_completion", "created": 0, "model": body["model"]}
+    return base | {"choices": choices, "usage": {"prompt_tokens": 1, "completion_tokens": 0, "total_tokens": 1}}
+
+
+def log_probabilities(prompt: str) -> dict[str, Any]:
+    """Tokens (a word with the white space before it), their scores and their places in the text."""
+    words = prompt.split(" ")
+    tokens = [words[0], *(f" {word}" for word in words[1:])]
+    before: set[str] = set()
+    scores: list[float | None] = []
+    for word in words:
+        scores.append(-0.1 if word in before else -2.0)
+        before.add(word)
+    starts = [0]
+    for token in tokens[:-1]:
+        starts.append(starts[-1] + len(token))
+    return {"tokens": tokens, "token_logprobs": [None, *scores[1:]], "text_offset": starts, "top_logprobs": None}
+
+
+def embeddings(body: dict[str, Any]) -> dict[str, Any]:
+    """Bags of hashed words, normalised, as numbers or as base64 of float32."""
+    given = body["input"] if isinstance(body["input"], list) else [body["input"]]
+    coded = body.get("encoding_format") == "base64"
+    data = [{"object": "embedding", "index": i, "embedding": vector(str(text), coded)} for i, text in enumerate(given)]
+    return {"object": "list", "data": data, "model": body["model"], "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+
+
+def vector(text: str, coded: bool) -> list[float] | str:
+    counts = [0.0] * DIMENSION
+    for word in text.lower().split():
+        counts[sha256(word.encode()).digest()[0] % DIMENSION] += 1
+    length = math.sqrt(math.fsum(count * count for count in counts)) or 1.0
+    values = [count / length for count in counts]
+    return base64.b64encode(struct.pack(f"<{DIMENSION}f", *values)).decode() if coded else values
+
+
+async def serve(port: int, behaviour: Behaviour) -> None:
+    server = Server(behaviour)
+    listening = await asyncio.start_server(server.connection, "127.0.0.1", port, limit=2**24, backlog=1024)
+    print(f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1", flush=True)
+    async with listening:
+        await listening.serve_forever()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--port", type=int, default=0, help="0: any free one")
+    parser.add_argument("--behaviour", type=json.loads, default={}, help="JSON of the fields of Behaviour")
+    options = parser.parse_args()
+    with suppress(KeyboardInterrupt):
+        asyncio.run(serve(options.port, replace(Behaviour(), **options.behaviour)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""Whether an evaluation keeps a server's slots busy: python -m benchmarks.throughput
+
+200 questions with given passages, 16 slots at the server and as many calls at once here, 200 ms a call. The slot bound
+is calls x latency / slots; the target is at least 95% of it.
+"""
+
+import argparse
+import asyncio
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import MODEL, Control, met, question_file, report, serving, share
+from core.context import Context
+from evaluation.methods import parse_methods
+from evaluation.run import evaluate
+
+METHODS = "sure,post_fusion,concat_pf,blendfilter,iter_retgen"
+
+
+def measured(server: Control, method: str, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    """One method over all questions; a call before it has imported and connected everything."""
+    data = question_file(folder, options.questions, 5)
+    context = Context(model=MODEL, concurrency=options.slots, journal=str(folder / f"{method}.sqlite"))
+    afresh = replace(context, journal=str(folder / "second.sqlite"))  # holds nothing: every call is made
+
+    async def timed() -> float:
+        await evaluate(data, parse_methods(method, context), out=folder / f"{method}-first", limit=options.slots)
+        server.behave(latency=options.latency, slots=options.slots, concat_unknown=0.3)
+        begin = time.perf_counter()
+        await evaluate(data, parse_methods(method, afresh), out=folder / method, concurrency=64)
+        return time.perf_counter() - begin
+
+    server.behave()
+    seconds = asyncio.run(timed())
+    counted = server.stats()
+    calls = sum(counted["calls"].values())
+    bound = calls * options.latency / options.slots
+    return {
+        "calls": calls,
+        "most_at_once": counted["most_at_once"],
+        "bound_s": round(bound, 2),
+        "seconds": round(seconds, 2),
+        "share": round(bound / seconds, 4),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--questions", type=int, default=200)
+    parser.add_argument("--slots", type=int, default=16)
+    parser.add_argument("--latency", type=float, default=0.2, help="seconds")
+    parser.add_argument("--methods", default=METHODS)
+    options = parser.parse_args()
+    found = {}
+    with serving() as server:
+        for method in options.methods.split(","):
+            with tempfile.TemporaryDirectory() as folder:
+                found[method] = measured(server, method, options, Path(folder))
+    rows = [[method, *list(one.values())[:-1], share(one["share"])] for method, one in found.items()]
+    header = ("method", "calls", "most at once", "bound s", "seconds", "of the bound")
+    report("throughput", header, rows, methods=found, **met({m: one["share"] >= 0.95 for m, one in found.items()}))
+
+
+if __name__ == "__main__":
+    main()
