@@ -1,11 +1,12 @@
 # Works on a fresh machine with make and Python 3.11 or later; uv is used where it is found.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-train check readme format clean
+.PHONY: help demo test test-train test-studio studio check readme format clean
 VENV := .venv
 BIN := $(VENV)/bin
+CONSTRAINTS := constraints.txt
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed ## Three questions with their evidence, then all strategies compared (offline)
 	$(BIN)/quorum ask "Who designed the Eiffel Tower?" --method concat_pf
@@ -18,6 +19,12 @@ test: $(VENV)/.installed-dev ## Run the tests
 
 test-train: .venv-train/.installed-dev ## Run the tests of training (PyTorch, in an environment of its own)
 	.venv-train/bin/python -m pytest tests/train
+
+test-studio: .venv-studio/.installed-dev ## Run the tests of LangGraph Studio's server (in an environment of its own)
+	.venv-studio/bin/python -m pytest tests/studio
+
+studio: .venv-studio/.installed ## Open every method in LangGraph Studio, on this machine
+	$(STUDIO_QUIETLY) .venv-studio/bin/langgraph dev
 
 check: $(VENV)/.installed-dev ## Lint, format, types and import rules
 	$(BIN)/ruff check
@@ -33,7 +40,7 @@ format: $(VENV)/.installed-dev ## Format the code
 	$(BIN)/ruff format
 
 clean: ## Remove the environments and caches (collections in .quorum/ and results/ stay)
-	rm -rf $(VENV) .venv-train .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) .venv-train .venv-studio .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.installed: pyproject.toml constraints.txt
@@ -47,8 +54,23 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt
 .venv-train/.installed-dev: VENV := .venv-train
 .venv-train/.installed-dev: BIN := .venv-train/bin
 .venv-train/.installed-dev: pyproject.toml constraints.txt constraints-train.txt
-	$(call install,.[dev$(comma)train],-c constraints-train.txt)
+	$(call install,.[dev$(comma)train$(comma)huggingface],-c constraints-train.txt)
 	@touch $@
+
+.venv-studio/.installed .venv-studio/.installed-dev: VENV := .venv-studio
+.venv-studio/.installed .venv-studio/.installed-dev: BIN := .venv-studio/bin
+.venv-studio/.installed .venv-studio/.installed-dev: CONSTRAINTS := .venv-studio/constraints.txt
+.venv-studio/constraints.txt: constraints.txt constraints-studio.txt
+	@mkdir -p $(@D)
+	@awk -F '==' 'NR == FNR { own[$$1]; print; next } !($$1 in own)' constraints-studio.txt constraints.txt > $@
+
+.venv-studio/.installed: pyproject.toml .venv-studio/constraints.txt
+	$(call install,.[studio])
+	@touch $@
+
+.venv-studio/.installed-dev: pyproject.toml .venv-studio/constraints.txt
+	$(call install,.[dev$(comma)studio])
+	@touch .venv-studio/.installed $@
 
 comma := ,
 define install
@@ -56,7 +78,7 @@ define install
 modern='import sys; sys.exit(sys.version_info < (3, 11))'; \
 if command -v uv >/dev/null 2>&1; then \
 	[ -x $(BIN)/python ] || uv venv --quiet --allow-existing --python '>=3.11' $(VENV); \
-	uv pip install --python $(BIN)/python -c constraints.txt $(2) -e '$(1)'; \
+	uv pip install --python $(BIN)/python -c $(CONSTRAINTS) $(2) -e '$(1)'; \
 else \
 	if ! [ -x $(BIN)/python ]; then \
 		for python in python3 python3.13 python3.12 python3.11 none; do \
@@ -69,6 +91,6 @@ else \
 	fi; \
 	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip --upgrade; \
 	echo "Installing into $(VENV): a minute or two ..."; \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(2) -e '$(1)'; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) $(2) -e '$(1)'; \
 fi
 endef

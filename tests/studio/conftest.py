@@ -1,0 +1,19 @@
+"""One server for all tests of LangGraph Studio."""
+
+from collections.abc import Iterator
+
+import pytest
+from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
+from studio_server import Server, running
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with running(tmp_path_factory.mktemp("server")) as server:
+        yield server
+
+
+@pytest.fixture
+def client(server: Server) -> LangGraphClient:
+    return get_client(url=server.url, api_key=None)

@@ -1,0 +1,189 @@
+"""Every method as LangGraph Studio sees it: through the server of `langgraph dev`, which refuses blocking calls."""
+
+import json
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from langgraph.pregel.remote import RemoteGraph
+from langgraph_sdk.client import LangGraphClient
+from studio_server import ROOT, Server
+
+from core.context import Context
+from graphs import METHODS
+
+QUESTION, NEXT = "Who designed the Eiffel Tower?", "In which city was helium first turned into a liquid?"
+TOWER = [
+    {"id": "p1", "title": "Lumen Tower", "text": "The Lumen Tower was finished in 1931."},
+    {"id": "p2", "title": "Iron Mast", "text": "The Iron Mast was painted in 1950."},
+]
+CHAT = {"model": "openai:test", "k": 2, "max_steps": 2}
+each_method = pytest.mark.parametrize("method", METHODS)
+
+
+async def assistant(client: LangGraphClient, method: str) -> str:
+    (found,) = await client.assistants.search(graph_id=method)
+    return found["assistant_id"]
+
+
+async def streamed(client: LangGraphClient, thread: str | None, method: str, **run: Any) -> tuple[list[str], list[Any]]:
+    """(nodes in the order in which they ended, pieces of messages); an error of the run is raised."""
+    nodes: list[str] = []
+    messages: list[Any] = []
+    async for part in client.runs.stream(thread, method, stream_mode=["updates", "messages"], **run):
+        if part.event == "error":
+            raise AssertionError(f"{method}: {part.data}")
+        if part.event == "updates":
+            nodes += list(part.data)
+        elif part.event.startswith("messages"):
+            messages.append(part.data)
+    return nodes, messages
+
+
+async def values(client: LangGraphClient, thread: str) -> dict[str, Any]:
+    state = await client.threads.get_state(thread)
+    assert not state["next"]
+    found: Any = state["values"]
+    return dict(found)
+
+
+async def test_every_method_is_served_and_no_other(client: LangGraphClient) -> None:
+    assert {one["graph_id"] for one in await client.assistants.search(limit=100)} == set(METHODS)
+
+
+@each_method
+async def test_its_forms_are_a_question_and_the_settings(client: LangGraphClient, method: str) -> None:
+    schemas: Any = await client.assistants.get_schemas(await assistant(client, method))
+    assert list(schemas["input_schema"]["properties"]) == ["question", "given", "gold_answers"]
+    assert "answer" in schemas["output_schema"]["properties"]
+    assert schemas["state_schema"]
+    form = schemas["context_schema"]["properties"]
+    assert list(form) == [part.name for part in fields(Context)]
+    assert all(entry["description"] for entry in form.values())
+    assert form["vote"]["enum"] == ["all", "staged"]
+    assert (form["k"]["minimum"], form["k"]["maximum"], form["k"]["default"]) == (1, 1000, 5)
+    assert form["model"]["type"] == form["retriever"]["type"] == form["embeddings"]["type"] == "string"
+
+
+@each_method
+async def test_its_drawing_is_the_graph_file(client: LangGraphClient, method: str) -> None:
+    served: Any = await client.assistants.get_graph(await assistant(client, method))
+    drawn = METHODS[method].graph.get_graph()
+    assert {node["id"] for node in served["nodes"]} == set(drawn.nodes)
+    assert {(edge["source"], edge["target"], edge.get("conditional", False)) for edge in served["edges"]} == {
+        (edge.source, edge.target, edge.conditional) for edge in drawn.edges
+    }
+    inner: Any = await client.assistants.get_graph(await assistant(client, method), xray=True)
+    assert len(inner["nodes"]) >= len(served["nodes"])
+
+
+@each_method
+async def test_two_questions_on_one_thread_are_as_on_two(client: LangGraphClient, method: str) -> None:
+    thread = (await client.threads.create())["thread_id"]
+    first, said = await streamed(client, thread, method, input={"question": QUESTION}, context={"k": 2})
+    assert (first[0], bool(said)) == ("begin", True)
+    asked = await values(client, thread)
+    assert asked["question"] == QUESTION
+    assert asked["usage"]
+    again: dict[str, Any] = {"input": {"question": NEXT}, "context": {"k": 3, "retriever": "bm25"}}
+    await streamed(client, thread, method, **again)
+    fresh = (await client.threads.create())["thread_id"]
+    await streamed(client, fresh, method, **again)
+    assert await values(client, thread) == await values(client, fresh)
+
+
+@each_method
+async def test_it_runs_with_given_passages_and_a_chat_model(
+    client: LangGraphClient, server: Server, method: str
+) -> None:
+    before = len(server.model.chats())
+    thread = (await client.threads.create())["thread_id"]
+    nodes, said = await streamed(client, thread, method, input={"question": QUESTION, "given": TOWER}, context=CHAT)
+    assert nodes[0] == "begin"
+    assert said
+    found = await values(client, thread)
+    assert set(found["usage"]) >= set(found["malformed"])
+    assert len(server.model.chats()) > before
+    assert found["provided"] == TOWER
+
+
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [
+        ("concat", {"reranker": "rationale", "retriever": "chroma"}),
+        ("concat", {"reranker": "question"}),
+        ("concat", {"reranker": "listwise"}),
+        ("concat", {"reranker": "summary"}),
+        ("concat", {"context_filter": "embedded"}),
+        ("concat", {"context_filter": "llm", "filter_mode": "psg"}),
+        ("filco", {"filter_mode": "silver"}),
+        ("concat_pf", {"speculative": True}),
+        ("post_fusion", {"samples": 3, "temperature": 0.7}),
+        ("post_fusion", {"vote": "staged"}),
+        ("sure", {"ranking": "lazy", "verifier": "openai:test"}),
+        ("sure", {"sure_parts": "summaries", "answer_type": "long"}),
+        ("blendfilter", {"queries": "q+ex", "filter_turns": 1, "filter_union": True}),
+        ("direct", {"retrieve": False}),
+        ("cot", {"retrieve": False}),
+        ("concat", {"journal": "off"}),
+    ],
+    ids=str,
+)
+async def test_settings_take_no_path_that_blocks(
+    client: LangGraphClient, method: str, settings: dict[str, Any]
+) -> None:
+    asked = {"question": QUESTION, "gold_answers": ["Gustave Eiffel"]}
+    nodes, _ = await streamed(client, None, method, input=asked, context={"k": 3} | settings)
+    assert nodes[0] == "begin"
+
+
+async def test_a_mistake_is_told_in_one_sentence(client: LangGraphClient) -> None:
+    for wrong, about in (({"k": 0}, "k=0"), ({"collection": "nowhere"}, "nowhere"), ({"model": "gpt"}, "openai:gpt")):
+        with pytest.raises(AssertionError, match=about):
+            await streamed(client, None, "concat", input={"question": QUESTION}, context=wrong)
+
+
+async def test_a_run_stops_before_the_vote_and_goes_on_with_another(client: LangGraphClient) -> None:
+    thread = (await client.threads.create())["thread_id"]
+    asked: dict[str, Any] = {"input": {"question": QUESTION}, "context": {"k": 3}}
+    nodes, _ = await streamed(client, thread, "post_fusion", **asked, interrupt_before=["vote"])
+    assert "vote" not in nodes
+    state: Any = await client.threads.get_state(thread)
+    assert state["next"] == ["vote"]
+    edited = [vote | {"answer": "Stephen Sauvestre", "unknown": False} for vote in state["values"]["votes"]]
+    await client.threads.update_state(thread, {"votes": {"__overwrite__": edited}})
+    nodes, _ = await streamed(client, thread, "post_fusion", input=None, context={"k": 3})
+    assert nodes == ["vote"]
+    found = await values(client, thread)
+    assert (found["answer"], found["unknown"], found["confidence"]) == ("Stephen Sauvestre", False, 1.0)
+    assert found["votes"] == edited
+
+
+async def test_long_loops_are_not_cut_short(client: LangGraphClient) -> None:
+    many = [TOWER[0] | {"id": f"p{number}"} for number in range(30)]
+    asked = {"question": QUESTION, "given": many}
+    nodes, _ = await streamed(client, None, "selection_inference", input=asked, context={"k": 30})
+    assert nodes.count("infer") == 30
+    nodes, _ = await streamed(client, None, "react", input={"question": QUESTION}, context=CHAT | {"max_steps": 20})
+    assert nodes.count("think") == 21
+
+
+@each_method
+async def test_it_is_a_remote_graph(server: Server, method: str) -> None:
+    remote = RemoteGraph(method, url=server.url, api_key=None)
+    found: Any = await remote.ainvoke({"question": QUESTION}, context={"k": 2})
+    assert set(found) >= {"answer", "unknown", "evidence", "passages", "usage"}
+    assert set((await remote.aget_graph()).nodes) == set(METHODS[method].graph.get_graph().nodes)
+
+
+def test_the_server_says_that_nothing_blocked_and_reached_nowhere(server: Server) -> None:
+    """Last in this file: it reads what all the others left."""
+    log = server.log.read_text()
+    assert "tests talk to this machine only" not in log
+    assert "Blocking call" not in log
+    assert "BlockingError" not in log
+
+
+def test_the_file_for_the_server_names_modules_of_all_methods() -> None:
+    named = json.loads((ROOT / "langgraph.json").read_text())["graphs"]
+    assert named == {name: f"graphs.{name}:graph" for name in METHODS}

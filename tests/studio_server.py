@@ -1,0 +1,83 @@
+"""LangGraph's own server, started as `make studio` starts it, with a clean environment and no way out."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from openai_server import OpenAIServer, Request
+
+ROOT = Path(__file__).parents[1]
+STARTS_IN_S = 180
+OFFLINE = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "tests")!r})
+import conftest  # from here on this process reaches this machine alone
+from langgraph_cli.cli import cli
+cli()
+"""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running `langgraph dev`. `log`: all that it has said; `model`: the chat model behind "openai:..."."""
+
+    url: str
+    log: Path
+    model: OpenAIServer
+
+
+@contextmanager
+def running(folder: Path, **environment: str) -> Iterator[Server]:
+    """The server in an empty folder, with nothing of this process's environment."""
+    model, port, log = OpenAIServer(), free_port(), folder / "server.log"
+    model.reply(guess)
+    told = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    quiet = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "true", "LANGSMITH_TRACING": "false"}
+    command = ["dev", "--config", str(ROOT / "langgraph.json"), "--port", str(port), "--no-browser", "--no-reload"]
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-c", OFFLINE, *command],
+            cwd=folder,
+            env=told | quiet | {"OPENAI_BASE_URL": model.url} | environment,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+    server = Server(f"http://127.0.0.1:{port}", log, model)
+    try:
+        wait_until_up(server, process)
+        yield server
+    finally:
+        process.terminate()
+        process.wait(30)
+        model.close()
+
+
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port: int = listening.getsockname()[1]
+        return port
+
+
+def wait_until_up(server: Server, process: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + STARTS_IN_S
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urlopen(f"{server.url}/ok", timeout=5):
+                return
+        except (URLError, OSError):
+            time.sleep(0.2)
+    raise RuntimeError(f"The server did not start:\n{server.log.read_text()[-4000:]}")
+
+
+def guess(request: Request) -> str:
+    """A reply to any prompt: an answer where one is wanted; where a search may be, the search, always."""
+    return "I need to look.\nAction: Search[tower]" if "Search[" in request.text else "So it is.\nAnswer: 1931"
