@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
+from core.errors import SetupError
+
 if TYPE_CHECKING:
     from training.finetune import Report, Settings
     from training.pairs import Task
@@ -15,7 +17,9 @@ SilverFile: TypeAlias = Annotated[
 Out: TypeAlias = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the trained model.")]
 Base: TypeAlias = Annotated[
     str,
-    typer.Option("--base", metavar="PATH", help="Folder or name of the model to start from, as transformers has it."),
+    typer.Option(
+        "--base", metavar="PATH", help="Model to start from, as transformers has it; for a filter also: embedded."
+    ),
 ]
 Rate: TypeAlias = Annotated[float, typer.Option("--rate", metavar="R", help="Learning rate.")]
 Epochs: TypeAlias = Annotated[int, typer.Option("--epochs", metavar="N", help="Times through the data.")]
@@ -50,7 +54,9 @@ def train_filter(
     out: Out,
     base: Base,
     mode: Mode = "filco",
-    rate: Rate = 5e-5,
+    rate: Annotated[
+        float | None, typer.Option("--rate", metavar="R", help="Learning rate [default: 5e-5; embedded: 5e-4].")
+    ] = None,
     epochs: Epochs = 3,
     batch: Batch = 32,
     at_once: AtOnce = 4,
@@ -60,15 +66,55 @@ def train_filter(
     limit: Limit = None,
     seed: Seed = 0,
 ) -> None:
-    """Train a filter; the same command again continues. Use it as --set context_filter=transformers:DIR."""
+    """Train a filter; the same command again continues. Use it as --set context_filter=transformers:DIR.
+
+    --base embedded trains the sentence filter on the embedded model, in one go; use it as context_filter=embedded:DIR.
+    """
+    if base == "embedded":
+        train_embedded(silver, out, epochs, 5e-4 if rate is None else rate, batch, limit, seed)
+        return
     from training.finetune import Settings
     from training.pairs import Task
 
     settings = Settings(
-        rate=rate, epochs=epochs, batch=batch, at_once=at_once, length=length, output=output, lora=lora, seed=seed
+        rate=5e-5 if rate is None else rate,
+        epochs=epochs,
+        batch=batch,
+        at_once=at_once,
+        length=length,
+        output=output,
+        lora=lora,
+        seed=seed,
     )
     report = train(Task("filter", mode=mode), silver, base, out, settings, limit)
     print_report(report, out, f"--method filco --set context_filter=transformers:{out}")
+
+
+def train_embedded(silver: Path, out: Path, epochs: int, rate: float, batch: int, limit: int | None, seed: int) -> None:
+    """The sentence filter on the embedded model."""
+    try:
+        from training.sentence_filter import train as train_sentences
+    except ModuleNotFoundError as missing:
+        raise SetupError(
+            f"Training a filter needs the package {missing.name}; install the extra: pip install 'quorum-rag[train]'."
+        ) from None
+    scores = train_sentences(
+        [silver],
+        out,
+        epochs=epochs,
+        rate=rate,
+        batch=batch,
+        limit=limit,
+        seed=seed,
+        say=lambda line: typer.echo(f"quorum: {line}", err=True),
+    )
+    typer.echo(
+        f"Sentences kept, against the silver ones of {scores['questions']:.0f} questions held apart: "
+        f"F1 {scores['f1']:.3f}, precision {scores['precision']:.3f}, recall {scores['recall']:.3f}."
+    )
+    typer.echo(
+        f"quorum: the filter is in {out}; use it with --method filco --set context_filter=embedded:{out}", err=True
+    )
 
 
 @generator.command("train")

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Literal, Protocol
 
 from core.errors import SetupError
@@ -31,14 +32,21 @@ class ContextFilter(Protocol):
 
 
 class EmbeddedFilter:
-    """The embedded model's own sentence classifier. A passage is kept for its best sentence."""
+    """A sentence classifier on the embedded model, its own or the one in `folder`. A passage is kept for its best
+    sentence.
+    """
+
+    def __init__(self, folder: str = "") -> None:
+        from models.embedded import FOLDER
+
+        self.folder = Path(folder) if folder else FOLDER
 
     async def select(self, question: str, passages: Sequence[Passage], mode: Mode) -> Selection:
         from models.embedded.batching import WORKER
         from models.embedded.encoder import encoder
         from models.embedded.replies_filter import picked
 
-        kept = shortened(passages, await picked(question, passages, mode))
+        kept = shortened(passages, await picked(question, passages, mode, self.folder))
         texts = [question, *(passage["text"] for passage in passages)], [passage["text"] for passage in kept]
         counts = await asyncio.get_running_loop().run_in_executor(
             WORKER, lambda: [sum(map(encoder().count, side)) for side in texts]
@@ -46,22 +54,18 @@ class EmbeddedFilter:
         return Selection(kept, Usage(calls=1, input_tokens=counts[0], output_tokens=counts[1], cached_tokens=0))
 
 
-def embedded(name: str) -> ContextFilter:
-    return EmbeddedFilter()
-
-
-KINDS = {"embedded": embedded}
+KINDS = {"embedded": EmbeddedFilter}
 
 
 @cache
 def context_filter(spec: str) -> ContextFilter:
-    """The filter of that name: embedded. Made once; reads a model's files, so not on an event loop. An unknown one is a
-    `SetupError`.
+    """The filter of that name: embedded, or embedded:FOLDER. Made once; reads a model's files, so not on an event loop.
+    An unknown one is a `SetupError`.
     """
     kind, _, name = spec.strip().partition(":")
-    if kind not in KINDS or bool(name) == (kind == "embedded"):
+    if kind not in KINDS:
         raise SetupError(
             f"context_filter={spec!r} names no filter; choose embedded, llm, llm:MODEL (a chat model, such as "
-            "llm:openai:NAME) or transformers:PATH (a model that `quorum filter train` wrote)."
+            "llm:openai:NAME), embedded:FOLDER or transformers:FOLDER (filters that `quorum filter train` wrote)."
         )
     return KINDS[kind](name)

@@ -65,7 +65,7 @@ class SentenceHead:
                 (logits,) = self.session.run(["helps"], feed)
                 for row, place in enumerate(group):
                     own = members[place].tokens
-                    found = 1 / (1 + np.exp(-logits[row, : len(own)]))
+                    found = 1 / (1 + np.exp(-np.clip(logits[row, : len(own)], -60, 60)))
                     out[place] = np.where(own.any(1), found, 0).astype(np.float32)
         return [found for found in out if found is not None]
 
@@ -119,8 +119,13 @@ def pooled(states: Sequence[Floats]) -> Floats:
 
 
 @cache
-def sentence_head() -> SentenceHead:
-    return SentenceHead()
+def sentence_head(folder: Path = FOLDER) -> SentenceHead:
+    """The filter that comes with the reader, or the one in a folder that `quorum filter train` wrote."""
+    if not (folder / "sentences.json").is_file():
+        raise SetupError(
+            f"There is no sentence filter in {folder}; give the folder that quorum filter train --base embedded wrote."
+        )
+    return SentenceHead(folder)
 
 
 @cache

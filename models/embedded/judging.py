@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
 from core.state import Passage
 from core.text import sentences
-from models.embedded import manifest
+from models.embedded import FOLDER, manifest
 from models.embedded.batching import WORKER
 from models.embedded.encoder import Encoder, encoder
 from models.embedded.heads import Members, SentenceHead, Verdict, pooled, sentence_head, verdict_head
@@ -18,18 +19,21 @@ __all__ = ["Verdict", "filter_threshold", "sentence_probabilities", "verdict"]
 Scored = tuple[int, int, float]  # (start, end, probability) of a sentence in its passage's text
 
 
-async def sentence_probabilities(question: str, passages: Sequence[Passage]) -> list[list[Scored]]:
+async def sentence_probabilities(
+    question: str, passages: Sequence[Passage], folder: Path = FOLDER
+) -> list[list[Scored]]:
     """For each passage its sentences, in order, each with the chance in 0..1 that it helps to answer the question.
 
     Each passage is read alone. A sentence that is cut between two windows counts with the better of its parts.
+    `folder` holds a filter of one's own.
     """
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(WORKER, lambda: judged(question, passages, encoder(), sentence_head()))
+    return await loop.run_in_executor(WORKER, lambda: judged(question, passages, encoder(), sentence_head(folder)))
 
 
-async def filter_threshold() -> float:
+async def filter_threshold(folder: Path = FOLDER) -> float:
     """The chance from which on a sentence is kept, fitted on questions that no reported figure uses."""
-    return (await asyncio.get_running_loop().run_in_executor(WORKER, sentence_head)).threshold
+    return (await asyncio.get_running_loop().run_in_executor(WORKER, sentence_head, folder)).threshold
 
 
 async def verdict(question: str, passages: Sequence[Passage]) -> Verdict:

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal
 
 from core.errors import SetupError
 from core.measures import Piece
 from core.state import Passage
-from models.embedded import judging
+from models.embedded import FOLDER, judging
 from models.embedded.replies import UNKNOWN, Draw, Inputs, Responder, in_line
 
 NONE = "None"
@@ -21,9 +22,9 @@ def last_turn(question: str) -> str:
     return question[turns[-1].end() :].strip() if len(turns) > 1 else question
 
 
-async def judged(question: str, passages: Sequence[Passage]) -> list[tuple[float, Piece]]:
+async def judged(question: str, passages: Sequence[Passage], folder: Path = FOLDER) -> list[tuple[float, Piece]]:
     """(probability that it helps, sentence) of every sentence, in reading order."""
-    probabilities = await judging.sentence_probabilities(last_turn(question), passages)
+    probabilities = await judging.sentence_probabilities(last_turn(question), passages, folder)
     return [
         (probability, Piece(rank, start, end, passages[rank]["title"], passages[rank]["text"][start:end]))
         for rank, of_passage in enumerate(probabilities)
@@ -31,10 +32,12 @@ async def judged(question: str, passages: Sequence[Passage]) -> list[tuple[float
     ]
 
 
-async def picked(question: str, passages: Sequence[Passage], mode: Literal["psg", "filco"]) -> list[Piece]:
-    """The sentences that help, or the passages that have one, whole."""
-    limit = await judging.filter_threshold()
-    chosen = [piece for probability, piece in await judged(question, passages) if probability >= limit]
+async def picked(
+    question: str, passages: Sequence[Passage], mode: Literal["psg", "filco"], folder: Path = FOLDER
+) -> list[Piece]:
+    """The sentences that help, or the passages that have one, whole; by the filter in `folder`."""
+    limit = await judging.filter_threshold(folder)
+    chosen = [piece for probability, piece in await judged(question, passages, folder) if probability >= limit]
     if mode == "filco":
         return chosen
     ranks = dict.fromkeys(piece.rank for piece in chosen)

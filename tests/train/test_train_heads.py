@@ -163,11 +163,11 @@ def test_the_verdict_head_learns_what_is_linear() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 6))
     labels = np.where(x[:, 5] > 1, 2, (x[:, 0] > 0).astype(int))
-    weights, ridge, reached = verdict.fit(x, labels)
+    weights, ridge, reached = verdict.fit(x, labels, np.arange(300))
     assert ridge in verdict.RIDGES
     assert reached > 0.85
     assert weights.shape == (3, 7)
-    noise, _, chance = verdict.fit(x, rng.permutation(labels))
+    noise, _, chance = verdict.fit(x, rng.permutation(labels), np.arange(300))
     assert chance < 0.65
     assert np.abs(noise[:, :-1]).max() < np.abs(weights[:, :-1]).max()
 
@@ -178,6 +178,7 @@ def test_questions_that_stand_beside_others_passages_are_not_settled() -> None:
         return {"id": str(number), "question": f"q{number}", "answers": [answer], "passages": passages, "gold": []}
 
     made = verdict.examples([record(1, "yes"), record(2, "No"), record(3, "Rome"), record(4, "no")])
+    assert len(made) > 3
     own = {(question, passages[0]["id"]): label for question, passages, label in made}
     assert (own["q1", "p1"], own["q2", "p2"], own["q4", "p4"]) == (0, 1, 1)
     assert all(label == 2 for (question, id_), label in own.items() if question[1:] != id_[1:])
