@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from cli.ask import ask
+from cli.compare import compare
 from cli.data import data
 from cli.evaluate import evaluate
 from cli.experiment import experiment
@@ -28,6 +29,7 @@ app.command()(ask)
 app.command()(methods)
 app.command()(index)
 app.command("eval")(evaluate)
+app.command()(compare)
 app.command()(experiment)
 app.add_typer(data, name="data")
 app.add_typer(filters)

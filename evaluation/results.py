@@ -4,7 +4,8 @@ import json
 import math
 import os
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypedDict
@@ -23,7 +24,8 @@ Summary = Mapping[str, Mapping[str, float | int | None]]
 
 
 class Row(TypedDict, total=False):
-    """One line of results.jsonl. All measures are null where `error` is not; `seconds` is wall time in this run.
+    """One line of results.jsonl. All measures are null where `error` is not; `seconds` is wall time in this run, or,
+    where details are kept, what the answer would have taken alone.
 
     The measures are those of `evaluation.scoring`, by name; `passages` and `retrieved` are ids, after and before a
     filter. What an experiment keeps besides (a rationale) follows at the end.
@@ -81,7 +83,7 @@ class Scores:
 
     def __init__(self) -> None:
         self.ids: list[str] = []
-        self.values = {name: array("d") for name in (*MEASURES, "seconds")}
+        self.values = {name: array("d") for name in (*MEASURES, "confidence", "seconds")}
         self.tasks: set[str] = set()
         self.malformed = 0
         self.failed: set[str] = set()
@@ -168,8 +170,9 @@ class Results:
 
     def append(self, row: Row) -> None:
         """Write one whole line now, so that a kill loses at most the line being written."""
-        self.file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
-        self.file.flush()
+        with writable(self.path):
+            self.file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+            self.file.flush()
         self.count(row)
 
     def summary(self) -> dict[str, dict[str, float | int | None]]:
@@ -181,14 +184,28 @@ class Results:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.file.close()
+        with suppress(OSError):  # what is left to write is a line that a full disk has cut, and of which it was told
+            self.file.close()
+
+
+@contextmanager
+def writable(path: Path) -> Iterator[None]:
+    """A disk that is full, or fails, is a `SetupError`: what was written before is kept."""
+    try:
+        yield
+    except OSError as error:
+        raise SetupError(
+            f"{path} cannot be written ({error.strerror or error}); make room, then run the same again, which goes on "
+            "where it stopped."
+        ) from None
 
 
 def write_json(path: Path, value: Any) -> None:
     """Write a file whole: it is never seen half-written."""
     draft = path.with_name(path.name + ".tmp")
-    draft.write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-    os.replace(draft, path)
+    with writable(path):
+        draft.write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        os.replace(draft, path)
 
 
 def keep_config(folder: Path, config: dict[str, Any]) -> None:

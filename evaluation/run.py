@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from evaluation.comparison import Comparison, check_baseline, compare_groups
 from evaluation.config import configuration, short_hash
 from evaluation.corpus_measures import CorpusMeasure, corpus_values
 from evaluation.dataset import read_data
+from evaluation.details import Details, detail_of
 from evaluation.methods import MethodRun
 from evaluation.results import Results, Row, Scores, Summary, keep_config, write_json
 from evaluation.retrieval import share_retrieval
@@ -27,6 +28,7 @@ from evaluation.rows import answered_row, failed_row
 from evaluation.source import Progress, in_collection, passage_source, silent
 from evaluation.spending import Spending
 from evaluation.tasks import measures_of
+from evaluation.watch import Watch
 from models.chat import chat_model_async
 
 
@@ -67,6 +69,8 @@ async def evaluate(
     keep: Sequence[str] = (),
     about: Mapping[str, Any] | None = None,
     measures: Mapping[str, CorpusMeasure] | None = None,
+    details: bool = False,
+    spent: Spending | None = None,
     progress: Progress = silent,
 ) -> Report:
     """Ask every question of `data` (JSON lines, also gzip) by every run; write configuration, results, summary and
@@ -80,7 +84,9 @@ async def evaluate(
     task: what every question asks for; without it, what the data say or their answers look like, where a run has no
     `answer_type` of its own. groups: names of runs that are compared with the first of their group or with `baseline`;
     all of them by default. keep: further keys of the result to keep in the rows. about: what config.json says besides.
-    measures: measures of all answers of a method at once (see `evaluation.corpus_measures`).
+    measures: measures of all answers of a method at once (see `evaluation.corpus_measures`). details: keep what every
+    answer was made of, too (see `evaluation.details`); `seconds` of a row are then those that it would have taken
+    alone. spent: where to count what is spent.
     """
     if concurrency < 1:
         raise SetupError(
@@ -90,7 +96,7 @@ async def evaluate(
     check_baseline(groups, baseline)
     dataset = read_data(data, limit)
     source = passage_source(dataset, corpus, collection)
-    added = {**({"task": task} if task else {}), **(about or {})}
+    added = {**({"task": task} if task else {}), **({"details": True} if details else {}), **(about or {})}
     config = configuration(dataset, runs, source.described(), added)
     folder = out or Path("results") / f"{data.name.split('.')[0]}-{short_hash(config)}"
     for run in runs:
@@ -98,19 +104,21 @@ async def evaluate(
     with exclusive(folder):
         keep_config(folder, config)
         with Results(folder / "results.jsonl", [run.name for run in runs]) as results:
-            before, total, spent = len(results.done), dataset.count * len(runs), Spending()
+            before, total, spent = len(results.done), dataset.count * len(runs), spent or Spending()
             if before < total:
                 if source.retrieves:
                     runs = share_retrieval(await in_collection(source, dataset, runs, progress))
                 tell = lambda: progress("ask", len(results.done), total)  # noqa: E731
-                asking = partial(
-                    ask,
-                    given=not source.retrieves,
-                    task_of=(lambda record: task) if task else dataset.task_of,
-                    keep=keep,
-                    config={"callbacks": [spent]},
-                )
-                await ask_all(dataset.questions(), runs, results, asking, concurrency, tell)
+                with Details(folder / "details.jsonl") if details else nullcontext() as kept:
+                    asking = partial(
+                        ask,
+                        given=not source.retrieves,
+                        task_of=(lambda record: task) if task else dataset.task_of,
+                        keep=keep,
+                        spent=spent,
+                        details=kept,
+                    )
+                    await ask_all(dataset.questions(), runs, results, asking, concurrency, tell)
             summary, comparisons = await asyncio.to_thread(conclude, folder, results, groups, baseline, measures or {})
     return Report(folder, summary, comparisons, results.scores, len(results.done) - before, spent)
 
@@ -190,16 +198,20 @@ async def ask(
     given: bool,
     task_of: Callable[[Record], str],
     keep: Sequence[str],
-    config: RunnableConfig,
+    spent: Spending,
+    details: Details | None,
 ) -> Row:
     """One question by one method. A call that failed for good makes a row with an error."""
-    started = time.perf_counter()
+    started, watch = time.perf_counter(), None if details is None else Watch()
+    config: RunnableConfig = {"callbacks": [spent] if watch is None else [spent, watch]}
     context = run.for_task(task_of(record))
     try:
         result = await answer_to(record, run, context, given=given, config=config)
     except CallError as failure:
         seconds = time.perf_counter() - started
         return failed_row(record, run.name, context.answer_type, str(failure), seconds=seconds)
-    seconds = time.perf_counter() - started
+    seconds = time.perf_counter() - started if watch is None else watch.alone()
+    if details is not None and watch is not None:
+        details.append(detail_of(record["id"], run.name, result, watch))
     row = partial(answered_row, pool=run.pool, seconds=seconds, keep=keep)
     return await asyncio.to_thread(row, record, run.name, context.answer_type, result)

@@ -1,6 +1,7 @@
 """Where the passages of an evaluation come from: the questions bring them, or a corpus or collection is searched."""
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from evaluation.dataset import DataSet, file_hash
 from evaluation.methods import MethodRun
 from models import embedding_name
 
+LOG = logging.getLogger("quorum")
 POOL = "pool"
 
 
@@ -61,10 +63,23 @@ def passage_source(dataset: DataSet, corpus: str | None, collection: str | None)
         )
     if corpus == POOL and not dataset.given:
         raise SetupError(f"{dataset.path} has no passages to pool; give --corpus FILE or --collection NAME.")
-    if corpus is not None and corpus != POOL and not Path(corpus).is_file():
-        raise SetupError(f"There is no corpus file {corpus}; give a .jsonl or .jsonl.gz file, or the word 'pool'.")
+    if corpus is not None and corpus != POOL and not Path(corpus).exists():
+        raise SetupError(
+            f"There is no corpus {corpus}; give a folder of documents, a .jsonl or .jsonl.gz file, or the word 'pool'."
+        )
     pooled = dataset.sha256 if corpus == POOL else None
-    return Source(corpus, collection, pooled or (file_hash(Path(corpus)) if corpus is not None else None))
+    return Source(corpus, collection, pooled or (corpus_hash(Path(corpus)) if corpus is not None else None))
+
+
+def corpus_hash(corpus: Path) -> str:
+    """The sha256 of a file's bytes, or of the names and bytes of all files in a folder."""
+    if corpus.is_file():
+        return file_hash(corpus)
+    from retrievers.files import absolute, find_files
+
+    root = absolute(corpus)
+    files, _ = find_files([root])
+    return short_hash([(str(path.relative_to(root)), file_hash(path)) for path in files if path.is_relative_to(root)])
 
 
 async def in_collection(
@@ -101,10 +116,26 @@ async def interruptible(work: Callable[..., None], *args: Any, progress: Progres
 
 
 def index_corpus(source: Source, dataset: DataSet, context: Context, collection: str, progress: Progress) -> None:
-    """Index the corpus, every passage whole and under its own id; what is there already is found unchanged."""
-    from retrievers.index import index_passages
+    """Index the corpus: the passages of a file whole and under their own ids, documents in passages of their own. What
+    is there already is found unchanged.
+    """
+    from retrievers.index import index_documents, index_passages
+    from retrievers.read import CONVERTED, TEXT
 
     corpus = str(source.corpus)
+    if corpus != POOL and (Path(corpus).is_dir() or Path(corpus).suffix.lower() in TEXT | CONVERTED):
+        documents = index_documents(
+            [corpus],
+            collection=collection,
+            store=context.store,
+            embeddings=context.embeddings,
+            progress=lambda done, total, path: progress("index", done, total),
+        )
+        for path, reason in documents.skipped:
+            LOG.warning("The corpus goes without %s: %s", path, reason)
+        if not documents.passages:
+            raise SetupError(f"The corpus {corpus} holds nothing that can be read; give a folder of documents.")
+        return
     report = index_passages(
         pool(dataset.path) if corpus == POOL else read_passages(Path(corpus)),
         collection=collection,

@@ -30,7 +30,7 @@ class Replay(BaseChatModel):
         message = AIMessage(
             self.record.text,
             usage_metadata={"input_tokens": sent, "output_tokens": got, "total_tokens": sent + got},
-            response_metadata={"finish_reason": self.record.finish, "stored": True},
+            response_metadata={"finish_reason": self.record.finish, "stored": True, "seconds": self.record.seconds},
         )
         return ChatResult(generations=[ChatGeneration(message=message)])
 

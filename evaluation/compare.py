@@ -1,0 +1,282 @@
+"""Which method is worth its cost on these questions: estimated, measured, recommended, reported (`quorum compare`)."""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from core.context import Context, parse_value
+from core.errors import SetupError
+from evaluation.comparison import check_baseline
+from evaluation.config import configuration, short_hash
+from evaluation.dataset import read_data
+from evaluation.details import Lines
+from evaluation.estimate import Estimate, estimate
+from evaluation.methods import MethodRun, method_run, parse_methods
+from evaluation.prices import Prices
+from evaluation.purse import Purse, Spent, earlier, keep_spent
+from evaluation.recommend import Figures, Recommendation, as_json, read_budget, recommend
+from evaluation.results import Scores, write_json
+from evaluation.retrieval import share_retrieval
+from evaluation.run import Report, evaluate, usable
+from evaluation.source import Progress, in_collection, passage_source, silent
+from evaluation.statistics import bootstrap, percentile
+from evaluation.uncertainty import Calibration, calibration
+
+METHODS = "concat,post_fusion,concat_pf,pf_concat,sure"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is compared and how far it may go. models, retrievers, k: values to cross with the methods; budget: most for
+    a question, by unit; max_cost: dollars that a run may spend.
+    """
+
+    methods: str = METHODS
+    models: Sequence[str] = ()
+    retrievers: Sequence[str] = ()
+    k: Sequence[str] = ()
+    baseline: str | None = None
+    budget: Mapping[str, float] = field(default_factory=dict)
+    max_cost: float | None = None
+    prices: Path | None = None
+
+
+@dataclass(frozen=True)
+class Decision:
+    """All that a report is made of."""
+
+    report: Report
+    runs: Sequence[MethodRun]
+    estimate: Estimate
+    figures: list[Figures]
+    recommendation: Recommendation
+    spent: Spent
+    calibrations: dict[str, Calibration]
+
+    @property
+    def measure(self) -> str:
+        return self.recommendation.measure
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is going to be asked: the runs, what that will take, the folder for it, and what the rehearsal already did
+    of it, by model.
+    """
+
+    runs: list[MethodRun]
+    estimate: Estimate
+    folder: Path
+    rehearsed: dict[str, dict[str, int]]
+
+
+def variants(options: Options, context: Context) -> list[MethodRun]:
+    """The methods crossed with models, retrievers and k; what has more than one value is part of a run's name. A
+    method's own settings in brackets come first.
+    """
+    axes = {"model": options.models, "retriever": options.retrievers, "k": options.k}
+    single = {name: parse_value(name, values[0]) for name, values in axes.items() if len(values) == 1}
+    several = {name: values for name, values in axes.items() if len(values) > 1}
+    made: dict[str, MethodRun] = {}
+    for base in parse_methods(options.methods, replace(context, **single)):
+        free = {name: values for name, values in several.items() if name not in base.settings}
+        for chosen in product(*free.values()):
+            settings = {**base.settings, **dict(zip(free, chosen, strict=True))}
+            run = method_run(base.method, settings, replace(context, **single))
+            made.setdefault(run.name, run)
+    return list(made.values())
+
+
+async def plan(
+    corpus: str,
+    data: Path,
+    context: Context,
+    options: Options,
+    *,
+    out: Path | None = None,
+    limit: int | None = None,
+    concurrency: int = 8,
+    task: str | None = None,
+    progress: Progress = silent,
+) -> Plan:
+    """The runs and their estimate; the corpus is indexed for it where it is not there yet. Raises `SetupError` where
+    the estimate is beyond `max_cost`.
+    """
+    runs = variants(options, context)
+    check_baseline([[run.name for run in runs]], options.baseline)
+    dataset = await asyncio.to_thread(read_data, data, limit)
+    source = await asyncio.to_thread(passage_source, dataset, corpus, None)
+    prices = Prices(options.prices)
+    for run in runs:
+        await usable(run.context)
+    sharing = share_retrieval(await in_collection(source, dataset, runs, progress))
+    purse = Purse(prices)
+    made = await estimate(
+        dataset, sharing, prices, given=False, concurrency=concurrency, spent=purse, progress=progress
+    )
+    check_cost(made, options.max_cost)
+    about = {**({"task": task} if task else {}), "details": True}
+    config = await asyncio.to_thread(configuration, dataset, runs, source.described(), about)
+    return Plan(runs, made, out or Path("results") / f"{data.name.split('.')[0]}-{short_hash(config)}", purse.models)
+
+
+def check_cost(made: Estimate, most: float | None) -> None:
+    """An estimate beyond the limit, or without a price where there is a limit, is a `SetupError`."""
+    if most is None:
+        return
+    if made.cost is None:
+        raise SetupError(
+            f"A limit of ${most:g} is given, but a model has no price; add it to a table with --prices FILE, or leave "
+            "--max-cost out."
+        )
+    if made.cost > most:
+        raise SetupError(
+            f"This would cost about ${made.cost:.2f}, more than --max-cost {most:g}; ask fewer questions with --limit, "
+            "fewer methods, or raise the limit."
+        )
+
+
+async def compare(
+    corpus: str,
+    data: Path,
+    planned: Plan,
+    options: Options,
+    *,
+    limit: int | None = None,
+    concurrency: int = 8,
+    task: str | None = None,
+    progress: Progress = silent,
+) -> Decision:
+    """Ask all questions by all runs, or what is left of them, and write the report beside the results."""
+    prices = Prices(options.prices)
+    purse = Purse(prices, options.max_cost, earlier(planned.folder), planned.rehearsed)
+    try:
+        report = await evaluate(
+            data,
+            planned.runs,
+            out=planned.folder,
+            limit=limit,
+            concurrency=concurrency,
+            corpus=corpus,
+            task=task,
+            baseline=options.baseline,
+            details=True,
+            spent=purse,
+            progress=progress,
+        )
+    finally:
+        keep_spent(planned.folder, purse)
+    decision = await asyncio.to_thread(decide, report, planned, options, prices, purse.total())
+    from evaluation.report import write_report
+
+    await asyncio.to_thread(write_report, decision, progress)
+    return decision
+
+
+def decide(report: Report, planned: Plan, options: Options, prices: Prices, spent: Spent) -> Decision:
+    """The figures of every run, and what follows from them."""
+    measure = report.judged[0]
+    costs = mean_costs(report, planned.runs, prices)
+    common = shared_questions(report.scores)
+    figures = [figures_of(name, scores, measure, costs[name], common) for name, scores in report.scores.items()]
+    recommendation = recommend(figures, report.scores, measure, options.budget)
+    write_json(report.folder / "recommendation.json", as_json(recommendation))
+    found = {name: calibrated(report, name, measure) for name in report.scores}
+    calibrations = {name: one for name, one in found.items() if one is not None}
+    if calibrations:
+        write_json(report.folder / "uncertainty.json", {name: asdict(one) for name, one in calibrations.items()})
+    return Decision(report, planned.runs, planned.estimate, figures, recommendation, spent, calibrations)
+
+
+def shared_questions(scores: Mapping[str, Scores]) -> list[str]:
+    """The questions that all methods answered which answered any."""
+    sets = [set(one.ids) for one in scores.values() if one.ids]
+    return sorted(set.intersection(*sets)) if sets else []
+
+
+def figures_of(name: str, scores: Scores, measure: str, cost: float | None, common: Sequence[str]) -> Figures:
+    """One method in numbers; quality over the questions that all methods answered, what it takes over its own."""
+    ids = [id_ for id_ in common if scores.ids]
+    values = scores.of(measure, ids)
+    values = values[~np.isnan(values)]
+    mean, low, high = bootstrap(values) if len(values) else (0.0, 0.0, 0.0)
+    calls, read, written = (average(scores, unit) for unit in ("calls", "input_tokens", "output_tokens"))
+    seconds = scores.known("seconds")
+    return Figures(
+        name=name,
+        n=len(values),
+        errors=len(scores.failed),
+        quality=mean,
+        low=low,
+        high=high,
+        calls=calls,
+        tokens=read + written,
+        cost=cost,
+        seconds=percentile(seconds, 0.95) if len(seconds) else 0.0,
+    )
+
+
+def average(scores: Scores, name: str) -> float:
+    known = scores.known(name)
+    return float(known.mean()) if len(known) else 0.0
+
+
+def mean_costs(report: Report, runs: Sequence[MethodRun], prices: Prices) -> dict[str, float | None]:
+    """Dollars for a question by run, from the usage that details.jsonl keeps; None where a price is missing."""
+    means: dict[str, float | None] = {}
+    with Lines(report.folder / "details.jsonl") as details:
+        for run in runs:
+            costs = list(costs_of(run, report.scores[run.name].ids, details, prices))
+            known = [one for one in costs if one is not None]
+            means[run.name] = sum(known) / len(known) if known and len(known) == len(costs) else None
+    return means
+
+
+def costs_of(run: MethodRun, ids: Sequence[str], details: Lines, prices: Prices) -> Iterator[float | None]:
+    for id_ in ids:
+        detail = details.get(run.name, id_)
+        if detail is not None:
+            yield prices.cost(run.context, detail["usage"])
+
+
+def calibrated(report: Report, name: str, measure: str) -> Calibration | None:
+    """The calibration of a method over the answers that it gave."""
+    scores = report.scores[name]
+    sure, right, unknown = (np.array(scores.values[one]) for one in ("confidence", measure, "unknown"))
+    said = unknown == 0
+    return calibration(sure[said], right[said], of=len(scores.ids))
+
+
+def options_of(
+    *,
+    methods: str | None,
+    models: str | None,
+    retrievers: str | None,
+    k: str | None,
+    baseline: str | None,
+    budget: str | None,
+    max_cost: float | None,
+    prices: Path | None,
+) -> Options:
+    """From the texts of a command line: lists with commas between."""
+    if max_cost is not None and not max_cost >= 0:
+        raise SetupError(f"--max-cost {max_cost} does not fit; give dollars, from 0 on.")
+    return Options(
+        methods=methods or METHODS,
+        models=listed(models),
+        retrievers=listed(retrievers),
+        k=listed(k),
+        baseline=baseline,
+        budget=read_budget(budget),
+        max_cost=max_cost,
+        prices=prices,
+    )
+
+
+def listed(text: str | None) -> list[str]:
+    """The items of a list with commas between, each once."""
+    return list(dict.fromkeys(part.strip() for part in (text or "").split(",") if part.strip()))

@@ -1,0 +1,137 @@
+"""What one answer went through, seen by LangChain callbacks: the nodes of its graph, the model's replies, and the time
+that it would have taken alone.
+"""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from langchain_core.callbacks import AsyncCallbackHandler
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import LLMResult
+from typing_extensions import TypedDict
+
+DIGITS = 4
+
+
+class Step(TypedDict):
+    """A node that ran. within: the number of the node whose subgraph it belongs to; round: LangGraph's superstep."""
+
+    node: str
+    within: int | None
+    round: int
+    seconds: float
+
+
+class Call(TypedDict):
+    """A reply. step: the number of the node that asked; name: the prompt and which of several ("answer: passage 2").
+
+    seconds: what the model took when it was really asked, also where the reply came from the journal (`stored`).
+    """
+
+    step: int | None
+    name: str
+    reply: str
+    input_tokens: int
+    output_tokens: int
+    seconds: float
+    stored: bool
+
+
+class Watch(AsyncCallbackHandler):
+    """Sees one run of one graph."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.calls: list[Call] = []
+        self.nodes: dict[UUID, int | None] = {}  # run -> the node that it belongs to
+        self.started: dict[UUID, float] = {}
+        self.asked: dict[UUID, Call] = {}
+        self.spans: list[tuple[int | None, float, float, float]] = []  # of calls: node, start, end, the model's seconds
+        self.begun = time.perf_counter()
+
+    async def on_chain_start(
+        self,
+        serialized: dict[str, Any] | None,
+        inputs: Any,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        about, name = metadata or {}, str(kwargs.get("name") or "")
+        above = self.nodes.get(parent_run_id) if parent_run_id else None
+        if parent_run_id is None or name != about.get("langgraph_node") or name == "__start__":
+            self.nodes[run_id] = above
+            return
+        self.nodes[run_id] = len(self.steps)
+        self.started[run_id] = time.perf_counter()
+        self.steps.append(Step(node=name, within=above, round=int(about.get("langgraph_step", 0)), seconds=0.0))
+
+    async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        number = self.nodes.get(run_id)
+        if number is not None and run_id in self.started:
+            self.steps[number]["seconds"] = round(time.perf_counter() - self.started.pop(run_id), DIGITS)
+
+    async def on_chat_model_start(
+        self,
+        serialized: dict[str, Any],
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        **kwargs: Any,
+    ) -> None:
+        step = self.nodes.get(parent_run_id) if parent_run_id else None
+        self.started[run_id] = time.perf_counter()
+        name = str(kwargs.get("name") or "call")
+        self.asked[run_id] = Call(
+            step=step, name=name, reply="", input_tokens=0, output_tokens=0, seconds=0.0, stored=False
+        )
+        self.calls.append(self.asked[run_id])
+
+    async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        if run_id not in self.asked:
+            return
+        call, begun, now = self.asked.pop(run_id), self.started.pop(run_id), time.perf_counter()
+        generation: Any = response.generations[0][0]
+        message = getattr(generation, "message", None)
+        usage, about = getattr(message, "usage_metadata", None) or {}, getattr(message, "response_metadata", {})
+        took = float(about.get("seconds", now - begun))
+        call["reply"], call["stored"], call["seconds"] = generation.text, bool(about.get("stored")), round(took, DIGITS)
+        call["input_tokens"], call["output_tokens"] = usage.get("input_tokens", 0), usage.get("output_tokens", 0)
+        self.spans.append((call["step"], begun, now, took))
+
+    async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        failed = self.asked.pop(run_id, None)
+        self.calls = [call for call in self.calls if call is not failed]  # it is tried again, or the answer failed
+
+    def alone(self) -> float:
+        """Seconds from the question to the answer as if no other method had asked the same before: a stored reply
+        counts with the time that the model took for it.
+        """
+        return max(time.perf_counter() - self.begun, longest_path(self.steps, self.spans, None))
+
+
+def longest_path(
+    steps: Sequence[Step], spans: Sequence[tuple[int | None, float, float, float]], within: int | None
+) -> float:
+    """Seconds of a graph: its supersteps one after the other, each as long as its slowest node."""
+    rounds: dict[int, float] = {}
+    for number, step in enumerate(steps):
+        if step["within"] == within and number != within:
+            inner = longest_path(steps, spans, number) + in_turn([span for span in spans if span[0] == number])
+            rounds[step["round"]] = max(rounds.get(step["round"], 0.0), step["seconds"], inner)
+    return sum(rounds.values())
+
+
+def in_turn(spans: Sequence[tuple[int | None, float, float, float]]) -> float:
+    """Seconds of the calls of one node: those that overlapped count as the longest of them."""
+    total, longest, until = 0.0, 0.0, float("-inf")
+    for _, start, end, took in sorted(spans, key=lambda span: span[1]):
+        if start >= until:
+            total, longest = total + longest, 0.0
+        longest, until = max(longest, took), max(until, end)
+    return total + longest
