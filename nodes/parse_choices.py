@@ -9,8 +9,8 @@ from core.votes import ballot
 from nodes.parse import Parsed, short_answer, tidy
 
 LETTERED = re.compile(
-    r"\A[*_`\"']{0,3}(?:(?:option|choice|candidate|answer)\s+)?(?:[(\[]([a-z])[)\]]|([a-z])(?:[)\].:]|(?=\W*\Z)))[*_`.:]{0,3}\s*",
-    re.IGNORECASE,
+    r"\A[*_`\"']{0,3}(?:(?i:option|choice|candidate|answer)\s+)?"
+    r"(?:[(\[]([A-Za-z])[)\]]|([A-Za-z])(?:[)\].:]|(?=\W*\Z)))[*_`.:]{0,3}\s*"
 )
 
 

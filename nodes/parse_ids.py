@@ -14,7 +14,7 @@ LONGEST = 6000  # characters read, from the end: where a reply that runs on give
 RANGE = r"\s?(?:-|–|—|\.\.\.?|to|through|until)\s?"
 ITEM = rf"[\[(#]{{0,2}} ?\d{{1,3}}(?:{RANGE}[\[(#]{{0,2}}\d{{1,3}})? ?[\])]{{0,2}}(?![\w%])"
 SEPARATOR = rf"\s{{0,3}}(?:,\s?and|,|;|&|/|\+|and|or|、|as well as)\s{{0,3}}(?:{NOUN}\s?)?"
-NUMBERS = rf"{ITEM}(?:{SEPARATOR}{ITEM})*"
+NUMBERS = rf"(?>{ITEM})(?>{SEPARATOR}{ITEM})*"  # atomic: a space fits in two places, and a long list would try all
 LABELLED = re.compile(
     rf"(?:\b{NOUN}[ \t_:#*-]{{0,3}}(?:{NOUN}[ \t_:#*-]{{0,3}})?|(?<!\w)[pk][ _]?(?=\d)|#)(?P<list>{NUMBERS})"
     rf"|\[\s?(?P<bracketed>\d{{1,3}}(?:(?:{RANGE}|[,;\s]{{1,3}})\d{{1,3}})*)\s?\]"
