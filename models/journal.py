@@ -7,6 +7,7 @@ journal is never deleted, for what is in it was paid for: a `SetupError` names i
 
 import asyncio
 import atexit
+import errno
 import json
 import sqlite3
 import threading
@@ -89,9 +90,9 @@ class Journal:
                 self.connection = connect(self.path)
             return work(self.connection)
         except (sqlite3.Error, OSError) as error:
-            raise SetupError(
-                f"The journal {self.path} cannot be used ({error}); move that file away, or run with journal=off."
-            ) from None
+            full = "full" in str(error) or getattr(error, "errno", None) == errno.ENOSPC
+            mend = "make room, then run the same again" if full else "move that file away, or run with journal=off"
+            raise SetupError(f"The journal {self.path} cannot be used ({error}); {mend}.") from None
 
     def close(self) -> None:
         """Finish what is under way and close the file."""

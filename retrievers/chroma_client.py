@@ -56,6 +56,8 @@ def told(where: str) -> Iterator[None]:
     except ChromaAuthError as error:
         raise SetupError(f"The Chroma server {where} refused access ({said(error)}).") from error
     except InternalError as error:
+        if "disk is full" in str(error):
+            raise SetupError(f"The disk of the store {where} is full; make room, then run the same again.") from error
         raise SetupError(
             f"The store {where} cannot be read ({said(error)}); if it is damaged, remove it and index again."
         ) from error
