@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -116,6 +116,17 @@ def report(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]], **fi
     for line in lines:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
     print(json.dumps({"benchmark": name, "load": round(load, 2), "cores": os.cpu_count(), **figures}), flush=True)
+
+
+def report_parts(name: str, found: Mapping[str, dict[str, Any]], judged: Callable[[str, dict[str, Any]], bool]) -> None:
+    """The report of a benchmark that has parts, each with a verdict on what was found."""
+    verdicts = {part: judged(part, one) for part, one in found.items()}
+    rows = [
+        (part if not number else "", ("yes" if verdicts[part] else "no") if not number else "", key, value)
+        for part, one in found.items()
+        for number, (key, value) in enumerate(one.items())
+    ]
+    report(name, ("part", "as it should", "what", ""), rows, parts=found, **met(verdicts))
 
 
 def met(conditions: Mapping[str, bool]) -> dict[str, Any]:

@@ -59,8 +59,8 @@ def first_choice(choices: str) -> str:
 
 def act(slots: dict[str, str], draw: int) -> str:
     """ReAct: one search, then the end."""
-    before, step = slots["step"].rpartition("Thought ")[::2]  # the steps so far end where the next number stands
-    if before:
+    step = slots["step"]
+    if "Observation" in slots["passages"]:
         return f"The observation tells.\nAction {step}: Finish[{fact(draw)}]"
     return f"It has to be looked up.\nAction {step}: Search[{slots['question']}]"
 

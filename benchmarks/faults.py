@@ -1,0 +1,144 @@
+"""What a bad server does to an evaluation: python -m benchmarks.faults [--only NAMES]
+
+Against the loopback server, given passages, the same questions and methods each time:
+
+transport   20% of the calls fail on the way (429, 500, 502, dropped, hanging, slow, cut): no question lost or twice,
+            every answer equal to that of a run without faults
+content     10% of the replies are empty, refusals or break their contract: those that break it are counted as
+            malformed, and no question fails
+outage      the server is gone for a while in the middle: the run waits and goes on
+key         a key that the server does not take: the run stops at once with what the server said
+"""
+
+import argparse
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import Control, question_file, report_parts, serving, start, stop
+from benchmarks.runs import METHODS, answers_of, differing, rows_of, run_all
+from core.errors import SetupError
+
+# Prompts whose contract the server's garbage breaks; any text at all is a reply to the others.
+STRICT = {"answer", "candidates", "validity", "ranking", "choose", "reason", "extract_answer"}
+MOST_DENIED = 64  # calls that may be under way when the first refusal comes: those of all questions at once
+Found = dict[str, Any]
+
+
+def transport(server: Control, folder: Path, questions: int) -> Found:
+    data = question_file(folder, questions, 5)
+    server.behave(concat_unknown=0.3, single_unknown=0.3)
+    plain = run_all(data, folder / "plain", folder / "plain.sqlite")
+    server.behave(concat_unknown=0.3, single_unknown=0.3, transport=0.2, hang=10, slow=0.5)
+    seconds = run_all(data, folder / "faulty", folder / "faulty.sqlite")
+    rows, counted = rows_of(folder / "faulty"), server.stats()
+    keys = Counter((row["id"], row["method"]) for row in rows)
+    return {
+        "questions": questions,
+        "seconds_without": round(plain, 1),
+        "seconds": round(seconds, 1),
+        "calls": sum(counted["calls"].values()),
+        "faults": counted["transport"],
+        "failed": sum(row["error"] is not None for row in rows),
+        "lost": questions * len(METHODS.split(",")) - len(keys),
+        "twice": sum(count - 1 for count in keys.values()),
+        "different": differing(answers_of(folder / "plain"), answers_of(folder / "faulty")),
+    }
+
+
+def content(server: Control, folder: Path, questions: int) -> Found:
+    """Method by method, so that no reply is shared between two; due: faults that broke a contract."""
+    data, found = question_file(folder, questions, 5), Found()
+    for method in METHODS.split(","):
+        server.behave(concat_unknown=0.3, single_unknown=0.3, content=0.1)
+        run_all(data, folder / method, folder / f"{method}.sqlite", methods=method)
+        rows, injected = rows_of(folder / method), server.stats()["content"]
+        found[method] = {
+            "injected": injected,
+            "due": sum(count for name, count in injected.items() if is_due(*name.split(" "))),
+            "malformed": sum(row["malformed"] or 0 for row in rows),
+            "failed": sum(row["error"] is not None for row in rows),
+            "lost": questions - len(rows),
+        }
+    return found
+
+
+def is_due(prompt: str, kind: str) -> bool:
+    """Whether this fault breaks the prompt's contract: a refusal is a reply to what asks for an answer, and nothing one
+    to what asks for the passages to keep.
+    """
+    return prompt in STRICT if kind == "malformed" else kind == "empty" and prompt != "choose"
+
+
+def outage(server: Control, folder: Path, questions: int, down: float) -> Found:
+    """The server is killed a moment after the start, and there again so many seconds later."""
+    data = question_file(folder, questions, 5)
+    settings = {"concat_unknown": 0.3, "latency": 0.05}
+    server.behave(**settings)
+    run_all(data, folder / "plain", folder / "plain.sqlite", methods="post_fusion")
+    back: list[Control] = []
+
+    def interrupt() -> None:
+        time.sleep(1.0)
+        stop(server)
+        time.sleep(down)
+        back.append(start(server.port, **settings))
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    seconds = run_all(data, folder / "outage", folder / "outage.sqlite", methods="post_fusion")
+    thread.join()
+    server.process = back[0].process
+    different = differing(answers_of(folder / "plain"), answers_of(folder / "outage"))
+    return {"questions": questions, "down": down, "seconds": round(seconds, 1), "different": different}
+
+
+def wrong_key(server: Control, folder: Path, questions: int) -> Found:
+    data = question_file(folder, questions, 5)
+    server.behave(key="another", latency=0.05)
+    said, begin = "", time.perf_counter()
+    try:
+        run_all(data, folder / "key", folder / "key.sqlite")
+    except SetupError as error:
+        said = str(error)
+    return {"seconds": round(time.perf_counter() - begin, 2), "calls": server.stats()["denied"], "said": said}
+
+
+def judged(name: str, found: Found) -> bool:
+    """Whether a part went as it should."""
+    if name == "transport":
+        return not any(found[key] for key in ("failed", "lost", "twice", "different"))
+    if name == "content":
+        ones = found.values()
+        return all(one["due"] <= one["malformed"] and not one["failed"] and not one["lost"] for one in ones)
+    if name == "outage":
+        return not found["different"]
+    return "Incorrect API key" in found["said"] and bool(found["calls"] <= MOST_DENIED)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="transport,content,outage,key")
+    parser.add_argument("--questions", type=int, default=500)
+    parser.add_argument("--down", type=float, default=30.0, help="seconds without a server")
+    options = parser.parse_args()
+    parts: dict[str, Callable[[Control, Path], Found]] = {
+        "transport": lambda server, folder: transport(server, folder, options.questions),
+        "content": lambda server, folder: content(server, folder, options.questions),
+        "outage": lambda server, folder: outage(server, folder, min(options.questions, 200), options.down),
+        "key": lambda server, folder: wrong_key(server, folder, options.questions),
+    }
+    found: dict[str, Found] = {}
+    with serving() as server:
+        for name in options.only.split(","):
+            with tempfile.TemporaryDirectory() as folder:
+                found[name] = parts[name](server, Path(folder))
+    report_parts("faults", found, judged)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""Evaluations against the server, and what they came to: shared by the benchmarks of faults and of crashes."""
+
+import asyncio
+import json
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import MODEL
+from core.context import Context
+from evaluation.methods import parse_methods
+from evaluation.run import evaluate
+
+METHODS = "concat,post_fusion,concat_pf,sure,blendfilter"
+TIMING = ("seconds",)
+
+
+def run_all(
+    data: Path, out: Path, journal: Path, *, methods: str = METHODS, timeout: float = 3.0, at_once: int = 16
+) -> float:
+    """Seconds of one evaluation."""
+    context = Context(model=MODEL, journal=str(journal), timeout=timeout, concurrency=at_once)
+    begin = time.perf_counter()
+    asyncio.run(evaluate(data, parse_methods(methods, context), out=out, concurrency=at_once))
+    return time.perf_counter() - begin
+
+
+def rows_of(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "results.jsonl").read_text("utf-8").splitlines()]
+
+
+def answers_of(folder: Path) -> Counter[str]:
+    """Every row but its timing, with how often it is there: equal for runs that ended the same, in whatever order."""
+    return Counter(map(without_timing, rows_of(folder)))
+
+
+def without_timing(row: dict[str, Any]) -> str:
+    return json.dumps({key: value for key, value in row.items() if key not in TIMING}, sort_keys=True)
+
+
+def differing(one: Counter[str], other: Counter[str]) -> int:
+    return sum(((one - other) + (other - one)).values())
