@@ -31,6 +31,9 @@ def experiment(
     examples: Annotated[
         Path | None, typer.Option("--examples", metavar="FILE", help="few_shot: what demonstrations are drawn from.")
     ] = None,
+    filters: Annotated[
+        str | None, typer.Option("--filters", metavar="A,B", help="measures: context filters to compare.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Folder of the results; by default under results/.")
     ] = None,
@@ -74,7 +77,7 @@ def experiment(
                     chosen,
                     data,
                     context,
-                    Options(methods, judge, verifier, examples),
+                    Options(methods, judge, verifier, examples, listed(filters)),
                     out=out,
                     limit=limit,
                     concurrency=concurrency,
@@ -89,6 +92,11 @@ def experiment(
         raise
     mention_retriever(retriever, searched=corpus is not None or collection is not None)
     print_experiment(chosen, report, panels)
+
+
+def listed(text: str | None) -> tuple[str, ...]:
+    """The names between commas."""
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
 
 
 def print_experiments(all_: "list[Experiment]") -> None:

@@ -30,6 +30,7 @@ class Options:
     judge: str | None = None
     verifier: str | None = None
     examples: Path | None = None
+    filters: tuple[str, ...] = ()
 
 
 async def run_experiment(
@@ -78,7 +79,7 @@ async def run_experiment(
 
 def check_needs(experiment: Experiment, options: Options) -> None:
     for name in experiment.needs:
-        if getattr(options, name) is None:
+        if not getattr(options, name):
             raise SetupError(f"Experiment {experiment.name} needs --{name}; {NEEDED[name]}.")
 
 
@@ -93,6 +94,7 @@ async def check_judge(judge: str, context: Context, groups: Sequence[Sequence[Me
 NEEDED = {
     "judge": "name the model that compares the summaries, for example --judge openai:gpt-4o",
     "verifier": "name the model that checks the summaries, for example --verifier openai:gpt-4o",
+    "filters": "give the filters to compare, for example --filters embedded:by_strinc,embedded:by_lexical",
     "examples": "give a file of questions and answers to draw demonstrations from",
 }
 
@@ -113,7 +115,13 @@ def groups_of(
         dataset = read_data(data, limit)
         shots = draw_shots(options.examples, dataset, folder, shots=experiment.shots, draws=experiment.draws)
     return grouped_runs(
-        experiment, context, methods=options.methods, verifier=options.verifier, searching=searching, shots=shots
+        experiment,
+        context,
+        methods=options.methods,
+        verifier=options.verifier,
+        filters=options.filters,
+        searching=searching,
+        shots=shots,
     )
 
 

@@ -19,7 +19,8 @@ class Experiment:
     """Runs and a way to look at them.
 
     methods: what runs unless the user names others, written as for `quorum eval`. variants: settings, each a run of
-    every method; "{verifier}" stands for what the user gives. Runs are compared with the first of their group: the
+    every method; "{verifier}" stands for what the user gives, and a variant with "{filter}" for one with each of the
+    filters given. Runs are compared with the first of their group: the
     variants of a method, with `across` the methods of a variant, without variants all runs.
 
     searching: variants only where a corpus or a collection is searched; otherwise the methods as they are. top: how
@@ -40,7 +41,7 @@ class Experiment:
     draws: int = 4
     further: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
-    needs: tuple[Literal["judge", "verifier", "examples"], ...] = ()
+    needs: tuple[Literal["judge", "verifier", "examples", "filters"], ...] = ()
     analysis: Analysis | None = None
 
 
@@ -142,6 +143,16 @@ EXPERIMENTS = {
             analysis="split",
         ),
         Experiment(
+            "measures",
+            "Filters trained by different measures, on the same questions.",
+            f"{FILCO}, table 4",
+            methods="filco",
+            variants=("filter_mode=full", "filter_mode=silver", "context_filter={filter}"),
+            needs=("filters",),
+            further=("context_tokens", "context_precision", "answer_in_passages"),
+            analysis="split",
+        ),
+        Experiment(
             "sweep_k",
             "5 to 50 passages.",
             f"{FUSION}, {SURE}",
@@ -172,6 +183,7 @@ def grouped_runs(
     *,
     methods: str | None = None,
     verifier: str | None = None,
+    filters: Sequence[str] = (),
     searching: bool = False,
     shots: Sequence[tuple[str, str]] = (),
 ) -> list[list[MethodRun]]:
@@ -185,7 +197,11 @@ def grouped_runs(
         return [[run] for base, runs in zip(bases, drawn, strict=True) for run in (base, *runs)]
     if not experiment.variants or (experiment.searching and not searching):
         return [bases]
-    variants = [variant.replace("{verifier}", verifier or "") for variant in experiment.variants]
+    variants = [
+        variant.replace("{verifier}", verifier or "").replace("{filter}", filter_)
+        for variant in experiment.variants
+        for filter_ in (filters if "{filter}" in variant else ("",))
+    ]
     grid = [[varied(base, variant, context) for variant in variants] for base in bases]
     return [list(column) for column in zip(*grid, strict=True)] if experiment.across else grid
 

@@ -30,6 +30,7 @@ from evaluation.spending import Spending
 from evaluation.tasks import measures_of
 from evaluation.watch import Watch
 from models.chat import chat_model_async
+from models.filters import context_filter
 
 
 @dataclass(frozen=True)
@@ -124,10 +125,15 @@ async def evaluate(
 
 
 async def usable(context: Context) -> None:
-    """Raises a `SetupError` when a model of the context cannot be used."""
+    """Raises a `SetupError` when a model or the filter of the context cannot be used."""
     await chat_model_async(context.model, context)
     if context.verifier is not None:
         await chat_model_async(context.verifier, context)
+    kind, _, name = (context.context_filter or "llm").partition(":")
+    if kind == "transformers" or (kind == "llm" and name):
+        await chat_model_async(name if kind == "llm" else f"{kind}:{name}", context)
+    elif kind != "llm":
+        await asyncio.to_thread(context_filter, f"{kind}:{name}" if name else kind)
 
 
 def conclude(

@@ -45,7 +45,8 @@ def names(experiment: str, **given: Any) -> list[list[str]]:
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_can_be_run(name: str) -> None:
     experiment = EXPERIMENTS[name]
-    runs = [run for group in grouped_runs(experiment, CONTEXT, verifier="embedded", searching=True) for run in group]
+    given: Any = {"verifier": "embedded", "filters": ["embedded"], "searching": True}
+    runs = [run for group in grouped_runs(experiment, CONTEXT, **given) for run in group]
     assert all(run.method in METHODS for run in runs)
     assert len({run.name for run in runs}) == len(runs) > 1 or experiment.shots
     assert set(experiment.further) <= set(FURTHER)
@@ -72,6 +73,17 @@ def test_methods_are_compared_for_each_retriever_where_there_is_something_to_sea
 
 def test_the_verifier_stands_in_the_settings() -> None:
     assert names("verifier", verifier="openai:big") == [["sure", "sure[verifier=openai:big]", "sure[model=openai:big]"]]
+
+
+def test_every_filter_is_a_run() -> None:
+    assert names("measures", filters=["embedded:a", "transformers:b"]) == [
+        [
+            "filco[filter_mode=full]",
+            "filco[filter_mode=silver]",
+            "filco[context_filter=embedded:a]",
+            "filco[context_filter=transformers:b]",
+        ]
+    ]
 
 
 def test_drawn_demonstrations_give_runs_their_names() -> None:
@@ -167,6 +179,8 @@ async def test_few_shot_runs_go_on_where_they_stopped(data: Path, tmp_path: Path
         ("preference", Options(judge="embedded", methods="base"), "compares two methods; 1 are named"),
         ("preference", Options(judge="gpt"), "names no provider"),
         ("verifier", Options(), "needs --verifier"),
+        ("measures", Options(), "needs --filters"),
+        ("measures", Options(filters=("bert",)), "names no filter"),
         ("few_shot", Options(), "needs --examples"),
         ("few_shot", Options(examples=Path("missing.jsonl")), "missing.jsonl"),
         ("sweep_k", Options(methods="contact"), "did you mean concat"),
