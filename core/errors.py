@@ -1,6 +1,6 @@
 """The one exception for a user.
 
-Exception
+RuntimeError         whose message LangGraph's server passes on; that of an unknown kind it keeps to itself
 └── QuorumError      everything of ours that a caller may want to catch
     ├── SetupError   a mistake in input or configuration: what is wrong, what was given, what to do next (exit code 2)
     └── CallError    one model call that failed after its retries: an error row in an evaluation (exit code 1)
@@ -8,7 +8,7 @@ Exception
 """
 
 
-class QuorumError(Exception):
+class QuorumError(RuntimeError):
     """Everything of ours that a caller may want to catch."""
 
 

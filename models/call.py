@@ -20,6 +20,7 @@ from models.journal import Record, journal_of, key_of
 from models.replay import Replay
 from models.request import Request, send
 from models.thinking import without_thinking
+from models.tracing import note_prompt
 
 __all__ = ["Reply", "call", "without_thinking"]
 
@@ -77,6 +78,7 @@ async def call(
     text = text.encode("utf-8", "replace").decode()  # a lone surrogate from a broken file cannot be sent
     name = f"{prompt}: {detail}" if detail else prompt
     metadata = {"prompt": prompt, "prompt_version": version, "prompt_detail": detail}
+    note_prompt(prompt, version)
     request = Request(
         model=client,
         label=label(asked, who),

@@ -2,15 +2,19 @@
 
 from typing import cast
 
+from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
+from core.context import Context, settings
 from core.data import as_passage
 from core.errors import SetupError
 from core.state import State
+from models.tracing import describe
 
 
-async def begin(state: State) -> State:
+async def begin(state: State, runtime: Runtime[Context]) -> State:
     """question, given, gold_answers -> a clean slate: nothing is left of an earlier question on the same thread."""
+    describe(settings(runtime))
     question, given = state.get("question"), state.get("given")
     if not isinstance(question, str) or not question.strip():
         raise SetupError(f"The question is empty ({question!r}); give a question as text.")

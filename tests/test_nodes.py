@@ -26,7 +26,7 @@ def ballots(*answers: str) -> list[Vote]:
 
 
 async def test_begin_resets_everything_of_an_earlier_question() -> None:
-    update: dict[str, Any] = dict(await begin({"question": QUESTION, "given": PASSAGES, "dropped": 3}))
+    update: dict[str, Any] = dict(await begin({"question": QUESTION, "given": PASSAGES, "dropped": 3}, runtime()))
     assert update.pop("provided") == PASSAGES
     assert update == {
         "given": None,
@@ -71,14 +71,14 @@ async def test_begin_resets_everything_of_an_earlier_question() -> None:
 @pytest.mark.parametrize("question", ["", "  \n", None, 5])
 async def test_begin_refuses_an_empty_question(question: Any) -> None:
     with pytest.raises(SetupError, match="The question is empty"):
-        await begin({"question": question})
+        await begin({"question": question}, runtime())
 
 
 async def test_begin_refuses_unusable_passages() -> None:
     with pytest.raises(SetupError, match="list of given passages is empty"):
-        await begin({"question": QUESTION, "given": []})
+        await begin({"question": QUESTION, "given": []}, runtime())
     with pytest.raises(SetupError, match="Given passage 2: expected a passage"):
-        await begin({"question": QUESTION, "given": [PASSAGES[0], {"id": "x"}]})  # type: ignore[typeddict-item]
+        await begin({"question": QUESTION, "given": [PASSAGES[0], {"id": "x"}]}, runtime())  # type: ignore[typeddict-item]
 
 
 async def test_retrieve_takes_the_first_k_of_the_provided_passages() -> None:

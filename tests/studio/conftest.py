@@ -1,6 +1,6 @@
 """One server for all tests of LangGraph Studio."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from langgraph_sdk import get_client
@@ -15,5 +15,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture
-def client(server: Server) -> LangGraphClient:
-    return get_client(url=server.url, api_key=None)
+async def client(server: Server) -> AsyncIterator[LangGraphClient]:
+    async with get_client(url=server.url, api_key=None) as client:
+        yield client
