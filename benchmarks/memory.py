@@ -1,0 +1,63 @@
+"""Whether an evaluation's memory stays flat: python -m benchmarks.memory [--questions N]
+
+One evaluation of concat over generated questions with given passages, against the loopback server, journal on; the
+memory of this process (resident) after the first 500 questions and the most after that, its end included. Target: at
+most 150 MB more.
+"""
+
+import argparse
+import asyncio
+import resource
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.harness import MODEL, met, question_file, report, serving
+from core.context import Context
+from evaluation.methods import parse_methods
+from evaluation.run import evaluate
+
+FIRST, TARGET_MB = 500, 150.0
+
+
+def resident() -> float:
+    """Megabytes of this process in memory now."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 1e6
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--questions", type=int, default=20_000)
+    parser.add_argument("--method", default="concat")
+    options = parser.parse_args()
+    seen: list[float] = []
+
+    def watch(stage: str, done: int, total: int | None) -> None:
+        if done >= FIRST and done % 100 == 0:
+            seen.append(resident())
+
+    with serving() as server, tempfile.TemporaryDirectory() as folder:
+        server.behave()
+        data = question_file(Path(folder), options.questions, 3)
+        context = Context(model=MODEL, journal=str(Path(folder) / "journal.sqlite"))
+        runs = parse_methods(options.method, context)
+        begin = time.perf_counter()
+        asyncio.run(evaluate(data, runs, out=Path(folder) / "out", concurrency=16, progress=watch))
+        seconds = time.perf_counter() - begin
+        seen.append(resident())
+    growth = max(seen) - seen[0]
+    row = (
+        options.questions,
+        f"{seen[0]:.0f}",
+        f"{max(seen):.0f}",
+        f"{growth:.0f}",
+        f"{options.questions / seconds:.0f}",
+    )
+    header = ("questions", "MB after 500", "most MB", "more", "questions/s")
+    figures = {"questions": options.questions, "growth_mb": round(growth, 1), "seconds": round(seconds, 1)}
+    report("memory", header, [row], **figures, **met({"growth": growth <= TARGET_MB}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""How fast a corpus is indexed for words and searched: python -m benchmarks.searching [--passages FILE]
+
+Over the passages of a file of JSON lines, or as many generated ones, and over 100,000 made from them: passages a second
+of the BM25 index, and milliseconds of a query by chroma, bm25 and hybrid, the median of 100 after a first one. Targets:
+20,000 passages a second; 10, 10 and 20 ms. What is stored are random vectors, for a search takes as long whatever the
+vectors are; the question is embedded by the embedded model, and that is part of a query's time.
+"""
+
+import argparse
+import asyncio
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+
+from benchmarks.harness import met, report, sample_passages
+from core.context import Context
+from core.data import read_passages
+from core.state import Passage
+from models import embeddings
+from retrievers import search
+from retrievers.bm25 import Ranking
+from retrievers.index import index_passages
+
+GENERATED, LARGER = 45_527, 100_000
+TARGETS = {"chroma": 10.0, "bm25": 10.0, "hybrid": 20.0}
+RATE = 20_000
+DIMENSION = 384
+
+
+class Scattered(Embeddings):
+    """Random vectors for passages, the embedded model's for questions."""
+
+    def __init__(self) -> None:
+        self.own = embeddings("embedded")
+        self.numbers = np.random.default_rng(0)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        made = self.numbers.normal(size=(len(texts), DIMENSION))
+        unit: list[list[float]] = (made / np.linalg.norm(made, axis=1, keepdims=True)).tolist()
+        return unit
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.own.embed_query(text)
+
+
+def generated(count: int, given: list[Passage]) -> Iterator[Passage]:
+    """The given passages, then texts of a hundred words drawn from two of them each."""
+    draw = random.Random(0)
+    words = [passage["text"].split() for passage in given]
+    yield from given[:count]
+    for number in range(len(given), count):
+        pool = draw.choice(words) + draw.choice(words)
+        text = " ".join(draw.choice(pool) for _ in range(100))
+        yield Passage(id=f"made-{number}", title=f"Made {number}", text=text)
+
+
+def queries(passages: list[Passage], count: int) -> list[str]:
+    """Questions of about ten words of one passage each."""
+    draw = random.Random(1)
+    texts = (draw.choice(passages)["text"].split() for _ in range(count))
+    return [" ".join(draw.sample(words, min(10, len(words)))) for words in texts]
+
+
+async def timed(context: Context, asked: list[str]) -> list[float]:
+    """Milliseconds of each search; the first, which opens and loads, is not counted."""
+    found = []
+    for query in asked:
+        begin = time.perf_counter()
+        await search(query, context)
+        found.append(1000 * (time.perf_counter() - begin))
+    return found[1:]
+
+
+def measured(passages: list[Passage], asked: list[str]) -> dict[str, Any]:
+    Ranking(passages[:10])  # imports
+    begin = time.perf_counter()
+    Ranking(passages)
+    rate = len(passages) / (time.perf_counter() - begin)
+    own = Scattered()
+    one: dict[str, Any] = {"passages": len(passages), "bm25_per_second": round(rate)}
+    with tempfile.TemporaryDirectory() as folder:
+        begin = time.perf_counter()
+        index_passages(passages, collection="bench", store=folder, embeddings=own)
+        one["index_s"] = round(time.perf_counter() - begin, 1)
+        for kind in TARGETS:
+            context = Context(store=folder, collection="bench", embeddings=own, retriever=kind, k=5, journal="off")
+            times = asyncio.run(timed(context, asked))
+            one[f"{kind}_ms"] = round(statistics.median(times), 2)
+            one[f"{kind}_p95_ms"] = round(sorted(times)[int(len(times) * 0.95)], 2)
+    return one
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--passages", type=Path, help='JSON lines of {"id", "title", "text"}')
+    parser.add_argument("--sizes", default="", help="other sizes, with a comma between")
+    parser.add_argument("--queries", type=int, default=101)
+    options = parser.parse_args()
+    given = read_passages(options.passages) if options.passages else list(generated(GENERATED, sample_passages()))
+    sizes = [int(size) for size in options.sizes.split(",") if size] or [len(given), LARGER]
+    found = []
+    for size in sizes:
+        passages = list(generated(size, given))
+        found.append(measured(passages, queries(given, options.queries)))
+    rows = [list(one.values()) for one in found]
+    misses = {
+        f"{kind} at {one['passages']}": one[f"{kind}_ms"] <= most for one in found for kind, most in TARGETS.items()
+    }
+    misses |= {f"bm25 index of {one['passages']}": one["bm25_per_second"] >= RATE for one in found}
+    report("searching", list(found[0]), rows, runs=found, **met(misses))
+
+
+if __name__ == "__main__":
+    main()

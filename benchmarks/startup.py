@@ -1,0 +1,47 @@
+"""How soon the command is there: python -m benchmarks.startup
+
+`quorum --help`, and a first answer from the sample with the embedded model, each in a process of its own; the sample is
+indexed beforehand, and the journal is empty each time. Targets: 0.4 s and 3 s. The files may be in the system's cache.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.harness import ROOT, met, report
+
+TARGETS = {"quorum --help": 0.4, "first answer": 3.0}
+
+
+def seconds(arguments: list[str], folder: Path) -> float:
+    """Wall time of one command."""
+    command = [sys.executable, "-c", "from cli.main import main; main()", *arguments]
+    begin = time.perf_counter()
+    subprocess.run(command, cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=True, capture_output=True)
+    return time.perf_counter() - begin
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=5)
+    options = parser.parse_args()
+    ask = ["ask", "Who designed the Eiffel Tower?", "--set", "journal=off"]
+    times: dict[str, list[float]] = {name: [] for name in TARGETS}
+    with tempfile.TemporaryDirectory() as folder:
+        seconds(ask, Path(folder))
+        for _ in range(options.runs):
+            times["quorum --help"].append(seconds(["--help"], Path(folder)))
+            times["first answer"].append(seconds(ask, Path(folder)))
+    medians = {name: round(statistics.median(found), 3) for name, found in times.items()}
+    rows = [(name, f"{value:.2f}", f"{min(times[name]):.2f}", TARGETS[name]) for name, value in medians.items()]
+    target = met({name: value <= TARGETS[name] for name, value in medians.items()})
+    report("startup", ("command", "median s", "best s", "target s"), rows, seconds=medians, **target)
+
+
+if __name__ == "__main__":
+    main()
