@@ -35,18 +35,22 @@ def hides_passages() -> bool:
     return os.environ.get(HIDE, "").strip().lower() not in ("", "0", "no", "off", "false")
 
 
-def cleaned(value: Any, hide: bool, key: str = "") -> Any:
+def cleaned(value: Any, hide: bool) -> Any:
     """A copy without logins in addresses and the environment's secrets; `hide`: without text of passages, too."""
+    return copied(value, hide, secrets(), "")
+
+
+def copied(value: Any, hide: bool, secret: tuple[str, ...], key: str) -> Any:
+    """What is cleaned of a value that stands under `key`."""
     if isinstance(value, str):
-        text = without_secrets(value)
-        return text if not hide or stays(key, text) else hidden(text)
+        return without(secret, value) if not hide or stays(key, value) else hidden(value)
     if isinstance(value, Mapping):
-        return {name: cleaned(item, hide, str(name)) for name, item in value.items()}
+        return {name: copied(item, hide, secret, str(name)) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [cleaned(item, hide, key) for item in value]
+        return [copied(item, hide, secret, key) for item in value]
     if not hide or value is None or isinstance(value, bool | int | float):
         return value
-    return cleaned(parts(value), hide, key)
+    return copied(parts(value), hide, secret, key)
 
 
 def parts(value: Any) -> Any:
@@ -69,12 +73,17 @@ def hidden(text: str) -> str:
     return f"[hidden: {len(text):,} characters]" if text else text
 
 
-def without_secrets(text: str) -> str:
-    """The text without user and password in addresses, and without the values of the environment's keys."""
-    for secret in {value for name, value in os.environ.items() if SECRET.search(name)}:
-        if len(secret) >= SHORTEST_SECRET:
-            text = text.replace(secret, "[secret]")
-    return LOGIN.sub(r"\1", text)
+def secrets() -> tuple[str, ...]:
+    """The values of the environment's keys, tokens and passwords."""
+    named = {value for name, value in os.environ.items() if SECRET.search(name)}
+    return tuple(value for value in named if len(value) >= SHORTEST_SECRET)
+
+
+def without(secret: tuple[str, ...], text: str) -> str:
+    """The text without user and password in addresses, and without the secrets."""
+    for one in secret:
+        text = text.replace(one, "[secret]")
+    return LOGIN.sub(r"\1", text) if "://" in text else text
 
 
 class TraceClient(langsmith.Client):
@@ -83,7 +92,8 @@ class TraceClient(langsmith.Client):
     SETTING_UP = threading.RLock()
 
     def __init__(self, **options: Any) -> None:
-        self.options: dict[str, Any] | None = options
+        about_us = {"hide_metadata": lambda told: cleaned(told, False)}  # what LangSmith adds of the environment, too
+        self.options: dict[str, Any] | None = about_us | options
 
     def __getattr__(self, name: str) -> Any:
         """Called for what LangSmith's client does not have before it is set up."""
@@ -112,7 +122,7 @@ def clean_run(about: dict[str, Any]) -> dict[str, Any]:
         if sent.get(part) is not None:
             sent[part] = cleaned(sent[part], False)
     if isinstance(sent.get("error"), str):
-        sent["error"] = re.split(r"\W", sent["error"], maxsplit=1)[0] if hide else without_secrets(sent["error"])
+        sent["error"] = re.split(r"\W", sent["error"], maxsplit=1)[0] if hide else cleaned(sent["error"], False)
     if hide:
         sent["serialized"] = None  # a model in words, its stored reply included
     return sent

@@ -102,8 +102,6 @@ def handler(collector: Collector) -> type[BaseHTTPRequestHandler]:
             collector.take(self.path, self.rfile.read(int(self.headers.get("Content-Length", 0))))
             self.answer({})
 
-        do_PATCH = do_POST
-
         def answer(self, body: Any) -> None:
             data = json.dumps(body).encode()
             self.send_response(200)

@@ -1,0 +1,202 @@
+"""LangSmith's traces, through its real client and a real socket: the tree, what it says, what it keeps to itself."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import langsmith
+import pytest
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.tracers.langchain import LangChainTracer
+from langgraph.types import Overwrite, Send
+from langsmith import run_trees
+from langsmith.utils import get_env_var
+from langsmith_server import Collector, Run
+from openai_server import OpenAIServer, error
+from tower import PASSAGES, QUESTION
+
+from core.context import Context
+from core.errors import CallError, SetupError
+from graphs import METHODS, answer
+from models.tracing import TraceClient, cleaned
+
+KEY, PASSWORD = "sk-0123456789abcdef", "open-sesame"
+WORD = "zanzibar"
+SAID = f"as the papers of {WORD} have it, which were written down at length a good while after the tower was built."
+TOLD = [passage | {"title": f"{WORD} {passage['id']}", "text": f"{passage['text']} So {SAID}"} for passage in PASSAGES]
+
+
+class Shelf(BaseRetriever):
+    """A retriever of the user's own."""
+
+    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+        return [Document(one["text"], id=one["id"], metadata={"title": one["title"]}) for one in TOLD]
+
+
+@pytest.fixture
+def collector(monkeypatch: pytest.MonkeyPatch, isolated: None) -> Iterator[Collector]:
+    """Tracing is on, by the environment alone; what is sent arrives here."""
+    collector = Collector()
+    monkeypatch.setenv("LANGSMITH_TRACING", "true")
+    monkeypatch.setenv("LANGSMITH_ENDPOINT", collector.url)
+    monkeypatch.setenv("LANGSMITH_API_KEY", "lsv2_0123456789")
+    get_env_var.cache_clear()
+    client = TraceClient()
+    langsmith.configure(client=client)
+    yield collector
+    monkeypatch.setenv("LANGSMITH_TRACING", "false")
+    client.close()
+    langsmith.configure(client=TraceClient())
+    get_env_var.cache_clear()
+    collector.close()
+
+
+def trace(collector: Collector) -> Run:
+    """The one trace that has arrived."""
+    run_trees.get_cached_client().flush()
+    (root,) = collector.roots()
+    return root
+
+
+def runs(root: Run, kind: str) -> list[Run]:
+    return [run for run in root.all() if run.kind == kind]
+
+
+async def test_importing_a_graph_is_enough() -> None:
+    assert METHODS["sure"].graph
+    assert isinstance(run_trees.get_cached_client(), TraceClient)
+
+
+async def test_a_trace_is_the_run_of_the_graph(collector: Collector) -> None:
+    state = {"question": QUESTION, "given": PASSAGES}
+    drawn = METHODS["sure"].graph
+    nodes: list[str] = []
+    async for update in drawn.astream(state, context=Context(k=3, retriever="bm25"), stream_mode="updates"):
+        nodes += list(update)
+    root = trace(collector)
+    assert (root.name, root.kind) == ("sure", "chain")
+    assert Counter(child.name for child in root.children) == Counter(nodes)
+    assert set(nodes) <= set(drawn.get_graph().nodes)
+    assert [child.name for child in root.children][:3] == ["begin", "retrieve", "propose_candidates"]
+    assert {"quorum", "sure"} <= set(root.sent["tags"])
+    about = {"method": "sure", "model": "embedded", "retriever": "bm25", "k": 3, "collection": "sample"}
+    assert about.items() <= root.metadata.items()
+    calls = runs(root, "llm")
+    assert set(root.metadata["prompts"]) == {"candidates", "conditional_summary", "validity", "ranking"}
+    assert {run.metadata["prompt"]: run.metadata["prompt_version"] for run in calls} == root.metadata["prompts"]
+    assert [run.name for run in root.children[2].children if run.kind == "llm"] == ["candidates"]
+    judged = [run.name for child in root.children if child.name == "validate" for run in child.children]
+    assert sorted(judged) == ["validity: candidate 1", "validity: candidate 2"]
+    assert all(run.metadata["usage_metadata"]["input_tokens"] > 0 for run in calls)
+
+
+@pytest.mark.parametrize("method", ["concat_pf", "blendfilter", "iter_retgen"])
+async def test_searches_come_with_what_was_found(collector: Collector, method: str) -> None:
+    await answer(QUESTION, method, Context(k=3, retriever=Shelf()))
+    root = trace(collector)
+    assert root.metadata["method"] == method
+    assert root.metadata["retriever"] == "Shelf"
+    searches = runs(root, "retriever")
+    assert searches[0].sent["inputs"] == {"query": QUESTION}
+    found = searches[0].sent["outputs"]["documents"]
+    assert [one["page_content"] for one in found] == [passage["text"] for passage in TOLD]
+    assert found[0]["metadata"]["title"] == TOLD[0]["title"]
+
+
+async def test_two_runs_are_two_traces_with_their_own_settings(collector: Collector) -> None:
+    await answer(QUESTION, "concat", Context(k=2), given=PASSAGES)
+    await answer(QUESTION, "pruning", Context(k=4), given=PASSAGES, config={"run_name": "mine", "tags": ["today"]})
+    run_trees.get_cached_client().flush()
+    first, second = collector.roots()
+    assert (first.metadata["k"], set(first.metadata["prompts"])) == (2, {"answer"})
+    assert (second.name, second.metadata["k"], set(second.metadata["prompts"])) == ("mine", 4, {"pruning"})
+    assert "today" in second.sent["tags"]
+
+
+async def test_keys_and_logins_stay_here(
+    collector: Collector, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", openai_server.url.replace("//", f"//me:{PASSWORD}@"))
+    openai_server.reply(["1931", error(400, f"No such thing, {KEY}, at http://me:{PASSWORD}@host/v1")])
+    context = Context(model="openai:test", k=2)
+    await answer(QUESTION, "concat", context, given=PASSAGES)
+    with pytest.raises(CallError):
+        await answer(QUESTION, "pruning", context, given=PASSAGES)
+    run_trees.get_cached_client().flush()
+    assert [root.name for root in collector.roots()] == ["concat", "pruning"]
+    assert collector.roots()[1].sent["error"]
+    assert KEY not in collector.text
+    assert PASSWORD not in collector.text
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_hidden_passages_are_nowhere(
+    collector: Collector, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    """The model quotes all it is shown; the graph is invoked as it is."""
+    monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "1")
+    openai_server.reply(lambda request: request.text)
+    context = Context(model="openai:test", k=2, max_steps=2, retriever=Shelf())
+    await METHODS[method].graph.ainvoke({"question": QUESTION}, context=context)
+    root = trace(collector)
+    assert WORD not in collector.text
+    assert QUESTION in collector.text
+    assert root.sent["inputs"]["question"] == QUESTION
+    assert all(run.metadata["usage_metadata"]["input_tokens"] > 0 for run in runs(root, "llm"))
+
+
+@pytest.mark.parametrize("method", ["concat", "sure", "sum_and_pred"])
+async def test_hidden_given_passages_are_nowhere(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    """The embedded reader copies sentences of the passages into its summaries."""
+    monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "1")
+    found = await METHODS[method].graph.ainvoke({"question": QUESTION, "given": TOLD}, context=Context(k=3))
+    root = trace(collector)
+    assert WORD not in collector.text
+    assert root.sent["outputs"]["answer"] == found["answer"]
+    assert [one["id"] for one in root.sent["inputs"]["given"]] == [one["id"] for one in TOLD]
+
+
+async def test_hidden_passages_are_not_told_by_errors(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "yes")
+    with pytest.raises(SetupError):
+        await METHODS["concat"].graph.ainvoke({"question": QUESTION, "given": [{"text": [SAID]}]})  # type: ignore[list-item, typeddict-item]
+    assert trace(collector).sent["error"] == "SetupError"
+    assert WORD not in collector.text
+
+
+async def test_a_client_that_hides_nothing_is_refused(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = langsmith.Client(api_url=collector.url, api_key="x")
+    traced: Any = {"callbacks": [LangChainTracer(client=other)]}
+    assert (await answer(QUESTION, "concat", Context(k=1), given=PASSAGES, config=traced))["answer"]
+    monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "1")
+    with pytest.raises(SetupError, match="hides nothing"):
+        await answer(QUESTION, "concat", Context(k=1), given=PASSAGES, config=traced)
+    other.close()
+
+
+@pytest.mark.parametrize(
+    ("make", "shown"),
+    [
+        (lambda text: Document(text, id="p1", metadata={"title": text, "score": 0.5}), {"id": "p1", "score": 0.5}),
+        (lambda text: Send("read", {"passages": [{"id": "p1", "text": text}]}), {"node": "read"}),
+        (lambda text: Overwrite([text]), {}),
+        (lambda text: {"answer": text * 3, "candidates": [text * 3], "unknown": False}, {"unknown": False}),
+    ],
+    ids=["document", "send", "overwrite", "long answer"],
+)
+def test_what_is_hidden_in_objects(make: Callable[[str], Any], shown: dict[str, Any]) -> None:
+    found = cleaned({"it": make(SAID)}, hide=True)
+    assert WORD not in str(found)
+    flat = found["it"] | found["it"].get("metadata", {})
+    assert shown.items() <= flat.items()
+
+
+def test_what_is_left_as_it_is() -> None:
+    told = {"text": SAID, "n": [1, 2.5, None, True], "at": "http://localhost:8000/v1", "to": "me@example.org"}
+    assert cleaned(told, hide=False) == told
+    assert cleaned("see http://me:pw@host/v1", hide=False) == "see http://host/v1"
