@@ -9,6 +9,8 @@ from cli.options import AsJson, Collection, Embeddings, K, Model, Retriever, Set
 from core.errors import SetupError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cli.trace import Step, Tracer
     from core.context import Context
     from core.state import Passage, Result
@@ -29,11 +31,18 @@ def ask(
     k: K = None,
     store: Store = None,
     embeddings: Embeddings = None,
+    abstain_below: Annotated[
+        float | None,
+        typer.Option("--abstain-below", metavar="X", help='Answer "unknown" when the confidence is below X (0 to 1).'),
+    ] = None,
     settings: Settings = None,
     json: AsJson = False,
     trace: Annotated[
         bool, typer.Option("--trace", help="Print the run as a tree: nodes, prompts, replies, tokens, time.")
     ] = False,
+    save_trace: Annotated[
+        Path | None, typer.Option("--save-trace", metavar="FILE", help="Keep that tree in a file; see: quorum trace.")
+    ] = None,
     stream: Annotated[bool, typer.Option("--stream", help="Tell of every node as it ends (on stderr).")] = False,
 ) -> None:
     """Answer a question from a collection (by default the sample) or from given passages."""
@@ -45,15 +54,47 @@ def ask(
         settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings
     )
     given = given_passages(passages, collection)
-    tracer = started_tracer(stream) if trace or stream else None
+    if abstain_below is not None:
+        check_abstaining(method, context, abstain_below)
+    keep = trace_keeper(save_trace, method)
+    tracer = started_tracer(stream) if trace or stream or keep else None
     if given is None:
         make_sample(context)
     try:
         result = asyncio.run(run(valid_text(question), method, context, given, tracer))
     finally:
+        if tracer is not None and keep is not None:
+            keep(tracer.root, question)
         if trace and tracer is not None:
             print_trace(tracer.root, to_stderr=json)
+    if abstain_below is not None:
+        result = sure_enough(result, method, abstain_below)
     print_result(result, method, as_json=json)
+
+
+def check_abstaining(method: str, context: "Context", below: float) -> None:
+    """A bound out of range, or a method that never states a confidence, is a `SetupError` before anything is asked."""
+    from evaluation.uncertainty import check_confidence
+    from graphs import method_of
+
+    if not 0 <= below <= 1:
+        raise SetupError(f"--abstain-below {below:g} does not fit; give a confidence from 0 to 1.")
+    check_confidence(method_of(method).name, context)
+
+
+def sure_enough(result: "Result", method: str, below: float) -> "Result":
+    """The result, unknown where the confidence is below the bound; it is said on stderr what was withheld, or that this
+    answer came without a confidence.
+    """
+    from evaluation.uncertainty import abstained
+
+    confidence, made = result.get("confidence"), abstained(result, below)
+    if confidence is None and not result["unknown"]:
+        typer.echo(f"quorum: {method} stated no confidence in this answer, which stands.", err=True)
+    elif made is not result:
+        said = f"the answer {result['answer']!r} was withheld: confidence {confidence:.2f} is below {below:g}."
+        typer.echo(f"quorum: {said}", err=True)
+    return made
 
 
 def make_sample(context: "Context") -> None:
@@ -100,15 +141,25 @@ def valid_text(text: str) -> str:
 
 def started_tracer(stream: bool) -> "Tracer":
     from cli.show import stderr
-    from cli.trace import Tracer, headline, told
+    from cli.trace import Tracer, headline
 
     console = stderr()
 
     def tell(step: "Step") -> None:
         if step.kind == "node":
-            console.print(headline(step).append("  " + ", ".join(told(step)), style="not bold"), soft_wrap=True)
+            console.print(headline(step).append("  " + ", ".join(step.changes), style="not bold"), soft_wrap=True)
 
     return Tracer(tell) if stream else Tracer()
+
+
+def trace_keeper(file: Path | None, method: str) -> "Callable[[Step, str], None] | None":
+    """What writes the run to --save-trace; a file that cannot be written is told before anything is asked."""
+    if file is None:
+        return None
+    from cli.saved_trace import check_writable, save
+
+    check_writable(file)
+    return lambda root, question: save(file, root, question, method)
 
 
 def print_trace(root: "Step", *, to_stderr: bool) -> None:

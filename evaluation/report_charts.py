@@ -126,12 +126,12 @@ def share_axis(values: Sequence[float]) -> Axis:
 
 
 def ticks(axis: Axis) -> list[float]:
-    """Round numbers, about five."""
+    """Round numbers, three to eight of them."""
     if axis.log:
         powers = range(math.floor(math.log10(axis.low)), math.ceil(math.log10(axis.high)) + 1)
         every = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
         return [one for one in every if axis.low <= one <= axis.high]
-    rough = (axis.high - axis.low) / 5
+    rough = (axis.high - axis.low) / 7
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(digit * power for digit in (1, 2, 5, 10) if digit * power >= rough * 0.999)
     first = math.ceil(axis.low / step - 1e-9)

@@ -1,0 +1,108 @@
+"""A comparison made up for tests of the report: as many questions as wanted, with texts that are up to no good."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+from core.context import Context
+from evaluation.compare import Decision, Options, Plan, decide
+from evaluation.comparison import compare_groups
+from evaluation.estimate import Estimate
+from evaluation.methods import parse_methods
+from evaluation.prices import Prices
+from evaluation.purse import Spent
+from evaluation.report import write_report
+from evaluation.results import Results, write_json
+from evaluation.run import Report
+from evaluation.spending import Spending
+
+METHODS = ("concat", "post_fusion", "sure")
+NASTY = '</script><script>window.hacked = true</script><img src=x onerror="window.hacked = true"> \' ${body} &amp;'
+RIGHT = {"concat": 0.45, "post_fusion": 0.55, "sure": 0.7}
+
+
+def row(number: int, method: str, draw: random.Random, nasty: str) -> dict[str, Any]:
+    """A line of results.jsonl; every fortieth failed."""
+    failed = draw.random() < 0.025
+    right = draw.random() < RIGHT[method]
+    unknown = not right and draw.random() < 0.4
+    answer = "unknown" if unknown else f"answer {number}" if right else f"something else {nasty}"
+    measures = {"em": float(right), "f1": float(right), "unknown": unknown, "not_majority": not right and not unknown}
+    counts = {
+        "calls": 1 if method == "concat" else 5,
+        "input_tokens": 700,
+        "output_tokens": 9,
+        "malformed": 0,
+        "dropped": 0,
+    }
+    nothing: dict[str, Any] = dict.fromkeys((*measures, *counts))
+    return {
+        "id": f"q{number}",
+        "method": method,
+        "question": f"What is number {number} of the things that were asked? {nasty}",
+        "task": "short",
+        "gold": [f"answer {number}", f"an answer {number}"],
+        "answer": None if failed else answer,
+        **(nothing if failed else measures | counts),
+        "confidence": None if failed or method == "concat" or unknown else round(draw.uniform(0.2, 1), 3),
+        "seconds": draw.uniform(0.2, 2),
+        "error": f"The model failed {nasty}" if failed else None,
+    }
+
+
+def detail(number: int, method: str, nasty: str) -> dict[str, Any]:
+    """A line of details.jsonl."""
+    text = f"Héllo 🗼 passage about {number}: the answer {number} stands here. {nasty}"
+    start = text.index(f"answer {number}")
+    passages = [{"id": f"p{number}-{rank}", "title": f"Title {rank} {nasty}", "text": text} for rank in range(3)]
+    step = {"within": None, "seconds": 0.1}
+    votes = [{"rank": rank, "passage": f"p{number}-{rank}", "answer": nasty, "unknown": rank == 2} for rank in range(3)]
+    call = {"step": 1, "name": f"answer {nasty}", "reply": f"A reply {nasty}", "input_tokens": 700, "output_tokens": 9}
+    return {
+        "id": f"q{number}",
+        "method": method,
+        "rationale": f"Because {nasty}",
+        "candidates": [f"one {nasty}", "two"] if method == "sure" else None,
+        "summaries": [f"summary {nasty}", "summary"] if method == "sure" else None,
+        "validity": [True, False] if method == "sure" else None,
+        "scores": [1.5, 0.5] if method == "sure" else None,
+        "votes": votes if method == "post_fusion" else None,
+        "evidence": [{"passage": f"p{number}-0", "start": start, "end": start + len(f"answer {number}")}],
+        "passages": passages,
+        "usage": {"answer": {"calls": 1, "input_tokens": 700, "output_tokens": 9, "cached_tokens": 0}},
+        "malformed": {},
+        "steps": [
+            {"node": "begin", "round": 1, **step},
+            {"node": "retrieve", "round": 2, **step},
+            {"node": "passage_answer", "round": 3, **step},
+            {"node": "passage_answer", "round": 3, **step},
+            {"node": "vote", "round": 4, **step},
+        ],
+        "calls": [{**call, "seconds": 0.5, "stored": False}],
+    }
+
+
+def made_decision(folder: Path, count: int, nasty: str = NASTY, budget: dict[str, float] | None = None) -> Decision:
+    """The folder of an evaluation with `count` questions, and what follows from it."""
+    draw = random.Random(count)
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "results.jsonl").open("w") as results, (folder / "details.jsonl").open("w") as details:
+        for number in range(count):
+            for method in METHODS:
+                results.write(json.dumps(row(number, method, draw, nasty)) + "\n")
+                details.write(json.dumps(detail(number, method, nasty)) + "\n")
+    config = {"data": {"file": f"data{nasty}.jsonl"}, "source": {"corpus": "corpus"}, "quorum": "0"}
+    write_json(folder / "config.json", config)
+    with Results(folder / "results.jsonl", METHODS) as made:
+        report = Report(folder, made.summary(), compare_groups(made.scores, [METHODS]), made.scores, 0, Spending())
+    runs = parse_methods(",".join(METHODS), Context(model="openai:gpt-4o-mini"))
+    plan = Plan(runs, Estimate({}, count, 0, 0, 0, 0, None, 0), folder, {})
+    used = {"calls": 9, "input_tokens": 900, "output_tokens": 90, "cached_tokens": 0}
+    spent = Spent(models={f"openai:{nasty}": used}, searches=3 * count, searched=count, cost=None)
+    return decide(report, plan, Options(budget=budget or {}), Prices(), spent)
+
+
+def made_report(folder: Path, count: int, nasty: str = NASTY) -> Path:
+    """The page of such a comparison."""
+    return write_report(made_decision(folder, count, nasty))
