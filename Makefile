@@ -1,6 +1,6 @@
 # Works on a fresh machine with make and Python 3.11 or later; uv is used where it is found.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-train test-studio studio check readme format clean
+.PHONY: help demo test test-train test-studio studio check bench fuzz readme format clean
 VENV := .venv
 BIN := $(VENV)/bin
 CONSTRAINTS := constraints.txt
@@ -31,6 +31,12 @@ check: $(VENV)/.installed-dev ## Lint, format, types and import rules
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+bench: $(VENV)/.installed-dev ## Run the short benchmarks, each a table and a JSON line (docs/robustness.md)
+	for name in startup overhead latency throughput cached; do $(BIN)/python -m benchmarks.$$name || exit 1; done
+
+fuzz: $(VENV)/.installed-dev ## Give generated replies, documents and data files to everything that reads
+	$(BIN)/python -m benchmarks.fuzz
 
 readme: $(VENV)/.installed ## Write the tables of README.md anew
 	$(BIN)/python docs/tables.py
