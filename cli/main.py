@@ -15,6 +15,7 @@ from cli.filter import app as filters
 from cli.finetune import generator
 from cli.index import index
 from cli.methods import methods
+from cli.saved_trace import trace
 from core.errors import QuorumError, SetupError
 
 app = typer.Typer(
@@ -26,6 +27,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command()(ask)
+app.command()(trace)
 app.command()(methods)
 app.command()(index)
 app.command("eval")(evaluate)

@@ -13,12 +13,14 @@ from langchain_core.outputs import LLMResult
 from rich.text import Text
 from rich.tree import Tree
 
+from models.tracing import cleaned, hides_passages
+
 Listener = Callable[["Step"], None]
 
 
 @dataclass
 class Step:
-    """A graph, a node, a model call or a search. `seconds` is None while it runs."""
+    """A graph, a node, a model call or a search. `seconds` is None while it runs; `changes`: what a node changed."""
 
     kind: str
     name: str
@@ -27,7 +29,7 @@ class Step:
     prompt: str = ""
     reply: str = ""
     details: list[str] = field(default_factory=list)
-    update: dict[str, Any] = field(default_factory=dict)
+    changes: list[str] = field(default_factory=list)
     error: str | None = None
     steps: list["Step"] = field(default_factory=list)
 
@@ -77,10 +79,12 @@ class Tracer(AsyncCallbackHandler):
         self.begin(step, run_id, parent_run_id)
 
     async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        self.end(run_id, update=outputs if isinstance(outputs, dict) else {})
+        step = self.open.get(run_id)
+        is_node = step is not None and step.kind == "node" and isinstance(outputs, dict)
+        self.end(run_id, changes=told(step.name, outputs) if step is not None and is_node else [])
 
     async def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self.end(run_id, error=str(error) or type(error).__name__)
+        self.end(run_id, error=failure(error))
 
     async def on_chat_model_start(
         self,
@@ -96,7 +100,7 @@ class Tracer(AsyncCallbackHandler):
         details = [f"prompt {about['prompt_version']}"] if about.get("prompt_version") else []
         details += ["stored reply"] if about.get("stored") else []
         step = Step("call", str(kwargs.get("name") or "call"), details=details)
-        step.prompt = "\n".join(str(message.text) for message in messages[0])
+        step.prompt = shown("\n".join(str(message.text) for message in messages[0]))
         self.begin(step, run_id, parent_run_id)
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
@@ -104,21 +108,32 @@ class Tracer(AsyncCallbackHandler):
         usage = getattr(getattr(generation, "message", None), "usage_metadata", None)
         if run_id in self.open and usage:
             self.open[run_id].details.append(f"{usage['input_tokens']:,} tokens in, {usage['output_tokens']:,} out")
-        self.end(run_id, reply=generation.text)
+        self.end(run_id, reply=shown(generation.text))
 
     async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self.end(run_id, error=str(error) or type(error).__name__)
+        self.end(run_id, error=failure(error))
 
     async def on_retriever_start(
         self, serialized: dict[str, Any], query: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
-        self.begin(Step("search", str(kwargs.get("name") or "search"), prompt=query), run_id, parent_run_id)
+        self.begin(Step("search", str(kwargs.get("name") or "search"), prompt=shown(query)), run_id, parent_run_id)
 
     async def on_retriever_end(self, documents: Sequence[Document], *, run_id: UUID, **kwargs: Any) -> None:
         self.end(run_id, details=[f"{len(documents)} passages"])
 
     async def on_retriever_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self.end(run_id, error=str(error) or type(error).__name__)
+        self.end(run_id, error=failure(error))
+
+
+def shown(text: str) -> str:
+    """A text without secrets, or a note in its place where passages are to be hidden."""
+    return str(cleaned(text, hides_passages()))
+
+
+def failure(error: BaseException) -> str:
+    """What went wrong; its kind alone where passages are to be hidden."""
+    kind = type(error).__name__
+    return kind if hides_passages() else shown(str(error)) or kind
 
 
 def headline(step: Step) -> Text:
@@ -140,9 +155,8 @@ def tree(step: Step, above: Tree | None = None) -> Tree:
         branch.add(Text("-> ").append(step.reply, style="green"))
     for inner in step.steps:
         tree(inner, branch)
-    if step.kind == "node":
-        for line in told(step):
-            branch.add(Text(line))
+    for line in step.changes:
+        branch.add(Text(line))
     return branch
 
 
@@ -158,12 +172,9 @@ SHOWN: dict[str, Callable[[Any], str]] = {
 }
 
 
-def told(step: Step) -> list[str]:
+def told(node: str, update: dict[str, Any]) -> list[str]:
     """What a node changed, in a few words: 'answer: 1889', 'passages: 5'. The node `begin` only clears."""
-    if step.name == "begin":
+    if node == "begin":
         return []
-    return [
-        f"{key}: {show(step.update[key])}"
-        for key, show in SHOWN.items()
-        if step.update.get(key) not in (None, [], 0, "")
-    ]
+    lines = [f"{key}: {show(update[key])}" for key, show in SHOWN.items() if update.get(key) not in (None, [], 0, "")]
+    return [str(cleaned({"answer": line}, hides_passages())["answer"]) for line in lines]

@@ -1,0 +1,76 @@
+"""A run kept in a file and printed again: quorum ask --save-trace, quorum trace."""
+
+import json
+from pathlib import Path
+
+import pytest
+from openai_server import OpenAIServer, error
+from tower import PASSAGES, QUESTION
+
+from cli.main import main
+
+ASK = ("ask", QUESTION, "--passages", "passages.jsonl", "--model", "openai:test", "--k", "2")
+
+
+@pytest.fixture(autouse=True)
+def passages(isolated: None, openai_server: OpenAIServer) -> None:
+    Path("passages.jsonl").write_text("".join(json.dumps(passage) + "\n" for passage in PASSAGES), encoding="utf-8")
+    openai_server.reply(
+        lambda request: "1931" if request.text.count("[1]") and "[2]" not in request.text else "unknown"
+    )
+
+
+def quorum(*args: str) -> int:
+    try:
+        main([*args])
+    except SystemExit as exit_:
+        return int(exit_.code or 0)
+    return 0
+
+
+def test_a_kept_run_is_printed_as_the_trace_was(capsys: pytest.CaptureFixture[str]) -> None:
+    assert quorum(*ASK, "--method", "concat_pf", "--trace", "--save-trace", "run.json") == 0
+    printed = capsys.readouterr().out
+    assert quorum("trace", "run.json") == 0
+    again = capsys.readouterr().out
+    assert again.count("answer: passage") == 2
+    assert printed.startswith(again)
+    kept = json.loads(Path("run.json").read_text(encoding="utf-8"))
+    assert (kept["question"], kept["method"]) == (QUESTION, "concat_pf")
+    assert [step["name"] for step in kept["steps"][0]["steps"]][:3] == ["begin", "retrieve", "concat_answer"]
+
+
+def test_a_run_that_failed_is_kept(openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    openai_server.reply(error(400, "no such parameter"))
+    assert quorum(*ASK, "--method", "concat", "--save-trace", "run.json") == 1
+    capsys.readouterr()
+    assert quorum("trace", "run.json") == 0
+    assert "no such parameter" in capsys.readouterr().out
+
+
+def test_hidden_passages_are_not_kept(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "1")
+    assert quorum(*ASK, "--method", "post_fusion", "--save-trace", "run.json") == 0
+    kept = Path("run.json").read_text(encoding="utf-8")
+    assert not [passage["id"] for passage in PASSAGES if passage["text"] in kept]
+    assert "answer: 1931" in kept
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "quorum trace 9", "steps": []}', '{"format": 1}'])
+def test_what_is_no_trace_is_told_in_one_sentence(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("run.json").write_text(text, encoding="utf-8")
+    assert quorum("trace", "run.json") == 2
+    said = capsys.readouterr().err
+    assert said.startswith("quorum: run.json holds no trace")
+    assert said.count("\n") == 1
+
+
+def test_a_file_that_cannot_be_is_told_before_anything_is_asked(
+    openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert quorum(*ASK, "--save-trace", "nowhere/run.json") == 2
+    assert "nowhere/run.json" in capsys.readouterr().err
+    assert not openai_server.chats()
+    assert quorum("trace", "nowhere/run.json") == 2
+    assert "cannot be read" in capsys.readouterr().err
