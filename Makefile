@@ -24,7 +24,7 @@ test-studio: .venv-studio/.installed-dev ## Run the tests of LangGraph Studio's 
 	.venv-studio/bin/python -m pytest tests/studio
 
 studio: .venv-studio/.installed ## Open every method in LangGraph Studio, on this machine
-	$(STUDIO_QUIETLY) .venv-studio/bin/langgraph dev
+	LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=true .venv-studio/bin/langgraph dev $(STUDIO)
 
 check: $(VENV)/.installed-dev ## Lint, format, types and import rules
 	$(BIN)/ruff check
