@@ -12,10 +12,11 @@ from core.examples import read_examples
 from evaluation.dataset import DataSet
 from evaluation.methods import MethodRun
 from models import embedding_name, identity
+from models.filters import filter_identity
 from prompts import BUILT_IN, load, version
 
 HOW = {"store", "journal", "timeout", "attempts", "concurrency", "requests_per_minute", "tokens_per_minute"}
-RETRIEVAL = {"retriever", "collection", "embeddings"}
+SEARCH = {"retriever", "collection"}  # embeddings order and weigh passages that were given, too
 
 
 def configuration(
@@ -25,7 +26,7 @@ def configuration(
 
     about: what the caller adds, such as the experiment that it is.
     """
-    left_out = HOW | (RETRIEVAL if source == {"passages": "given"} else {"collection"})
+    left_out = HOW | (SEARCH if source == {"passages": "given"} else {"collection"})
     return {
         "quorum": quorum_version(),
         "data": {"file": dataset.path.name, "sha256": dataset.sha256, "limit": dataset.limit},
@@ -53,6 +54,8 @@ def plain(name: str, value: Any, context: Context) -> Any:
     """A setting as JSON can hold it."""
     if name in ("model", "verifier") and value is not None:
         return identity(value, context) or class_name(value)
+    if name == "context_filter" and value is not None:
+        return filter_identity(value)
     if name == "embeddings":
         return embedding_name(value)
     if name == "examples" and value is not None:

@@ -7,12 +7,14 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from core.errors import SetupError
 from core.measures import shortened
 from core.state import Passage, Usage
+from models.chat import identity
 
 Mode = Literal["psg", "filco"]
 
@@ -69,3 +71,19 @@ def context_filter(spec: str) -> ContextFilter:
             "llm:openai:NAME), embedded:FOLDER or transformers:FOLDER (filters that `quorum filter train` wrote)."
         )
     return KINDS[kind](name)
+
+
+def filter_identity(spec: str) -> dict[str, Any] | str | None:
+    """What tells this filter from every other one, as `models.identity` does of a model: where a folder's filter was
+    trained again, it is another. The spec itself where it names no model of its own, or no filter.
+    """
+    kind, _, name = spec.strip().partition(":")
+    if kind in ("llm", "transformers") and name:
+        return identity(name if kind == "llm" else spec)
+    if kind != "embedded":
+        return spec
+    if not name:
+        return identity(kind)
+    made = [Path(name) / part for part in ("sentences.json", "sentences.onnx")]
+    weights = sha256(b"".join(path.read_bytes() for path in made if path.is_file()))
+    return {"provider": "embedded", "base_url": None, "model": weights.hexdigest()[:12]}

@@ -17,6 +17,8 @@ from openai_server import OpenAIServer, Request, Response, error
 
 from core.context import Context
 from core.errors import SetupError
+from evaluation.config import configuration
+from evaluation.dataset import read_data
 from evaluation.methods import MethodRun, parse_methods
 from evaluation.results import Row
 from evaluation.run import Report, evaluate
@@ -246,3 +248,32 @@ def test_all_takes_settings_too() -> None:
     assert [run.name for run in runs][:1] == ["concat[k=3;vote=staged]"]
     assert runs[-1] == MethodRun("concat", "concat", {}, replace(Context()))
     assert {run.context.k for run in runs[:-1]} == {3}
+
+
+def settings_of(data: Path, methods: str, **given: Any) -> dict[str, Any]:
+    """What config.json says of the only method, over given passages."""
+    runs = parse_methods(methods, Context(**CONTEXT | given))
+    found = configuration(read_data(data, None), runs, {"passages": "given"}, {})["methods"]
+    return dict(next(iter(found.values())))
+
+
+def test_given_passages_are_weighed_and_ordered_by_the_embeddings(data: Path) -> None:
+    one, other = (settings_of(data, "replug", embeddings=f"openai:{name}") for name in ("one", "other"))
+    assert (one["embeddings"], other["embeddings"]) == ("openai:one", "openai:other")
+    assert settings_of(data, "replug", retriever="bm25") == settings_of(data, "replug", retriever="chroma")
+
+
+def test_a_filter_that_was_trained_again_is_another_configuration(data: Path, tmp_path: Path) -> None:
+    made = tmp_path / "filter"
+    made.mkdir()
+    seen = []
+    for text in ("first", "second"):
+        (made / "sentences.json").write_text(text)
+        (made / "config.json").write_text(text)
+        kinds = (f"embedded:{made}", f"transformers:{made}", f"llm:transformers:{made}")
+        seen.append([settings_of(data, "filco", context_filter=kind)["context_filter"] for kind in kinds])
+    assert all(before != after for before, after in zip(*seen, strict=True))
+    assert settings_of(data, "filco", context_filter="llm:openai:ft:own")["context_filter"]["model"] == "ft:own"
+    assert [settings_of(data, "filco", context_filter=kind)["context_filter"] for kind in (None, "llm", "odd")] == [
+        *(None, "llm", "odd")
+    ]
