@@ -43,11 +43,14 @@ class Verdict:
 
 
 def pairs_of(results: Path, one: str, other: str) -> Iterator[Pair]:
-    """The questions that both methods have right, with the text that each gave as its rationale."""
+    """The questions that both methods have right, with the text that each gave as its rationale. A question without an
+    answer, which both left open, has nothing that a summary could argue for.
+    """
     found: dict[str, dict[str, dict[str, Any]]] = {}
     with results.open(encoding="utf-8") as file:
         for row in map(json.loads, file):
-            if row["method"] in (one, other) and row["error"] is None and row["em"] == 1 and row.get("rationale"):
+            right = row["error"] is None and row["em"] == 1 and row["gold"]
+            if row["method"] in (one, other) and right and row.get("rationale"):
                 found.setdefault(row["id"], {})[row["method"]] = row
     for id_, rows in sorted(found.items()):
         if len(rows) == 2:

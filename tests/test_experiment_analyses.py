@@ -97,11 +97,12 @@ def result(id_: str, method: str, em: float, rationale: str | None = None) -> di
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Results of two methods over five questions, of which three are right in both and have a rationale."""
+    """Results of two methods over questions of which three are right in both and have a rationale and an answer."""
     rows = [result(f"q{n}", method, 1, f"{method} says {n}") for n in range(4) for method in ("sure", "sum_and_pred")]
     rows[1]["em"] = 0
     rows += [result("q4", "sure", 1, "sure says 4"), result("q4", "sum_and_pred", 1)]
     rows += [result("q1", "base", 1, "another"), result("q5", "sure", 1, "x") | {"error": "no reply"}]
+    rows += [result("q6", method, 1, "nothing is said") | {"gold": []} for method in ("sure", "sum_and_pred")]
     (tmp_path / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return tmp_path
 
