@@ -1,6 +1,6 @@
 # Works on a fresh machine with make and Python 3.11 or later; uv is used where it is found.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-train test-studio studio check bench fuzz readme format clean
+.PHONY: help demo test test-train test-page test-studio studio check bench fuzz readme format clean
 VENV := .venv
 BIN := $(VENV)/bin
 CONSTRAINTS := constraints.txt
@@ -20,7 +20,10 @@ test: $(VENV)/.installed-dev ## Run the tests
 test-train: .venv-train/.installed-dev ## Run the tests of training (PyTorch, in an environment of its own)
 	.venv-train/bin/python -m pytest tests/train
 
-test-studio: .venv-studio/.installed-dev ## Run the tests of LangGraph Studio's server (in an environment of its own)
+test-test-page: $(VENV)/.installed-dev ## Run the tests of the report in a browser (needs Chromium)
+	$(BIN)/python -m pytest tests/page
+
+studio: .venv-studio/.installed-dev ## Run the tests of LangGraph Studio's server (in an environment of its own)
 	.venv-studio/bin/python -m pytest tests/studio
 
 studio: .venv-studio/.installed ## Open every method in LangGraph Studio, on this machine

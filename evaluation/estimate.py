@@ -30,7 +30,7 @@ from evaluation.prices import Prices, model_of
 from evaluation.source import Progress, silent
 from graphs import METHODS
 
-SAMPLE = 4  # questions of a rehearsal
+SAMPLE = 8  # questions of a rehearsal
 SECONDS_A_CALL = 2.0  # assumed of a chat model that is not in this process
 SHORT, LONG = 12, 160  # tokens assumed of a chat model's reply: an answer, a text
 SHORT_REPLIES = (

@@ -215,9 +215,9 @@ def budget_words(budget: Mapping[str, float]) -> str:
 
 
 def taken(one: Figures) -> str:
-    """'3.2 calls, 1,240 tokens, $0.0004, 1.20 s'."""
+    """'3.2 calls, 1,240 tokens, $0.0004, 1.20 s (p95)'."""
     cost = [] if one.cost is None or not one.cost else [dollars(one.cost)]
-    return ", ".join([f"{one.calls:.1f} calls", f"{one.tokens:,.0f} tokens", *cost, f"{one.seconds:.2f} s"])
+    return ", ".join([f"{one.calls:.1f} calls", f"{one.tokens:,.0f} tokens", *cost, f"{one.seconds:.2f} s (p95)"])
 
 
 def dollars(value: float) -> str:

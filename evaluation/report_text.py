@@ -60,7 +60,14 @@ def saved_words(decision: "Decision") -> str:
 def markdown(decision: "Decision") -> str:
     """report.md."""
     first, *more = decision.recommendation.sentences
-    lines = ["# Which strategy is worth its cost", "", plain(" · ".join(facts_of(decision))), "", f"**{plain(first)}**", ""]
+    lines = [
+        "# Which strategy is worth its cost",
+        "",
+        plain(" · ".join(facts_of(decision))),
+        "",
+        f"**{plain(first)}**",
+        "",
+    ]
     lines += [f"- {plain(one)}" for one in more]
     lines += ["", "## All methods", "", *methods_table(decision), ""]
     if decision.calibrations:

@@ -34,7 +34,7 @@ def test_the_best_is_named_first_with_what_it_takes() -> None:
     found, _ = made(good=scores(0.7, 1, calls=5), poor=scores(0.3, 2))
     assert (found.best, found.equals, found.cheapest, found.front) == ("good", [], "good", ["poor", "good"])
     assert found.sentences[0].startswith("good is best: exact match 7")
-    assert "over 400 questions, for 5.0 calls, 505 tokens, 2.50 s a question" in found.sentences[0]
+    assert "over 400 questions, for 5.0 calls, 505 tokens, 2.50 s (p95) a question" in found.sentences[0]
     assert found.sentences[1] == "Every other method is worse by more than chance would make it (p < 0.05, corrected)."
 
 

@@ -6,6 +6,7 @@
   const { methods, rows, measure, chunk, page: size } = data;
   const FIRST = 3; // where a row's cells begin
   const MARKS = { r: "✓", w: "✗", u: "?", e: "!", "": "–" };
+  const SCORES = { em: "EM", f1: "F1", rouge_l: "ROUGE-L", str_em: "STR-EM" };
   const NAMES = { r: "right", w: "wrong", p: "partly right", u: "unknown", e: "failed", "": "not asked" };
   const state = { text: "", kind: "", method: -1, sort: -1, down: false, page: 0, open: new Set() };
   const unpacked = new Map();
@@ -130,7 +131,7 @@
   function shown(answer, method, passages, mark) {
     const node = make("section", "answer"), head = make("header");
     const facts = [];
-    for (const [name, value] of Object.entries(answer.marks)) facts.push(name + " " + (100 * value).toFixed(0));
+    for (const [name, value] of Object.entries(answer.marks)) facts.push((SCORES[name] || name) + " " + (100 * value).toFixed(0));
     if (answer.confidence !== null && answer.confidence !== undefined) facts.push("confidence " + answer.confidence.toFixed(2));
     if (answer.calls !== null) facts.push(answer.calls + (answer.calls === 1 ? " call" : " calls"), (answer.input_tokens + answer.output_tokens).toLocaleString("en") + " tokens");
     facts.push(answer.seconds.toFixed(2) + " s");
@@ -167,7 +168,7 @@
     heads.forEach((text) => head.append(make("th", "", text)));
     node.append(head);
     lines.forEach((line) => node.append(add(make("tr"), ...line.map((text) => make("td", "", text)))));
-    return node;
+    return add(make("div", "wide"), node);
   }
 
   function candidates(answer) {

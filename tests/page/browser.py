@@ -1,0 +1,114 @@
+"""A headless Chromium, driven through the DevTools protocol over one WebSocket."""
+
+import base64
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+from websockets.sync.client import ClientConnection, connect
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run")
+PATIENCE = 120.0  # seconds; a busy machine is slow to start
+
+
+def found() -> str | None:
+    """The path of a Chromium."""
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+class Page:
+    """One tab. `errors` are uncaught exceptions and what the console calls errors; `asked`, the addresses requested."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self.socket = socket
+        self.number = 0
+        self.errors: list[str] = []
+        self.asked: list[str] = []
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.send(f"{domain}.enable")
+
+    def send(self, method: str, **params: Any) -> dict[str, Any]:
+        """A command and its result; events that come meanwhile are noted."""
+        self.number += 1
+        self.socket.send(json.dumps({"id": self.number, "method": method, "params": params}))
+        while True:
+            message = json.loads(self.socket.recv(timeout=PATIENCE))
+            if message.get("id") == self.number:
+                assert "error" not in message, message
+                result: dict[str, Any] = message["result"]
+                return result
+            self.note(message)
+
+    def note(self, message: dict[str, Any]) -> None:
+        params = message.get("params", {})
+        if message.get("method") == "Runtime.exceptionThrown":
+            self.errors.append(json.dumps(params["exceptionDetails"]))
+        elif message.get("method") == "Log.entryAdded" and params["entry"]["level"] == "error":
+            self.errors.append(params["entry"]["text"])
+        elif message.get("method") == "Network.requestWillBeSent":
+            self.asked.append(params["request"]["url"])
+
+    def open(self, path: Path) -> None:
+        """Load a file and wait until it is whole."""
+        self.errors.clear()
+        self.asked.clear()
+        self.send("Page.navigate", url=path.as_uri())
+        self.until("document.readyState === 'complete' && location.protocol === 'file:'")
+
+    def run(self, script: str) -> Any:
+        """The value of an expression."""
+        found = self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in found, found
+        return found["result"].get("value")
+
+    def until(self, script: str) -> None:
+        """Wait until an expression is true."""
+        deadline = time.monotonic() + PATIENCE
+        while not self.run(script):
+            assert time.monotonic() < deadline, script
+            self.run("new Promise((done) => setTimeout(done, 30))")
+
+    def size(self, width: int, height: int = 900) -> None:
+        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def scheme(self, name: str) -> None:
+        """light or dark."""
+        self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
+
+    def picture(self, path: Path) -> None:
+        """The whole page as a PNG."""
+        found = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=True)
+        path.write_bytes(base64.b64decode(found["data"]))
+
+
+@contextmanager
+def browser(profile: Path) -> Iterator[Page]:
+    """A browser of its own, with one page."""
+    command = [str(found()), *FLAGS, f"--user-data-dir={profile}", "--remote-debugging-port=0", "about:blank"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        port = port_of(profile, process)
+        with urlopen(Request(f"http://127.0.0.1:{port}/json/new", method="PUT"), timeout=PATIENCE) as reply:
+            address = json.load(reply)["webSocketDebuggerUrl"]
+        with connect(address, max_size=None, open_timeout=PATIENCE, proxy=None) as socket:
+            yield Page(socket)
+    finally:
+        process.terminate()
+        process.wait(timeout=PATIENCE)
+
+
+def port_of(profile: Path, process: "subprocess.Popen[bytes]") -> int:
+    """The port on which the browser listens, once it does."""
+    file, deadline = profile / "DevToolsActivePort", time.monotonic() + PATIENCE
+    while not (file.exists() and file.read_text().strip()):
+        assert process.poll() is None, "the browser ended"
+        assert time.monotonic() < deadline, "the browser does not listen"
+        time.sleep(0.05)
+    return int(file.read_text().split()[0])

@@ -1,0 +1,25 @@
+"""One browser for all tests of pages, and a report of 100 and of 5,000 questions."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from report_folder import made_report
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from browser import Page, browser, found
+
+
+@pytest.fixture(scope="session")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    if found() is None:
+        pytest.fail("No Chromium is installed; on Debian: apt-get install chromium")
+    with browser(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session", params=[100, 5000])
+def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_report(tmp_path_factory.mktemp("report"), request.param)
