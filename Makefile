@@ -20,10 +20,10 @@ test: $(VENV)/.installed-dev ## Run the tests
 test-train: .venv-train/.installed-dev ## Run the tests of training (PyTorch, in an environment of its own)
 	.venv-train/bin/python -m pytest tests/train
 
-test-test-page: $(VENV)/.installed-dev ## Run the tests of the report in a browser (needs Chromium)
+test-page: $(VENV)/.installed-dev ## Run the tests of the report in a browser (needs Chromium)
 	$(BIN)/python -m pytest tests/page
 
-studio: .venv-studio/.installed-dev ## Run the tests of LangGraph Studio's server (in an environment of its own)
+test-studio: .venv-studio/.installed-dev ## Run the tests of LangGraph Studio's server (in an environment of its own)
 	.venv-studio/bin/python -m pytest tests/studio
 
 studio: .venv-studio/.installed ## Open every method in LangGraph Studio, on this machine
