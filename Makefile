@@ -8,11 +8,11 @@ CONSTRAINTS := constraints.txt
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed ## Three questions with their evidence, then all strategies compared (offline)
+demo: $(VENV)/.installed ## Three questions with their evidence, then six strategies compared (offline)
 	$(BIN)/quorum ask "Who designed the Eiffel Tower?" --method concat_pf
 	$(BIN)/quorum ask "Who led the first expedition to reach the South Pole?" --method post_fusion
 	$(BIN)/quorum ask "In which city was helium first turned into a liquid?" --method pf_concat
-	$(BIN)/quorum eval data/sample/questions.jsonl --methods all --collection sample --k 3
+	$(BIN)/quorum eval data/sample/questions.jsonl --methods concat,post_fusion,concat_pf,pf_concat,sure,filco --collection sample --k 3
 
 test: $(VENV)/.installed-dev ## Run the tests
 	$(BIN)/python -m pytest
