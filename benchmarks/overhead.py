@@ -25,8 +25,10 @@ AT_ONCE, K = 16, 5
 Work = Callable[[dict[str, Any], int], Awaitable[None]]
 
 
-async def rate(questions: list[dict[str, Any]], work: Work, at_once: int) -> float:
-    """Calls a second: each question's k calls by `work`, so many questions at once."""
+async def rate(questions: list[dict[str, Any]], work: Work, at_once: int) -> tuple[float, float]:
+    """Calls a second, and milliseconds of this process's computing a call, which other load on the machine does not
+    change: each question's k calls by `work`, so many questions at once.
+    """
     waiting = list(enumerate(questions))[::-1]
 
     async def worker() -> None:
@@ -34,9 +36,9 @@ async def rate(questions: list[dict[str, Any]], work: Work, at_once: int) -> flo
             number, question = waiting.pop()
             await work(question, number)
 
-    begin = time.perf_counter()
+    begin, computed, calls = time.perf_counter(), time.process_time(), len(questions) * K
     await asyncio.gather(*(worker() for _ in range(at_once)))
-    return len(questions) * K / (time.perf_counter() - begin)
+    return calls / (time.perf_counter() - begin), 1000 * (time.process_time() - computed) / calls
 
 
 def one_node(url: str) -> Work:
@@ -95,11 +97,11 @@ def post_fusion(context: Context) -> Work:
     return work
 
 
-async def compare(url: str, options: argparse.Namespace, folder: Path) -> dict[str, list[float]]:
-    """Calls a second of each way, round by round. Every round has a journal of its own, which holds nothing yet."""
+async def compare(url: str, options: argparse.Namespace, folder: Path) -> dict[str, list[tuple[float, float]]]:
+    """Calls a second and computing of each way, by round. Every round has a journal of its own, which holds nothing."""
     context = Context(model=MODEL, concurrency=AT_ONCE, k=K)
     graph, client = one_node(url), bare(url)
-    rates: dict[str, list[float]] = {"post_fusion": [], "one-node graph": [], "bare client": []}
+    rates: dict[str, list[tuple[float, float]]] = {"post_fusion": [], "one-node graph": [], "bare client": []}
     for number in range(options.rounds + 1):
         questions = list(made_questions(options.questions, K))
         own = replace(context, journal=str(folder / f"{number}.sqlite"))
@@ -118,12 +120,14 @@ def main() -> None:
     options = parser.parse_args()
     with serving() as server, tempfile.TemporaryDirectory() as folder:
         rates = asyncio.run(compare(server.url, options, Path(folder)))
-    medians = {name: statistics.median(found) for name, found in rates.items()}
+    medians = {name: statistics.median(rate for rate, _ in found) for name, found in rates.items()}
+    computing = {name: round(statistics.median(ms for _, ms in found), 2) for name, found in rates.items()}
     ratios = {name: round(medians["post_fusion"] / value, 3) for name, value in medians.items()}
-    rows = [[name, f"{value:.0f}", ratios[name]] for name, value in medians.items()]
-    figures = {"calls_per_second": {name: round(value, 1) for name, value in medians.items()}, "ratios": ratios}
+    rows = [[name, f"{value:.0f}", ratios[name], computing[name]] for name, value in medians.items()]
+    figures: dict[str, Any] = {"calls_per_second": {name: round(value, 1) for name, value in medians.items()}}
+    figures |= {"ratios": ratios, "computing_ms_per_call": computing}
     target = met({"one-node graph": ratios["one-node graph"] >= 0.9})
-    report("overhead", ("way", "calls/s", "post_fusion to it"), rows, **figures, **target)
+    report("overhead", ("way", "calls/s", "post_fusion to it", "computing, ms a call"), rows, **figures, **target)
 
 
 if __name__ == "__main__":
