@@ -80,7 +80,7 @@ def compare(
         with progress_bar() as progress:
             how: dict[str, Any] = {"limit": limit, "concurrency": concurrency, "task": task, "progress": progress}
             planned = await plan(corpus, data, context, options, out=out, **how)
-        print_estimate(planned.estimate)
+        print_estimate(planned.estimate, to_stderr=not dry_run)
         if dry_run:
             return None
         with progress_bar() as progress:
@@ -95,11 +95,11 @@ def compare(
         print_decision(decision)
 
 
-def print_estimate(made: "Estimate") -> None:
-    """On stderr, before anything is paid for."""
+def print_estimate(made: "Estimate", *, to_stderr: bool) -> None:
+    """What it will take, before anything is paid for: the answer of a dry run, else a message."""
     from rich.text import Text
 
-    from cli.show import plain_table, stderr
+    from cli.show import plain_table, stderr, stdout
     from evaluation.recommend import dollars
 
     table = plain_table("estimated for a question", "calls", "between", "tokens", "cost", right=True)
@@ -108,7 +108,7 @@ def print_estimate(made: "Estimate") -> None:
         cost = "no price" if one.cost is None else dollars(one.cost)
         tokens = one.input_tokens + one.output_tokens
         table.add_row(Text(name, style="bold"), f"{one.calls:.1f}", between, f"{tokens:,.0f}", cost)
-    console = stderr()
+    console = stderr() if to_stderr else stdout()
     console.print(table)
     console.print(in_all_words(made))
 

@@ -34,7 +34,9 @@ def evaluate(
     ] = None,
     corpus: Annotated[
         str | None,
-        typer.Option("--corpus", metavar="FILE|pool", help="Retrieve from this file, or from all questions' passages."),
+        typer.Option(
+            "--corpus", metavar="PATH|pool", help="Retrieve from this folder or file, or from all questions' passages."
+        ),
     ] = None,
     collection: Collection = None,
     retriever: Retriever = None,

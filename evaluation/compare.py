@@ -18,7 +18,7 @@ from evaluation.estimate import Estimate, estimate
 from evaluation.methods import MethodRun, method_run, parse_methods
 from evaluation.prices import Prices
 from evaluation.purse import Purse, Spent, earlier, keep_spent
-from evaluation.recommend import Figures, Recommendation, as_json, read_budget, recommend
+from evaluation.recommend import Figures, Recommendation, as_json, baseline_words, read_budget, recommend
 from evaluation.results import Scores, write_json
 from evaluation.retrieval import share_retrieval
 from evaluation.run import Report, evaluate, usable
@@ -184,6 +184,7 @@ def decide(report: Report, planned: Plan, options: Options, prices: Prices, spen
     common = shared_questions(report.scores)
     figures = [figures_of(name, scores, measure, costs[name], common) for name, scores in report.scores.items()]
     recommendation = recommend(figures, report.scores, measure, options.budget)
+    recommendation.sentences[1:1] = baseline_words(recommendation, report.comparisons)
     write_json(report.folder / "recommendation.json", as_json(recommendation))
     found = {name: calibrated(report, name, measure) for name in report.scores}
     calibrations = {name: one for name, one in found.items() if one is not None}

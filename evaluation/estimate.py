@@ -20,7 +20,7 @@ from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 
-from core.context import Context
+from core.context import Context, filter_of
 from core.data import Record
 from core.errors import QuorumError
 from evaluation.asking import answer_to
@@ -220,13 +220,13 @@ async def heard(
     listener = Rehearsal(context)
     listening: list[Any] = [listener] if spent is None or not is_local(context) else [listener, spent]
     if not is_local(context):
-        chosen = context.context_filter or ""
+        chosen = filter_of(context) if run.method == "filco" else context.context_filter or ""
         context = replace(
             context,
             model="embedded",
             verifier=None,
             answer_type="short",  # the embedded reader refuses labels; the prompts are as long
-            context_filter="llm" if chosen.startswith("llm:") else context.context_filter,
+            context_filter="llm" if chosen.startswith("llm") else context.context_filter,
         )
     try:
         await answer_to(record, replace(run, context=context), context, given=given, config={"callbacks": listening})

@@ -131,6 +131,17 @@ def front(figures: Sequence[Figures], unit: str) -> list[str]:
     return names
 
 
+def baseline_words(made: Recommendation, comparisons: Sequence[Comparison]) -> list[str]:
+    """The best method against the baseline."""
+    for one in comparisons:
+        found = one["methods"].get(str(made.best), {}).get(made.measure)
+        if found is not None:
+            ends = f"[{100 * found['low']:+.1f}, {100 * found['high']:+.1f}]"
+            p = p_words(found["p_holm"])
+            return [f"Against the baseline {one['baseline']}: {signed(found['difference'])} {ends}, {p}."]
+    return []
+
+
 def in_words(
     made: Recommendation, figures: Sequence[Figures], within: Sequence[Figures], found: Mapping[str, Difference]
 ) -> list[str]:

@@ -81,6 +81,7 @@ async def test_a_comparison_from_the_estimate_to_the_report(
     assert (figures["concat"].calls, figures["post_fusion"].calls, figures["concat_pf"].calls) == (1, 2, 2)
     assert figures["post_fusion"].cost == pytest.approx((2 * 100 * 1000 + 2 * 2 * 2000) / 1e6)
     assert decision.recommendation.best in ("post_fusion", "concat_pf")
+    assert decision.recommendation.sentences[1].startswith("Against the baseline concat: +50.0 points [")
     assert decision.spent["models"]["openai:test"]["calls"] == len(openai_server.requests) == 6 * 3
     assert decision.spent["cost"] == pytest.approx(18 * (100 * 1000 + 2 * 2000) / 1e6)
     assert (decision.spent["searches"], decision.spent["searched"]) == (18, 6)
@@ -89,6 +90,12 @@ async def test_a_comparison_from_the_estimate_to_the_report(
     assert written >= {"config.json", "summary.json", "comparison.json", "recommendation.json", "spent.json"}
     page = (decision.report.folder / "report.html").read_text(encoding="utf-8")
     assert "Alone, the methods would have made 30 calls; 18 were made, 40% saved" in page
+
+
+async def test_the_estimate_of_a_filter_counts_its_prompt(corpus: str, data: Path, openai_server: OpenAIServer) -> None:
+    planned = await plan(corpus, data, context(), Options(methods="filco"))
+    found = planned.estimate.methods["filco"]
+    assert (found.calls, found.least, found.most, openai_server.requests) == (2, 2, 2, [])
 
 
 async def test_the_same_again_asks_nothing_and_remembers_what_was_spent(
@@ -161,8 +168,9 @@ def test_a_dry_run_asks_nothing(corpus: str, data: Path, openai_server: OpenAISe
     ran = quorum(
         "compare", corpus, str(data), "--models", "openai:test", "--k", "1,2", "--dry-run", "--methods", "concat"
     )
-    assert (ran.code, ran.out, openai_server.requests) == (0, "", [])
-    assert "concat[k=1]" in ran.err
+    assert (ran.code, ran.err, openai_server.requests) == (0, "", [])
+    assert "concat[k=1]" in ran.out
+    assert "In all 6 questions: about 12 calls" in ran.out
     assert not Path("results").exists()
 
 
