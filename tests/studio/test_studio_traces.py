@@ -1,0 +1,26 @@
+"""A run in LangGraph Studio's server is traced as any other is, and as discreetly."""
+
+from pathlib import Path
+
+from langgraph_sdk import get_client
+from langsmith_server import Collector
+from studio_server import running
+
+SECRET, TEXT = "lsv2_0123456789", "The Lumen Tower was finished in 1931, as the papers of zanzibar have it."
+
+
+async def test_a_run_in_the_server_is_traced_without_its_passages(tmp_path: Path) -> None:
+    collector = Collector()
+    tracing = {"LANGSMITH_TRACING": "true", "LANGSMITH_ENDPOINT": collector.url, "LANGSMITH_API_KEY": SECRET}
+    given = [{"id": f"p{number}", "title": "Lumen Tower", "text": TEXT} for number in (1, 2)]
+    with running(tmp_path, **tracing, QUORUM_HIDE_PASSAGES="1") as server:
+        async with get_client(url=server.url, api_key=None) as client:
+            asked = {"question": "When was the Lumen Tower finished?", "given": given}
+            await client.runs.wait(None, "concat_pf", input=asked, context={"k": 2})
+    (root,) = collector.roots()  # the server has sent all when it has stopped
+    collector.close()
+    assert (root.name, root.metadata["method"], root.metadata["k"]) == ("concat_pf", "concat_pf", 2)
+    assert [child.name for child in root.children][:3] == ["begin", "retrieve", "concat_answer"]
+    assert root.metadata["prompts"]
+    assert "zanzibar" not in collector.text
+    assert "Blocking" not in server.log.read_text()
