@@ -209,18 +209,22 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def keep_config(folder: Path, config: dict[str, Any]) -> None:
-    """Write config.json, or find the same one there; another one is a `SetupError` that names what differs."""
-    path = folder / "config.json"
+    """Write config.json, or find the same one there; where there are results, another one is a `SetupError` that names
+    what differs. What stopped before its first result leaves nothing to protect.
+    """
+    path, results = folder / "config.json", folder / "results.jsonl"
     if path.exists():
         before = read_config(path)
-        if before != config:
+        if before != config and not (results.exists() and results.stat().st_size):
+            write_json(path, config)
+        elif before != config:
             lines = differences(before, config)
             more = f"; and {len(lines) - MOST} more" if len(lines) > MOST else ""
             raise SetupError(
                 f"{folder} holds results of another configuration ({'; '.join(lines[:MOST])}{more}); "
                 "give another folder with --out, or the same settings to continue."
             )
-    elif (folder / "results.jsonl").exists():
+    elif results.exists():
         raise SetupError(f"{folder} holds results but no config.json; give another folder with --out.")
     else:
         write_json(path, config)

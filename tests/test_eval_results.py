@@ -96,9 +96,19 @@ def test_a_line_that_is_no_result_is_named(tmp_path: Path, line: str) -> None:
 
 def test_another_configuration_names_what_differs(tmp_path: Path) -> None:
     keep_config(tmp_path, {"data": {"limit": 5}, "methods": {"concat": {"k": 5}}})
+    (tmp_path / "results.jsonl").write_text("{}\n", encoding="utf-8")
     keep_config(tmp_path, {"methods": {"concat": {"k": 5}}, "data": {"limit": 5}})
     with pytest.raises(SetupError, match=r"methods\.concat\.k was 5, now 10; methods\.summary was absent, now there"):
         keep_config(tmp_path, {"data": {"limit": 5}, "methods": {"concat": {"k": 10}, "summary": {"k": 5}}})
+
+
+@pytest.mark.parametrize("results", [None, ""])
+def test_a_run_that_stopped_before_its_first_result_can_be_corrected(tmp_path: Path, results: str | None) -> None:
+    keep_config(tmp_path, {"methods": {"concat": {"k": 5}}})
+    if results is not None:
+        (tmp_path / "results.jsonl").write_text(results, encoding="utf-8")
+    keep_config(tmp_path, {"methods": {"concat": {"k": 10}}})
+    assert json.loads((tmp_path / "config.json").read_text(encoding="utf-8")) == {"methods": {"concat": {"k": 10}}}
 
 
 @pytest.mark.parametrize("files", [{"config.json": "{"}, {"results.jsonl": ""}])
