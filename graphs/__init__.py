@@ -63,7 +63,6 @@ SELECTION_INFERENCE = "Creswell et al. 2022, Selection-Inference (arXiv:2205.097
 SELF_VERIFICATION = (
     "Weng et al. 2023, Large Language Models are Better Reasoners with Self-Verification (arXiv:2212.09561)"
 )
-SURE = "Kim et al. 2024, SuRe: Summarizing Retrievals using Answer Candidates (arXiv:2404.13081)"
 POST_FUSION = "Liu et al. 2024, Modeling Uncertainty and Using Post-fusion as Fallback (arXiv:2308.12574)"
 
 METHODS = {
