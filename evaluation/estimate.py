@@ -215,7 +215,7 @@ def spread(dataset: DataSet, sample: int) -> list[Record]:
 async def heard(
     record: Record, run: MethodRun, task: str, given: bool, spent: AsyncCallbackHandler | None
 ) -> list[Heard]:
-    """The calls that a method makes for a question; those until it failed, where it failed."""
+    """The calls that a method makes for a question."""
     context = run.for_task(task)
     listener = Rehearsal(context)
     listening: list[Any] = [listener] if spent is None or not is_local(context) else [listener, spent]
@@ -231,8 +231,15 @@ async def heard(
     try:
         await answer_to(record, replace(run, context=context), context, given=given, config={"callbacks": listening})
     except QuorumError:
-        return listener.heard
+        return filled(listener.heard, bounds(run)[0])
     return listener.heard
+
+
+def filled(calls: list[Heard], least: float) -> list[Heard]:
+    """The calls of an answer that failed; for those that did not come the last one again, up to the least number."""
+    return calls + [
+        replace(calls[-1], key=f"{calls[-1].key} {number}") for number in range(len(calls), int(least)) if calls
+    ]
 
 
 def of_method(run: MethodRun, tried: Sequence[Sequence[Heard]], prices: Prices) -> MethodEstimate:

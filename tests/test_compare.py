@@ -164,6 +164,38 @@ def test_details_hold_the_path_and_the_replies(
     assert slow["seconds"] >= found["calls"][0]["seconds"] + longest - 1e-3  # as if it had run alone
 
 
+def test_a_folder_is_a_corpus_and_what_cannot_be_read_is_named(
+    data: Path, openai_server: OpenAIServer, quorum: Quorum, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = data.parent / "documents"
+    folder.mkdir()
+    for number in range(6):
+        (folder / f"{number}.md").write_text(
+            f"# Thing {number}\n\nThing number {number} was found by person {number}.\n"
+        )
+    (folder / "picture.png").write_bytes(b"\x89PNG")
+    openai_server.reply(reader)
+    options = (
+        "--models",
+        "openai:test",
+        "--methods",
+        "post_fusion",
+        "--k",
+        "2",
+        "--retrievers",
+        "bm25",
+        "--out",
+        "out",
+    )
+    ran = quorum("compare", str(folder), str(data), *options)
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith("post_fusion is best: exact match 100.0%")
+    assert "picture.png: files of type '.png' are not read" in caplog.text
+    (folder / "0.md").write_text("# Thing 0\n\nNobody found thing number 0.\n")
+    changed = quorum("compare", str(folder), str(data), *options)
+    assert (changed.code, "source.sha256 was" in changed.err) == (2, True)
+
+
 def test_a_dry_run_asks_nothing(corpus: str, data: Path, openai_server: OpenAIServer, quorum: Quorum) -> None:
     ran = quorum(
         "compare", corpus, str(data), "--models", "openai:test", "--k", "1,2", "--dry-run", "--methods", "concat"
