@@ -5,12 +5,15 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 from core.text import is_unknown
 from core.votes import ballot
 from nodes.parse import Parsed, first_line, lines_of, tidy, unwrapped
+
+LONGEST, MOST_ITEMS = 20_000, 100  # characters and items that are read: a longer reply is a model in a loop
 
 
 def candidate_answers(reply: str, most: int) -> Parsed[list[str]]:
@@ -19,7 +22,7 @@ def candidate_answers(reply: str, most: int) -> Parsed[list[str]]:
     One style of marker is read, the first of (a) a) a. A: (1) 1) 1. 1: [1] and bullets that makes a list. JSON is read,
     too. Defaults (malformed): without markers every line is a candidate, and a reply without text has none.
     """
-    text = unwrapped(reply).strip()
+    text = unwrapped(reply).strip()[:LONGEST]
     items = from_json(text) or marked(text)
     if items:
         return Parsed(distinct(items)[:most])
@@ -30,7 +33,7 @@ def candidate_answers(reply: str, most: int) -> Parsed[list[str]]:
 def distinct(items: Iterable[str]) -> list[str]:
     """Tidied, without repetitions by SQuAD normalisation, and without what is unknown."""
     found: dict[str, str] = {}
-    for item in map(tidy_item, items):
+    for item in map(tidy_item, islice(items, MOST_ITEMS)):
         if any(character.isalnum() for character in item) and not is_unknown(item):
             found.setdefault(ballot(item), item)
     return list(found.values())

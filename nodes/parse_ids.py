@@ -47,6 +47,9 @@ EXCEPT = re.compile(r"\b(?:except(?:ing)?(?: for| from)?|excluding|other than|ap
 BRACKETS = re.compile(r"\[[^\[\]]{0,99}\]")
 BUT = re.compile(rf"(\b(?:all|every\w*|each|none|nothing|no {NOUN})\b[^.;\n]{{0,40}}?)\bbut\b")
 LABEL = re.compile(rf"(?:(?P<no>{NOT}[^:\n]{{0,30}})|relevan\w+|answer|helpful|useful|final)[^:\n\d]{{0,40}}:(?=\W*\w)")
+EXPLAINED = re.compile(
+    r"(?<=\d)\W*\n[\s*_#]*(?:explanation|reason(?:ing|s)?|rationale|justification|note)s?\b[^\n:]{0,30}:"
+)
 STOP = (
     r"[;\n]|\.(?=\s|$)|\b(?:but|while|whereas|however|although|though)\b"
     r"|\band (?=remov|drop|discard|exclud|ignor|reject)|,\s?(?:and )?(?=the (?:rest|others?|remaining)\b)"
@@ -155,8 +158,8 @@ def own_words(text: str, count: int) -> str:
 
 
 def result_part(text: str) -> str:
-    """What follows the last "Relevant passages:", up to "Not relevant:"; all of the text without such a label. In
-    "passage 1 is relevant: it names the year" the word is a verdict and no label.
+    """What follows the last "Relevant passages:", up to "Not relevant:" or an explanation; all of the text without such
+    a label. In "passage 1 is relevant: it names the year" the word is a verdict and no label.
     """
     labels = list(LABEL.finditer(text))
     heads = [re.split(r"[.;\n]", text[: label.start()])[-1] for label in labels]
@@ -164,7 +167,8 @@ def result_part(text: str) -> str:
     if not own:
         return text
     begin = own[-1].end()
-    return text[begin : next((label.start() for label in labels if label["no"] and label.start() > begin), len(text))]
+    result = text[begin : next((label.start() for label in labels if label["no"] and label.start() > begin), len(text))]
+    return EXPLAINED.split(result)[0]
 
 
 def note(clause: str, named: Named, pattern: re.Pattern[str], count: int) -> None:

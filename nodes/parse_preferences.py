@@ -1,6 +1,7 @@
 """Which of two passages a judge's reply prefers."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from nodes.parse import Parsed, first_line, read_object, unwrapped
@@ -40,6 +41,7 @@ AGAINST = re.compile(
 )
 SIGNED = {">": 0, ">>": 0, "≻": 0, "<": 1, "<<": 1, "=": TIE, "==": TIE, "≈": TIE, "~": TIE}
 ORDERED = re.compile(r"([①②])\s*(>>?|≻|<<?|==?|≈|~)\s*([①②])")
+MEASURED = "≺"  # where the passage stood that another is measured against
 BREAK = re.compile(
     r"[,;]?\s*\b(?:while|whereas|but|although|though|however|because|since|yet|so|as(?=\s+[①②]))\b|[;:]|,\s*(?:and\b|(?=[①②]))",
     re.IGNORECASE,
@@ -111,14 +113,22 @@ def compared(sentence: str) -> set[int]:
     if ordered := ORDERED.search(sentence):
         sign = SIGNED[ordered[2]]
         return {sign if sign == TIE or ordered[1] == "①" else 1 - sign} if ordered[1] != ordered[3] else set()
+    own = AGAINST.sub(f" {MEASURED} ", sentence)
+    clauses = BREAK.split(own)
+    return preferred_in(clauses) or (preferred_in(clauses, measured=True) if MEASURED in own else set())
+
+
+def preferred_in(clauses: Sequence[str], *, measured: bool = False) -> set[int]:
+    """The preferences of clauses that name one passage and judge it. `measured`: against the other, every one of them;
+    else those in which the other stood.
+    """
     found: set[int] = set()
-    own, measured = AGAINST.subn(" ", sentence)
-    for clause in BREAK.split(own):
+    for clause in clauses:
         named = set(re.findall("[①②]", clause))
         if len(named) != 1 or EVEN.search(clause):
             continue
         place, worse = SIGNS.index(named.pop()), len(WORSE.findall(clause)) % 2
-        if worse or measured or BETTER.search(clause):
+        if worse or measured or MEASURED in clause or BETTER.search(clause):
             found.add(place ^ worse)
     return found
 

@@ -28,6 +28,7 @@ NEGATION = re.compile(
 HEDGED = re.compile(
     r"\b(?:partial(?:ly)?|partly|half|somewhat|maybe|perhaps|possibly|mixed)\W+(?:\w+\W+)?\Z", re.IGNORECASE
 )
+OPEN = re.compile(r"\b(?:whether|unclear|uncertain|unsure|unsettled|undecided|questionable)\b", re.IGNORECASE)
 CLAUSE = re.compile(
     r"[.!?;:\n(){}\[\]|/]|,\s+(?:and|but|so|as|because|while|which|though|yet|it|the|this|there)\b|\bbut\b",
     re.IGNORECASE,
@@ -96,13 +97,15 @@ def leading(sentence: str) -> set[bool]:
 
 
 def asserted(text: str) -> set[bool]:
-    """The verdicts inside sentences, each turned by an odd number of negations before it in its clause."""
+    """The verdicts inside sentences, each turned by an odd number of negations before it in its clause; what is left
+    open ("whether it is true") is none.
+    """
     found = set()
     for match in ASSERTED.finditer(text):
         place = match.start(match.lastgroup or 0)
         before = text[max(0, place - 120) : place]
         clause = " ".join(CLAUSE.split(before)[-1].split()[-9:])
-        if not HEDGED.search(before):
+        if not HEDGED.search(before) and not OPEN.search(clause):
             positive = match.lastgroup in ("true", "right")
             found.add(positive == (len(NEGATION.findall(clause)) % 2 == 0))
     return found

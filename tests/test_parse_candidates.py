@@ -187,7 +187,17 @@ def test_any_reply_is_read(reply: str) -> None:
 
 @pytest.mark.parametrize(
     "reply",
-    ["(a) " * 3000, "[1]" * 9000 + "x", ", " * 9000, "a. " * 9000, "(" * 9000, '["' * 9000, "x (passage " * 3000],
+    [
+        "(a) " * 3000,
+        "- a\n" * 40000,
+        "(" * 200000,
+        "[1]" * 9000 + "x",
+        ", " * 9000,
+        "a. " * 9000,
+        "(" * 9000,
+        '["' * 9000,
+        "x (passage " * 3000,
+    ],
 )
 def test_replies_that_repeat_themselves_are_read(reply: str) -> None:
     assert len(candidate_answers(reply, 2).value) <= 2

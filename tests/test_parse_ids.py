@@ -150,6 +150,9 @@ ALL = [1, 2, 3, 4, 5]
         ("1. ", [1]),
         ("2.\n", [2]),
         ("Answer: 1, 2", [1, 2]),
+        ("Relevant passages: 2\n\nExplanation: Passage 1 names the tower, passage 3 a bridge.", [2]),
+        ("**Relevant passages:** 2, 4\n**Reasoning:** passage 1 is about tea.", [2, 4]),
+        ("Explanation: passage 1 is about tea.\nRelevant passages: 2", [2]),
         ("$1", [1]),
         ("Passage 1: irrelevant\nPassage 2: irrelevant", [3, 4, 5]),
         ("Passage 1: relevant. It was finished in 1931.\nPassage 2: not relevant.\nRelevant passages: 1", [1]),
@@ -267,7 +270,7 @@ def test_ranges(first: int, last: int, form: str) -> None:
     assert passage_ids(form.format(first, last), 9) == Parsed(list(range(low, high + 1)))
 
 
-@run_with(max_examples=20)
+@run_with(max_examples=20, deadline=None)
 @given(st.sampled_from(WORDS), st.integers(1000, 20000))
 def test_replies_without_end_are_read_at_once(word: str, times: int) -> None:
     assert passage_ids(f"{word} " * times, 5).value is not None
