@@ -40,14 +40,34 @@ def figure_table(figures: dict[str, Any]) -> str:
     return "\n".join(rows)
 
 
-def card(trained: dict[str, Any], figures: dict[str, Any], size: int) -> str:
-    """The card's text. `trained`: {"start", "low", "selection", "runs": [text, ...], "calibration_contexts",
-    "held_out_percent"}; selection: what was chosen in sight of the reported sets.
+def head_rows(figures: dict[str, Any]) -> str:
+    """The rows on the two heads, measured by their trainers on questions held apart."""
+    rows = ""
+    if found := figures.get("sentences"):
+        rows += (
+            f"\n| sentences kept against silver ones, {found['questions']:.0f} questions held apart "
+            f"({found['sentences']:.0f} sentences): F1 / precision / recall "
+            f"| {found['f1']:.3f} / {found['precision']:.3f} / {found['recall']:.3f} |"
+        )
+    if found := figures.get("verdict"):
+        rows += (
+            f"\n| yes or no, cross-validated over {found['questions']:.0f} questions of StrategyQA and HotpotQA: "
+            f"accuracy (majority class) | {found['cross-validated accuracy']:.3f} ({found['majority']:.3f}) |"
+        )
+    return rows
+
+
+def card(trained: dict[str, Any], figures: dict[str, Any], size: int, head: int) -> str:
+    """The card's text. `trained`: {"start", "low", "selection", "runs": [text, ...], "heads": [text, ...],
+    "calibration_contexts", "held_out_percent"}; selection: what was chosen in sight of the reported sets; size, head:
+    bytes of the reader's and the sentence head's files.
     """
     runs = "\n".join(f"* {run}" for run in [f"Start: {trained['start']}", *trained["runs"]])
     return TEXT.substitute(
         size=f"{size / 1e6:.1f}",
-        figures=figure_table(figures),
+        head=f"{head / 1e6:.1f}",
+        heads="\n".join(f"* {text}" for text in trained["heads"]),
+        figures=figure_table(figures) + head_rows(figures),
         low=trained["low"],
         trained=runs,
         selection=trained["selection"],
@@ -63,7 +83,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--figures", type=Path, required=True)
     options = parser.parse_args(arguments)
     trained, figures = (json.loads(path.read_text(encoding="utf-8")) for path in (options.trained, options.figures))
-    text = card(trained, figures, (options.folder / "reader.onnx").stat().st_size)
+    sizes = [(options.folder / name).stat().st_size for name in ("reader.onnx", "sentences.onnx")]
+    text = card(trained, figures, *sizes)
     (options.folder / "README.md").write_text(text, encoding="utf-8")
 
 

@@ -81,7 +81,6 @@ class Encoder:
                 out[member] = Logits(start, end, float(answerable[place]))
         return [logits for logits in out if logits is not None]
 
-
     def hidden(self, rows: Sequence[list[int]], types: Sequence[list[int]]) -> list[Floats]:
         """The reader's last states of each row of token ids with its segment types: (length, 384), in order."""
         out: list[Floats | None] = [None] * len(rows)
