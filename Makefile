@@ -11,11 +11,11 @@ help: ## Show this list
 demo: $(VENV)/.installed ## Three questions with their evidence, then six strategies compared (offline)
 	$(BIN)/quorum ask "Who designed the Eiffel Tower?" --method concat_pf
 	$(BIN)/quorum ask "Who led the first expedition to reach the South Pole?" --method post_fusion
-	$(BIN)/quorum ask "In which city was helium first turned into a liquid?" --method pf_concat
+	$(BIN)/quorum ask "Who wrote the Zen of Python?" --method pf_concat
 	$(BIN)/quorum eval data/sample/questions.jsonl --methods concat,post_fusion,concat_pf,pf_concat,sure,filco --collection sample --k 3
 
 test: $(VENV)/.installed-dev ## Run the tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 test-train: .venv-train/.installed-dev ## Run the tests of training (PyTorch, in an environment of its own)
 	.venv-train/bin/python -m pytest tests/train

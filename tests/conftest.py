@@ -45,6 +45,7 @@ def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     for name in list(os.environ):
         if name.upper().startswith(ISOLATED) or name.upper() in PROXIES:
             monkeypatch.delenv(name)
+    monkeypatch.delenv("COLUMNS", raising=False)  # the terminal's width, which test runners hand on
     monkeypatch.setenv("QUORUM_JOURNAL", "off")
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
     monkeypatch.chdir(tmp_path)

@@ -80,7 +80,7 @@ async def test_from_memory_it_is_unknown() -> None:
 
 
 async def test_passages_that_do_not_help_are_all_dropped() -> None:
-    result = await answer("Florbish grindle wumpus toofle?", "blendfilter", Context(k=6), given=PASSAGES)
+    result = await answer("What is the boiling point of tungsten?", "blendfilter", Context(k=6), given=PASSAGES)
     assert (result["unknown"], result["passages"], len(result["retrieved"] or [])) == (True, [], 6)
 
 

@@ -172,7 +172,7 @@ async def test_two_calls_one_after_the_other(openai_server: OpenAIServer) -> Non
     assert f"[1] Lumen Tower\n{FINISHED}\n\nQuestion: {QUESTION}" in second.text
 
 
-@pytest.mark.parametrize("spec", ["lmm", "embedded:x", "transformers", "bert:x"])
+@pytest.mark.parametrize("spec", ["lmm", "transformers", "bert:x"])
 async def test_an_unknown_filter_is_a_setup_error(spec: str) -> None:
     context = Context(model=ScriptedModel(), context_filter=spec)
     with pytest.raises(SetupError, match=f"context_filter='{spec}' names no filter; choose embedded, llm"):

@@ -21,6 +21,7 @@ from models.embedded.batching import read
 from models.embedded.reading import Calibration, Reading, Span
 
 UNKNOWN = "Unknown"
+LABELS = ("answer", "question")  # alone they are a prompt's own words, not an answer
 SLOT = re.compile(r"\b(answer|question)[*_\"'`]*[ \t]*[:：]", re.IGNORECASE)
 
 
@@ -36,15 +37,16 @@ class Draw:
         """The answer, or Unknown: by the threshold at temperature 0. Above, first whether there is one, then which, is
         drawn, by odds that the temperature flattens, so that a low temperature comes close to 0.
         """
-        if not reading.spans:
+        spans = [span for span in reading.spans if normalize(span.text) not in LABELS]
+        if not spans:
             return UNKNOWN
         if self.temperature <= 0:
-            return in_line(reading.spans[0].text) if reading.probability >= threshold else UNKNOWN
+            return in_line(spans[0].text) if reading.probability >= threshold else UNKNOWN
         limit = math.log(threshold / (1 - threshold)) if 0 < threshold < 1 else 0.0
         rng = random.Random(int(hashlib.sha256(self.seed.encode()).hexdigest()[:16], 16))
         if self.sample([(reading.score - limit, "known"), (0.0, UNKNOWN)], rng) == UNKNOWN:
             return UNKNOWN
-        return self.sample([(span.score, in_line(span.text)) for span in reading.spans], rng)
+        return self.sample([(span.score, in_line(span.text)) for span in spans], rng)
 
     def sample(self, choices: list[tuple[float, str]], rng: random.Random) -> str:
         """One of the choices by the softmax of their scores over the temperature, within the nucleus."""

@@ -85,7 +85,7 @@ async def extract_answer(inputs: Inputs, draw: Draw) -> str:
     """The answer that the reasoning states; else the best span that is read from it."""
     reasoning = inputs["reasoning"]
     if stated := CONCLUDED.match(reasoning):
-        return in_line(stated["answer"]).removesuffix(".")
+        return in_line(stated["answer"]).removesuffix(".") or UNKNOWN
     passage = Passage(id="reasoning", title="", text=reasoning)
     return await answer({"question": inputs["question"], "passages": [passage]}, draw)
 
