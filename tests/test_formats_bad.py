@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cli.main import main
@@ -79,6 +79,7 @@ ANYTHING = st.recursive(
 
 @settings(max_examples=200, deadline=None)
 @given(st.dictionaries(st.sampled_from(KEYS), ANYTHING, max_size=6))
+@example({"context": {"title": None}, "question": None})
 def test_any_record_is_converted_or_refused(value: dict[str, Any]) -> None:
     for known in FORMATS:
         if known.fits(value):

@@ -41,7 +41,7 @@ def pairs(value: dict[str, Any], name: str) -> Iterator[tuple[Any, Any]]:
     """Pairs of a title and its sentences (or a sentence's number); also where the two are lists of their own."""
     given = value.get(name) or []
     if isinstance(given, dict):
-        second = next(part for key, part in given.items() if key != "title")
+        (second,) = (part for key, part in given.items() if key != "title")
         yield from zip(given["title"], second, strict=True)
     else:
         yield from given
