@@ -213,3 +213,11 @@ def settings(runtime: Runtime[Context]) -> Context:
 def filter_of(context: Context) -> str:
     """The context's filter; none chosen: the embedded one beside the embedded model, else the chat model itself."""
     return context.context_filter or ("embedded" if context.model == "embedded" else "llm")
+
+
+def writing_filter(context: Context) -> str | BaseChatModel | None:
+    """The chat model that writes what the context's filter keeps; null where the filter is one that scores."""
+    kind, _, name = filter_of(context).partition(":")
+    if kind == "llm":
+        return name or context.model
+    return f"{kind}:{name}" if kind == "transformers" and name else None

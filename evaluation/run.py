@@ -12,7 +12,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 from langchain_core.runnables import RunnableConfig
 
-from core.context import Context
+from core.context import Context, writing_filter
 from core.data import Record
 from core.errors import CallError, SetupError
 from evaluation.asking import answer_to
@@ -129,11 +129,12 @@ async def usable(context: Context) -> None:
     await chat_model_async(context.model, context)
     if context.verifier is not None:
         await chat_model_async(context.verifier, context)
-    kind, _, name = (context.context_filter or "llm").partition(":")
-    if kind == "transformers" or (kind == "llm" and name):
-        await chat_model_async(name if kind == "llm" else f"{kind}:{name}", context)
-    elif kind != "llm":
-        await asyncio.to_thread(context_filter, f"{kind}:{name}" if name else kind)
+    if context.context_filter is not None:
+        writer = writing_filter(context)
+        if writer is None:
+            await asyncio.to_thread(context_filter, context.context_filter)
+        else:
+            await chat_model_async(writer, context)
 
 
 def conclude(

@@ -6,7 +6,7 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
-from core.context import Context, filter_of, settings
+from core.context import Context, filter_of, settings, writing_filter
 from core.errors import SetupError
 from core.labels import are_verdicts
 from core.measures import shortened, silver
@@ -29,7 +29,7 @@ async def filter_by_prompt(state: State, runtime: Runtime[Context]) -> State:
         inputs={"question": sought(state)},
         passages=passages,
         temperature=0.0,
-        model=filter_of(context).removeprefix("llm").removeprefix(":") or None,
+        model=writing_filter(context),
     )
     chosen = [piece for piece in asked.values[0] if piece.rank < len(asked.shown)]
     return {**filtered(state, shortened(passages, chosen)), **asked.update}

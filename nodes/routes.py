@@ -5,7 +5,7 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from core.context import Context, filter_of, settings
+from core.context import Context, settings, writing_filter
 from core.ranking import every_pair, next_pairs, validity_of
 from core.state import State
 from core.votes import next_stage
@@ -21,8 +21,7 @@ def how_to_filter(
         return "__end__"
     if context.filter_mode == "silver":
         return "filter_by_answers"
-    kind, _, name = filter_of(context).partition(":")
-    return "filter_by_prompt" if kind == "llm" or (kind == "transformers" and name) else "filter_by_model"
+    return "filter_by_model" if writing_filter(context) is None else "filter_by_prompt"
 
 
 def filter_if_chosen(state: State, runtime: Runtime[Context]) -> Literal["filter_context", "__end__"]:
