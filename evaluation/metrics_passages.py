@@ -4,10 +4,10 @@
 a filter. What is measured by gold passages is None where the data name none; what looks into the texts needs answers.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 
 from core import text
+from core.measures import unigram_precision
 from core.state import Result
 from evaluation.metrics import Reference
 from models.estimate import tokens
@@ -106,8 +106,5 @@ def context_precision(outputs: Result, reference_outputs: Reference) -> float | 
     """The share of the words of the final passages that are words of the answer, counted as often as there (FILCO's
     unigram precision, section 4.5, table 3): the best over the gold answers. None where no passage is left.
     """
-    words = Counter(text.normalize(" ".join(one["text"] for one in outputs.get("passages") or [])).split())
-    if not words or not reference_outputs["answers"]:
-        return None
-    golds = [Counter(text.normalize(gold).split()) for gold in reference_outputs["answers"]]
-    return max((words & gold).total() for gold in golds) / words.total()
+    words, golds = " ".join(one["text"] for one in outputs.get("passages") or []), reference_outputs["answers"]
+    return unigram_precision(words, golds) if text.normalize(words) and golds else None
