@@ -4,8 +4,8 @@ Against the loopback server, given passages, the same questions and methods each
 
 transport   20% of the calls fail on the way (429, 500, 502, dropped, hanging, slow, cut): no question lost or twice,
             every answer equal to that of a run without faults
-content     10% of the replies are empty, refusals or break their contract: those that break it are counted as
-            malformed, and no question fails
+content     10% of the replies are empty, refusals or garbage: each that breaks its prompt's contract is counted as
+            malformed and no other, and no question fails
 outage      the server is gone for a while in the middle: the run waits and goes on
 key         a key that the server does not take: the run stops at once with what the server said
 """
@@ -23,8 +23,15 @@ from benchmarks.harness import Control, question_file, report_parts, serving, st
 from benchmarks.runs import METHODS, answers_of, differing, rows_of, run_all
 from core.errors import SetupError
 
-# Prompts whose contract the server's garbage breaks; any text at all is a reply to the others.
-STRICT = {"answer", "candidates", "validity", "ranking", "choose", "reason", "extract_answer"}
+CHOICES = {"candidates", "validity", "ranking", "topic", "choose"}
+# The prompts of these methods whose contract a fault breaks. A refusal is a reply to what asks for an answer, any text
+# one to what asks for a summary, a judgement or reasoning, and nothing one to what asks for the passages to keep.
+BREACHES = {
+    "empty": {"answer", "extract_answer", "conditional_summary", "internal", "reason", "judge", *CHOICES} - {"choose"},
+    "refusal": CHOICES,
+    "malformed": {"answer", "extract_answer", *CHOICES},
+}
+SHARING = "blendfilter"  # whose queries may rank a question's passages alike: it then asks the same of them
 MOST_DENIED = 64  # calls that may be under way when the first refusal comes: those of all questions at once
 Found = dict[str, Any]
 
@@ -51,7 +58,9 @@ def transport(server: Control, folder: Path, questions: int) -> Found:
 
 
 def content(server: Control, folder: Path, questions: int) -> Found:
-    """Method by method, so that no reply is shared between two; due: faults that broke a contract."""
+    """Method by method, so that no reply is shared between two; due: faults that broke a contract. Each row counts its
+    own: a reply that serves several of a question's calls, which ask the same, counts for each of them.
+    """
     data, found = question_file(folder, questions, 5), Found()
     for method in METHODS.split(","):
         server.behave(concat_unknown=0.3, single_unknown=0.3, content=0.1)
@@ -59,7 +68,7 @@ def content(server: Control, folder: Path, questions: int) -> Found:
         rows, injected = rows_of(folder / method), server.stats()["content"]
         found[method] = {
             "injected": injected,
-            "due": sum(count for name, count in injected.items() if is_due(*name.split(" "))),
+            "due": sum(count for name, count in injected.items() if breaks(*name.split(" "))),
             "malformed": sum(row["malformed"] or 0 for row in rows),
             "failed": sum(row["error"] is not None for row in rows),
             "lost": questions - len(rows),
@@ -67,11 +76,8 @@ def content(server: Control, folder: Path, questions: int) -> Found:
     return found
 
 
-def is_due(prompt: str, kind: str) -> bool:
-    """Whether this fault breaks the prompt's contract: a refusal is a reply to what asks for an answer, and nothing one
-    to what asks for the passages to keep.
-    """
-    return prompt in STRICT if kind == "malformed" else kind == "empty" and prompt != "choose"
+def breaks(prompt: str, kind: str) -> bool:
+    return prompt in BREACHES[kind]
 
 
 def outage(server: Control, folder: Path, questions: int, down: float) -> Found:
@@ -113,8 +119,9 @@ def judged(name: str, found: Found) -> bool:
     if name == "transport":
         return not any(found[key] for key in ("failed", "lost", "twice", "different"))
     if name == "content":
+        exact = all(one["due"] == one["malformed"] for method, one in found.items() if method != SHARING)
         ones = found.values()
-        return all(one["due"] <= one["malformed"] and not one["failed"] and not one["lost"] for one in ones)
+        return exact and all(one["due"] <= one["malformed"] and not one["failed"] and not one["lost"] for one in ones)
     if name == "outage":
         return not found["different"]
     return "Incorrect API key" in found["said"] and bool(found["calls"] <= MOST_DENIED)

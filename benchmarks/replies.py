@@ -9,7 +9,7 @@ from collections.abc import Callable
 from prompts import BUILT_IN
 
 REFUSAL = "I'm sorry, but I can't help with that."
-GARBAGE = 'Hm, well:\n\n{"": ]\n\n- this or that, perhaps\n- or rather the other\n\nWho knows?'
+GARBAGE = 'Hm, well:\n\n{"": ]\n\nthis or that, perhaps\nor rather the other\n\nWho knows?'
 VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 

@@ -183,7 +183,7 @@ def note(clause: str, named: Named, pattern: re.Pattern[str], count: int) -> Non
     ids, negative = ids_in(clause, pattern, count), bool(NEGATIVE.search(clause) or NONE.search(clause))
     if not ids and SAME.match(clause) and VERDICT.search(clause):
         ids = set(named.last)
-    if REST.search(clause) and not ids:
+    if REST.search(clause) and not ids and (named.keep or named.drop):  # "the others" than what?
         ids = set(range(1, count + 1)) - named.keep - named.drop
     if ids:
         named.last = ids

@@ -178,6 +178,8 @@ def test_numbers(reply: str, numbers: list[int]) -> None:
         "the Second World War",
         "Passage 10",
         "12",
+        "This or that, perhaps, or rather the other.",  # the other than what?
+        "The rest do not bear on it.",
     ],
 )
 def test_what_cannot_be_read_keeps_everything(reply: str) -> None:
