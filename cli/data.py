@@ -45,12 +45,15 @@ def convert(
     if out.exists() and source.exists() and out.samefile(source):
         raise SetupError(f"--out {out} is the file to convert; give another name.")
     bad: list[str] = []
-    found = chosen(read_questions(source, bad=bad if skip_bad else None), split)
+    left_out: list[str] = []
+    found = chosen(read_questions(source, bad=bad if skip_bad else None, left_out=left_out), split)
     count = write_questions(out, found)
     for reason in bad[:SHOWN]:
         typer.echo(f"quorum: skipped {reason}", err=True)
     if len(bad) > SHOWN:
         typer.echo(f"quorum: skipped {len(bad) - SHOWN:,} more", err=True)
+    if left_out:
+        typer.echo(f"quorum: left out {counted(len(left_out), 'question')} marked keep: false", err=True)
     typer.echo(f"{out}: {counted(count, 'question')}, {len(bad):,} skipped.")
     if not count:
         raise typer.Exit(1)

@@ -106,14 +106,21 @@ def read_passages(path: Path) -> list[Passage]:
     return [as_passage(value, f"{path}, line {number}") for number, value in lines_of(path)]
 
 
-def read_questions(path: Path, *, bad: list[str] | None = None) -> Iterator[Record]:
+def read_questions(
+    path: Path, *, bad: list[str] | None = None, left_out: list[str] | None = None
+) -> Iterator[Record]:
     """The questions of an evaluation set, one at a time, in our JSON lines or another format of `core.formats`.
 
-    A record that does not fit is a `SetupError`; where `bad` is given, a sentence in it, and reading goes on.
+    A record that does not fit is a `SetupError`; where `bad` is given, a sentence in it, and reading goes on. A record
+    with "keep": false was rejected by who reviewed it and is passed over; `left_out` gets its id.
     """
     from core.formats import records_of  # which is made of what stands above
 
-    return records_of(path, bad)
+    for record in records_of(path, bad):
+        if record.get("meta", {}).get("keep") is not False:
+            yield record
+        elif left_out is not None:
+            left_out.append(record["id"])
 
 
 def write_questions(path: Path, records: Iterable[Record]) -> int:

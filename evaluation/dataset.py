@@ -1,14 +1,18 @@
 """A data set, checked whole before the first question is asked, then read one question at a time."""
 
 import hashlib
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
 from core.data import Record, read_questions
 from core.errors import SetupError
 from evaluation.tasks import looks_like, stated_task, task_of_all
+
+LOG = logging.getLogger("quorum")
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,8 @@ def read_data(path: Path, limit: int | None = None) -> DataSet:
     ids: set[str] = set()
     given = 0
     kinds: set[str] = set()
-    for record in islice(read_questions(path), limit):
+    left_out: list[str] = []
+    for record in islice(read_questions(path, left_out=left_out), limit):
         if not record["question"].strip():
             raise SetupError(f"{path}: question {record['id']!r} is empty; remove the line or write the question.")
         if record["id"] in ids:
@@ -51,8 +56,18 @@ def read_data(path: Path, limit: int | None = None) -> DataSet:
         if stated_task(record) is None and record["answers"]:
             kinds.add(looks_like(record["answers"]))
     if not ids:
-        raise SetupError(f"{path} holds no questions; expected JSON lines of id, question and answers.")
-    return DataSet(path, limit, file_hash(path), len(ids), given, task_of_all(kinds))
+        but = f" but {len(left_out)} with keep: false" if left_out else ""
+        raise SetupError(f"{path} holds no questions{but}; expected JSON lines of id, question and answers.")
+    sha256 = file_hash(path)
+    if left_out:
+        tell_left_out(path, sha256, len(left_out))
+    return DataSet(path, limit, sha256, len(ids), given, task_of_all(kinds))
+
+
+@lru_cache(maxsize=64)
+def tell_left_out(path: Path, sha256: str, count: int) -> None:
+    """Say so, once: a comparison reads its questions twice."""
+    LOG.warning("%s: %d question%s left out, marked keep: false.", path, count, "" if count == 1 else "s")
 
 
 def file_hash(path: Path) -> str:

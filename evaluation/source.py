@@ -93,10 +93,16 @@ async def in_collection(
     for run in runs:
         key = (run.context.store, embedding_name(run.context.embeddings))
         if key not in made:
-            made[key] = f"corpus-{short_hash([source.sha256, key[1]])}"
-            await interruptible(index_corpus, source, dataset, run.context, made[key], progress=progress)
+            made[key] = await indexed(source, dataset.path, run.context, progress)
         placed.append(replace(run, context=replace(run.context, collection=made[key])))
     return placed
+
+
+async def indexed(source: Source, data: Path | None, context: Context, progress: Progress) -> str:
+    """The collection of a corpus, filled where it is not there yet; `data` holds the questions of a pool."""
+    collection = f"corpus-{short_hash([source.sha256, embedding_name(context.embeddings)])}"
+    await interruptible(index_corpus, source, data, context, collection, progress=progress)
+    return collection
 
 
 async def interruptible(work: Callable[..., None], *args: Any, progress: Progress) -> None:
@@ -115,7 +121,7 @@ async def interruptible(work: Callable[..., None], *args: Any, progress: Progres
         raise
 
 
-def index_corpus(source: Source, dataset: DataSet, context: Context, collection: str, progress: Progress) -> None:
+def index_corpus(source: Source, data: Path | None, context: Context, collection: str, progress: Progress) -> None:
     """Index the corpus: the passages of a file whole and under their own ids, documents in passages of their own. What
     is there already is found unchanged.
     """
@@ -123,7 +129,8 @@ def index_corpus(source: Source, dataset: DataSet, context: Context, collection:
     from retrievers.read import CONVERTED, TEXT
 
     corpus = str(source.corpus)
-    if corpus != POOL and (Path(corpus).is_dir() or Path(corpus).suffix.lower() in TEXT | CONVERTED):
+    pooled = data if corpus == POOL else None
+    if pooled is None and (Path(corpus).is_dir() or Path(corpus).suffix.lower() in TEXT | CONVERTED):
         documents = index_documents(
             [corpus],
             collection=collection,
@@ -137,7 +144,7 @@ def index_corpus(source: Source, dataset: DataSet, context: Context, collection:
             raise SetupError(f"The corpus {corpus} holds nothing that can be read; give a folder of documents.")
         return
     report = index_passages(
-        pool(dataset.path) if corpus == POOL else read_passages(Path(corpus)),
+        read_passages(Path(corpus)) if pooled is None else pool(pooled),
         collection=collection,
         store=context.store,
         embeddings=context.embeddings,

@@ -22,10 +22,21 @@ def ours(value: dict[str, Any], where: str) -> Record:
     meta = value.get("meta") or {}
     if not isinstance(meta, dict):
         raise Broken("meta is no object")
-    record["meta"] = meta
+    record["meta"] = meta | kept(value.get("keep", meta.get("keep")))
     if "source" in value:
         record["source"] = str(value["source"])
     return record
+
+
+def kept(said: Any) -> dict[str, bool]:
+    """What a reviewer said of the record, {} where nobody did. A table says it in words."""
+    if said in (None, ""):
+        return {}
+    words = {"true": True, "yes": True, "false": False, "no": False}
+    found = said if isinstance(said, bool) else words.get(said.strip().lower()) if isinstance(said, str) else None
+    if found is None:
+        raise Broken(f"keep is neither true nor false: {said!r}")
+    return {"keep": found}
 
 
 def nq(value: dict[str, Any], where: str) -> Record:
