@@ -20,7 +20,7 @@ async def answer_to(record: Record, run: MethodRun, context: Context, *, given: 
     passages = record["passages"] if given else None
     if run.top is None:
         return await answer(
-            record["question"], run.method, context, given=passages, gold_answers=record["answers"], config=config
+            record["question"], run.strategy, context, given=passages, gold_answers=record["answers"], config=config
         )
     from graphs.retrieval import unfiltered
 
@@ -28,7 +28,7 @@ async def answer_to(record: Record, run: MethodRun, context: Context, *, given: 
     found: Any = await unfiltered.ainvoke(cast(Any, asked), config, context=context)
     result = await answer(
         record["question"],
-        run.method,
+        run.strategy,
         replace(context, reranker=None),
         given=found["passages"][: run.top] or None,
         gold_answers=record["answers"],

@@ -1,6 +1,7 @@
 """What an evaluation is, as config.json says it: two runs with the same configuration may share a folder."""
 
 import hashlib
+import inspect
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -36,6 +37,7 @@ def configuration(
         "methods": {
             run.name: {
                 "method": run.method,
+                **({"graph": short_hash(graph_text(run.own))} if run.own is not None else {}),
                 **described(run.context, left_out),
                 **({"top": run.top} if run.top else {}),
             }
@@ -63,6 +65,24 @@ def plain(name: str, value: Any, context: Context) -> Any:
     if name == "prompts":
         return {one: version(one, value) for one in load(value)}
     return value if value is None or isinstance(value, str | int | float | bool) else class_name(value)
+
+
+def graph_text(graph: Any) -> str:
+    """A graph of the user's own, as far as it can be read: its drawing, and the source of its nodes and routers."""
+    parts = [graph.get_graph().draw_mermaid()]
+    for node in graph.builder.nodes.values():
+        nested = hasattr(node.runnable, "builder")
+        parts.append(graph_text(node.runnable) if nested else source_of(node.runnable))
+    parts += [source_of(one.path) for branches in graph.builder.branches.values() for one in branches.values()]
+    return "\n".join(parts)
+
+
+def source_of(runnable: Any) -> str:
+    function = getattr(runnable, "afunc", None) or getattr(runnable, "func", None)
+    try:
+        return inspect.getsource(getattr(function, "func", function))  # of a partial, what it calls
+    except (TypeError, OSError):  # no function, or one without a file
+        return ""
 
 
 def class_name(value: Any) -> str:

@@ -7,6 +7,7 @@ sends the same prompts, and costs nothing.
 
 import ast
 import asyncio
+import math
 import operator
 import re
 import time
@@ -138,7 +139,11 @@ def is_local(context: Context) -> bool:
 
 
 def bounds(run: MethodRun) -> tuple[float, float]:
-    """The least and the most calls for a question, from the method's shape."""
+    """The least and the most calls for a question, from the method's shape; of a graph of the user's own, nothing is
+    known.
+    """
+    if run.own is not None:
+        return 0.0, math.inf
     context = run.context
     values = {
         "n": context.samples,

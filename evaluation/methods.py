@@ -1,13 +1,16 @@
 """Which methods an evaluation runs, each with its own settings: `concat,post_fusion[vote=staged;k=10]`."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from core.context import Context, parse_value
 from core.errors import SetupError
 from graphs import METHODS, method_of
+
+if TYPE_CHECKING:
+    from graphs import Graph
 
 ITEM = re.compile(r"\s*(?P<method>[^\[\],;=\s]+)\s*(?:\[(?P<settings>[^\[\]]*)\]\s*)?(?:,|$)")
 
@@ -16,7 +19,8 @@ ITEM = re.compile(r"\s*(?P<method>[^\[\],;=\s]+)\s*(?:\[(?P<settings>[^\[\]]*)\]
 class MethodRun:
     """One column of an evaluation. `name`, the method with its own settings, is its key in the results.
 
-    top: how many of the passages found are read, the best ones; None: all of them.
+    top: how many of the passages found are read, the best ones; None: all of them. own: the graph, where it is not one
+    of ours; `method` is then its name. chosen: by its own name, not by 'all'.
     """
 
     name: str
@@ -24,6 +28,18 @@ class MethodRun:
     settings: Mapping[str, str]
     context: Context
     top: int | None = None
+    own: "Graph | None" = None
+    chosen: bool = True
+
+    @property
+    def strategy(self) -> "str | Graph":
+        """What `graphs.answer` takes."""
+        return self.method if self.own is None else self.own
+
+    @property
+    def graph(self) -> "Graph":
+        """The graph that answers."""
+        return METHODS[self.method].graph if self.own is None else self.own
 
     @property
     def pool(self) -> bool:
@@ -31,7 +47,7 @@ class MethodRun:
 
         A staged vote stops before all of them are known.
         """
-        return self.context.vote == "all" and "passage_answer" in METHODS[self.method].graph.nodes
+        return self.context.vote == "all" and "passage_answer" in self.graph.nodes
 
     def for_task(self, task: str) -> Context:
         """The context with that answer type, unless the run or its context was given one."""
@@ -53,13 +69,19 @@ def parse_methods(text: str, context: Context) -> list[MethodRun]:
         position = item.end()
         settings = parse_settings((item["settings"] or "").split(";"))
         names = list(METHODS) if item["method"] == "all" else [method_of(item["method"]).name]
-        runs += [method_run(name, settings, context) for name in names]
+        runs += [replace(method_run(name, settings, context), chosen=item["method"] != "all") for name in names]
     if not runs:
         raise SetupError(f"No method is named; give 'all' or some of: {', '.join(METHODS)}.")
-    twice = {run.name for run in runs if [other.name for other in runs].count(run.name) > 1}
+    check_names(runs)
+    return runs
+
+
+def check_names(runs: Sequence[MethodRun]) -> None:
+    """Runs of one name, which would be one column of the results, are a `SetupError`."""
+    names = [run.name for run in runs]
+    twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise SetupError(f"Method {min(twice)} is named twice; runs of one method need different settings in brackets.")
-    return runs
 
 
 def parse_settings(items: list[str]) -> dict[str, str]:
@@ -75,7 +97,19 @@ def parse_settings(items: list[str]) -> dict[str, str]:
     return settings
 
 
-def method_run(method: str, settings: Mapping[str, str], context: Context) -> MethodRun:
+def method_run(method: "str | Graph", settings: Mapping[str, str], context: Context) -> MethodRun:
+    """The run of a method, by its name, or of a compiled graph of your own, which goes by the name it was compiled with;
+    `settings` over those of `context`.
+    """
+    own, known = (None, method) if isinstance(method, str) else (method, own_name(method))
     typed = {key: parse_value(key, value) for key, value in settings.items()}
-    name = f"{method}[{';'.join(f'{key}={value}' for key, value in settings.items())}]" if settings else method
-    return MethodRun(name=name, method=method, settings=dict(settings), context=replace(context, **typed))
+    name = f"{known}[{';'.join(f'{key}={value}' for key, value in settings.items())}]" if settings else known
+    return MethodRun(name=name, method=known, settings=dict(settings), context=replace(context, **typed), own=own)
+
+
+def own_name(graph: "Graph") -> str:
+    """The name of a graph of one's own: the key of its results. LangGraph's default and ours are a `SetupError`."""
+    name = graph.get_name()
+    if name == "LangGraph" or name in METHODS:
+        raise SetupError(f"A graph of your own is named {name!r}; give it another name with .compile(name=...).")
+    return name

@@ -21,7 +21,7 @@ from evaluation.config import configuration, short_hash
 from evaluation.corpus_measures import CorpusMeasure, corpus_values
 from evaluation.dataset import read_data
 from evaluation.details import Details, detail_of
-from evaluation.methods import MethodRun
+from evaluation.methods import MethodRun, check_names
 from evaluation.results import Results, Row, Scores, Summary, keep_config, write_json
 from evaluation.retrieval import share_retrieval
 from evaluation.rows import answered_row, failed_row
@@ -95,6 +95,7 @@ async def evaluate(
         )
     groups = groups or [[run.name for run in runs]]
     check_baseline(groups, baseline)
+    check_names(runs)
     dataset = read_data(data, limit)
     source = passage_source(dataset, corpus, collection)
     added = {**({"task": task} if task else {}), **({"details": True} if details else {}), **(about or {})}

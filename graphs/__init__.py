@@ -22,6 +22,8 @@ if TYPE_CHECKING:  # imported when a graph is used: LangGraph is slow to import
     from core.context import Context
     from core.state import Passage, Question, Result, State
 
+    Graph = CompiledStateGraph[Any, Any, Any, Any]  # one of ours, or one that begins with nodes.begin and was compiled
+
 __all__ = ["DEFAULT", "METHODS", "Method", "answer", "answer_sync", "method_of"]
 
 DEFAULT = "concat_pf"
@@ -125,8 +127,8 @@ METHODS = {
             "react",
             REACT,
             "Thoughts and searches by turns, s searches at most, until a thought ends in the answer.",
-            "1..s+1",
-            "1..s+1",
+            "1..2s+2",
+            "1..2s+2",
         ),
         Method(
             "self_ask",
@@ -166,14 +168,14 @@ def method_of(name: str) -> Method:
 
 async def answer(
     question: str,
-    method: str = DEFAULT,
+    method: "str | Graph" = DEFAULT,
     context: "Context | None" = None,
     *,
     given: "Sequence[Passage] | None" = None,
     gold_answers: Sequence[str] | None = None,
     config: "RunnableConfig | None" = None,
 ) -> "Result":
-    """Answer one question by one method.
+    """Answer one question by one method: its name, or a compiled graph of your own.
 
     given: passages to answer from instead of retrieval, best first; gold_answers: read by oracle settings only, never
     shown to a model; config: LangGraph's (callbacks, tags, thread). Raises SetupError for a mistake in input or
@@ -186,13 +188,14 @@ async def answer(
         "given": None if given is None else list(given),
         "gold_answers": None if gold_answers is None else list(gold_answers),
     }
-    found: Any = await method_of(method).graph.ainvoke(state, config, context=context or Context())
+    graph = method_of(method).graph if isinstance(method, str) else method
+    found: Any = await graph.ainvoke(state, config, context=context or Context())
     return cast("Result", found)
 
 
 def answer_sync(
     question: str,
-    method: str = DEFAULT,
+    method: "str | Graph" = DEFAULT,
     context: "Context | None" = None,
     *,
     given: "Sequence[Passage] | None" = None,
