@@ -11,9 +11,9 @@ from core.errors import SetupError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cli.trace import Step, Tracer
     from core.context import Context
     from core.state import Passage, Result
+    from evaluation.trace import Step, Tracer
 
 
 def ask(
@@ -141,7 +141,8 @@ def valid_text(text: str) -> str:
 
 def started_tracer(stream: bool) -> "Tracer":
     from cli.show import stderr
-    from cli.trace import Tracer, headline
+    from cli.trace import headline
+    from evaluation.trace import Tracer
 
     console = stderr()
 

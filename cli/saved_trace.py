@@ -1,17 +1,14 @@
 """`quorum trace`: a run that `quorum ask --save-trace` kept, printed as the tree that `--trace` prints."""
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from core.errors import SetupError
 
 if TYPE_CHECKING:
-    from cli.trace import Step
-
-FORMAT = "quorum trace 1"
+    from evaluation.trace import Step
 
 
 def trace(
@@ -38,21 +35,17 @@ def save(file: Path, root: "Step", question: str, method: str) -> None:
     """Write a run as JSON: {"format", "question", "method", "steps"}, a step with the steps inside it."""
     from json import dumps
 
+    from evaluation.trace import FORMAT, plain
+
     kept = {"format": FORMAT, "question": question, "method": method, "steps": [plain(step) for step in root.steps]}
     file.write_text(dumps(kept, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-
-
-def plain(step: "Step") -> dict[str, Any]:
-    """A step without what it does not have; when it started says nothing to another process."""
-    found = {name: value for name, value in asdict(step).items() if value not in (None, "", []) and name != "started"}
-    return found | ({"steps": [plain(inner) for inner in step.steps]} if step.steps else {})
 
 
 def load(file: Path) -> "Step":
     """The run in a file; a file that holds none is a `SetupError`."""
     from json import loads
 
-    from cli.trace import Step
+    from evaluation.trace import FORMAT, Step, step_of
 
     try:
         kept = loads(file.read_text(encoding="utf-8"))
@@ -67,10 +60,3 @@ def load(file: Path) -> "Step":
         raise SetupError(
             f"{file} holds no trace ({error}); make one with: quorum ask QUESTION --save-trace {file}"
         ) from None
-
-
-def step_of(kept: dict[str, Any]) -> "Step":
-    """A step as it was before it was kept."""
-    from cli.trace import Step
-
-    return Step(**kept | {"steps": [step_of(inner) for inner in kept.get("steps", [])]})

@@ -8,7 +8,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from mansion import EXTERNAL, INTERNAL, PASSAGES, QUESTION, REASONING, names, run, script, steps
 from tower import runtime
 
-from cli.trace import Tracer
+from evaluation.trace import Tracer
 from core.context import Context
 from core.errors import SetupError
 from core.state import Knowledge, Passage, State
