@@ -78,7 +78,7 @@ def graph_text(graph: Any) -> str:
 
 
 def source_of(runnable: Any) -> str:
-    function = getattr(runnable, "afunc", None) or getattr(runnable, "func", None)
+    function: Any = getattr(runnable, "afunc", None) or getattr(runnable, "func", None)
     try:
         return inspect.getsource(getattr(function, "func", function))  # of a partial, what it calls
     except (TypeError, OSError):  # no function, or one without a file

@@ -98,8 +98,8 @@ def parse_settings(items: list[str]) -> dict[str, str]:
 
 
 def method_run(method: "str | Graph", settings: Mapping[str, str], context: Context) -> MethodRun:
-    """The run of a method, by its name, or of a compiled graph of your own, which goes by the name it was compiled with;
-    `settings` over those of `context`.
+    """The run of a method, by its name, or of a compiled graph of your own, which goes by the name that it was compiled
+    with; `settings` over those of `context`.
     """
     own, known = (None, method) if isinstance(method, str) else (method, own_name(method))
     typed = {key: parse_value(key, value) for key, value in settings.items()}
