@@ -90,7 +90,7 @@ def test_every_method_is_listed_with_its_cost() -> None:
         "blendfilter": ("11", "5"),
         "direct": ("1", "1"),
         "cot": ("1", "1"),
-        "react": ("1..s+1", "1..s+1"),
+        "react": ("1..2s+2", "1..2s+2"),
         "self_ask": ("1..2s+1", "1..2s+1"),
         "iter_retgen": ("T", "T"),
         "sure": ("1 + 2K + K(K-1)", "3"),
