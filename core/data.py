@@ -10,11 +10,15 @@ from pathlib import Path
 from typing import Any, NotRequired, TextIO, TypedDict, cast
 
 from core.errors import SetupError
+from core.json_text import loads, whole
 from core.state import Passage
 
 
 class Record(TypedDict):
-    """One question of an evaluation set. `answers` is empty where "unknown" is right; `gold` holds passage ids."""
+    """One question of an evaluation set. `answers` is empty where "unknown" is right; `gold` holds passage ids.
+
+    gold_passages: gold passages that are not among `passages`; only experiments that place gold passages add them.
+    """
 
     id: str
     question: str
@@ -23,6 +27,7 @@ class Record(TypedDict):
     gold: list[str]
     source: NotRequired[str]
     meta: NotRequired[dict[str, Any]]
+    gold_passages: NotRequired[list[Passage]]
 
 
 def content_hash(title: str, text: str) -> str:
@@ -69,10 +74,9 @@ def lines_of(path: Path, bad: list[str] | None = None) -> Iterator[tuple[int, di
 def object_of(line: str, where: str) -> dict[str, Any]:
     """The JSON object on a line."""
     try:
-        value = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
-        said = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
-        raise SetupError(f"{where}: not JSON ({said}); expected one object a line.") from None
+        value = loads(line)
+    except json.JSONDecodeError as error:
+        raise SetupError(f"{where}: not JSON ({error.msg}); expected one object a line.") from None
     if not isinstance(value, dict):
         raise SetupError(f"{where}: expected a JSON object, found {type(value).__name__}.")
     return value
@@ -82,7 +86,7 @@ def as_passage(value: Any, where: str) -> Passage:
     """A passage from {"id", "title", "text"}; title may be missing."""
     if not isinstance(value, dict) or not isinstance(value.get("text"), str) or "id" not in value:
         raise SetupError(f'{where}: expected a passage {{"id", "title", "text"}}, found {shown(value)}.')
-    return Passage(id=str(value["id"]), title=str(value.get("title") or ""), text=value["text"])
+    return Passage(id=whole(str(value["id"])), title=whole(str(value.get("title") or "")), text=whole(value["text"]))
 
 
 def shown(value: Any) -> str:

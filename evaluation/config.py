@@ -30,7 +30,12 @@ def configuration(
     left_out = HOW | (SEARCH if source == {"passages": "given"} else {"collection"})
     return {
         "quorum": quorum_version(),
-        "data": {"file": dataset.path.name, "sha256": dataset.sha256, "limit": dataset.limit},
+        "data": {
+            "file": dataset.path.name,
+            "sha256": dataset.sha256,
+            "limit": dataset.limit,
+            **({"skipped": dataset.skipped} if dataset.skipped else {}),
+        },
         "source": source,
         **about,
         "prompts": {name: version(name) for name in BUILT_IN},
@@ -40,6 +45,7 @@ def configuration(
                 **({"graph": short_hash(graph_text(run.own))} if run.own is not None else {}),
                 **described(run.context, left_out),
                 **({"top": run.top} if run.top else {}),
+                **({"gold": run.gold} if run.gold else {}),
             }
             for run in runs
         },

@@ -20,7 +20,8 @@ class MethodRun:
     """One column of an evaluation. `name`, the method with its own settings, is its key in the results.
 
     top: how many of the passages found are read, the best ones; None: all of them. own: the graph, where it is not one
-    of ours; `method` is then its name. chosen: by its own name, not by 'all'.
+    of ours; `method` is then its name. chosen: by its own name, not by 'all'. gold: where among the passages found
+    gold ones are put (see `evaluation.gold.placed`); None: they stay as they were found.
     """
 
     name: str
@@ -30,6 +31,7 @@ class MethodRun:
     top: int | None = None
     own: "Graph | None" = None
     chosen: bool = True
+    gold: str | None = None
 
     @property
     def strategy(self) -> "str | Graph":

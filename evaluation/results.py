@@ -73,6 +73,7 @@ class Row(TypedDict, total=False):
     seconds: float
     error: str | None
     rationale: str | None
+    gold_rank: int | None
 
 
 class Scores:
@@ -133,8 +134,10 @@ class Scores:
 class Results:
     """results.jsonl, open for appending: whole lines only, and what is there already is counted, not asked again."""
 
-    def __init__(self, path: Path, methods: Iterable[str]) -> None:
+    def __init__(self, path: Path, methods: Iterable[str], unless: str | None = None) -> None:
         self.scores = {name: Scores() for name in methods}
+        self.unless = unless  # a method: what it answers rightly the others are not asked
+        self.known: set[str] = set()
         self.done: set[tuple[str, str]] = set()
         self.path = path
         self.file = path.open("a+b")
@@ -165,13 +168,15 @@ class Results:
         if key in self.done:
             return
         self.scores[row["method"]].add(row)
+        if row["method"] == self.unless and row["em"] == 1 and row["gold"]:
+            self.known.add(row["id"])
         if row["error"] is None:
             self.done.add(key)
 
     def append(self, row: Row) -> None:
         """Write one whole line now, so that a kill loses at most the line being written."""
         with writable(self.path):
-            self.file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+            self.file.write(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
             self.file.flush()
         self.count(row)
 

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,9 @@ from evaluation.asking import answer_to
 from evaluation.comparison import Comparison, check_baseline, compare_groups
 from evaluation.config import configuration, short_hash
 from evaluation.corpus_measures import CorpusMeasure, corpus_values
-from evaluation.dataset import read_data
+from evaluation.dataset import DataSet, read_data
 from evaluation.details import Details, detail_of
+from evaluation.gold import with_gold
 from evaluation.methods import MethodRun, check_names
 from evaluation.results import Results, Row, Scores, Summary, keep_config, write_json
 from evaluation.retrieval import share_retrieval
@@ -39,7 +40,8 @@ class Report:
 
     summary: {method: {measure: value}}; comparisons: each group of methods against its baseline; scores: every question
     of every method; asked: answers got by this call; spent: the model calls made for them, which is less than the
-    summary counts where methods share calls and where the journal had replies.
+    summary counts where methods share calls and where the journal had replies. left_out: questions without a gold
+    passage, which nothing was asked; known: questions that only the run `unless` was asked, as it got them right.
     """
 
     folder: Path
@@ -48,6 +50,8 @@ class Report:
     scores: Mapping[str, Scores]
     asked: int
     spent: Spending
+    left_out: int = 0
+    known: int = 0
 
     @property
     def judged(self) -> tuple[str, ...]:
@@ -72,6 +76,9 @@ async def evaluate(
     measures: Mapping[str, CorpusMeasure] | None = None,
     details: bool = False,
     spent: Spending | None = None,
+    unless: str | None = None,
+    gold_from: Path | None = None,
+    skip_bad: bool = False,
     progress: Progress = silent,
 ) -> Report:
     """Ask every question of `data` (JSON lines, also gzip) by every run; write configuration, results, summary and
@@ -87,7 +94,9 @@ async def evaluate(
     all of them by default. keep: further keys of the result to keep in the rows. about: what config.json says besides.
     measures: measures of all answers of a method at once (see `evaluation.corpus_measures`). details: keep what every
     answer was made of, too (see `evaluation.details`); `seconds` of a row are then those that it would have taken
-    alone. spent: where to count what is spent.
+    alone. spent: where to count what is spent. unless: the name of a run; the others are not asked the questions that
+    it gets right (EM). gold_from: passages among which are gold ones that the questions do not bring, for runs that
+    place them. skip_bad: pass over broken records instead of refusing the data.
     """
     if concurrency < 1:
         raise SetupError(
@@ -96,7 +105,7 @@ async def evaluate(
     groups = groups or [[run.name for run in runs]]
     check_baseline(groups, baseline)
     check_names(runs)
-    dataset = read_data(data, limit)
+    dataset = read_data(data, limit, skip_bad=skip_bad)
     source = passage_source(dataset, corpus, collection)
     added = {**({"task": task} if task else {}), **({"details": True} if details else {}), **(about or {})}
     config = configuration(dataset, runs, source.described(), added)
@@ -105,12 +114,15 @@ async def evaluate(
         await usable(run.context)  # a model that cannot be used is found before a folder is made
     with exclusive(folder):
         keep_config(folder, config)
-        with Results(folder / "results.jsonl", [run.name for run in runs]) as results:
-            before, total, spent = len(results.done), dataset.count * len(runs), spent or Spending()
+        with Results(folder / "results.jsonl", [run.name for run in runs], unless) as results:
+            before, total, spent, asked = len(results.done), dataset.count * len(runs), spent or Spending(), dataset
             if before < total:
                 if source.retrieves:
-                    runs = share_retrieval(await in_collection(source, dataset, runs, progress))
-                tell = lambda: progress("ask", len(results.done), total)  # noqa: E731
+                    runs = await in_collection(source, dataset, runs, progress)
+                if any(run.gold for run in runs):
+                    asked = await with_gold(dataset, runs, searching=source.retrieves, extra=gold_from, task=task)
+                if source.retrieves:
+                    runs = share_retrieval(runs)
                 with Details(folder / "details.jsonl") if details else nullcontext() as kept:
                     asking = partial(
                         ask,
@@ -120,9 +132,29 @@ async def evaluate(
                         spent=spent,
                         details=kept,
                     )
-                    await ask_all(dataset.questions(), runs, results, asking, concurrency, tell)
+                    for some, questions in in_turn(runs, asked, results):
+                        tell = partial(tell_asked, progress, results, some, len(some) * questions.count)
+                        await ask_all(questions.questions(), some, results, asking, concurrency, tell)
             summary, comparisons = await asyncio.to_thread(conclude, folder, results, groups, baseline, measures or {})
-    return Report(folder, summary, comparisons, results.scores, len(results.done) - before, spent)
+    made, left_out = len(results.done) - before, dataset.count - asked.count
+    return Report(folder, summary, comparisons, results.scores, made, spent, left_out, len(results.known))
+
+
+def in_turn(runs: Sequence[MethodRun], dataset: DataSet, results: Results) -> Iterator[tuple[list[MethodRun], DataSet]]:
+    """Which runs are asked which questions: all of them all; or first the run `unless`, then the others what that one
+    did not get right. What it failed on is left for another time.
+    """
+    first = [run for run in runs if run.name == results.unless]
+    if first:
+        yield first, dataset
+        settled = results.known | results.scores[first[0].name].failed
+        dataset = replace(dataset, count=dataset.count - len(settled), without=dataset.without | settled)
+    yield [run for run in runs if run not in first], dataset
+
+
+def tell_asked(progress: Progress, results: Results, some: Sequence[MethodRun], total: int) -> None:
+    """How many answers of these runs there are."""
+    progress("ask", sum(len(results.scores[run.name].ids) for run in some), total)
 
 
 async def usable(context: Context) -> None:

@@ -33,11 +33,14 @@ def silent(stage: str, done: int, total: int | None) -> None:
 
 @dataclass(frozen=True)
 class Source:
-    """`corpus` and `collection` are both None when every question brings its own passages."""
+    """`corpus` and `collection` are both None when every question brings its own passages. skip_bad: broken questions
+    are left out of a pool.
+    """
 
     corpus: str | None
     collection: str | None
     sha256: str | None
+    skip_bad: bool = False
 
     @property
     def retrieves(self) -> bool:
@@ -68,7 +71,8 @@ def passage_source(dataset: DataSet, corpus: str | None, collection: str | None)
             f"There is no corpus {corpus}; give a folder of documents, a .jsonl or .jsonl.gz file, or the word 'pool'."
         )
     pooled = dataset.sha256 if corpus == POOL else None
-    return Source(corpus, collection, pooled or (corpus_hash(Path(corpus)) if corpus is not None else None))
+    sha256 = pooled or (corpus_hash(Path(corpus)) if corpus is not None else None)
+    return Source(corpus, collection, sha256, dataset.skip_bad)
 
 
 def corpus_hash(corpus: Path) -> str:
@@ -144,7 +148,7 @@ def index_corpus(source: Source, data: Path | None, context: Context, collection
             raise SetupError(f"The corpus {corpus} holds nothing that can be read; give a folder of documents.")
         return
     report = index_passages(
-        read_passages(Path(corpus)) if pooled is None else pool(pooled),
+        read_passages(Path(corpus)) if pooled is None else pool(pooled, [] if source.skip_bad else None),
         collection=collection,
         store=context.store,
         embeddings=context.embeddings,
@@ -160,7 +164,7 @@ def index_corpus(source: Source, data: Path | None, context: Context, collection
         raise SetupError(f"The corpus {corpus} holds no passages; expected JSON lines of id, title and text.")
 
 
-def pool(data: Path) -> list[Passage]:
+def pool(data: Path, bad: list[str] | None = None) -> list[Passage]:
     """The passages of all questions, each once."""
-    every = (passage for record in read_questions(data) for passage in record["passages"])
+    every = (passage for record in read_questions(data, bad=bad) for passage in record["passages"])
     return list({(passage["id"], passage["title"], passage["text"]): passage for passage in every}.values())
