@@ -8,6 +8,8 @@ import typer
 from cli.options import Embeddings, Settings, Store
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from evaluation.compare import Decision
     from evaluation.estimate import Estimate
 
@@ -15,7 +17,12 @@ if TYPE_CHECKING:
 def compare(
     corpus: Annotated[
         str,
-        typer.Argument(metavar="CORPUS", help="Folder of documents, or JSON lines of passages.", show_default=False),
+        typer.Argument(
+            metavar="CORPUS",
+            help="Folder of documents, or JSON lines of passages; 'given': each question's own passages; 'pool': the "
+            "passages of all questions.",
+            show_default=False,
+        ),
     ],
     data: Annotated[
         Path, typer.Argument(metavar="QUESTIONS", help="Questions with answers (JSON lines).", show_default=False)
@@ -80,6 +87,7 @@ def compare(
         with progress_bar() as progress:
             how: dict[str, Any] = {"limit": limit, "concurrency": concurrency, "task": task, "progress": progress}
             planned = await plan(corpus, data, context, options, out=out, **how)
+        print_left_out(planned.left_out)
         print_estimate(planned.estimate, to_stderr=not dry_run)
         if dry_run:
             return None
@@ -93,6 +101,15 @@ def compare(
         raise
     if decision is not None:
         print_decision(decision)
+
+
+def print_left_out(left_out: "Mapping[str, str]") -> None:
+    """On stderr: the methods of 'all' that do not serve these questions, and why."""
+    whose: dict[str, list[str]] = {}
+    for name, reason in left_out.items():
+        whose.setdefault(reason.partition(";")[0], []).append(name)
+    for reason, names in whose.items():
+        typer.echo(f"quorum: without {', '.join(names)}: {reason}.", err=True)
 
 
 def print_estimate(made: "Estimate", *, to_stderr: bool) -> None:

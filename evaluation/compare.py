@@ -5,14 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.context import Context, parse_value
 from core.errors import SetupError
+from evaluation.able import able
 from evaluation.comparison import check_baseline
 from evaluation.config import configuration, short_hash
-from evaluation.dataset import read_data
+from evaluation.dataset import DataSet, read_data
 from evaluation.details import Lines
 from evaluation.estimate import Estimate, estimate
 from evaluation.methods import MethodRun, method_run, parse_methods
@@ -22,17 +24,21 @@ from evaluation.recommend import Figures, Recommendation, as_json, baseline_word
 from evaluation.results import Scores, write_json
 from evaluation.retrieval import share_retrieval
 from evaluation.run import Report, evaluate, usable
-from evaluation.source import Progress, in_collection, passage_source, silent
+from evaluation.source import Progress, Source, in_collection, passage_source, silent
 from evaluation.statistics import bootstrap, percentile
 from evaluation.uncertainty import Calibration, calibration
 
+if TYPE_CHECKING:
+    from graphs import Graph
+
 METHODS = "concat,post_fusion,concat_pf,pf_concat,sure"
+GIVEN = "given"
 
 
 @dataclass(frozen=True)
 class Options:
     """What is compared and how far it may go. models, retrievers, k: values to cross with the methods; budget: most for
-    a question, by unit; max_cost: dollars that a run may spend.
+    a question, by unit; max_cost: dollars that a run may spend; graphs: compiled graphs of your own, compared as well.
     """
 
     methods: str = METHODS
@@ -43,6 +49,7 @@ class Options:
     budget: Mapping[str, float] = field(default_factory=dict)
     max_cost: float | None = None
     prices: Path | None = None
+    graphs: "Sequence[Graph]" = ()
 
 
 @dataclass(frozen=True)
@@ -64,14 +71,15 @@ class Decision:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is going to be asked: the runs, what that will take, the folder for it, and what the rehearsal already did
-    of it, by model.
+    """What is going to be asked: the runs, what that will take, the folder for it, what the rehearsal already did of
+    it, by model, and why methods of 'all' are left out, by name.
     """
 
     runs: list[MethodRun]
     estimate: Estimate
     folder: Path
     rehearsed: dict[str, dict[str, int]]
+    left_out: dict[str, str]
 
 
 def variants(options: Options, context: Context) -> list[MethodRun]:
@@ -82,12 +90,14 @@ def variants(options: Options, context: Context) -> list[MethodRun]:
     single = {name: parse_value(name, values[0]) for name, values in axes.items() if len(values) == 1}
     several = {name: values for name, values in axes.items() if len(values) > 1}
     made: dict[str, MethodRun] = {}
-    for base in parse_methods(options.methods, replace(context, **single)):
+    common = replace(context, **single)
+    named = parse_methods(options.methods, common) if options.methods or not options.graphs else []
+    for base in [*named, *(method_run(graph, {}, common) for graph in options.graphs)]:
         free = {name: values for name, values in several.items() if name not in base.settings}
         for chosen in product(*free.values()):
             settings = {**base.settings, **dict(zip(free, chosen, strict=True))}
-            run = method_run(base.method, settings, replace(context, **single))
-            made.setdefault(run.name, run)
+            run = method_run(base.strategy, settings, common)
+            made.setdefault(run.name, replace(run, chosen=base.chosen))
     return list(made.values())
 
 
@@ -105,23 +115,52 @@ async def plan(
 ) -> Plan:
     """The runs and their estimate; the corpus is indexed for it where it is not there yet. Raises `SetupError` where
     the estimate is beyond `max_cost`.
+
+    corpus: a folder or file; "given": every question's own passages; "pool": the passages of all questions.
     """
     runs = variants(options, context)
     check_baseline([[run.name for run in runs]], options.baseline)
     dataset = await asyncio.to_thread(read_data, data, limit)
-    source = await asyncio.to_thread(passage_source, dataset, corpus, None)
+    source = await asyncio.to_thread(source_of, corpus, dataset, options)
     prices = Prices(options.prices)
     for run in runs:
         await usable(run.context)
-    sharing = share_retrieval(await in_collection(source, dataset, runs, progress))
+    runs, left_out = await able(runs, dataset, task)
+    check_baseline([[run.name for run in runs]], options.baseline)
+    searching = share_retrieval(await in_collection(source, dataset, runs, progress)) if source.retrieves else runs
     purse = Purse(prices)
     made = await estimate(
-        dataset, sharing, prices, given=False, concurrency=concurrency, spent=purse, progress=progress
+        dataset,
+        searching,
+        prices,
+        given=not source.retrieves,
+        concurrency=concurrency,
+        spent=purse,
+        progress=progress,
     )
     check_cost(made, options.max_cost)
     about = {**({"task": task} if task else {}), "details": True}
     config = await asyncio.to_thread(configuration, dataset, runs, source.described(), about)
-    return Plan(runs, made, out or Path("results") / f"{data.name.split('.')[0]}-{short_hash(config)}", purse.models)
+    folder = out or Path("results") / f"{data.name.split('.')[0]}-{short_hash(config)}"
+    return Plan(runs, made, folder, purse.models, left_out)
+
+
+def source_of(corpus: str, dataset: DataSet, options: Options) -> Source:
+    """Where the passages come from. Given ones need no retriever, and all questions must have some."""
+    if corpus != GIVEN:
+        return passage_source(dataset, corpus, None)
+    if dataset.given < dataset.count:
+        pooled = ", or 'pool' for the passages of all questions" if dataset.given else ""
+        raise SetupError(
+            f"{dataset.count - dataset.given} of {dataset.count} questions in {dataset.path} have no passages of "
+            f"their own; name a corpus in place of 'given'{pooled}."
+        )
+    if options.retrievers:
+        raise SetupError(
+            f"--retrievers {','.join(options.retrievers)} would search nothing, the questions bring their passages; "
+            "leave it out, or name 'pool' in place of 'given'."
+        )
+    return passage_source(dataset, None, None)
 
 
 def check_cost(made: Estimate, most: float | None) -> None:
@@ -161,7 +200,7 @@ async def compare(
             out=planned.folder,
             limit=limit,
             concurrency=concurrency,
-            corpus=corpus,
+            corpus=None if corpus == GIVEN else corpus,
             task=task,
             baseline=options.baseline,
             details=True,
