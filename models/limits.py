@@ -2,9 +2,10 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 from core.context import Context
 from models.clock import Clock
@@ -19,6 +20,21 @@ class Share:
 
     time: float
     amount: float
+
+    def correct(self, amount: float) -> None:
+        self.amount = amount
+
+
+class Correctable(Protocol):
+    """What was taken of an allowance, here or in another process."""
+
+    def correct(self, amount: float) -> None: ...
+
+
+class Allowance(Protocol):
+    """What is shared out in order of asking: a `Minute` of this loop, or one that several processes share."""
+
+    async def take(self, amount: float, clock: Clock) -> Correctable: ...
 
 
 class Minute:
@@ -52,16 +68,31 @@ class Minute:
         return wait
 
 
+Maker = Callable[[str, str, float], Allowance]
+
+
 @asynccontextmanager
-async def allowed(context: Context, model: str, estimate: int, clock: Clock) -> AsyncGenerator[list[Share], None]:
-    """One call, when the limits allow it. Yields its token shares: set their amount to the tokens it took."""
+async def allowed(
+    context: Context, model: str, estimate: int, clock: Clock
+) -> AsyncGenerator[list[Correctable], None]:
+    """One call, when the limits allow it. Yields its token shares: correct them to the tokens it took."""
     state = per_loop()
-    shares = []
+    shares: list[Correctable] = []
     async with state.once(("concurrency", context.concurrency), lambda: asyncio.Semaphore(context.concurrency)):
         if context.tokens_per_minute is not None:
-            most = context.tokens_per_minute
-            shares.append(await state.once(("tokens", model, most), lambda: Minute(most)).take(estimate, clock))
+            shares.append(await allowance("tokens", model, context.tokens_per_minute).take(estimate, clock))
         if context.requests_per_minute is not None:
-            rate = context.requests_per_minute
-            await state.once(("requests", model, rate), lambda: Minute(rate)).take(1, clock)
+            await allowance("requests", model, context.requests_per_minute).take(1, clock)
         yield shares
+
+
+def allowance(kind: str, model: str, limit: float) -> Allowance:
+    """What a model allows in a minute: of this loop alone, unless `share_allowances` was given another maker."""
+    state = per_loop()
+    make: Maker = state.once("allowances", lambda: lambda kind, model, limit: Minute(limit))
+    return state.once((kind, model, limit), lambda: make(kind, model, limit))
+
+
+def share_allowances(make: Maker) -> None:
+    """From now on the running loop takes from what `make(kind, model, limit)` gives: for work in several processes."""
+    per_loop().made["allowances"] = make

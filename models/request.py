@@ -11,6 +11,7 @@ from langchain_core.runnables import RunnableConfig
 
 from core.context import Context
 from core.errors import CallError, QuorumError, SetupError, TooLong
+from core.json_text import whole
 from models.clock import Clock
 from models.estimate import tokens
 from models.failures import Failure, classify
@@ -84,16 +85,16 @@ async def attempt(request: Request, estimate: int) -> Record:
             message = await model.ainvoke([request.message], request.config, **given)
         record = recorded(message, estimate, request.clock.now() - started)
         for share in shares:
-            share.amount = record.input_tokens + record.output_tokens
+            share.correct(record.input_tokens + record.output_tokens)
     return record
 
 
 def recorded(message: AIMessage, estimate: int, seconds: float) -> Record:
     """A reply's text and what it took; where the server counts no tokens, a token for every three bytes."""
-    text, usage, details = message.text, message.usage_metadata, message.response_metadata
+    text, usage, details = whole(str(message.text)), message.usage_metadata, message.response_metadata
     finish = next((details[key] for key in ("finish_reason", "stop_reason", "done_reason") if details.get(key)), None)
     return Record(
-        text=str(text),
+        text=text,
         finish=None if finish is None else str(finish),
         input_tokens=usage["input_tokens"] if usage else estimate,
         output_tokens=usage["output_tokens"] if usage else tokens(text),
