@@ -1,7 +1,8 @@
 """The journal: every model reply that was paid for, in SQLite, so that nothing is paid twice.
 
 It runs on a thread of its own (the event loop never blocks), in WAL mode with a busy timeout (several processes may
-share one file), and a reply is on disk before its caller sees it (a killed process loses nothing). A file that is no
+share one file), and a reply is on disk before its caller sees it (a killed process loses nothing). What is asked for
+while the thread is busy is done together: the replies in one transaction, the look-ups after it. A file that is no
 journal is never deleted, for what is in it was paid for: a `SetupError` names it.
 """
 
@@ -14,16 +15,16 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol
 
 from core.context import Context
 from core.errors import SetupError
+from models.loops import per_loop
 
-T = TypeVar("T")
 VERSION = 1
 BUSY_SECONDS = 60.0
 TABLE = """
@@ -65,6 +66,27 @@ def journal_path(context: Context) -> str | None:
     return str(Path(".quorum" if "://" in context.store else context.store) / "journal.sqlite")
 
 
+@dataclass(frozen=True)
+class Job:
+    """A reply to keep or, without a record, one to look up, and who waits for it on which loop."""
+
+    key: str
+    record: Record | None
+    loop: asyncio.AbstractEventLoop
+    done: "asyncio.Future[Record | None]"
+
+
+Outcome = tuple[Job, "Record | None", BaseException | None]
+
+
+class Replies(Protocol):
+    """Where replies are looked up and kept: a `Journal`, or one that another process holds."""
+
+    async def get(self, key: str) -> Record | None: ...
+
+    async def put(self, key: str, record: Record) -> None: ...
+
+
 class Journal:
     """One journal file. Every method but the constructor touches the disk on the journal's own thread."""
 
@@ -72,27 +94,64 @@ class Journal:
         self.path = path
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="quorum-journal")
         self.connection: sqlite3.Connection | None = None
+        self.guard = threading.Lock()
+        self.waiting: list[Job] = []
+        self.awake = False
 
     async def get(self, key: str) -> Record | None:
         """The stored reply."""
-        return await self.run(lambda connection: read(connection, key))
+        return await self.wait(key, None)
 
     async def put(self, key: str, record: Record) -> None:
         """Keep a reply; the first one under a key stays."""
-        await self.run(lambda connection: write(connection, key, record))
+        await self.wait(key, record)
 
-    async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        return await asyncio.wrap_future(self.thread.submit(self.do, work))
+    async def wait(self, key: str, record: Record | None) -> Record | None:
+        """Hand a job to the thread, which is woken only where it sleeps: it takes all that waits at once."""
+        loop = asyncio.get_running_loop()
+        job = Job(key, record, loop, loop.create_future())
+        with self.guard:
+            self.waiting.append(job)
+            asleep, self.awake = not self.awake, True
+        if asleep:
+            self.thread.submit(self.work)
+        return await job.done
 
-    def do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def work(self) -> None:
+        """On the thread, until nothing waits."""
+        while True:
+            with self.guard:
+                jobs, self.waiting = self.waiting, []
+                self.awake = bool(jobs)
+            if not jobs:
+                return
+            outcomes = [*self.do(jobs, write, True), *self.do(jobs, read, False)]
+            for loop in {job.loop for job in jobs}:
+                with suppress(RuntimeError):  # a loop that was closed waits for nothing
+                    loop.call_soon_threadsafe(tell, [outcome for outcome in outcomes if outcome[0].loop is loop])
+
+    def do(
+        self, jobs: list[Job], act: Callable[[sqlite3.Connection, list[Job]], list[Record | None]], writes: bool
+    ) -> list[Outcome]:
+        """What came of the jobs that write, or of those that do not; they succeed or fail together."""
+        chosen = [job for job in jobs if (job.record is not None) is writes]
+        if not chosen:
+            return []
         try:
             if self.connection is None:
                 self.connection = connect(self.path)
-            return work(self.connection)
+            return [(job, found, None) for job, found in zip(chosen, act(self.connection, chosen), strict=True)]
         except (sqlite3.Error, OSError) as error:
-            full = "full" in str(error) or getattr(error, "errno", None) == errno.ENOSPC
-            mend = "make room, then run the same again" if full else "move that file away, or run with journal=off"
-            raise SetupError(f"The journal {self.path} cannot be used ({error}); {mend}.") from None
+            told = self.unusable(error)
+            return [(job, None, told) for job in chosen]
+        except Exception as error:  # noqa: BLE001  a bug: those who wait are told, or they would wait for ever
+            return [(job, None, error) for job in chosen]
+
+    def unusable(self, error: Exception) -> SetupError:
+        """What to do about a file that cannot be read or written."""
+        full = "full" in str(error) or getattr(error, "errno", None) == errno.ENOSPC
+        mend = "make room, then run the same again" if full else "move that file away, or run with journal=off"
+        return SetupError(f"The journal {self.path} cannot be used ({error}); {mend}.")
 
     def close(self) -> None:
         """Finish what is under way and close the file."""
@@ -100,6 +159,17 @@ class Journal:
         if self.connection is not None:
             self.connection.close()
             self.connection = None
+
+
+def tell(outcomes: list[Outcome]) -> None:
+    """On the loop of those who wait: what came of their jobs. Who was cancelled waits no more."""
+    for job, found, error in outcomes:
+        if job.done.done():
+            continue
+        if error is None:
+            job.done.set_result(found)
+        else:
+            job.done.set_exception(error)
 
 
 def connect(path: str) -> sqlite3.Connection:
@@ -133,20 +203,34 @@ def patiently(work: Callable[[], object]) -> None:
             return
 
 
-def read(connection: sqlite3.Connection, key: str) -> Record | None:
+def read(connection: sqlite3.Connection, jobs: list[Job]) -> list[Record | None]:
+    """The stored reply of each job's key."""
     fields = "text, finish, input_tokens, output_tokens, cached_tokens, seconds, model, prompt, version, sample"
-    with closing(connection.execute(f"SELECT {fields} FROM replies WHERE key = ?", (key,))) as cursor:
-        row = cursor.fetchone()
-    return None if row is None else Record(*row)
+    with closing(connection.cursor()) as cursor:
+        rows = [cursor.execute(f"SELECT {fields} FROM replies WHERE key = ?", (job.key,)).fetchone() for job in jobs]
+    return [None if row is None else Record(*row) for row in rows]
 
 
-def write(connection: sqlite3.Connection, key: str, record: Record) -> None:
-    values = (
+def write(connection: sqlite3.Connection, jobs: list[Job]) -> list[Record | None]:
+    """Keep the replies of all jobs, or none of them."""
+    rows = [row_of(job.key, job.record) for job in jobs if job.record is not None]
+    with closing(connection.cursor()) as cursor:
+        cursor.execute("BEGIN IMMEDIATE")
+        try:
+            cursor.executemany(f"INSERT OR IGNORE INTO replies VALUES ({', '.join('?' * len(rows[0]))})", rows)
+            cursor.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:  # SQLite ends it by itself where the disk is full
+                cursor.execute("ROLLBACK")
+            raise
+    return [None] * len(jobs)
+
+
+def row_of(key: str, record: Record) -> tuple[object, ...]:
+    return (
         *(key, record.model, record.prompt, record.version, record.sample, record.text, record.finish),
         *(record.input_tokens, record.output_tokens, record.cached_tokens, record.seconds, time.time()),
     )
-    marks = ", ".join("?" * len(values))
-    connection.execute(f"INSERT OR IGNORE INTO replies VALUES ({marks})", values).close()
 
 
 OPEN: dict[str, Journal] = {}
@@ -154,12 +238,16 @@ OPENING = threading.Lock()
 
 
 def open_journal(path: str) -> Journal:
-    """The journal of a file: one per process. Looks at the disk, so never call it on an event loop."""
-    full = str(Path(path).expanduser().resolve())
+    """The journal of a file: one per process. `path` is whole and without links (`whole`)."""
     with OPENING:
-        if full not in OPEN:
-            OPEN[full] = Journal(full)
-        return OPEN[full]
+        if path not in OPEN:
+            OPEN[path] = Journal(path)
+        return OPEN[path]
+
+
+def whole(path: str) -> str:
+    """The path from the root, links followed. Looks at the disk, so never call it on an event loop."""
+    return str(Path(path).expanduser().resolve())
 
 
 @atexit.register
@@ -170,7 +258,21 @@ def close_journals() -> None:
             OPEN.popitem()[1].close()
 
 
-async def journal_of(context: Context) -> Journal | None:
-    """The journal of a run, None when it is off."""
+async def journal_of(context: Context) -> Replies | None:
+    """The journal of a run, None when it is off. Where its file lies is found out once per event loop."""
     path = journal_path(context)
-    return None if path is None else await asyncio.to_thread(open_journal, path)
+    if path is None:
+        return None
+    state = per_loop()
+    opener: Callable[[str], Replies] | None = state.once("journals", lambda: None)
+    if opener is not None:
+        return opener(path)
+    places: dict[str, str] = state.once("places of journals", dict)
+    if path not in places:
+        places[path] = await asyncio.to_thread(whole, path)
+    return open_journal(places[path])
+
+
+def share_journals(opener: Callable[[str], Replies]) -> None:
+    """From now on the running loop gets its journals from `opener`: for work in several processes with one writer."""
+    per_loop().made["journals"] = opener
