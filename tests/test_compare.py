@@ -252,7 +252,7 @@ def test_methods_are_crossed_with_what_has_several_values() -> None:
         ("pf_concat", {"k": 4, "samples": 2}, (10, 10)),
         ("sure", {"candidates": 3}, (1, 13)),
         ("self_verification", {}, (5, 60)),
-        ("react", {"max_steps": 4}, (1, 5)),
+        ("react", {"max_steps": 4}, (1, 10)),
         ("self_ask", {"max_steps": 2}, (1, 5)),
         ("iter_retgen", {"iterations": 3}, (3, 3)),
         ("blendfilter", {}, (11, 11)),

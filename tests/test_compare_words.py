@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.errors import SetupError
-from evaluation.compare import figures_of, shared_questions
+from evaluation.figures import figures_of, shared_questions
 from evaluation.recommend import Figures, Recommendation, dollars, front, joined, read_budget, recommend
 from evaluation.results import Row, Scores
 
