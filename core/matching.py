@@ -1,11 +1,11 @@
 """What a model copied, found again in the passages that it copied from."""
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from core.json_text import loads
 from core.measures import Piece, pieces
 from core.sentences import sentences
 from core.state import Passage
@@ -69,8 +69,8 @@ def copied_lines(reply: str) -> Iterator[str]:
     text = without_fence(reply)
     begin, end = text.find("["), text.rfind("]")
     try:
-        value = json.loads(text[begin : end + 1])
-    except (ValueError, RecursionError):
+        value = loads(text[begin : end + 1])
+    except ValueError:
         value = None
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         text = "\n".join(value)

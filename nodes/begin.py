@@ -8,6 +8,7 @@ from langgraph.types import Overwrite
 from core.context import Context, settings
 from core.data import as_passage
 from core.errors import SetupError
+from core.json_text import whole
 from core.state import State
 from models.tracing import describe
 
@@ -18,6 +19,8 @@ async def begin(state: State, runtime: Runtime[Context]) -> State:
     question, given = state.get("question"), state.get("given")
     if not isinstance(question, str) or not question.strip():
         raise SetupError(f"The question is empty ({question!r}); give a question as text.")
+    if whole(question) != question:
+        raise SetupError(f"The question holds half a character (a lone surrogate: {question!a:.80}); give whole text.")
     if given is not None and not given:
         raise SetupError(
             "The list of given passages is empty; give at least one, or leave it out to search a collection."

@@ -1,11 +1,11 @@
 """What a reply says. Parsers forgive wrapping and never raise; a reply that breaks its contract is `malformed`."""
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from core.json_text import loads
 from core.text import UNKNOWN, is_unknown, normalize
 
 T = TypeVar("T")
@@ -158,8 +158,8 @@ def spoken(value: Any) -> str:
 def read_object(text: str) -> dict[str, Any] | None:
     """A JSON object, with lower-case names."""
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = loads(text)
+    except ValueError:
         return None
     if not isinstance(value, dict):
         return None

@@ -1,6 +1,5 @@
 """What a reply with candidate answers says: a lettered, numbered or bulleted list."""
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from itertools import islice
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
+from core.json_text import loads
 from core.text import is_unknown
 from core.votes import ballot
 from nodes.parse import Parsed, first_line, lines_of, tidy, unwrapped
@@ -148,8 +148,8 @@ def from_json(text: str) -> list[str]:
     """The candidates of a JSON list, or of an object with a list or with lettered or numbered keys; else nothing."""
     for piece in json_pieces(text):
         try:
-            return [str(item) for item in values_in(json.loads(piece))]
-        except (ValueError, RecursionError):
+            return [str(item) for item in values_in(loads(piece))]
+        except ValueError:
             continue
     return []
 

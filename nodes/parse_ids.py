@@ -1,11 +1,11 @@
 """Which passages a reply names: numbers, ranges, words, all or none of them, in prose, lists or JSON."""
 
-import json
 import re
 import unicodedata
 from dataclasses import dataclass, field
 from typing import Any
 
+from core.json_text import loads
 from nodes.number_words import COUNT, NOUN, digits
 from nodes.parse import Parsed, unwrapped
 
@@ -84,8 +84,8 @@ def json_of(text: str) -> tuple[Any] | None:
     """The JSON value that the text is, or the object that stands in it; None without one."""
     for place in (text, text[text.find("{") : text.rfind("}") + 1]):
         try:
-            return (json.loads(place),)
-        except (ValueError, RecursionError):
+            return (loads(place),)
+        except ValueError:
             continue
     return None
 

@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import json
 import logging
 import re
 import warnings
@@ -11,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from core.json_text import loads, whole
 from core.state import Passage
 
 TEXT = {".txt", ".text", ".md", ".markdown"}
@@ -20,7 +20,6 @@ FIRST_HEADING = re.compile(r"\A\s*#[ \t]+([^\n]+)\n?")
 LINK = re.compile(r"!?\[([^\][]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+\"[^\"]*\")?\)")
 BOLD = re.compile(r"\*\*(\S(?:[^*\n]*\S)?)\*\*")
 BROKEN_WORD = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
-SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Unreadable(Exception):  # noqa: N818  (a reason, not a bug)
@@ -133,7 +132,7 @@ def html_text(data: bytes) -> str:
 
 def clean(text: str) -> str:
     """Without what cannot be stored: NUL and lone surrogates."""
-    return SURROGATE.sub("\ufffd", text.replace("\0", ""))
+    return whole(text.replace("\0", ""))
 
 
 def open_lines(path: Path) -> Any:
@@ -171,10 +170,10 @@ def line_passage(line: bytes) -> Passage | str:
     from retrievers.passages import content_hash
 
     try:
-        value = json.loads(line.decode("utf-8-sig"))
+        value = loads(line)
     except UnicodeDecodeError:
         return "not UTF-8"
-    except (ValueError, RecursionError):
+    except ValueError:
         return "not JSON"
     if not isinstance(value, dict) or not isinstance(value.get("text"), str):
         return 'not a passage {"id", "title", "text"}'

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from core.data import lines_of, opened
 from core.errors import SetupError
+from core.json_text import loads
 
 Kind = Literal["lines", "document", "table"]
 Value = tuple[int, str, Any]  # number from 1, where it stands, the record
@@ -37,7 +38,7 @@ def kind_of(path: Path) -> Kind:
         return "document"
     if first.startswith("{"):
         try:
-            return "document" if is_document(json.loads(first)) else "lines"
+            return "document" if is_document(loads(first)) else "lines"
         except json.JSONDecodeError:  # a document over several lines, or a broken line
             return "document" if second and not second.startswith("{") else "lines"
     return "table" if delimiter_of(first) else "lines"
@@ -59,15 +60,13 @@ def document(path: Path) -> Any:
     """A JSON file."""
     try:
         with opened(path) as file:
-            return json.load(file)
+            return loads(file.read())
     except json.JSONDecodeError as error:
         raise SetupError(
             f"{path}, line {error.lineno}: not JSON ({error.msg}); expected one JSON document, or an object a line."
         ) from None
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise SetupError(f"{path} cannot be read ({error}); expected UTF-8 JSON.") from None
-    except RecursionError:
-        raise SetupError(f"{path} is nested too deeply to be a data set; expected records in a list.") from None
 
 
 def enumerated(path: Path, value: Any) -> Iterator[Value]:
@@ -137,7 +136,7 @@ def table_record(row: dict[str, str]) -> dict[str, Any]:
         answers = [part.strip() for part in given.split("|") if part.strip()]
         if given.strip().startswith("["):
             try:
-                answers = json.loads(given)
+                answers = loads(given)
             except json.JSONDecodeError:
                 answers = given  # a text where a list is expected: the converter says so
     meta = {name: value for name, value in row.items() if name not in ("id", "question", "answer", "answers")}

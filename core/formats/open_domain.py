@@ -1,11 +1,11 @@
 """Questions and answers without documents of their own, and retrieval results."""
 
-import json
 import re
 from typing import Any
 
 from core.data import Record, as_passage, list_of
 from core.formats.convert import LABELS, Broken, Format, made, passage, some, text, texts
+from core.json_text import loads
 from core.state import Passage
 
 DESCRIPTION = re.compile(r'\(description\s+("(?:[^"\\]|\\.)*"|[^()]*)\)')
@@ -56,7 +56,7 @@ def triviaqa(value: dict[str, Any], where: str) -> Record:
 def webquestions(value: dict[str, Any], where: str) -> Record:
     """The answers are a Lisp list of descriptions: (list (description "Padmé Amidala") (description Jamaica))."""
     found = [one.group(1).strip() for one in DESCRIPTION.finditer(value["targetValue"])]
-    answers = [json.loads(answer) if answer.startswith('"') else answer for answer in found]
+    answers = [loads(answer) if answer.startswith('"') else answer for answer in found]
     return made(None, value["utterance"], some(answers), url=value.get("url"))
 
 
