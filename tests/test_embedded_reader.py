@@ -165,12 +165,13 @@ def parsed(prompt: str, text: str) -> tuple[str, bool]:
 
 CHOICES = {"filter_sentences", "filter_passages"}  # what they say depends on the passages: test_filters.py
 REFUSED = {"answer_label", "answer_candidates_label"}
+WRITTEN = {"question_single", "question_two", "question_unanswerable"}  # by chat models only
 
 
 def test_every_prompt_is_served() -> None:
     """A variant of a prompt, NAME.VARIANT, is sent under the prompt's name."""
     assert {name for name in BUILT_IN if "." not in name} == set(RESPONDERS)
-    assert set(RESPONDERS) == set(PARSERS) | CHOICES | REFUSED
+    assert set(RESPONDERS) == set(PARSERS) | CHOICES | REFUSED | WRITTEN
 
 
 @pytest.mark.parametrize("prompt", PARSERS)
@@ -257,6 +258,12 @@ async def test_what_it_cannot_serve_is_said(sent: HumanMessage, named: str) -> N
 @pytest.mark.parametrize("prompt", sorted(REFUSED))
 async def test_claims_are_left_to_others(prompt: str) -> None:
     with pytest.raises(SetupError, match=r"cannot check claims .* for example --model openai:"):
+        await reply(prompt)
+
+
+@pytest.mark.parametrize("prompt", sorted(WRITTEN))
+async def test_questions_are_written_by_others(prompt: str) -> None:
+    with pytest.raises(SetupError, match=r"cannot write questions: it finds text.* for example --model openai:"):
         await reply(prompt)
 
 

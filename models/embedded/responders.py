@@ -6,6 +6,7 @@ from models.embedded import (
     replies_blend,
     replies_filter,
     replies_judge,
+    replies_questions,
     replies_steps,
     replies_sure,
 )
@@ -17,6 +18,7 @@ RESPONDERS: dict[str, Responder] = {
     **replies_blend.RESPONDERS,
     **replies_filter.RESPONDERS,
     **replies_judge.RESPONDERS,
+    **replies_questions.RESPONDERS,
     **replies_steps.RESPONDERS,
     **replies_sure.RESPONDERS,
 }

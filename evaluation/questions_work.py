@@ -1,0 +1,100 @@
+"""Drafts of questions: written, compared with one another, checked."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+from langgraph.runtime import Runtime
+
+from core.context import Context
+from core.errors import CallError
+from evaluation.questions_check import Asked, Check, Draft, fault_in_words
+from evaluation.questions_draw import Draw, Kind
+from nodes.ask import ask
+from nodes.parse import Parsed
+from nodes.parse_questions import Written, written_question
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Work:
+    """Writes and checks drafts, many at once."""
+
+    def __init__(
+        self, context: Context, threshold: float, before: Iterable[str], config: RunnableConfig, concurrency: int
+    ) -> None:
+        self.context, self.config, self.concurrency = context, config, concurrency
+        self.check = Check(context, threshold)
+        self.asked = Asked()
+        for question in before:
+            self.asked.add(question)
+
+    async def done(self, batch: Sequence[Draw]) -> list[Draft]:
+        """The drafts, in the order of the draws, in which they are also compared with one another."""
+        drafts = await self.each(RunnableLambda(self.write), batch)
+        for draft in drafts:
+            draft.fault = draft.fault or fault_in_words(draft, self.asked)
+        sound = [draft for draft in drafts if draft.fault is None]
+        await self.each(RunnableLambda(self.judge), sound)
+        return drafts
+
+    async def each(self, work: Runnable[T, R], items: Sequence[T]) -> list[R]:
+        """The work on every item, `concurrency` at once; the first error ends all of it."""
+        results: dict[int, R] = {}
+        waiting = iter(enumerate(items))
+
+        async def worker() -> None:
+            for place, item in waiting:
+                results[place] = await work.ainvoke(item, self.config)
+
+        try:
+            async with asyncio.TaskGroup() as workers:
+                for _ in range(self.concurrency):
+                    workers.create_task(worker())
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from None
+        return [results[place] for place in range(len(items))]
+
+    async def write(self, draw: Draw) -> Draft:
+        """One question; one call."""
+        draft = Draft(draw)
+        try:
+            asked = await ask(
+                prompt_of(draw.kind),
+                Runtime(context=self.context),
+                parse=whole,
+                inputs={},
+                passages=draw.passages,
+                detail=draw.id,
+            )
+        except CallError as failure:
+            draft.fault, draft.error = "failed", str(failure)
+            return draft
+        found = asked.values[0]
+        if len(asked.shown) < len(draw.passages):
+            draft.fault = "too_long"
+        elif found.value is None:
+            draft.fault = "unread" if found.malformed else "declined"
+        else:
+            draft.question = found.value.question
+            draft.answers = found.value.answers if draw.kind != "unanswerable" else []
+        return draft
+
+    async def judge(self, draft: Draft, config: RunnableConfig) -> None:
+        """Set the draft's fault, if it has one."""
+        try:
+            draft.fault = await self.check.fault(draft, config)
+        except CallError as failure:
+            draft.fault, draft.error = "failed", str(failure)
+
+
+def whole(reply: str) -> Parsed[Parsed[Written | None]]:
+    """What was written together with whether it could be read, which `ask` would only count."""
+    found = written_question(reply)
+    return Parsed(found, found.malformed)
+
+
+def prompt_of(kind: Kind) -> str:
+    return f"question_{kind}"

@@ -1,0 +1,72 @@
+"""A corpus of lamps and towers, and what a model says that is asked to write questions about it and to answer them."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from openai_server import Request
+
+from prompts import BUILT_IN
+
+FILLER = "It stands on a hill above the old harbour, and people still come to look at it on the first day of spring."
+TOWER = "Tower number {n} in the town of Vell{n} was finished by the mason Orm{n}. " + FILLER
+LAMP = "The lamp of Vell{n} holds {n} litres of oil and was lit by the keeper Ida{n}. " + FILLER
+PROMPTS = {name: BUILT_IN[name].partition("$")[0] for name in BUILT_IN if name.startswith(("question", "answer_base"))}
+Say = Callable[[str, int, str], str | None]
+
+
+def write_corpus(path: Path, count: int) -> str:
+    """Towers t1, t2, ... each in a town of its own, whose lamp l1, l2, ... another document describes."""
+    lines = [{"id": f"t{n}", "title": f"Tower {n}", "text": TOWER.format(n=n)} for n in range(1, count + 1)]
+    lines += [{"id": f"l{n}", "title": f"Lamp {n}", "text": LAMP.format(n=n)} for n in range(1, count + 1)]
+    lines.append({"id": "short", "title": "", "text": "Too short to ask about."})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return str(path)
+
+
+def prompt_of(text: str) -> str:
+    """The prompt that a message was made from: the answer's where it is none of the others."""
+    return next((name for name, head in PROMPTS.items() if text.startswith(head)), "answer")
+
+
+def writer(say: Say | None = None) -> Callable[[Request], str]:
+    """A sound model. `say(prompt, number, text)` may speak for it: the prompt's name, the number of the thing that it
+    is about, the whole message.
+    """
+
+    def reply(request: Request) -> str:
+        text, prompt = request.text, prompt_of(request.text)
+        own = text[len(PROMPTS.get(prompt, "")) :] if prompt != "answer" else text
+        about = own if prompt.startswith("question") else own.rpartition("Question: ")[2]
+        number = int(re.findall(r"[a-z](\d+)", about)[0])
+        said = say(prompt, number, text) if say else None
+        return sound(prompt, number, own) if said is None else said
+
+    return reply
+
+
+def sound(prompt: str, n: int, text: str) -> str:
+    if prompt == "question_single":
+        return single(n, lamp=f"lamp of Vell{n} holds" in text)
+    if prompt == "question_two":
+        return f"Question: Who lit the lamp of the town whose tower Orm{n} finished?\nAnswer: Ida{n}"
+    if prompt == "question_unanswerable":
+        return f"Question: Who painted the {'lamp' if 'The lamp' in text else 'tower'} of Vell{n}?"
+    return "Unknown" if prompt == "answer_base_closed" else read(n, text)
+
+
+def single(n: int, lamp: bool) -> str:
+    asked = ("Who lit the lamp", f"Ida{n}") if lamp else ("Which mason finished the tower", f"Orm{n}")
+    return f"{asked[0]} of Vell{n}?\nAnswer: {asked[1]}\nAlso: the {asked[1]}"
+
+
+def read(n: int, text: str) -> str:
+    """The answer that the passages give."""
+    passages, _, question = text.rpartition("\n\nQuestion: ")
+    tower, lamp = TOWER.format(n=n) in passages, LAMP.format(n=n) in passages
+    if "whose tower" in question:
+        return f"Ida{n}" if tower and lamp else "Unknown"
+    if "Which mason" in question and tower:
+        return f"Orm{n}"
+    return f"Ida{n}" if "Who lit the lamp of Vell" in question and lamp else "Unknown"
