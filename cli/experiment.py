@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.options import Collection, Embeddings, K, Model, Retriever, Settings, Store
+from cli.options import Collection, Embeddings, K, Model, Retriever, Settings, SkipBad, Store
 from core.errors import SetupError
 
 if TYPE_CHECKING:
@@ -37,7 +37,14 @@ def experiment(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Folder of the results; by default under results/.")
     ] = None,
+    drop_known: Annotated[
+        bool, typer.Option("--drop-known", help="Ask only what the model does not know without a context.")
+    ] = False,
+    gold_from: Annotated[
+        Path | None, typer.Option("--gold-from", metavar="FILE", help="gold_*: passages, gold ones among them.")
+    ] = None,
     limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="Only the first N questions.")] = None,
+    skip_bad: SkipBad = False,
     concurrency: Annotated[int, typer.Option("--concurrency", metavar="N", help="Questions at once.")] = 8,
     corpus: Annotated[
         str | None,
@@ -77,9 +84,10 @@ def experiment(
                     chosen,
                     data,
                     context,
-                    Options(methods, judge, verifier, examples, listed(filters)),
+                    Options(methods, judge, verifier, examples, listed(filters), drop_known, gold_from),
                     out=out,
                     limit=limit,
+                    skip_bad=skip_bad,
                     concurrency=concurrency,
                     corpus=corpus,
                     collection=collection,

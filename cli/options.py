@@ -25,4 +25,5 @@ Collection: TypeAlias = Annotated[
 Settings: TypeAlias = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any other setting; may be given several times.")
 ]
+SkipBad: TypeAlias = Annotated[bool, typer.Option("--skip-bad", help="Leave out broken records and count them.")]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -1,12 +1,16 @@
 """What experiments work out from the results of their runs, question by question."""
 
+import json
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from typing_extensions import TypedDict
 
+from core.data import Record
+from evaluation.methods import MethodRun
 from evaluation.results import Scores
 from evaluation.statistics import Floats, Interval, bootstrap
 
@@ -75,6 +79,51 @@ def spread_of_draws(
             row[f"sd {NAMES[measure]}"] = statistics.stdev(means) if len(means) > 1 else None
         rows.append(row)
     return [Panel(title="Mean and standard deviation over the draws", rows=rows)]
+
+
+def known_panel(asked: int, known: int, model: Any) -> Panel:
+    """How many questions the model answers correctly without a context, which the methods are not asked (Post-fusion,
+    section 4). asked: those that the model alone has answered.
+    """
+    title = "Questions that the model answers correctly without a context (EM) are dropped"
+    if model == "embedded" and not known:
+        title = "No question is dropped: the embedded reader knows nothing but what it reads"
+    rows: list[dict[str, Any]] = [
+        {"questions": "all", "n": asked},
+        {"questions": "known without a context, dropped", "n": known},
+        {"questions": "asked of the methods", "n": asked - known},
+    ]
+    return Panel(title=title, rows=rows)
+
+
+def gold_panel(results: Path, runs: Sequence[MethodRun], left_out: int) -> Panel:
+    """How often a gold passage was among those found, and how often it had to be put there; runs that were given the
+    same passages have one row.
+    """
+    placing = {run.name: run.context.k for run in runs if run.gold is not None}
+    ranks: dict[str, list[bool]] = {name: [] for name in placing}
+    with results.open(encoding="utf-8") as file:
+        for row in map(json.loads, file):
+            if row["method"] in ranks and row["error"] is None:
+                ranks[row["method"]].append(row["gold_rank"] is not None)
+    counts = dict.fromkeys((placing[name], len(found), sum(found)) for name, found in ranks.items())
+    rows: list[dict[str, Any]] = [
+        {"passages": f"k={k}", "n": n, "with gold as found": found, "gold put in": n - found}
+        for k, n, found in counts
+    ]
+    questions = f"{left_out} question{'' if left_out == 1 else 's'}"
+    return Panel(title=f"Gold passages; {questions} without one left out", rows=rows)
+
+
+def given_panel(records: Iterable[Record], sizes: Sequence[int]) -> Panel:
+    """How many questions bring so many passages: with fewer, a larger k changes nothing."""
+    brought = [len(record["passages"]) for record in records]
+    rows: list[dict[str, Any]] = [
+        {"passages": f"k={k}", "questions that bring so many": sum(one >= k for one in brought), "n": len(brought)}
+        for k in sizes
+    ]
+    most = max(brought, default=0)
+    return Panel(title=f"The questions bring {most} passages at most; a k beyond all of them is not run", rows=rows)
 
 
 def shared_name(names: Sequence[str]) -> str:

@@ -10,8 +10,12 @@ from evaluation.methods import MethodRun, method_run, parse_methods, parse_setti
 
 SURE, BLEND, FILCO, FUSION = "SuRe", "BlendFilter", "FILCO", "Post-fusion"
 KINDS = ("bm25", "chroma", "hybrid")
+SIZES = tuple(f"k={k}" for k in (5, 10, 20, 30, 40, 50))
 
-Analysis = Literal["best", "split", "spread", "preference"]
+PAPER = "concat,post_fusion,pruning,summary,concat_pf,pf_concat"  # Post-fusion, tables 1 and 2
+CLOSED = "no_retrieval"
+
+Analysis = Literal["best", "split", "spread", "preference", "gold"]
 
 
 @dataclass(frozen=True)
@@ -19,14 +23,16 @@ class Experiment:
     """Runs and a way to look at them.
 
     methods: what runs unless the user names others, written as for `quorum eval`. variants: settings, each a run of
-    every method; "{verifier}" stands for what the user gives, and a variant with "{filter}" for one with each of the
-    filters given. Runs are compared with the first of their group: the
-    variants of a method, with `across` the methods of a variant, without variants all runs.
+    every method; "{verifier}" stands for what the user gives, a variant with "{filter}" for one with each of the
+    filters given, and "gold=PLACE" for gold passages put there (see `evaluation.gold`). Runs are compared with the
+    first of their group: the variants of a method, with `across` the methods of a variant, without variants all runs.
 
     searching: variants only where a corpus or a collection is searched; otherwise the methods as they are. top: how
-    many of the passages found are read. shots: demonstrations drawn from the user's examples, `draws` times each, in
-    place of variants; such runs are not compared one by one. further: measures to show besides. keep: keys of the
-    result to keep in the rows. needs: options that must be given. analysis: what is worked out from the results.
+    many of the passages found are read. fits: where the questions bring their passages, no variant with a larger k than
+    the first that holds all of them. shots: demonstrations drawn from the user's examples, `draws` times each, in place
+    of variants; such runs are not compared one by one. drops_known: questions that the model answers without a context
+    are asked of nothing else. further: measures to show besides. keep: keys of the result to keep in the rows. needs:
+    options that must be given. analysis: what is worked out from the results.
     """
 
     name: str
@@ -37,12 +43,19 @@ class Experiment:
     across: bool = False
     searching: bool = False
     top: int | None = None
+    fits: bool = False
     shots: tuple[int, ...] = ()
     draws: int = 4
+    drops_known: bool = False
     further: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     needs: tuple[Literal["judge", "verifier", "examples", "filters"], ...] = ()
     analysis: Analysis | None = None
+
+    @property
+    def sizes(self) -> list[int]:
+        """The numbers of passages that its variants read."""
+        return [int(one.removeprefix("k=")) for one in self.variants if one.startswith("k=")]
 
 
 EXPERIMENTS = {
@@ -153,11 +166,47 @@ EXPERIMENTS = {
             analysis="split",
         ),
         Experiment(
+            "closed_book",
+            "Without the questions that the model can answer alone.",
+            f"{FUSION}, sec. 4",
+            methods=PAPER,
+            drops_known=True,
+        ),
+        Experiment(
+            "gold_insertion",
+            "A gold passage is put in where none was found.",
+            f"{FUSION}, table 1",
+            methods=PAPER,
+            variants=("", "gold=inserted"),
+            across=True,
+            further=("recall_before", "recall", "answer_in_passages"),
+            keep=("gold_rank",),
+            analysis="gold",
+        ),
+        Experiment(
+            "gold_position",
+            "The gold passage where it was found, first, and last.",
+            f"{FUSION}, figure 6",
+            methods="concat[k=5],concat[k=10],concat[k=20]",
+            variants=("gold=retrieved", "gold=top", "gold=bottom"),
+            further=("recall_before", "recall", "answer_on_top"),
+            keep=("gold_rank",),
+            analysis="gold",
+        ),
+        Experiment(
+            "sweep_passages",
+            "5 to 50 of the passages that the questions bring.",
+            f"{SURE}, figure 4a",
+            methods="base,sure",
+            variants=SIZES,
+            fits=True,
+        ),
+        Experiment(
             "sweep_k",
             "5 to 50 passages.",
             f"{FUSION}, {SURE}",
             methods="concat,concat_pf",
-            variants=tuple(f"k={k}" for k in (5, 10, 20, 30, 40, 50)),
+            variants=SIZES,
         ),
         Experiment(
             "sweep_samples",
@@ -185,11 +234,13 @@ def grouped_runs(
     verifier: str | None = None,
     filters: Sequence[str] = (),
     searching: bool = False,
+    most: int | None = None,
     shots: Sequence[tuple[str, str]] = (),
 ) -> list[list[MethodRun]]:
     """The runs of an experiment, in the groups within which they are compared.
 
-    shots: (label, file) of each set of demonstrations that was drawn.
+    most: passages that a question brings at most; None: they are searched for. shots: (label, file) of each set of
+    demonstrations that was drawn.
     """
     bases = [replace(run, top=experiment.top) for run in parse_methods(methods or experiment.methods, context)]
     if shots:
@@ -199,21 +250,36 @@ def grouped_runs(
         return [bases]
     variants = [
         variant.replace("{verifier}", verifier or "").replace("{filter}", filter_)
-        for variant in experiment.variants
+        for variant in fitting(experiment, most)
         for filter_ in (filters if "{filter}" in variant else ("",))
     ]
     grid = [[varied(base, variant, context) for variant in variants] for base in bases]
     return [list(column) for column in zip(*grid, strict=True)] if experiment.across else grid
 
 
+def fitting(experiment: Experiment, most: int | None) -> tuple[str, ...]:
+    """The variants, up to the first of which k holds all passages that there are."""
+    if not experiment.fits or most is None:
+        return experiment.variants
+    sizes = experiment.sizes
+    enough = next((place for place, k in enumerate(sizes, start=1) if k >= most), len(sizes))
+    return experiment.variants[:enough]
+
+
 def varied(base: MethodRun, variant: str, context: Context) -> MethodRun:
-    """The run with further settings, which win over its own."""
-    run = method_run(base.method, {**base.settings, **parse_settings(variant.split(";"))}, context)
-    return replace(run, top=base.top)
+    """The run with further settings, which win over its own; where gold passages are put is part of its name."""
+    settings = parse_settings(variant.split(";"))
+    gold = settings.pop("gold", None)
+    run = method_run(base.method, {**base.settings, **settings}, context)
+    return replace(run, name=run.name if gold is None else labelled(run, f"gold={gold}"), top=base.top, gold=gold)
 
 
 def with_shots(base: MethodRun, label: str, file: str, context: Context) -> MethodRun:
     """The run with drawn demonstrations, named by their label: where their file lies changes nothing."""
     run = method_run(base.method, {**base.settings, "examples": file}, context)
-    name = f"{base.name.removesuffix(']')}{';' if base.settings else '['}{label}]"
-    return replace(run, name=name, settings=base.settings)
+    return replace(run, name=labelled(base, label), settings=base.settings)
+
+
+def labelled(run: MethodRun, label: str) -> str:
+    """The name of the run with one thing more in its brackets."""
+    return f"{run.name.removesuffix(']')}{';' if run.settings else '['}{label}]"
