@@ -21,63 +21,52 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
+from importlib import import_module
+from inspect import isfunction, signature
 from pathlib import Path
-from typing import Any
+from pkgutil import iter_modules
+from typing import Any, get_origin, get_type_hints
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
 
+import nodes
 from benchmarks.harness import SAMPLE, met, report
 from core.data import read_passages, read_questions
 from core.errors import SetupError
+from core.examples import read_examples
+from core.json_text import LONE
 from core.text import is_unknown, normalize, sentences
-from nodes.parse import Parsed, reasoned_answer, short_answer
-from nodes.parse_candidates import candidate_answers
-from nodes.parse_choices import chosen_candidate
-from nodes.parse_ids import passage_ids
-from nodes.parse_labels import label_answer, long_answer, turn_answer
-from nodes.parse_preferences import preferred_passage
-from nodes.parse_rankings import ranking
-from nodes.parse_reasoning import concluded, concluded_yes_no, free_text, topic_of
-from nodes.parse_sentences import chosen_passages, copied_sentences
-from nodes.parse_statements import masked_statement, missing_words, noted_answer
-from nodes.parse_steps import final_answer, next_follow_up, step_action
-from nodes.parse_summaries import summary_text
-from nodes.parse_verdicts import validity_verdict
-from nodes.parse_yes_no import yes_no_answer
+from nodes.parse import Parsed
 
 PASSAGES = [
     {"id": "a", "title": "Rohrau", "text": "Joseph Haydn was born in Rohrau. It lies on the Leitha."},
     {"id": "b", "title": "", "text": "He died in Vienna in 1809."},
 ]
-PARSERS: dict[str, Callable[[str], Parsed[Any]]] = {
-    "short_answer": partial(short_answer, question="Who?"),
-    "reasoned_answer": partial(reasoned_answer, question="Who?"),
-    "candidate_answers": partial(candidate_answers, most=2),
-    "chosen_candidate": partial(chosen_candidate, candidates=["Rohrau", "Vienna"]),
-    "passage_ids": partial(passage_ids, count=5),
-    "label_answer": label_answer,
-    "turn_answer": turn_answer,
-    "long_answer": long_answer,
-    "preferred_passage": preferred_passage,
-    "ranking": partial(ranking, count=5),
-    "concluded": concluded,
-    "concluded_yes_no": concluded_yes_no,
-    "free_text": free_text,
-    "topic_of": topic_of,
-    "copied_sentences": partial(copied_sentences, passages=PASSAGES),  # type: ignore[arg-type]
-    "chosen_passages": partial(chosen_passages, passages=PASSAGES),  # type: ignore[arg-type]
-    "masked_statement": partial(masked_statement, answer="Rohrau"),
-    "missing_words": missing_words,
-    "noted_answer": noted_answer,
-    "step_action": step_action,
-    "next_follow_up": next_follow_up,
-    "final_answer": final_answer,
-    "summary_text": summary_text,
-    "validity_verdict": validity_verdict,
-    "yes_no_answer": yes_no_answer,
+ARGUMENTS: dict[str, Any] = {  # what parsers are given besides the reply, by name
+    "question": "Who?",
+    "answer": "Rohrau",
+    "candidates": ["Rohrau", "Vienna"],
+    "count": 5,
+    "most": 2,
+    "passages": PASSAGES,
 }
+
+
+def parsers() -> dict[str, Callable[[str], Parsed[Any]]]:
+    """Every function of `nodes.parse*` that makes a reply into what it says."""
+    found: dict[str, Callable[[str], Parsed[Any]]] = {}
+    for module in sorted(module.name for module in iter_modules(nodes.__path__) if module.name.startswith("parse")):
+        for name, value in vars(import_module(f"nodes.{module}")).items():
+            hints = get_type_hints(value) if isfunction(value) else {}
+            if next(iter(hints), "") == "reply" and get_origin(hints.get("return")) is Parsed:
+                others = [name for name in signature(value).parameters if name != "reply"]
+                found[name] = partial(value, **{name: ARGUMENTS[name] for name in others})
+    return found
+
+
+PARSERS = parsers()
 PIECES = [
     *("Answer:", "**Answer:**", "Rationale:", "Question:", "Passage 1", "Passage 2", "passage", "Passages:", "[1]"),
     *("[2] > [1]", "(a)", "(b)", "a)", "A.", "1.", "- ", "* ", "1-3", "the second", "none", "None.", "all", "True"),
@@ -106,6 +95,8 @@ PIECES = [
         "SUPPORTS",
         "REFUTES",
         "\\",
+        "\\ud83d",
+        '{"answer": "\\ud83d", "rationale": "',
         "\x00",
     ),
     *(
@@ -122,11 +113,15 @@ PIECES = [
         "\t",
         "…",
     ),
-    *("(" * 200, "[" * 200, "a" * 2000, "1, " * 300, "not " * 200, "- x\n" * 200),
 ]
-WORDS = st.one_of(st.sampled_from(PIECES), st.text(max_size=12), st.characters())
+ENDLESS = ["(" * 200, "[" * 200, "a" * 2000, "1, " * 300, "not " * 200, "- x\n" * 200, "1" * 5000, '{"a":' * 2000]
+WHOLE = st.characters(exclude_categories=["Cs"])  # as they come through `models.call`
+WORDS = st.one_of(st.sampled_from(PIECES), st.text(WHOLE, max_size=12), WHOLE)
 REPLIES = st.builds(
-    lambda parts, between: between.join(parts), st.lists(WORDS, max_size=14), st.sampled_from(["", " ", "\n"])
+    lambda parts, between, endless: between.join([*parts, endless, *parts[:2]]),
+    st.lists(WORDS, max_size=14),
+    st.sampled_from(["", " ", "\n"]),
+    st.sampled_from([*ENDLESS, *[""] * 8 * len(ENDLESS)]),  # one reply in nine is a model in a loop
 )
 REAL = signal.ITIMER_REAL
 KINDS = (".txt", ".md", ".html", ".pdf", ".docx", ".jsonl", ".jsonl.gz")
@@ -202,9 +197,11 @@ def fuzz_replies(count: int, limit: float, number: int) -> Found:
 
 
 def sound(parsed: Parsed[Any]) -> None:
-    """A parser's result is what its type says."""
+    """A parser's result is what its type says, and can be written to a file."""
     if not isinstance(parsed, Parsed) or not isinstance(parsed.malformed, bool):
         raise TypeError(f"no Parsed: {parsed!r:.100}")
+    if LONE.search(str(parsed.value)):
+        raise ValueError(f"half a character: {parsed!a:.100}")
 
 
 class Hashed(Embeddings):
@@ -267,9 +264,8 @@ def damaged(data: bytes, draw: random.Random) -> bytes:
         if not made:
             break
         at, length = draw.randrange(len(made)), draw.randrange(1, 40)
-        made[at : at + length] = draw.choice(
-            (b"", draw.randbytes(length), made[at : at + length] * 2, b"\n", b"\xff\xfe")
-        )
+        odd = draw.choice((b"\n", b"\xff\xfe", b"\\ud83d", b"1" * 5000, b"[" * 2000))
+        made[at : at + length] = draw.choice((b"", draw.randbytes(length), made[at : at + length] * 2, odd))
     return bytes(made)
 
 
@@ -286,17 +282,28 @@ def fuzz_files(count: int, limit: float, number: int) -> Found:
             text = "[" + ",".join(chosen) + "]" if kind == ".json" and draw.random() < 0.7 else "\n".join(chosen)
             data = damaged(text.encode(), draw) if draw.random() < 0.6 else text.encode()
             path.write_bytes(gzip.compress(data) if kind.endswith(".gz") else data)
-            found.check("read_questions", data, lambda: list(read_questions(path)), limit)  # noqa: B023
-            found.check("read_questions, bad kept", data, lambda: list(read_questions(path, bad=[])), limit)  # noqa: B023
-            found.check("read_passages", data, lambda: read_passages(path), limit)  # noqa: B023
-            found.tried -= 2
+            ways: dict[str, Callable[[], object]] = {
+                "read_questions": lambda: list(read_questions(path)),  # noqa: B023  it is called at once
+                "read_questions, bad kept": lambda: list(read_questions(path, bad=[])),  # noqa: B023
+                "read_passages": lambda: read_passages(path),  # noqa: B023
+                "read_examples": lambda: read_examples(str(path)),  # noqa: B023
+            }
+            for name, read in ways.items():
+                found.check(name, data, partial(writable, read), limit)
+            found.tried -= len(ways) - 1
     return found
+
+
+def writable(read: Callable[[], object]) -> None:
+    """What is read can be written again."""
+    json.dumps(read(), ensure_ascii=False, default=str).encode()
 
 
 def twisted(value: Any, draw: random.Random) -> Any:
     """The value with some parts replaced by values of other kinds."""
     if draw.random() < 0.06:
-        return draw.choice((None, 0, -1.5, True, "", "x", [], {}, [None], [[1]], {"a": {}}, float("nan"), 10**30))
+        odd = (None, 0, -1.5, True, "", "x", "\ud83d", [], {}, [None], [[1]], {"a": {}}, float("nan"), 10**30, 10**4000)
+        return draw.choice(odd)
     if isinstance(value, dict):
         return {key: twisted(part, draw) for key, part in value.items() if draw.random() > 0.03}
     return [twisted(part, draw) for part in value] if isinstance(value, list) else value
@@ -310,15 +317,23 @@ def main() -> None:
     parser.add_argument("--patience", type=float, default=2.0, help="seconds for one input")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    found = {
-        "replies": fuzz_replies(options.replies, options.patience, options.seed),
-        "files": fuzz_files(options.files, options.patience, options.seed),
-        "documents": fuzz_documents(options.documents, options.patience, options.seed),
+    works = {
+        "replies": (fuzz_replies, options.replies),
+        "files": (fuzz_files, options.files),
+        "documents": (fuzz_documents, options.documents),
     }
-    rows = [(name, one.tried, one.failures, f"{one.slowest:.2f} s") for name, one in found.items()]
-    figures = {name: {"tried": one.tried, "failures": one.failures} for name, one in found.items()}
+    found, seconds = {}, {}
+    for name, (work, count) in works.items():
+        begin, spent = time.perf_counter(), time.process_time()
+        found[name] = work(count, options.patience, options.seed)
+        seconds[name] = round(time.perf_counter() - begin), round(time.process_time() - spent)
+    rows = [(name, one.tried, one.failures, f"{one.slowest:.2f} s", *seconds[name]) for name, one in found.items()]
+    figures = {
+        name: {"tried": one.tried, "failures": one.failures, "seconds": seconds[name][0], "computing": seconds[name][1]}
+        for name, one in found.items()
+    }
     target = met({name: not one.failures for name, one in found.items()})
-    report("fuzz", ("input", "tried", "failures", "slowest"), rows, parts=figures, **target)
+    report("fuzz", ("input", "tried", "failures", "slowest", "seconds", "computing"), rows, parts=figures, **target)
     raise SystemExit(0 if target["met"] else 1)
 
 
