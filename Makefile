@@ -1,6 +1,6 @@
 # Works on a fresh machine with make and Python 3.11 or later; uv is used where it is found.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-train test-page test-studio studio check bench fuzz readme format clean
+.PHONY: help demo test test-train test-page test-studio test-ray studio serve check bench fuzz readme format clean
 VENV := .venv
 BIN := $(VENV)/bin
 CONSTRAINTS := constraints.txt
@@ -14,17 +14,23 @@ demo: $(VENV)/.installed ## Three questions with their evidence, then six strate
 	$(BIN)/quorum ask "Who wrote the Zen of Python?" --method pf_concat
 	$(BIN)/quorum eval data/sample/questions.jsonl --methods concat,post_fusion,concat_pf,pf_concat,sure,filco --collection sample --k 3
 
+serve: $(VENV)/.installed-ui ## Open the page, on this machine (SERVE="--port 9000 --set k=10")
+	$(BIN)/quorum serve $(SERVE)
+
 test: $(VENV)/.installed-dev ## Run the tests
 	$(BIN)/python -m pytest -n 2
 
 test-train: .venv-train/.installed-dev ## Run the tests of training (PyTorch, in an environment of its own)
 	.venv-train/bin/python -m pytest tests/train
 
-test-page: $(VENV)/.installed-dev ## Run the tests of the report in a browser (needs Chromium)
+test-page: $(VENV)/.installed-page ## Run the tests of the page and of the report in a browser (needs Chromium)
 	$(BIN)/python -m pytest tests/page
 
 test-studio: .venv-studio/.installed-dev ## Run the tests of LangGraph Studio's server (in an environment of its own)
 	.venv-studio/bin/python -m pytest tests/studio
+
+test-ray: .venv-ray/.installed-dev ## Run the tests of the engine `ray`, on a Ray of this machine (in an environment of its own)
+	.venv-ray/bin/python -m pytest tests/ray
 
 studio: .venv-studio/.installed ## Open every method in LangGraph Studio, on this machine
 	LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=true .venv-studio/bin/langgraph dev $(STUDIO)
@@ -49,7 +55,7 @@ format: $(VENV)/.installed-dev ## Format the code
 	$(BIN)/ruff format
 
 clean: ## Remove the environments and caches (collections in .quorum/ and results/ stay)
-	rm -rf $(VENV) .venv-train .venv-studio .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) .venv-train .venv-studio .venv-ray .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.installed: pyproject.toml constraints.txt
@@ -60,10 +66,24 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt
 	$(call install,.[dev])
 	@touch $(VENV)/.installed $@
 
+$(VENV)/.installed-ui: pyproject.toml constraints.txt
+	$(call install,.[ui])
+	@touch $(VENV)/.installed $@
+
+$(VENV)/.installed-page: pyproject.toml constraints.txt
+	$(call install,.[dev$(comma)ui])
+	@touch $(VENV)/.installed $(VENV)/.installed-dev $(VENV)/.installed-ui $@
+
 .venv-train/.installed-dev: VENV := .venv-train
 .venv-train/.installed-dev: BIN := .venv-train/bin
 .venv-train/.installed-dev: pyproject.toml constraints.txt constraints-train.txt
 	$(call install,.[dev$(comma)train$(comma)huggingface],-c constraints-train.txt)
+	@touch $@
+
+.venv-ray/.installed-dev: VENV := .venv-ray
+.venv-ray/.installed-dev: BIN := .venv-ray/bin
+.venv-ray/.installed-dev: pyproject.toml constraints.txt constraints-ray.txt
+	$(call install,.[dev$(comma)ray],-c constraints-ray.txt)
 	@touch $@
 
 .venv-studio/.installed .venv-studio/.installed-dev: VENV := .venv-studio

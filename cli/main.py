@@ -15,7 +15,9 @@ from cli.filter import app as filters
 from cli.finetune import generator
 from cli.index import index
 from cli.methods import methods
+from cli.questions import questions
 from cli.saved_trace import trace
+from cli.serve import serve
 from core.errors import QuorumError, SetupError
 
 app = typer.Typer(
@@ -30,8 +32,10 @@ app.command()(ask)
 app.command()(trace)
 app.command()(methods)
 app.command()(index)
+app.command()(serve)
 app.command("eval")(evaluate)
 app.command()(compare)
+app.command()(questions)
 app.command()(experiment)
 app.add_typer(data, name="data")
 app.add_typer(filters)

@@ -1,4 +1,4 @@
-"""What a run did, step by step, collected by LangChain callbacks: nodes, prompts, replies, tokens, time; as JSON, too."""
+"""What a run did, collected by LangChain callbacks: nodes, prompts, replies, tokens, time; and the same as JSON."""
 
 import time
 from collections.abc import Callable, Sequence

@@ -1,0 +1,123 @@
+"""Documents that were uploaded, into a collection. File names come from strangers."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from core.context import Context
+from core.errors import QuorumError, SetupError
+from retrievers.index import IndexReport, index_documents
+from retrievers.names import SAMPLE, check_name
+from ui.past import home_of
+from ui.run import sentence
+
+LARGEST_FILE = 100_000_000  # bytes
+LARGEST_UPLOAD = 500_000_000  # bytes, of all files dropped at once
+LONGEST_NAME = 120  # characters
+ODD = re.compile(r"[\x00-\x1f\x7f<>:\"|?*\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # also what turns a text around
+one_at_a_time = asyncio.Lock()
+
+Save = Callable[[Path], Awaitable[None]]
+
+
+@dataclass
+class Indexing:
+    """Documents on their way into a collection. `done` of `total` files and lines; `files`: name -> what became of it;
+    `passages`: in the collection at the end; `error`: why all of it stopped, in one sentence.
+    """
+
+    collection: str
+    files: dict[str, str] = field(default_factory=dict)
+    done: int = 0
+    total: int = 0
+    now: str = ""
+    over: bool = False
+    passages: int | None = None
+    error: str | None = None
+
+    def tell(self, done: int, total: int, path: str) -> None:
+        """The progress of `index_documents`, called on its thread."""
+        self.done, self.total, self.now = done, total, Path(path).name
+
+
+def safe_name(name: str) -> str:
+    """The last part of a path of any system, without what a file name should not hold."""
+    bare = ODD.sub("", re.split(r"[/\\]", name)[-1]).strip().lstrip(".")
+    if len(bare) > LONGEST_NAME:
+        stem, dot, kind = bare.rpartition(".")
+        bare = stem[: LONGEST_NAME - 12] + dot + kind[:11] if dot else bare[:LONGEST_NAME]
+    return bare or "document"
+
+
+def own_names(names: Sequence[str]) -> list[str]:
+    """A safe name for each; of several that are the same the later ones are numbered."""
+    found: list[str] = []
+    for name in map(safe_name, names):
+        stem, dot, kind = name.partition(".")
+        number, made = 1, name
+        while made.lower() in map(str.lower, found):
+            number += 1
+            made = f"{stem} ({number}){dot}{kind}"
+        found.append(made)
+    return found
+
+
+def check_target(collection: str) -> str:
+    """The name of a collection that documents may go to."""
+    if check_name(collection.strip()) == SAMPLE:
+        raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; give the documents another one.")
+    return collection.strip()
+
+
+async def take_in(job: Indexing, uploads: Sequence[tuple[str, Save]], base: Context) -> None:
+    """Index uploaded files and remove them again; what happens is told in `job`.
+
+    A file of the same name as one before takes its place in the collection.
+    """
+    job.files = dict.fromkeys(own_names([name for name, _ in uploads]), "waits")
+    folder = home_of(base) / "uploads" / job.collection
+    try:
+        async with one_at_a_time:
+            report = await asyncio.shield(indexed(job, [save for _, save in uploads], folder, base))
+        results(job, report)
+    except QuorumError as error:
+        job.error = sentence(error)
+    except OSError as error:
+        job.error = f"The documents cannot be kept in {folder} ({error.strerror}); look at the folder's rights."
+    finally:
+        job.over = True
+
+
+async def indexed(job: Indexing, saves: Sequence[Save], folder: Path, base: Context) -> IndexReport:
+    """Write the files, index them on a thread, and remove them."""
+    paths = [folder / name for name in job.files]
+    await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+    try:
+        for path, save in zip(paths, saves, strict=True):
+            await save(path)
+        work = partial(index_documents, collection=job.collection, store=base.store, embeddings=base.embeddings)
+        return await asyncio.to_thread(work, paths, progress=job.tell)
+    finally:
+        await asyncio.to_thread(remove, paths)
+
+
+def remove(paths: Sequence[Path]) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def results(job: Indexing, report: IndexReport) -> None:
+    """What became of each file: indexed, or why it was not read."""
+    job.passages = report.passages
+    job.files = dict.fromkeys(job.files, "indexed")
+    lines: dict[str, list[str]] = {}
+    for where, reason in report.skipped:
+        path, _, line = where.rpartition(", line ")
+        lines.setdefault(Path(path or where).name, []).append(f"line {line}: {reason}" if path else reason)
+    for name, reasons in lines.items():
+        whole = not reasons[0].startswith("line ")
+        more = f" and {len(reasons) - 1} more" if len(reasons) > 1 else ""
+        job.files[name] = f"not read: {reasons[0]}" if whole else f"indexed, without {reasons[0]}{more}"
