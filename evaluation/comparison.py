@@ -48,7 +48,7 @@ def compare(scores: Mapping[str, Scores], names: Sequence[str], baseline: str) -
     common = sorted(set.intersection(*sets))
     others = [name for name in names if name != baseline]
     made: dict[str, dict[str, Difference]] = {name: {} for name in others}
-    for measure in COMPARED:
+    for measure in (one for one in COMPARED if all(one in scores[name].values for name in names)):
         values = {name: scores[name].of(measure, common) for name in names}
         defined = ~np.isnan(np.stack(list(values.values()))).any(axis=0)
         if not others or not defined.any():

@@ -186,7 +186,7 @@ EXPERIMENTS = {
         Experiment(
             "gold_position",
             "The gold passage where it was found, first, and last.",
-            f"{FUSION}, figure 6",
+            f"{FUSION}, fig. 6",
             methods="concat[k=5],concat[k=10],concat[k=20]",
             variants=("gold=retrieved", "gold=top", "gold=bottom"),
             further=("recall_before", "recall", "answer_on_top"),

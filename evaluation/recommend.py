@@ -11,7 +11,14 @@ from evaluation.results import Scores
 
 ALPHA = 0.05
 UNITS = {"calls": "calls", "tokens": "tokens", "cost": "dollars", "seconds": "seconds (95th percentile)"}
-NAMES = {"em": "exact match", "f1": "F1", "accuracy": "accuracy", "rouge_l": "ROUGE-L", "str_em": "STR-EM"}
+NAMES = {
+    "em": "exact match",
+    "f1": "F1",
+    "accuracy": "accuracy",
+    "rouge_l": "ROUGE-L",
+    "str_em": "STR-EM",
+    "judged": "judged accuracy",
+}
 
 
 @dataclass(frozen=True)

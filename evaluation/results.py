@@ -88,6 +88,7 @@ class Scores:
         self.tasks: set[str] = set()
         self.malformed = 0
         self.failed: set[str] = set()
+        self.counts: dict[str, float | int | None] = {}
 
     def add(self, row: Row) -> None:
         if row["error"] is not None:
@@ -107,6 +108,12 @@ class Scores:
         values: Floats = np.array(self.values[name])
         return values[[place[id_] for id_ in ids]] if ids else np.empty(0)
 
+    def judge(self, verdicts: Mapping[str, float | None], counts: Mapping[str, float | int | None]) -> None:
+        """Add what a judge said of the answers, by id: 1 right, 0 wrong, null unscored. counts: for the summary."""
+        found = (verdicts.get(id_) for id_ in self.ids)
+        self.values["judged"] = array("d", (math.nan if one is None else one for one in found))
+        self.counts = dict(counts)
+
     def known(self, name: str) -> Floats:
         """A measure of the questions that have it."""
         values: Floats = np.array(self.values[name])
@@ -116,7 +123,7 @@ class Scores:
     def summary(self) -> dict[str, float | int | None]:
         """Means over the questions that have a measure (null: none has), intervals of some, and counts."""
         made: dict[str, float | int | None] = {"n": len(self.ids) + len(self.failed)}
-        for name in MEASURES:
+        for name in (*MEASURES, *(["judged"] if "judged" in self.values else [])):
             found = self.known(name)
             if name in OVER_ALL and len(found):
                 found = np.nan_to_num(np.array(self.values[name]))
@@ -128,7 +135,7 @@ class Scores:
         seconds = self.known("seconds")
         for end, share in (("p50", 0.5), ("p95", 0.95)):
             made[f"seconds_{end}"] = round(percentile(seconds, share), 4) if len(seconds) else None
-        return made | {"errors": len(self.failed), "malformed": self.malformed}
+        return made | {"errors": len(self.failed), "malformed": self.malformed} | self.counts
 
 
 class Results:

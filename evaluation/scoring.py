@@ -34,8 +34,8 @@ SCORERS: dict[str, Scorer] = {
     "context_tokens": metrics_passages.context_tokens,
     "context_precision": metrics_passages.context_precision,
 }
-COMPARED = ("em", "f1", "accuracy", "rouge_l", "str_em")  # with intervals and tests
-RIGHT_OR_WRONG = {"em", "accuracy"}
+COMPARED = ("em", "f1", "accuracy", "rouge_l", "str_em", "judged")  # with intervals and tests
+RIGHT_OR_WRONG = {"em", "accuracy", "judged"}
 OVER_ALL = {"not_majority", "gold_in_pool"}  # a question without a vote counts as not lost
 
 

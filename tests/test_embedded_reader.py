@@ -129,6 +129,7 @@ MORE: dict[str, str | list[str]] = {
     "answer": "Rohrau",
     "first": "Haydn was born in Rohrau.",
     "second": "Haydn died in Vienna.",
+    "golds": ["Rohrau"],
     "statement": 'The answer to "Where was [MASK] born?" is Rohrau.',
 }
 
@@ -165,13 +166,14 @@ def parsed(prompt: str, text: str) -> tuple[str, bool]:
 
 CHOICES = {"filter_sentences", "filter_passages"}  # what they say depends on the passages: test_filters.py
 REFUSED = {"answer_label", "answer_candidates_label"}
+JUDGED = {"correctness"}
 WRITTEN = {"question_single", "question_two", "question_unanswerable"}  # by chat models only
 
 
 def test_every_prompt_is_served() -> None:
     """A variant of a prompt, NAME.VARIANT, is sent under the prompt's name."""
     assert {name for name in BUILT_IN if "." not in name} == set(RESPONDERS)
-    assert set(RESPONDERS) == set(PARSERS) | CHOICES | REFUSED | WRITTEN
+    assert set(RESPONDERS) == set(PARSERS) | CHOICES | REFUSED | WRITTEN | JUDGED
 
 
 @pytest.mark.parametrize("prompt", PARSERS)
@@ -258,6 +260,12 @@ async def test_what_it_cannot_serve_is_said(sent: HumanMessage, named: str) -> N
 @pytest.mark.parametrize("prompt", sorted(REFUSED))
 async def test_claims_are_left_to_others(prompt: str) -> None:
     with pytest.raises(SetupError, match=r"cannot check claims .* for example --model openai:"):
+        await reply(prompt)
+
+
+@pytest.mark.parametrize("prompt", sorted(JUDGED))
+async def test_answers_are_judged_by_others(prompt: str) -> None:
+    with pytest.raises(SetupError, match=r"cannot judge answers: it finds text.* for example --judge openai:"):
         await reply(prompt)
 
 
