@@ -81,14 +81,14 @@ class QuestionFile:
     def exclusive(self) -> Iterator[None]:
         """Held by the one run that writes here; the lines are read again."""
         lock = FileLock(self.path.with_name(f".{self.path.name}.lock"), timeout=0)
-        try:
-            with writable(self.path):
-                self.path.parent.mkdir(parents=True, exist_ok=True)
+        with writable(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            try:
                 lock.acquire()
-        except Timeout:
-            raise SetupError(
-                f"Another run is writing to {self.path}; wait for it, or give another file with --out."
-            ) from None
+            except Timeout:
+                raise SetupError(
+                    f"Another run is writing to {self.path}; wait for it, or give another file with --out."
+                ) from None
         try:
             self.read()
             yield

@@ -103,9 +103,11 @@ def made(question: str, answers: list[str], *, sound: bool) -> Parsed[Written | 
     """The question with each known answer once, unless it is none at all, or a text without end."""
     if not normalize(question) or len(question) > LONGEST:
         return Parsed(None, malformed=True)
-    tidied = [tidy(answer) for answer in answers]
-    known = {normalize(one): one for one in reversed(tidied) if normalize(one) and not nothing(one)}
-    return Parsed(Written(question, list(reversed(known.values()))[:MOST]), malformed=not sound)
+    known: dict[str, str] = {}
+    for answer in map(tidy, answers):
+        if normalize(answer) and not nothing(answer):
+            known.setdefault(normalize(answer), answer)
+    return Parsed(Written(question, list(known.values())[:MOST]), malformed=not sound)
 
 
 def nothing(answer: str) -> bool:

@@ -86,3 +86,23 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
 def test_any_object_that_is_no_passage_is_a_setup_error(value: Any) -> None:
     with pytest.raises(SetupError, match="Given passage 1: expected a passage"):
         as_passage(value, "Given passage 1")
+
+
+def test_questions_that_a_reviewer_rejected_are_left_out(tmp_path: Path) -> None:
+    asked = [
+        {"id": "a", "question": "A?", "answers": [], "keep": True, "meta": {"kind": "single"}},
+        {"id": "b", "question": "B?", "answers": [], "keep": False},
+        {"id": "c", "question": "C?", "answers": [], "meta": {"keep": False}},
+        {"id": "d", "question": "D?", "answers": []},
+    ]
+    path = tmp_path / "q.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in asked))
+    left_out: list[str] = []
+    found = {record["id"]: record.get("meta") for record in read_questions(path, left_out=left_out)}
+    assert (found, left_out) == ({"a": {"kind": "single", "keep": True}, "d": {}}, ["b", "c"])
+    table = tmp_path / "q.csv"
+    table.write_text("id,question,answers,keep\na,A?,x,true\nb,B?,x,No\nc,C?,x,\n")
+    assert [record["id"] for record in read_questions(table)] == ["a", "c"]
+    path.write_text('{"id": "a", "question": "A?", "answers": [], "keep": "perhaps"}\n')
+    with pytest.raises(SetupError, match="keep is neither true nor false: 'perhaps'"):
+        list(read_questions(path))
