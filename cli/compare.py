@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.options import Embeddings, Settings, Store
+from cli.options import Embeddings, LangSmith, Settings, Store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,6 +60,7 @@ def compare(
     ] = None,
     store: Store = None,
     embeddings: Embeddings = None,
+    langsmith: LangSmith = None,
     settings: Settings = None,
 ) -> None:
     """Estimate, run and compare methods on your questions; recommend one, and write a report."""
@@ -67,6 +68,7 @@ def compare(
 
     from cli.progress import progress_bar
     from cli.settings import made_context, stated
+    from cli.upload import check_langsmith, uploaded
     from evaluation.compare import compare, options_of, plan
 
     options = options_of(
@@ -80,7 +82,7 @@ def compare(
         prices=prices,
     )
     context = made_context(settings, store=store, embeddings=embeddings)
-
+    check_langsmith(None if dry_run else langsmith)
     task = context.answer_type if stated("answer_type", settings) else None
 
     async def work() -> "Decision | None":
@@ -100,7 +102,8 @@ def compare(
         typer.echo("quorum: stopped; the same command again goes on from here.", err=True)
         raise
     if decision is not None:
-        print_decision(decision)
+        with uploaded(langsmith, decision.report.folder):
+            print_decision(decision)
 
 
 def print_left_out(left_out: "Mapping[str, str]") -> None:

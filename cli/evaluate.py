@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.options import Collection, Embeddings, K, Model, Retriever, Settings, Store
+from cli.options import Collection, Embeddings, Engine, Judge, K, LangSmith, Model, Retriever, Settings, SkipBad, Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from evaluation.run import Report
+
+
+FAILED = ("errors", "judge_errors")
 
 
 def evaluate(
@@ -49,6 +52,10 @@ def evaluate(
         list[str] | None,
         typer.Option("--measure", metavar="NAME=MODULE:FUNCTION", help="A measure of your own, of (answers, golds)."),
     ] = None,
+    judge: Judge = None,
+    skip_bad: SkipBad = False,
+    langsmith: LangSmith = None,
+    engine: Engine = "local",
     settings: Settings = None,
 ) -> None:
     """Run a data set by several methods and print the tables; the same command again continues."""
@@ -56,7 +63,9 @@ def evaluate(
 
     from cli.progress import progress_bar
     from cli.settings import made_context, stated
+    from cli.upload import check_langsmith, uploaded
     from evaluation.corpus_measures import read_measures
+    from evaluation.judge import judge_of
     from evaluation.methods import parse_methods
     from evaluation.run import evaluate
 
@@ -65,6 +74,8 @@ def evaluate(
     )
     runs = parse_methods(methods, context)
     measures = read_measures(measure or ())
+    judging = None if judge is None else judge_of(judge, context)
+    check_langsmith(langsmith)
     try:
         with progress_bar() as progress:
             report = asyncio.run(
@@ -79,6 +90,9 @@ def evaluate(
                     task=context.answer_type if stated("answer_type", settings) else None,
                     baseline=baseline,
                     measures=measures,
+                    judge=judging,
+                    skip_bad=skip_bad,
+                    engine=engine,
                     progress=progress,
                 )
             )
@@ -86,7 +100,8 @@ def evaluate(
         typer.echo("quorum: stopped; the same command again goes on from here.", err=True)
         raise
     mention_retriever(retriever, searched=corpus is not None or collection is not None)
-    print_report(report, own=measures)
+    with uploaded(langsmith, report.folder):
+        print_report(report, own=measures)
 
 
 def mention_retriever(retriever: str | None, *, searched: bool) -> None:
@@ -124,7 +139,14 @@ def print_spent(report: "Report") -> None:
     spent = report.spent
     tokens = f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"
     typer.echo(f"quorum: made {counted(spent.calls, 'call')} now ({tokens}); results in {report.folder}", err=True)
-    errors = sum(int(row["errors"] or 0) for row in report.summary.values())
+    if (judging := report.judging) is not None:
+        tokens = f"{judging.input_tokens:,} tokens in, {judging.output_tokens:,} out"
+        typer.echo(f"quorum: the judge's calls, apart: {judging.calls:,} now ({tokens})", err=True)
+    errors, unjudged = (sum(int(row.get(name) or 0) for row in report.summary.values()) for name in FAILED)
     if errors:
         typer.echo(f"quorum: {counted(errors, 'answer')} failed; the same command again asks only those.", err=True)
+    if unjudged:
+        what = f"the judge failed on {counted(unjudged, 'answer')}"
+        typer.echo(f"quorum: {what}; the same command again asks it only about those.", err=True)
+    if errors or unjudged:
         raise typer.Exit(1)

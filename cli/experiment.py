@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.options import Collection, Embeddings, K, Model, Retriever, Settings, SkipBad, Store
+from cli.options import Collection, Embeddings, K, LangSmith, Model, Retriever, Settings, SkipBad, Store
 from core.errors import SetupError
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def experiment(
     retriever: Retriever = None,
     store: Store = None,
     embeddings: Embeddings = None,
+    langsmith: LangSmith = None,
     settings: Settings = None,
 ) -> None:
     """List the experiments, or run one; the same command again continues."""
@@ -72,11 +73,13 @@ def experiment(
     from cli.evaluate import mention_retriever
     from cli.progress import progress_bar
     from cli.settings import made_context, stated
+    from cli.upload import check_langsmith, uploaded
     from evaluation.experiment import Options, run_experiment
 
     context = made_context(
         settings, model=model, k=k, collection=collection, retriever=retriever, store=store, embeddings=embeddings
     )
+    check_langsmith(langsmith)
     try:
         with progress_bar() as progress:
             report, panels = asyncio.run(
@@ -99,7 +102,8 @@ def experiment(
         typer.echo("quorum: stopped; the same command again goes on from here.", err=True)
         raise
     mention_retriever(retriever, searched=corpus is not None or collection is not None)
-    print_experiment(chosen, report, panels)
+    with uploaded(langsmith, report.folder):
+        print_experiment(chosen, report, panels)
 
 
 def listed(text: str | None) -> tuple[str, ...]:

@@ -26,4 +26,14 @@ Settings: TypeAlias = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any other setting; may be given several times.")
 ]
 SkipBad: TypeAlias = Annotated[bool, typer.Option("--skip-bad", help="Leave out broken records and count them.")]
+Judge: TypeAlias = Annotated[
+    str | None, typer.Option("--judge", metavar="SPEC", help="Chat model that says of each answer if it is right.")
+]
+LangSmith: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--langsmith", metavar="NAME", help="Upload the results, as dataset NAME and an experiment a method."),
+]
+Engine: TypeAlias = Annotated[
+    str, typer.Option("--engine", metavar="local|ray", help="One process, or many on Ray (extra 'ray').")
+]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]

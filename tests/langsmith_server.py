@@ -1,10 +1,15 @@
-"""A loopback collector that speaks as much of LangSmith's protocol as its client needs to hand in a trace."""
+"""A loopback collector that speaks as much of LangSmith's protocol as its client needs to hand in a trace, and a
+workspace that also keeps datasets, experiments and feedback.
+"""
 
 import json
 import threading
 from dataclasses import dataclass, field
+from email import message_from_bytes
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
+from uuid import NAMESPACE_URL, uuid5
 
 BATCHES = {
     "use_multipart_endpoint": False,
@@ -70,8 +75,18 @@ class Collector:
             if path.endswith("/runs/batch"):
                 batch = json.loads(body)
                 for run in [*(batch.get("post") or []), *(batch.get("patch") or [])]:
-                    kept = self.runs.setdefault(run["id"], {})
-                    kept.update({name: value for name, value in run.items() if value is not None})
+                    self.keep(run["id"], run)
+
+    def keep(self, id_: str, run: dict[str, Any]) -> None:
+        """What arrived of a run, with what arrived before."""
+        self.runs.setdefault(id_, {}).update({name: value for name, value in run.items() if value is not None})
+
+    def answer(self, method: str, path: str, body: bytes, kind: str) -> tuple[int, Any]:
+        """(status, JSON) of a request; `kind`: of its content."""
+        if method == "GET":
+            return 200, INFO
+        self.take(path, body)
+        return 200, {}
 
     def roots(self) -> list[Run]:
         """The traces, whole, in the order in which they began."""
@@ -88,6 +103,90 @@ class Collector:
         self.http.server_close()
 
 
+class Workspace(Collector):
+    """An account: what is there is there once, whatever is sent again. A request whose path ends in one of `refused` is
+    refused. multipart: as LangSmith does it; older servers take runs in batches and feedback one by one.
+    """
+
+    TENANT = str(uuid5(NAMESPACE_URL, "tenant"))
+    TIME = "2026-01-02T03:04:05+00:00"
+
+    def __init__(self, multipart: bool = True) -> None:
+        self.datasets: dict[str, dict[str, Any]] = {}
+        self.examples: dict[str, dict[str, Any]] = {}
+        self.sessions: dict[str, dict[str, Any]] = {}
+        self.feedback: dict[str, dict[str, Any]] = {}
+        self.refused: set[str] = set()
+        self.requests: list[tuple[str, str]] = []
+        self.multipart = multipart
+        super().__init__()
+
+    def answer(self, method: str, path: str, body: bytes, kind: str) -> tuple[int, Any]:
+        url = urlsplit(path)
+        with self.guard:
+            self.requests.append((method, url.path))
+            self.text += body.decode()
+            if any(url.path.endswith(end) for end in self.refused):
+                return 403, {"detail": "no room"}
+            if method == "GET":
+                return 200, self.found(url.path, parse_qs(url.query))
+            return 200, self.kept(url.path, body, kind)
+
+    def found(self, path: str, wanted: dict[str, list[str]]) -> Any:
+        if path == "/info":
+            batches = BATCHES | {"use_multipart_endpoint": self.multipart}
+            flags = {"dataset_examples_multipart_enabled": self.multipart}
+            return {"version": "0.13.0", "batch_ingest_config": batches, "instance_flags": flags}
+        held = {"/datasets": self.datasets, "/sessions": self.sessions, "/examples": self.examples}[path]
+        for name, values in wanted.items():
+            if name in ("id", "name"):
+                held = {id_: one for id_, one in held.items() if one[name] in values}
+        return list(held.values())
+
+    def kept(self, path: str, body: bytes, kind: str) -> Any:
+        if path.endswith("/multipart") or kind.startswith("multipart"):
+            return self.parts(path, parts_of(body, kind))
+        sent = json.loads(body)
+        if path == "/datasets":
+            return self.datasets.setdefault(sent["name"], self.made(sent["name"]) | sent)
+        if path == "/sessions":
+            return self.sessions.setdefault(sent["id"], {"start_time": self.TIME, "tenant_id": self.TENANT} | sent)
+        if path.startswith("/sessions/"):
+            self.sessions[path.split("/")[2]].update({name: value for name, value in sent.items() if value})
+            return self.sessions[path.split("/")[2]]
+        if path == "/runs/batch":
+            for run in sent.get("post") or []:
+                self.keep(run["id"], run)
+        if path == "/feedback":
+            self.feedback[sent["id"]] = sent
+        if path == "/examples/bulk":
+            self.examples |= {one["id"]: one | {"dataset_id": self.TENANT} for one in sent}
+        return {}
+
+    def made(self, name: str) -> dict[str, Any]:
+        return {"id": str(uuid5(NAMESPACE_URL, name)), "created_at": self.TIME, "tenant_id": self.TENANT}
+
+    def parts(self, path: str, parts: dict[str, Any]) -> Any:
+        """Runs ("post.ID", "post.ID.outputs"), feedback ("feedback.ID") and examples ("ID", "ID.inputs")."""
+        for name, value in parts.items():
+            kind, *rest = name.split(".")
+            if kind == "feedback":
+                self.feedback[rest[0]] = value
+            elif kind in ("post", "patch"):
+                self.keep(rest[0], {rest[1]: value} if rest[1:] else value)
+            else:
+                held = self.examples.setdefault(kind, {"id": kind, "dataset_id": path.split("/")[-2]})
+                held.update({rest[0]: value} if rest else value)
+        return {"count": len(parts), "example_ids": []}
+
+
+def parts_of(body: bytes, kind: str) -> dict[str, Any]:
+    """The parts of a form by name, read as JSON."""
+    form: Any = message_from_bytes(f"Content-Type: {kind}\r\n\r\n".encode() + body)
+    named = {part.get_param("name", header="content-disposition"): part for part in form.get_payload()}
+    return {str(name): json.loads(part.get_payload(decode=True)) for name, part in named.items()}
+
+
 def handler(collector: Collector) -> type[BaseHTTPRequestHandler]:
     """The request handler of one collector."""
 
@@ -96,15 +195,19 @@ def handler(collector: Collector) -> type[BaseHTTPRequestHandler]:
             """Say nothing."""
 
         def do_GET(self) -> None:
-            self.answer(INFO)
+            self.reply("GET")
 
         def do_POST(self) -> None:
-            collector.take(self.path, self.rfile.read(int(self.headers.get("Content-Length", 0))))
-            self.answer({})
+            self.reply("POST")
 
-        def answer(self, body: Any) -> None:
-            data = json.dumps(body).encode()
-            self.send_response(200)
+        def do_PATCH(self) -> None:
+            self.reply("PATCH")
+
+        def reply(self, method: str) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            status, said = collector.answer(method, self.path, body, self.headers.get("Content-Type", ""))
+            data = json.dumps(said).encode()
+            self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
