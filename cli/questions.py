@@ -84,7 +84,8 @@ def questions(
     async def work() -> "Made | None":
         with progress_bar() as progress:
             planned = await plan(corpus, collection, context, options, out, progress=progress)
-        typer.echo(estimate_words(planned.estimate), err=not dry_run)
+        if dry_run or planned.estimate.questions:
+            typer.echo(estimate_words(planned.estimate), err=not dry_run)
         if dry_run:
             return None
         with progress_bar() as progress:
@@ -120,7 +121,8 @@ def print_made(made: "Made") -> None:
     kept = sum(made.kept.values())
     rejected = [f"{made.faults[name]:,} {FAULTS[name]}" for name in FAULTS if made.faults[name]]
     reasons = f": {', '.join(rejected)}" if rejected else ""
-    typer.echo(f"{counted(made.written, 'draft')} written, {made.written - made.faults.total():,} kept{reasons}.")
+    if made.written:
+        typer.echo(f"{counted(made.written, 'draft')} written, {made.written - made.faults.total():,} kept{reasons}.")
     kinds = ", ".join(f"{made.kept[kind]:,} {kind}" for kind in made.wanted if made.wanted[kind] or made.kept[kind])
     before = f", {made.before:,} of them there before" if made.before else ""
     typer.echo(f"{made.path}: {counted(kept, 'question')} to keep ({kinds}){before}.")

@@ -109,14 +109,15 @@ async def plan(
     await able(context)
     file = await asyncio.to_thread(QuestionFile, out)
     context = await searching(corpus, collection, context, progress)
-    passages = long_enough(await asyncio.to_thread(all_of, context), options.words)
+    every = await asyncio.to_thread(all_of, context)
+    passages = long_enough(every, options.words)
     name = corpus or f"the collection {collection!r}"
     if not passages:
         raise SetupError(
             f"{name} holds no passage of {options.words} words or more; give more text, or take shorter passages with "
             "--min-words."
         )
-    file.check(passages, name)
+    file.check(every, name)
     wanted = counts(options.n, options.mix)
     expected = missing(wanted, file.kept())
     made = estimate(expected, TRIES, passages, context, Prices(options.prices), options.concurrency)

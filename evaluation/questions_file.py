@@ -36,6 +36,10 @@ class QuestionFile:
         if self.path.exists():
             self.wanted = {record["id"] for record in read_questions(self.path)}
             self.lines = [line for _, line in lines_of(self.path)]
+        if not all(
+            isinstance(line.get("question"), str) and isinstance(line.get("answers"), list) for line in self.lines
+        ):
+            raise SetupError(f"{self.path} holds data of another format than questions; give another file with --out.")
 
     @property
     def ids(self) -> set[str]:
@@ -47,7 +51,7 @@ class QuestionFile:
 
     def kept(self) -> dict[Kind, int]:
         """The questions to keep, by kind."""
-        found = Counter(meta_of(line).get("kind") for line in self.lines if line.get("id") in self.wanted)
+        found = Counter(meta_of(line).get("kind") for line in self.lines if str(line.get("id")) in self.wanted)
         return {kind: found[kind] for kind in KINDS}
 
     def tried(self) -> dict[Kind, int]:

@@ -37,10 +37,10 @@ def draw_shots(
 
 
 def pairs(pool: Path) -> Iterator[dict[str, str]]:
-    """Question and answer of each line; questions without an answer are passed over."""
+    """Question and answer of each line; questions without an answer, or with keep: false, are passed over."""
     for number, value in lines_of(pool):
         answers = value.get("answers", [value.get("answer")])
         if not isinstance(value.get("question"), str) or not isinstance(answers, list):
             raise SetupError(f"{pool}, line {number}: expected a question and its answer, found {shown(value)}.")
-        if answers and isinstance(answers[0], str):
+        if answers and isinstance(answers[0], str) and value.get("keep") is not False:
             yield {"question": value["question"], "answer": answers[0]}

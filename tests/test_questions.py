@@ -297,5 +297,7 @@ def test_questions_of_another_corpus_are_not_mixed_in(
     other.write_text(json.dumps({"id": "x", "text": "word " * 30}))
     ran = command(quorum, str(other), "--model", "openai:test", "--n", "1")
     assert (ran.code, "does not hold; give another file with --out" in ran.err) == (2, True)
+    OUT.write_text('{"question": "who", "answer": ["x"]}\n')
+    assert "data of another format" in command(quorum, corpus, "--model", "openai:test").err
     OUT.write_text('{"id": "broken"\n')
     assert "questions.jsonl, line 1: not JSON" in command(quorum, corpus, "--model", "openai:test").err
