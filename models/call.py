@@ -86,10 +86,12 @@ async def call(
         message=HumanMessage(text),
         decoding=decoding(context, degree, made_by_caller=not isinstance(asked, str)),
         context=context,
-        config=merge_configs(config, {"run_name": name, "metadata": metadata}),
+        config=merged(config, {"run_name": name, "metadata": metadata}),
         clock=clock,
     )
     structured = (dict(inputs or {}), prompt) if wants_inputs else None
+    if n == 1:
+        return [await one(request, who, 0, version, structured)]
     requests = 1 if is_greedy(asked, degree) else n
     results = await asyncio.gather(
         *(one(request, who, sample, version, structured) for sample in range(requests)), return_exceptions=True
@@ -133,6 +135,10 @@ async def one(
         shown = merge_configs(request.config, {"metadata": {"stored": True}})
         await Replay(record=record).ainvoke([request.message], shown)
     return reply(record, stored or not mine)
+
+
+def merged(config: RunnableConfig | None, ours: RunnableConfig) -> RunnableConfig:
+    return ours if config is None else merge_configs(config, ours)
 
 
 def reply(record: Record, stored: bool) -> Reply:

@@ -39,6 +39,9 @@ async def chat_model_async(spec: str | BaseChatModel, context: Context) -> BaseC
         return spec
     read, state = read_spec(spec), per_loop()
     key = client_key(read, context)
+    if key in state.made:
+        known: BaseChatModel = state.made[key]
+        return known
     async with state.once(("making", key), asyncio.Lock):
         if key not in state.made:
             model = await asyncio.to_thread(make_chat, read, context, state)

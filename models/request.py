@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -37,7 +38,7 @@ class Request:
     config: RunnableConfig
     clock: Clock
 
-    @property
+    @cached_property
     def local(self) -> bool:
         """Whether the model runs in this process."""
         return any(getattr(self.model, mark, False) for mark in ("wants_inputs", "in_process"))
@@ -118,7 +119,8 @@ def leave_out(request: Request, parameter: str) -> None:
 
 def parameters(request: Request) -> dict[str, Any]:
     """The decoding parameters to send."""
-    return {name: value for name, value in request.decoding.items() if name not in unsupported(request)}
+    refused = unsupported(request)
+    return {name: value for name, value in request.decoding.items() if name not in refused}
 
 
 def decoded(request: Request) -> tuple[BaseChatModel, dict[str, Any]]:
@@ -128,11 +130,16 @@ def decoded(request: Request) -> tuple[BaseChatModel, dict[str, Any]]:
     shallow copy, which shares the connections, has those that the class knows.
     """
     model, wanted = request.model, parameters(request)
-    kinds = {kind.__name__ for kind in type(model).__mro__}
-    if request.local or kinds & {"BaseChatOpenAI", "ScriptedModel"}:
+    if request.local or takes_parameters(type(model)):
         return model, wanted
     known = {name: value for name, value in wanted.items() if name in type(model).model_fields}
     return (model.model_copy(update=known) if known else model), {}
+
+
+@cache
+def takes_parameters(kind: type[BaseChatModel]) -> bool:
+    """Whether models of this class take decoding parameters with a call."""
+    return bool({base.__name__ for base in kind.__mro__} & {"BaseChatOpenAI", "ScriptedModel"})
 
 
 def await_server(request: Request, failure: Failure, waited: float) -> float:

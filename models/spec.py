@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -30,20 +31,34 @@ class Spec:
 
 def read_spec(text: str, kind: str = "model") -> Spec:
     """A spec from its text; checks its form, not whether it can be used."""
+    provider, name = parts_of(text, kind)
+    if not name:
+        return Spec(provider, "")
+    return Spec(provider, name, openai_url() if provider == "openai" else address(provider))
+
+
+@lru_cache(64)
+def parts_of(text: str, kind: str) -> tuple[str, str]:
+    """(provider, name) of a spec; one of ours has no name."""
     given = text.strip()
     if given in (OWN if kind == "model" else OWN[:1]):
-        return Spec(given, "")
+        return given, ""
     provider, colon, name = (part.strip() for part in given.partition(":"))
     if not colon or not provider or not name:
         meant = f"openai:{name or provider or 'NAME'}"
         raise SetupError(f"{kind}={text!r} names no provider; write 'embedded' or provider:name, such as {meant}.")
-    provider = provider.replace("-", "_").lower()
-    return Spec(provider, name, openai_url() if provider == "openai" else address(provider))
+    return provider.replace("-", "_").lower(), name
 
 
 def openai_url() -> str:
     """The base URL of an OpenAI-compatible server, or OpenAI's own."""
-    given = (os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE") or OPENAI_URL).strip().rstrip("/")
+    return checked(os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE") or OPENAI_URL)
+
+
+@lru_cache(64)
+def checked(url: str) -> str:
+    """The address without a slash at its end."""
+    given = url.strip().rstrip("/")
     parts = urlsplit(given)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise SetupError(f"OPENAI_BASE_URL={given!r} is not an address; write it like http://localhost:8000/v1.")

@@ -13,7 +13,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 import langsmith
-from langchain_core.runnables.config import ensure_config
+from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.types import Send
 from langsmith import run_trees
 from pydantic import BaseModel
@@ -132,7 +132,7 @@ def runs_above() -> Iterator[tuple[Any, list[Any]]]:
     """(LangSmith's tracer, the runs that the running node belongs to, its own first) of every trace that is on."""
     from langchain_core.tracers.langchain import LangChainTracer
 
-    callbacks: Any = ensure_config().get("callbacks")
+    callbacks: Any = (var_child_runnable_config.get() or {}).get("callbacks")
     for tracer in getattr(callbacks, "handlers", ()):
         if isinstance(tracer, LangChainTracer):
             chain, above = [], callbacks.parent_run_id

@@ -193,7 +193,9 @@ def tidy(line: str) -> str:
     """A short answer without label, bullet, quotes and markdown around it, and the full stop of a sentence."""
     text = line.strip()
     for _ in range(9):  # wrapped in a label, markdown and quotes; no model wraps deeper
-        text = stripped(text)
+        before, text = text, stripped(text)
+        if text == before:
+            break
     return text
 
 

@@ -7,8 +7,9 @@ sent and counted as NAME: `Context(prompts={"candidates": BUILT_IN["candidates.p
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from string import Template
 
@@ -37,14 +38,31 @@ def render(name: str, overrides: Overrides = None, **inputs: str) -> Rendered:
 
     Raises SetupError naming the prompt and the variable that is missing, unused or malformed.
     """
-    template = text_of(name, overrides)
-    check(name, template, set(inputs))
-    return Rendered(name, Template(template).substitute(inputs), hash_of(template))
+    template = read_template(text_of(name, overrides))
+    check(name, template, inputs.keys())
+    return Rendered(name, template.filled.substitute(inputs), template.version)
 
 
 def version(name: str, overrides: Overrides = None) -> str:
     """A short hash of the prompt's template text."""
     return hash_of(text_of(name, overrides))
+
+
+@dataclass(frozen=True)
+class Read:
+    """A template, its variables, null where it is malformed, and a short hash of its text."""
+
+    filled: Template
+    variables: frozenset[str] | None
+    version: str
+
+
+@lru_cache(256)
+def read_template(text: str) -> Read:
+    """A template's text, taken apart once and not at every call."""
+    template = Template(text)
+    variables = frozenset(template.get_identifiers()) if template.is_valid() else None
+    return Read(template, variables, hash_of(text))
 
 
 def hash_of(template: str) -> str:
@@ -59,11 +77,11 @@ def text_of(name: str, overrides: Overrides = None) -> str:
     return template
 
 
-def check(name: str, template: str, inputs: set[str]) -> None:
+def check(name: str, template: Read, inputs: Set[str]) -> None:
     """Every variable of the template is given, and every input has its place in it."""
-    if not Template(template).is_valid():
+    wanted = template.variables
+    if wanted is None:
         raise SetupError(f"Prompt {name!r} has a lone '$'; write '$$' for a dollar sign, '$question' for a variable.")
-    wanted = set(Template(template).get_identifiers())
     if missing := sorted(wanted - inputs):
         raise SetupError(
             f"Prompt {name!r} needs a variable that is not there: ${missing[0]}; it may use {dollars(inputs)}."
@@ -72,7 +90,7 @@ def check(name: str, template: str, inputs: set[str]) -> None:
         raise SetupError(f"Prompt {name!r} has no place for ${unused[0]}; write ${unused[0]} into its text.")
 
 
-def dollars(names: set[str]) -> str:
+def dollars(names: Set[str]) -> str:
     return ", ".join(f"${name}" for name in sorted(names)) or "no variables"
 
 

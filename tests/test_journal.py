@@ -17,7 +17,7 @@ from core.context import Context
 from core.errors import CallError, SetupError
 from models import identity
 from models.call import call
-from models.journal import close_journals, journal_path, key_of
+from models.journal import Record, close_journals, journal_path, key_of, open_journal
 from models.scripted import ScriptedModel
 
 CLIENT = Path(__file__).with_name("journal_client.py")
@@ -185,6 +185,41 @@ async def test_the_journal_keeps_off_the_event_loop(openai_server: OpenAIServer,
     assert all(not reply.stored for (reply,) in replies)
     assert len(SQLITE_THREADS) == 1
     assert threading.get_ident() not in SQLITE_THREADS
+
+
+async def test_what_waits_for_the_journal_is_done_together(tmp_path: Path) -> None:
+    journal = open_journal(str(tmp_path / "journal.sqlite"))
+    record = Record("text", "stop", 3, 1, 0, 0.5)
+    await journal.put("known", record)
+    statements: list[str] = []
+    assert journal.connection is not None
+    journal.connection.set_trace_callback(statements.append)
+    busy = threading.Event()
+    journal.thread.submit(busy.wait)
+    puts = [asyncio.create_task(journal.put(f"key {number}", record)) for number in range(9)]
+    gets = [asyncio.create_task(journal.get(key)) for key in ("known", "key 8", "missing")]
+    await asyncio.sleep(0)
+    puts[0].cancel()  # what was handed over is kept all the same
+    busy.set()
+    await asyncio.gather(*puts[1:])
+    assert await asyncio.gather(*gets) == [record, record, None]
+    assert statements.count("BEGIN IMMEDIATE") == statements.count("COMMIT") == 1
+    assert await journal.get("key 0") == record
+
+
+async def test_a_reply_that_cannot_be_kept_is_told_to_who_waits_for_it_alone(tmp_path: Path) -> None:
+    journal = open_journal(str(tmp_path / "journal.sqlite"))
+    record = Record("text", "stop", 3, 1, 0, 0.5)
+    await journal.put("known", record)
+    assert journal.connection is not None
+    journal.connection.execute("PRAGMA query_only=ON")
+    put, get = await asyncio.gather(journal.put("new", record), journal.get("known"), return_exceptions=True)
+    assert isinstance(put, SetupError)
+    assert "journal.sqlite cannot be used" in str(put)
+    assert get == record
+    journal.connection.execute("PRAGMA query_only=OFF")
+    await journal.put("new", record)
+    assert await journal.get("new") == record
 
 
 def test_keys_depend_on_every_part() -> None:
