@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.options import Embeddings, Store
+from cli.options import Embeddings, Engine, Store
 
 if TYPE_CHECKING:
     from retrievers.index import IndexReport
@@ -18,6 +18,7 @@ def index(
     prune: Annotated[bool, typer.Option("--prune", help="Remove what is no longer among the files.")] = False,
     store: Store = None,
     embeddings: Embeddings = None,
+    engine: Engine = "local",
 ) -> None:
     """Index documents (txt, md, html, pdf, docx, jsonl, jsonl.gz); again: only what changed."""
     from cli.progress import progress_bar
@@ -33,6 +34,7 @@ def index(
             embeddings=context.embeddings,
             words=words,
             prune=prune,
+            engine=engine,
             progress=lambda done, total, path: progress("index", done, total),
         )
     print_report(report, collection)

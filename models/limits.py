@@ -72,9 +72,7 @@ Maker = Callable[[str, str, float], Allowance]
 
 
 @asynccontextmanager
-async def allowed(
-    context: Context, model: str, estimate: int, clock: Clock
-) -> AsyncGenerator[list[Correctable], None]:
+async def allowed(context: Context, model: str, estimate: int, clock: Clock) -> AsyncGenerator[list[Correctable], None]:
     """One call, when the limits allow it. Yields its token shares: correct them to the tokens it took."""
     state = per_loop()
     shares: list[Correctable] = []

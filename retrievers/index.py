@@ -1,6 +1,7 @@
 """Indexing: files -> passages in a collection. Running it again changes only what changed."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from langchain_core.embeddings import Embeddings
 from core.errors import SetupError
 from core.state import Passage
 from models import embedding_name
+from models.cluster import check_engine
 from retrievers.embedder import embedder
 from retrievers.files import find_files, lies_in, roots_of
 from retrievers.ledger import Change, Ledger
@@ -45,6 +47,7 @@ def index_documents(
     embeddings: str | Embeddings = "embedded",
     words: int = 100,
     prune: bool = False,
+    engine: str = "local",
     progress: Progress | None = None,
 ) -> IndexReport:
     """Put the passages of files and folders into a collection, which is made if it is new. Blocks.
@@ -56,12 +59,13 @@ def index_documents(
 
     `prune` removes documents that lay under the given paths and are gone. `progress(done, total, path)` counts files
     and lines. A file that cannot be read is skipped, and what was indexed of it before stays. Killed and started again,
-    this ends with the same collection. A path that does not exist, a collection made with other embeddings and a bad
-    name are a `SetupError`.
+    this ends with the same collection. engine: "ray" reads and embeds in many processes, and ends with the
+    same collection, too (docs/scale.md). A path that does not exist, a collection made with other embeddings and a
+    bad name are a `SetupError`.
     """
     if check_name(collection) == SAMPLE:
         raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; give another name with --collection.")
-    return add_documents(paths, collection, str(store), embeddings, words, prune, progress)
+    return add_documents(paths, collection, str(store), embeddings, words, prune, progress, engine=engine)
 
 
 def index_passages(
@@ -93,8 +97,10 @@ def add_documents(
     prune: bool = False,
     progress: Progress | None = None,
     sample: str | None = None,
+    engine: str = "local",
 ) -> IndexReport:
     """`index_documents` for any collection; `sample` is kept with it when all is done."""
+    check_engine(engine)
     if words < 5:
         raise SetupError(f"words={words} is too few for a passage; give 5 or more (100 is usual).")
     report, where, roots = IndexReport(), open_store(store), roots_of(paths)
@@ -107,19 +113,38 @@ def add_documents(
             raise SetupError(f"There is no file or folder {lost[0]}; check the path.")
         files, report.skipped = find_files([root for root in roots if root not in gone], without=where.folder)
         done = Counted(progress, sum(map(length_of, files)))
-        for path in files:
-            try:
-                pieces = lines_of(path, words, report, done) if is_lines(path) else pieces_of(path, words)
-                count_change(report, ledger.replace(str(path), pieces, report.skipped))
-            except Unreadable as reason:
-                report.skipped.append((str(path), str(reason)))
-            if not is_lines(path):
-                done.add(path)
+        with closing(read_by(engine, files, words, report, done, ledger, embeddings)) as found:
+            for path, pieces in found:
+                try:
+                    count_change(report, ledger.replace(str(path), pieces, report.skipped))
+                except Unreadable as reason:
+                    report.skipped.append((str(path), str(reason)))
+                if not is_lines(path):
+                    done.add(path)
         if prune:
             here = [*map(str, files), *(path for path, _ in report.skipped)]
             report.removed = prune_gone(ledger, roots, here)
         report.passages = ledger.finish(sample)
     return report
+
+
+def read_by(
+    engine: str,
+    files: list[Path],
+    words: int,
+    report: IndexReport,
+    done: "Counted",
+    ledger: Ledger,
+    embeddings: str | Embeddings,
+) -> Generator[tuple[Path, Iterator[Passage]], None, None]:
+    """Each file with its passages, which are read while they are taken."""
+    if engine == "ray":
+        from retrievers.engine_ray import read_on_ray
+
+        yield from read_on_ray(files, words, report, done, ledger, embeddings)
+        return
+    for path in files:
+        yield path, lines_of(path, words, report, done) if is_lines(path) else pieces_of(path, words)
 
 
 def length_of(path: Path) -> int:
@@ -150,16 +175,22 @@ def pieces_of(path: Path, words: int = 100) -> Iterator[Passage]:
 
 def lines_of(path: Path, words: int, report: IndexReport, done: "Counted") -> Iterator[Passage]:
     """The passages of a file of JSON lines; those far too long in parts."""
-    limit = 2 * LONGEST_LINE * words
     for number, found in read_lines(path):
         if isinstance(found, str):
             report.skipped.append((f"{path}, line {number}", found))
-        elif len(found["text"]) <= limit or size(found["text"]) <= limit:
-            yield found
         else:
-            for part, text in enumerate(split(found["text"], words), start=1):
-                yield Passage(id=f"{found['id']}#{part}", title=found["title"], text=text)
+            yield from pieces_of_passage(found, words)
         done.add(path)
+
+
+def pieces_of_passage(passage: Passage, words: int) -> Iterator[Passage]:
+    """The passage as it is; one that is far too long in parts."""
+    limit = 2 * LONGEST_LINE * words
+    if len(passage["text"]) <= limit or size(passage["text"]) <= limit:
+        yield passage
+        return
+    for part, text in enumerate(split(passage["text"], words), start=1):
+        yield Passage(id=f"{passage['id']}#{part}", title=passage["title"], text=text)
 
 
 def count_change(report: IndexReport, change: Change) -> None:
