@@ -1,6 +1,9 @@
 """What an abrupt end leaves behind: python -m benchmarks.crashes [--only NAMES]
 
-kills    SIGKILL at random moments of `quorum eval` and `quorum index`: what is resumed ends as if nothing had happened
+eval     SIGKILL at random moments of `quorum eval`: what is resumed ends as if nothing had happened, the journal is
+         sound and whole, and at most the calls under way are made again
+power    the same, and after each kill the end of results.jsonl and of the journal's log is cut off
+index    SIGKILL at random moments of `quorum index`: the same passages with the same vectors, and a search finds them
 full     the disk is full: one clear sentence, and what was written before is kept (needs the right to mount a tmpfs)
 shared   two evaluations on one journal, two indexings of one collection, at once: nothing is corrupted
 """
@@ -16,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,8 @@ from benchmarks.harness import MODEL, ROOT, SAMPLE, Control, question_file, repo
 from benchmarks.runs import answers_of, differing, run_all, without_timing
 
 Found = dict[str, Any]
+LONGEST_S = 4.0  # from the first work to the kill
+AT_ONCE = 16  # calls under way at most: the concurrency of a model
 
 
 def quorum(*arguments: str, folder: Path, wait: bool = True) -> "subprocess.Popen[str]":
@@ -38,57 +43,126 @@ def quorum(*arguments: str, folder: Path, wait: bool = True) -> "subprocess.Pope
     return process
 
 
-def killed_until_done(start_again: Callable[[], "subprocess.Popen[str]"], draw: random.Random, kills: int) -> int:
-    """Kill at a random moment, again and again, then let it end. How often it was killed before it had ended."""
-    landed = 0
-    for _ in range(kills):
-        process = start_again()
-        time.sleep(draw.uniform(0.2, 6.0))
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        landed += process.returncode == -signal.SIGKILL
-    process = start_again()
+def killed(process: "subprocess.Popen[str]", begun: Callable[[], bool], draw: random.Random) -> bool:
+    """Kill at a random moment: one time in five while it starts, else within seconds of the first work done. False when
+    it had ended before.
+    """
+    wait = begun if draw.random() < 0.8 else (lambda: True)
+    while process.poll() is None and not wait():
+        time.sleep(0.01)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(draw.uniform(0, LONGEST_S))
+    process.send_signal(signal.SIGKILL)
+    _, said = process.communicate()
+    if process.returncode not in (0, -signal.SIGKILL):
+        raise RuntimeError(f"What was killed could not go on: {said}")
+    return process.returncode != 0
+
+
+def finish(process: "subprocess.Popen[str]") -> None:
     _, said = process.communicate(timeout=600)
     if process.returncode:
         raise RuntimeError(f"What was killed could not be finished: {said}")
-    return landed
 
 
-def kills(server: Control, folder: Path, questions: int, times: int) -> Found:
+def killed_evaluations(server: Control, folder: Path, questions: int, times: int, cut: bool = False) -> Found:
+    """Evaluations, each killed again and again until it is through; as many of them as so many kills take."""
     data, draw = question_file(folder, questions, 5), random.Random(0)
-    server.behave(latency=0.2, concat_unknown=0.3)
 
-    def evaluating(name: str) -> "subprocess.Popen[str]":
+    def start(name: str) -> "subprocess.Popen[str]":
         settings = ["--model", MODEL, "--set", f"journal={name}.sqlite", "--out", name]
         return quorum("eval", str(data), "--methods", "concat_pf,sure", *settings, folder=folder, wait=False)
 
-    evaluating("whole").communicate()
-    evaluated = killed_until_done(lambda: evaluating("killed"), draw, times)
+    def calls() -> int:
+        return sum(server.stats()["calls"].values())
 
-    def indexing(name: str) -> "subprocess.Popen[str]":
-        return quorum(
-            "index", str(SAMPLE / "corpus"), "--collection", "killed", "--store", name, folder=folder, wait=False
-        )
+    def kill(name: str) -> bool:
+        before = calls()
+        if not killed(start(name), lambda: calls() > before, draw):
+            return False
+        if cut:
+            cut_short(folder / name / "results.jsonl", draw, 600)
+            cut_short(folder / f"{name}.sqlite-wal", draw, 20_000)
+        return True
 
-    indexing("store-whole").communicate()
-    indexed = killed_until_done(lambda: indexing("store-killed"), draw, times)
-    return {
-        "kills_of_eval": evaluated,
-        "different_rows": differing(answers_of(folder / "whole"), answers_of(folder / "killed")),
-        "kills_of_index": indexed,
-        "different_passages": len(passages_in(folder / "store-whole") ^ passages_in(folder / "store-killed")),
-    }
+    server.behave(latency=0.2, concat_unknown=0.3)
+    finish(start("whole"))
+    plain, needed, kills, runs, repeated, different = answers_of(folder / "whole"), calls(), 0, 0, 0, 0
+    while kills < times:
+        name, runs = f"killed-{runs}", runs + 1
+        server.behave(latency=0.2, concat_unknown=0.3)
+        while kills < times and kill(name):
+            kills += 1
+        finish(start(name))
+        repeated += calls() - needed
+        different += differing(plain, answers_of(folder / name)) + unsound(folder / f"{name}.sqlite", needed)
+    found = {"kills": kills, "runs": runs, "calls": needed, "different": different, "repeated": repeated}
+    return found | {"repeated_per_kill": round(repeated / kills, 1)}
 
 
-def passages_in(store: Path, collection: str = "killed") -> set[tuple[str, str]]:
-    """Id and text of every passage of a collection, its vectors read too."""
+def unsound(journal: Path, replies: int) -> int:
+    """Replies that a journal lacks or has too many of; all of them, where it is not sound."""
+    with closing(sqlite3.connect(journal)) as connection:
+        sound = connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+        return abs(connection.execute("SELECT count(*) FROM replies").fetchone()[0] - replies) if sound else replies
+
+
+def killed_indexings(folder: Path, passages: int, times: int) -> Found:
+    """Indexings, each killed again and again until it is through; as many of them as so many kills take."""
+    draw, data = random.Random(1), folder / "passages.jsonl"
+    lines = (
+        {"id": f"p{n}", "title": f"P{n}", "text": f"Passage {n} on {n % 97} and {n % 89}."} for n in range(passages)
+    )
+    data.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+
+    def start(name: str) -> "subprocess.Popen[str]":
+        settings = ["--collection", "killed", "--store", name, "--embeddings", MODEL]
+        return quorum("index", str(data), *settings, folder=folder, wait=False)
+
+    def kill(name: str) -> bool:
+        process, before = start(name), newest(folder / name)
+        return killed(process, lambda: newest(folder / name) > before, draw)
+
+    finish(start("whole"))
+    whole, kills, runs, different = passages_in(folder / "whole"), 0, 0, 0
+    while kills < times:
+        name, runs = f"killed-{runs}", runs + 1
+        while kills < times and kill(name):
+            kills += 1
+        finish(start(name))
+        different += len(whole ^ passages_in(folder / name))
+    return {"passages": len(whole), "kills": kills, "runs": runs, "different": different}
+
+
+def newest(store: Path) -> float:
+    """When the database of a store was last written; 0 before."""
+    path = store / "chroma" / "chroma.sqlite3"
+    return path.stat().st_mtime if path.exists() else 0.0
+
+
+def cut_short(path: Path, draw: random.Random, most: int) -> None:
+    """The file without some of its last bytes."""
+    if path.exists() and path.stat().st_size:
+        os.truncate(path, max(0, path.stat().st_size - draw.randrange(1, most)))
+
+
+def passages_in(store: Path, collection: str = "killed") -> set[tuple[str, str, bytes]]:
+    """Id, text and vector of every passage of a collection, which a search finds, too."""
     import chromadb
+    import numpy as np
 
     client = chromadb.PersistentClient(str(store / "chroma"))
-    found = client.get_collection(collection).get(include=["documents", "embeddings"])
-    assert found["embeddings"] is not None
-    assert len(found["embeddings"]) == len(found["ids"])
-    return set(zip(found["ids"], found["documents"] or [], strict=True))
+    try:
+        held = client.get_collection(collection)
+        found: Any = held.get(include=["documents", "embeddings"])
+        vectors = np.asarray(found["embeddings"], np.float32)
+        sought: Any = held.query(query_embeddings=vectors[:50], n_results=10, include=["distances"])
+        if max(row[0] for row in sought["distances"]) > 1e-3 or any(len(set(ids)) < 10 for ids in sought["ids"]):
+            raise RuntimeError(f"The search in {store} does not find what is there.")
+        rows = zip(found["ids"], found["documents"], vectors, strict=True)
+        return {(id_, text, vector.tobytes()) for id_, text, vector in rows}
+    finally:
+        client.close()
 
 
 @contextmanager
@@ -158,6 +232,12 @@ def shared(server: Control, folder: Path, questions: int) -> Found:
     said = [process.communicate(timeout=600)[1] for process in both]
     with sqlite3.connect(folder / "one.sqlite") as journal:
         sound = journal.execute("PRAGMA integrity_check").fetchone()[0]
+    before = sum(server.stats()["calls"].values())
+    third = ["--set", "journal=one.sqlite", "--out", "three"]
+    finish(
+        quorum("eval", str(data), "--methods", "concat_pf,sure", "--model", MODEL, *third, folder=folder, wait=False)
+    )
+    lost = sum(server.stats()["calls"].values()) - before
     halves = [folder / "half-1", folder / "half-2"]
     for number, path in enumerate(sorted((SAMPLE / "corpus").glob("*.md"))):
         half = halves[number % 2]
@@ -173,6 +253,7 @@ def shared(server: Control, folder: Path, questions: int) -> Found:
         "codes": [process.returncode for process in (*both, *two)],
         "said": [text.strip().splitlines()[-1] for text in said if "Traceback" in text or "rror" in text],
         "journal": sound,
+        "lost_replies": lost,
         "different_rows": differing(answers_of(folder / "one"), answers_of(folder / "two")),
         "different_passages": len(passages_in(folder / "both") ^ passages_in(folder / "alone")),
     }
@@ -184,18 +265,23 @@ def judged(name: str, found: Found) -> bool:
         return True
     if name == "full":
         return all(one["code"] == 2 and not one["traceback"] and not one.get("wrong_rows") for one in found.values())
-    same = not found["different_rows"] and not found["different_passages"]
-    return same and not any(found.get("codes", [])) and found.get("journal", "ok") == "ok"
+    if name == "shared":
+        wrong = (*found["codes"], found["lost_replies"], found["different_rows"], found["different_passages"])
+        return not any(wrong) and bool(found["journal"] == "ok")
+    return not found["different"] and bool(name != "eval" or found["repeated"] <= found["kills"] * AT_ONCE)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="kills,full,shared")
+    parser.add_argument("--only", default="eval,power,index,full,shared")
     parser.add_argument("--questions", type=int, default=120)
     parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--passages", type=int, default=3000, help="to index under kills")
     options = parser.parse_args()
     parts: dict[str, Callable[[Control, Path], Found]] = {
-        "kills": lambda server, folder: kills(server, folder, options.questions, options.kills),
+        "eval": lambda server, folder: killed_evaluations(server, folder, options.questions, options.kills),
+        "power": lambda server, folder: killed_evaluations(server, folder, options.questions, options.kills, cut=True),
+        "index": lambda server, folder: killed_indexings(folder, options.passages, options.kills),
         "full": lambda server, folder: full(server, folder, options.questions),
         "shared": lambda server, folder: shared(server, folder, options.questions),
     }
