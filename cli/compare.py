@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.options import Embeddings, LangSmith, Settings, Store
+from cli.options import Embeddings, Judge, LangSmith, Settings, SkipBad, Store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,6 +60,8 @@ def compare(
     ] = None,
     store: Store = None,
     embeddings: Embeddings = None,
+    judge: Judge = None,
+    skip_bad: SkipBad = False,
     langsmith: LangSmith = None,
     settings: Settings = None,
 ) -> None:
@@ -80,6 +82,8 @@ def compare(
         budget=budget,
         max_cost=max_cost,
         prices=prices,
+        judge=judge,
+        skip_bad=skip_bad,
     )
     context = made_context(settings, store=store, embeddings=embeddings)
     check_langsmith(None if dry_run else langsmith)
@@ -91,6 +95,8 @@ def compare(
             planned = await plan(corpus, data, context, options, out=out, **how)
         print_left_out(planned.left_out)
         print_estimate(planned.estimate, to_stderr=not dry_run)
+        if judge is not None:
+            typer.echo(f"quorum: {judge_words(planned.estimate, len(planned.runs))}", err=True)
         if dry_run:
             return None
         with progress_bar() as progress:
@@ -144,6 +150,12 @@ def in_all_words(made: "Estimate") -> str:
         f"In all {made.questions:,} questions: about {made.calls:,.0f} calls, {tokens:,.0f} tokens, {cost}, {minutes} "
         f"(what methods share counted once; from {made.rehearsed} questions rehearsed with the embedded reader)."
     )
+
+
+def judge_words(made: "Estimate", methods: int) -> str:
+    """What the estimate does not know: which answers the judge will have to be asked about."""
+    most = made.questions * methods
+    return f"the judge comes on top: at most {most:,} calls, about answers that are neither unknown nor an exact match."
 
 
 def print_decision(decision: "Decision") -> None:

@@ -28,6 +28,7 @@ JUDGED = {
     "accuracy": Column("accuracy", "accuracy", interval=True),
     "rouge_l": Column("ROUGE-L", "rouge_l", interval=True),
     "str_em": Column("STR-EM", "str_em", interval=True),
+    "judged": Column("judged", "judged", interval=True),
 }
 MORE = (
     Column("%Unk", "unknown"),
@@ -67,7 +68,7 @@ FURTHER = {
         *BEFORE,
     )
 }
-FAILURES = ("errors", "malformed")
+FAILURES = ("errors", "malformed", "unscored", "judge_errors")
 
 
 def report_tables(
@@ -99,8 +100,9 @@ def present(summary: Summary, columns: Iterable[Column]) -> list[Column]:
 
 def measure_table(summary: Summary, columns: Sequence[Column], *, counts: bool = False) -> Table:
     """One row a method; with `counts` the number of questions, and those of errors and malformed replies if any."""
-    failures = [name for name in FAILURES if counts and any(row[name] for row in summary.values())]
-    table = plain_table("method", *(["n"] if counts else []), *(one.title for one in columns), *failures, right=True)
+    failures = [name for name in FAILURES if counts and any(row.get(name) for row in summary.values())]
+    titles = [name.replace("_", " ") for name in failures]
+    table = plain_table("method", *(["n"] if counts else []), *(one.title for one in columns), *titles, right=True)
     for name, row in summary.items():
         n = [f"{row['n']:,}"] if counts else []
         cells = [cell(row, column) for column in columns]

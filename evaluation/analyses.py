@@ -108,8 +108,7 @@ def gold_panel(results: Path, runs: Sequence[MethodRun], left_out: int) -> Panel
                 ranks[row["method"]].append(row["gold_rank"] is not None)
     counts = dict.fromkeys((placing[name], len(found), sum(found)) for name, found in ranks.items())
     rows: list[dict[str, Any]] = [
-        {"passages": f"k={k}", "n": n, "with gold as found": found, "gold put in": n - found}
-        for k, n, found in counts
+        {"passages": f"k={k}", "n": n, "with gold as found": found, "gold put in": n - found} for k, n, found in counts
     ]
     questions = f"{left_out} question{'' if left_out == 1 else 's'}"
     return Panel(title=f"Gold passages; {questions} without one left out", rows=rows)

@@ -15,9 +15,10 @@ from evaluation.config import configuration, short_hash
 from evaluation.dataset import DataSet, read_data
 from evaluation.estimate import Estimate, estimate
 from evaluation.figures import calibrated, figures_of, mean_costs, shared_questions
+from evaluation.judge import Judge, check_judge, judge_of
 from evaluation.methods import MethodRun, method_run, parse_methods
 from evaluation.prices import Prices
-from evaluation.purse import Purse, Spent, earlier, keep_spent
+from evaluation.purse import JudgesPurse, Purse, Spent, earlier, keep_spent
 from evaluation.recommend import Figures, Recommendation, as_json, baseline_words, read_budget, recommend
 from evaluation.results import write_json
 from evaluation.retrieval import share_retrieval
@@ -35,7 +36,8 @@ GIVEN = "given"
 @dataclass(frozen=True)
 class Options:
     """What is compared and how far it may go. models, retrievers, k: values to cross with the methods; budget: most for
-    a question, by unit; max_cost: dollars that a run may spend; graphs: compiled graphs of your own, compared as well.
+    a question, by unit; max_cost: dollars that a run may spend; graphs: compiled graphs of your own, compared as well;
+    judge: the chat model that says which answers are right; skip_bad: pass over broken questions.
     """
 
     methods: str = METHODS
@@ -47,6 +49,8 @@ class Options:
     max_cost: float | None = None
     prices: Path | None = None
     graphs: "Sequence[Graph]" = ()
+    judge: str | None = None
+    skip_bad: bool = False
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,9 @@ async def plan(
     """
     runs = variants(options, context)
     check_baseline([[run.name for run in runs]], options.baseline)
-    dataset = await asyncio.to_thread(read_data, data, limit)
+    dataset = await asyncio.to_thread(read_data, data, limit, skip_bad=options.skip_bad)
+    if options.judge is not None:
+        await check_judge(judge_of(options.judge, context))
     source = await asyncio.to_thread(source_of, corpus, dataset, options)
     prices = Prices(options.prices)
     for run in runs:
@@ -189,7 +195,9 @@ async def compare(
 ) -> Decision:
     """Ask all questions by all runs, or what is left of them, and write the report beside the results."""
     prices = Prices(options.prices)
-    purse = Purse(prices, options.max_cost, earlier(planned.folder), planned.rehearsed)
+    before = earlier(planned.folder)
+    purse = Purse(prices, options.max_cost, before, planned.rehearsed)
+    judge = judging(options, planned.runs[0].context, JudgesPurse(purse, before and before.get("judge")))
     try:
         report = await evaluate(
             data,
@@ -202,15 +210,31 @@ async def compare(
             baseline=options.baseline,
             details=True,
             spent=purse,
+            skip_bad=options.skip_bad,
+            judge=judge,
             progress=progress,
         )
     finally:
-        keep_spent(planned.folder, purse)
-    decision = await asyncio.to_thread(decide, report, planned, options, prices, purse.total())
+        spent = total_spent(purse, judge, before)
+        keep_spent(planned.folder, spent)
+    decision = await asyncio.to_thread(decide, report, planned, options, prices, spent)
     from evaluation.report import write_report
 
     await asyncio.to_thread(write_report, decision, progress)
     return decision
+
+
+def judging(options: Options, context: Context, purse: JudgesPurse) -> Judge | None:
+    """The judge, if one is wanted."""
+    return None if options.judge is None else replace(judge_of(options.judge, context), spent=purse)
+
+
+def total_spent(purse: Purse, judge: Judge | None, before: Spent | None) -> Spent:
+    """All that was spent in the folder, a judge's part apart; without one now, what an earlier one spent."""
+    spent, part = purse.total(), before and before.get("judge")
+    if judge is not None and isinstance(judge.spent, Purse):
+        part = judge.spent.total()
+    return {**spent, "judge": part} if part else spent
 
 
 def decide(report: Report, planned: Plan, options: Options, prices: Prices, spent: Spent) -> Decision:
@@ -239,6 +263,8 @@ def options_of(
     budget: str | None,
     max_cost: float | None,
     prices: Path | None,
+    judge: str | None = None,
+    skip_bad: bool = False,
 ) -> Options:
     """From the texts of a command line: lists with commas between."""
     if max_cost is not None and not max_cost >= 0:
@@ -252,6 +278,8 @@ def options_of(
         budget=read_budget(budget),
         max_cost=max_cost,
         prices=prices,
+        judge=judge,
+        skip_bad=skip_bad,
     )
 
 

@@ -32,8 +32,8 @@ COUNTED = {"best": best_of_runs, "split": split_by_top, "spread": spread_of_draw
 
 @dataclass(frozen=True)
 class Options:
-    """What the user chooses: methods in place of the experiment's, and what it needs. drop_known: ask only what the model
-    does not answer correctly without a context. gold_from: a file of passages in which gold ones are looked up.
+    """What the user chooses: methods in place of the experiment's, and what it needs. drop_known: ask only what the
+    model does not answer correctly without a context. gold_from: a file of passages in which gold ones are looked up.
     """
 
     methods: str | None = None

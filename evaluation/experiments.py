@@ -157,7 +157,7 @@ EXPERIMENTS = {
         ),
         Experiment(
             "measures",
-            "Filters trained by different measures, on the same questions.",
+            "Filters that were trained by different measures.",
             f"{FILCO}, table 4",
             methods="filco",
             variants=("filter_mode=full", "filter_mode=silver", "context_filter={filter}"),
@@ -175,7 +175,7 @@ EXPERIMENTS = {
         Experiment(
             "gold_insertion",
             "A gold passage is put in where none was found.",
-            f"{FUSION}, table 1",
+            f"{FUSION}, tab. 1",
             methods=PAPER,
             variants=("", "gold=inserted"),
             across=True,

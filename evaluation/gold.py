@@ -12,8 +12,8 @@ from typing import Literal
 
 from core.context import Context
 from core.data import Record, read_passages
-from core.state import Passage
 from core.errors import SetupError
+from core.state import Passage
 from core.text import contains_answer
 from evaluation.dataset import DataSet
 from evaluation.methods import MethodRun
@@ -87,8 +87,8 @@ async def with_gold(
     without = frozenset(golds.keys() - known.keys())
     if len(without) == dataset.count:
         raise SetupError(
-            f"None of the {dataset.count} questions in {dataset.path} has a gold passage at hand: list ids under 'gold' "
-            "and name where their texts are with --corpus or --gold-from, or bring passages that hold an answer."
+            f"None of the {dataset.count} questions in {dataset.path} has a gold passage at hand: list ids under "
+            "'gold' and name where their texts are with --corpus or --gold-from, or bring passages that hold an answer."
         )
     return replace(dataset, count=dataset.count - len(without), without=without, golds=known)
 

@@ -38,7 +38,7 @@ COUNTS = ("calls", "input_tokens", "output_tokens")
 
 @dataclass(frozen=True)
 class Judge:
-    """context: the settings of its calls, `model` being the judge; spent: what it really spent, apart from the methods."""
+    """context: the settings of its calls, `model` being the judge; spent: what it really spent, apart from methods."""
 
     context: Context
     spent: Spending = field(default_factory=Spending)
@@ -196,9 +196,7 @@ def line_of(row: Row, judged: float | None, usage: Mapping[str, Usage]) -> Line:
     )
 
 
-def add_to_scores(
-    results: Results, lines: Mapping[tuple[str, str], Line], failed: list[tuple[str, str]]
-) -> None:
+def add_to_scores(results: Results, lines: Mapping[tuple[str, str], Line], failed: list[tuple[str, str]]) -> None:
     """The verdicts and what they took, to the scores of each method."""
     for name, scores in results.scores.items():
         own = {id_: lines[name, id_] for id_ in scores.ids if (name, id_) in lines}

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired
 from uuid import UUID
 
 from langchain_core.documents import Document
@@ -21,13 +21,14 @@ COUNTS = ("calls", "input_tokens", "output_tokens", "cached_tokens")
 
 class Spent(TypedDict):
     """Calls really made and searches: `searches` were wanted by methods, `searched` were made. cost: dollars, null
-    where a model has no price.
+    where a model has no price. judge: what a judge of the answers spent, apart.
     """
 
     models: dict[str, dict[str, int]]
     searches: int
     searched: int
     cost: float | None
+    judge: NotRequired["Spent"]
 
 
 class Purse(Spending):
@@ -67,10 +68,10 @@ class Purse(Spending):
         about = metadata or {}
         if about.get("stored"):
             return
-        if self.limit is not None and self.cost > self.limit:
+        if self.limit is not None and self.paid() > self.limit:
             raise SetupError(
-                f"The models have cost ${self.cost:.4f}, the limit is ${self.limit:g}; what was answered is kept: give "
-                "a higher --max-cost to go on."
+                f"The models have cost ${self.paid():.4f}, the limit is ${self.limit:g}; what was answered is kept: "
+                "give a higher --max-cost to go on."
             )
         self.asking[run_id] = named(about)
 
@@ -87,6 +88,10 @@ class Purse(Spending):
         self.add(model, dict(zip(COUNTS, used, strict=True)))
         price = self.prices.of(model) or FREE
         self.cost += price.of(*used[1:])
+
+    def paid(self) -> float:
+        """Dollars in this run, against the limit."""
+        return self.cost
 
     def add(self, model: str, used: Mapping[str, int]) -> None:
         old = self.models.get(model, dict.fromkeys(COUNTS, 0))
@@ -112,6 +117,17 @@ class Purse(Spending):
         return Spent(models=self.models, searches=self.searches, searched=self.searched, cost=cost)
 
 
+class JudgesPurse(Purse):
+    """What a judge spends, told apart; the limit is one for it and the methods."""
+
+    def __init__(self, methods: Purse, before: Spent | None = None) -> None:
+        super().__init__(methods.prices, methods.limit, before)
+        self.methods = methods
+
+    def paid(self) -> float:
+        return self.cost + self.methods.cost
+
+
 def cost_of(model: str, used: Mapping[str, int], prices: Prices) -> float | None:
     """Dollars for the tokens that one model used."""
     price = prices.of(model)
@@ -132,7 +148,7 @@ def earlier(folder: Path) -> Spent | None:
     return read_config(path) if path.exists() else None
 
 
-def keep_spent(folder: Path, purse: Purse) -> None:
+def keep_spent(folder: Path, spent: Spent) -> None:
     """Write spent.json."""
     if folder.is_dir():
-        write_json(folder / "spent.json", purse.total())
+        write_json(folder / "spent.json", spent)

@@ -7,12 +7,14 @@ script shows as text; a content security policy lets no other script run.
 
 import base64
 import os
+from contextlib import nullcontext
 from hashlib import sha256
 from html import escape
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
+from evaluation.details import Lines
 from evaluation.recommend import NAMES
 from evaluation.report_page import asset, body
 from evaluation.report_questions import CHUNK, chunks, files_of, index_row, inert, questions_of
@@ -33,7 +35,8 @@ def write_report(decision: "Decision", progress: Progress = silent) -> Path:
     folder = decision.report.folder
     methods = [one.name for one in decision.figures]
     results, details = files_of(folder)
-    with results, details:
+    judged = "judged" in decision.report.judged
+    with results, details, Lines(folder / "judged.jsonl") if judged else nullcontext() as verdicts:
         ids = questions_of(results)
         rows = [index_row(id_, results, methods, decision.measure) for id_ in ids]
         index = {"methods": methods, "measure": NAMES[decision.measure], "chunk": CHUNK, "page": PAGE, "rows": rows}
@@ -41,7 +44,7 @@ def write_report(decision: "Decision", progress: Progress = silent) -> Path:
         draft = folder / "report.html.tmp"
         with writable(draft), draft.open("w", encoding="utf-8", errors="replace") as file:
             file.write(before)
-            for number, packed in enumerate(chunks(ids, results, details, methods)):
+            for number, packed in enumerate(chunks(ids, results, details, methods, verdicts)):
                 file.write(f'<script type="text/plain" id="c{number}">{packed}</script>\n')
                 progress("report", min((number + 1) * CHUNK, len(ids)), len(ids))
             file.write(after)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from evaluation.recommend import ALPHA, NAMES, Figures, dollars
 from evaluation.report_charts import colour, quality_against_cost, risk_coverage
-from evaluation.report_text import facts_of, saved_words, spent_words
+from evaluation.report_text import facts_of, judge_words, saved_words, spent_words
 
 if TYPE_CHECKING:
     from evaluation.compare import Decision
 
-JUDGED = {"em": "EM", "f1": "F1", "accuracy": "accuracy", "rouge_l": "ROUGE-L", "str_em": "STR-EM"}
-FAILURES = ("failed", "malformed")
+JUDGED = {"em": "EM", "f1": "F1", "accuracy": "accuracy", "rouge_l": "ROUGE-L", "str_em": "STR-EM", "judged": "judged"}
+FAILURES = ("failed", "malformed", "unscored")
 ASSETS = Path(__file__).with_name("report_assets")
 
 
@@ -94,6 +94,7 @@ def table_row(decision: "Decision", one: Figures) -> dict[str, str]:
         "95% s": number(summary["seconds_p95"], 2),
         "failed": f"{summary['errors']:,}",
         "malformed": f"{summary['malformed']:,}",
+        "unscored": f"{summary.get('unscored') or 0:,}",
     }
 
 
@@ -183,7 +184,7 @@ def uncertainty(decision: "Decision") -> str:
 
 
 def spending(decision: "Decision") -> str:
-    told = [*spent_words(decision), saved_words(decision)]
+    told = [*spent_words(decision), saved_words(decision), *judge_words(decision)]
     items = "".join(f"<li>{escape(one)}</li>" for one in told if one)
     return f'<section><h2>What this comparison took</h2><ul class="words">{items}</ul></section>'
 

@@ -43,8 +43,10 @@ def cell(row: dict[str, Any] | None, measure: str) -> list[Any]:
     return [round(worth, 3), mark, row.get("confidence")]
 
 
-def opened(id_: str, results: Lines, details: Lines, methods: Sequence[str]) -> dict[str, Any]:
-    """Everything about one question; a passage that several methods read is there once."""
+def opened(
+    id_: str, results: Lines, details: Lines, methods: Sequence[str], verdicts: Lines | None = None
+) -> dict[str, Any]:
+    """Everything about one question; a passage that several methods read is there once. verdicts: a judge's."""
     passages: dict[tuple[str, str, str], int] = {}
     answers: list[dict[str, Any] | None] = []
     for method, row in results.of_question(id_, methods):
@@ -58,17 +60,26 @@ def opened(id_: str, results: Lines, details: Lines, methods: Sequence[str]) -> 
         ]
         answers.append(
             {name: row.get(name) for name in ROW}
-            | {"marks": {name: row[name] for name in SCORED if row.get(name) is not None}}
+            | {"marks": marks_of(row, None if verdicts is None else verdicts.get(method, id_))}
             | {name: detail.get(name) for name in DETAIL if name != "calls"}
             | {"replies": detail.get("calls"), "passages": shown, "unknown": row.get("unknown")}
         )
     return {"answers": answers, "passages": list(passages)}
 
 
-def chunks(ids: Sequence[str], results: Lines, details: Lines, methods: Sequence[str]) -> Iterator[str]:
+def marks_of(row: dict[str, Any], verdict: dict[str, Any] | None) -> dict[str, float]:
+    """What the answer was worth by each measure that it has, and by the judge's word."""
+    marks = {name: row[name] for name in SCORED if row.get(name) is not None}
+    said = None if verdict is None else verdict["judged"]
+    return marks if said is None else marks | {"judged": said}
+
+
+def chunks(
+    ids: Sequence[str], results: Lines, details: Lines, methods: Sequence[str], verdicts: Lines | None = None
+) -> Iterator[str]:
     """The opened questions, CHUNK of them at a time: JSON, gzip, base64, which no reader takes for markup."""
     for start in range(0, len(ids), CHUNK):
-        found = [opened(id_, results, details, methods) for id_ in ids[start : start + CHUNK]]
+        found = [opened(id_, results, details, methods, verdicts) for id_ in ids[start : start + CHUNK]]
         packed = gzip.compress(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"), 6, mtime=0)
         yield base64.b64encode(packed).decode()
 

@@ -1,7 +1,7 @@
 """The report without a page: report.md for people, report.csv and questions.csv for spreadsheets."""
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,21 @@ def spent_words(decision: "Decision") -> list[str]:
     return told
 
 
+def judge_words(decision: "Decision") -> list[str]:
+    """Who judged the answers, what that was really paid, and what it left unscored; nothing without a judge."""
+    told = []
+    for name, used in (decision.spent["judge"]["models"] if "judge" in decision.spent else {}).items():
+        tokens = f"{used['input_tokens']:,} tokens in, {used['output_tokens']:,} out"
+        told.append(f"Beside the methods, {name} judged answers: {used['calls']:,} calls really made, {tokens}.")
+    cost = decision.spent["judge"]["cost"] if "judge" in decision.spent else None
+    if told and cost:
+        told.append(f"Money really spent on judging: {dollars(cost)}.")
+    unscored = sum(int(row.get("unscored") or 0) for row in decision.report.summary.values())
+    if unscored:
+        told.append(f"Replies of the judge that could not be read left {unscored:,} answers unscored.")
+    return told
+
+
 def saved_words(decision: "Decision") -> str:
     """What sharing saved: the calls and searches that the methods would have made alone, and those that were made."""
     alone = sum(float(scores.known("calls").sum()) for scores in decision.report.scores.values())
@@ -83,14 +98,17 @@ def markdown(decision: "Decision") -> str:
         ]
         lines.append("")
     lines += ["## What this comparison took", ""]
-    lines += [f"- {plain(one)}" for one in (*spent_words(decision), saved_words(decision)) if one]
+    took = (*spent_words(decision), saved_words(decision), *judge_words(decision))
+    lines += [f"- {plain(one)}" for one in took if one]
     return "\n".join(lines) + "\n"
 
 
 def methods_table(decision: "Decision") -> Iterator[str]:
     measure = NAMES[decision.measure]
+    judged = "judged" in decision.report.judged
     titles = (
         f"{measure}, %",
+        *(["judged, %"] if judged else []),
         "unknown, %",
         "wrong majority, %",
         "cost",
@@ -101,7 +119,7 @@ def methods_table(decision: "Decision") -> Iterator[str]:
         "failed",
     )
     yield f"| method | {' | '.join(titles)} |"
-    yield "| --- |" + " --: |" * 9
+    yield "| --- |" + " --: |" * len(titles)
     for one in decision.figures:
         row = decision.report.summary[one.name]
         quality = f"{100 * one.quality:.1f} [{100 * one.low:.1f}, {100 * one.high:.1f}]" if one.n else "-"
@@ -113,6 +131,7 @@ def methods_table(decision: "Decision") -> Iterator[str]:
         cells = [
             plain(one.name),
             quality,
+            *([judged_words(row)] if judged else []),
             *shares,
             cost,
             f"{one.calls:.1f}",
@@ -121,6 +140,13 @@ def methods_table(decision: "Decision") -> Iterator[str]:
             f"{one.errors:,}",
         ]
         yield f"| {' | '.join(cells)} |"
+
+
+def judged_words(row: Mapping[str, float | int | None]) -> str:
+    """'71.0 [62.0, 80.0]', as far as the judge's replies could be read."""
+    ends = [row.get(name) for name in ("judged", "judged_low", "judged_high")]
+    mean, low, high = (None if one is None else f"{100 * one:.1f}" for one in ends)
+    return "-" if mean is None else f"{mean} [{low}, {high}]"
 
 
 def plain(text: str) -> str:

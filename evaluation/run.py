@@ -20,8 +20,9 @@ from evaluation.comparison import Comparison, check_baseline, compare_groups
 from evaluation.config import configuration, short_hash
 from evaluation.corpus_measures import CorpusMeasure, corpus_values
 from evaluation.dataset import DataSet, read_data
-from evaluation.details import Details, detail_of
+from evaluation.details import Detail, Details, detail_of
 from evaluation.gold import with_gold
+from evaluation.judge import Judge, check_judge, judge_answers
 from evaluation.methods import MethodRun, check_names
 from evaluation.results import Results, Row, Scores, Summary, keep_config, write_json
 from evaluation.retrieval import share_retrieval
@@ -31,6 +32,7 @@ from evaluation.spending import Spending
 from evaluation.tasks import measures_of
 from evaluation.watch import Watch
 from models.chat import chat_model_async
+from models.cluster import check_engine
 from models.filters import context_filter
 
 
@@ -42,6 +44,7 @@ class Report:
     of every method; asked: answers got by this call; spent: the model calls made for them, which is less than the
     summary counts where methods share calls and where the journal had replies. left_out: questions without a gold
     passage, which nothing was asked; known: questions that only the run `unless` was asked, as it got them right.
+    judging: the calls of the judge, apart; None without one.
     """
 
     folder: Path
@@ -52,11 +55,13 @@ class Report:
     spent: Spending
     left_out: int = 0
     known: int = 0
+    judging: Spending | None = None
 
     @property
     def judged(self) -> tuple[str, ...]:
-        """The measures that the answers are judged by, as the tasks of the data call for."""
-        return measures_of({task for scores in self.scores.values() for task in scores.tasks} or {"short"})
+        """The measures that the answers are judged by, as the tasks of the data call for, and a judge's word."""
+        measures = measures_of({task for scores in self.scores.values() for task in scores.tasks} or {"short"})
+        return (*measures, "judged") if any("judged" in one.values for one in self.scores.values()) else measures
 
 
 async def evaluate(
@@ -79,6 +84,8 @@ async def evaluate(
     unless: str | None = None,
     gold_from: Path | None = None,
     skip_bad: bool = False,
+    judge: Judge | None = None,
+    engine: str = "local",
     progress: Progress = silent,
 ) -> Report:
     """Ask every question of `data` (JSON lines, also gzip) by every run; write configuration, results, summary and
@@ -96,8 +103,11 @@ async def evaluate(
     answer was made of, too (see `evaluation.details`); `seconds` of a row are then those that it would have taken
     alone. spent: where to count what is spent. unless: the name of a run; the others are not asked the questions that
     it gets right (EM). gold_from: passages among which are gold ones that the questions do not bring, for runs that
-    place them. skip_bad: pass over broken records instead of refusing the data.
+    place them. skip_bad: pass over broken records instead of refusing the data. judge: who says of every answer
+    whether it is right (see `evaluation.judge`); it may be named when all is answered. engine: "local", or "ray" for
+    questions asked by many processes, with the same results (docs/scale.md).
     """
+    check_engine(engine)
     if concurrency < 1:
         raise SetupError(
             f"A concurrency of {concurrency} does not fit; give the number of questions at once, from 1 on."
@@ -112,6 +122,8 @@ async def evaluate(
     folder = out or Path("results") / f"{data.name.split('.')[0]}-{short_hash(config)}"
     for run in runs:
         await usable(run.context)  # a model that cannot be used is found before a folder is made
+    if judge is not None:
+        await check_judge(judge)
     with exclusive(folder):
         keep_config(folder, config)
         with Results(folder / "results.jsonl", [run.name for run in runs], unless) as results:
@@ -129,15 +141,22 @@ async def evaluate(
                         given=not source.retrieves,
                         task_of=(lambda record: task) if task else dataset.task_of,
                         keep=keep,
-                        spent=spent,
-                        details=kept,
                     )
                     for some, questions in in_turn(runs, asked, results):
                         tell = partial(tell_asked, progress, results, some, len(some) * questions.count)
-                        await ask_all(questions.questions(), some, results, asking, concurrency, tell)
+                        if engine == "ray":
+                            from evaluation.engine_ray import ask_on_ray
+
+                            await ask_on_ray(questions, some, results, asking, concurrency, tell, spent, kept)
+                        else:
+                            here = partial(asking, spent=spent, details=kept)
+                            await ask_all(questions.questions(), some, results, here, concurrency, tell)
+            if judge is not None:
+                await judge_answers(folder, results, judge, concurrency=concurrency, progress=progress)
             summary, comparisons = await asyncio.to_thread(conclude, folder, results, groups, baseline, measures or {})
     made, left_out = len(results.done) - before, dataset.count - asked.count
-    return Report(folder, summary, comparisons, results.scores, made, spent, left_out, len(results.known))
+    judging = None if judge is None else judge.spent
+    return Report(folder, summary, comparisons, results.scores, made, spent, left_out, len(results.known), judging)
 
 
 def in_turn(runs: Sequence[MethodRun], dataset: DataSet, results: Results) -> Iterator[tuple[list[MethodRun], DataSet]]:
@@ -239,7 +258,7 @@ async def ask(
     task_of: Callable[[Record], str],
     keep: Sequence[str],
     spent: Spending,
-    details: Details | None,
+    details: Details | list[Detail] | None,
 ) -> Row:
     """One question by one method. A call that failed for good makes a row with an error."""
     started, watch = time.perf_counter(), None if details is None else Watch()

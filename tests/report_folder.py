@@ -97,7 +97,7 @@ def made_decision(folder: Path, count: int, nasty: str = NASTY, budget: dict[str
     with Results(folder / "results.jsonl", METHODS) as made:
         report = Report(folder, made.summary(), compare_groups(made.scores, [METHODS]), made.scores, 0, Spending())
     runs = parse_methods(",".join(METHODS), Context(model="openai:gpt-4o-mini"))
-    plan = Plan(runs, Estimate({}, count, 0, 0, 0, 0, None, 0), folder, {})
+    plan = Plan(runs, Estimate({}, count, 0, 0, 0, 0, None, 0), folder, {}, {})
     used = {"calls": 9, "input_tokens": 900, "output_tokens": 90, "cached_tokens": 0}
     spent = Spent(models={f"openai:{nasty}": used}, searches=3 * count, searched=count, cost=None)
     return decide(report, plan, Options(budget=budget or {}), Prices(), spent)

@@ -3,7 +3,6 @@
 from core.errors import SetupError
 from models.embedded.replies import Draw, Inputs, Responder
 
-
 CANNOT = (
     "The embedded reader cannot judge answers: it finds text, it does not weigh it; name a chat model, for example "
     "--judge openai:gpt-4o, or openai:NAME with OPENAI_BASE_URL for your own server."
