@@ -216,7 +216,10 @@ def write_json(path: Path, value: Any) -> None:
     """Write a file whole: it is never seen half-written."""
     draft = path.with_name(path.name + ".tmp")
     with writable(path):
-        draft.write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        with draft.open("w", encoding="utf-8", errors="replace") as file:
+            file.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+            file.flush()
+            os.fsync(file.fileno())  # else a loss of power could leave an empty file under the name
         os.replace(draft, path)
 
 

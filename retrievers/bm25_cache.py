@@ -1,6 +1,7 @@
 """The BM25 index of a collection: built from its passages, kept in memory and on the local disk until they change."""
 
 import json
+import logging
 import shutil
 import tempfile
 import threading
@@ -17,6 +18,7 @@ from retrievers.store import Store
 
 FORMAT = "1"  # changes with tokens, parameters or files: indexes of another format are built again
 IN_MEMORY = 8
+LOG = logging.getLogger("quorum")
 held: OrderedDict[tuple[str, str], tuple[str, Ranking]] = OrderedDict()
 loading = threading.Lock()
 
@@ -66,20 +68,29 @@ def load(folder: Path) -> Ranking | None:
     try:
         lines = (folder / "passages.jsonl").read_text(encoding="utf-8").splitlines()
         passages: list[Passage] = [json.loads(line) for line in lines]
-        return Ranking(passages, bm25s.BM25.load(folder / "index", load_corpus=False, backend="numpy"))
+        index = bm25s.BM25.load(folder / "index", load_corpus=False, backend="numpy")
+        whole = index.scores["num_docs"] == len(passages)  # a loss of power may have cut either
+        return Ranking(passages, index) if whole else None
     except (OSError, ValueError, KeyError, TypeError, EOFError):
         return None
 
 
 def save(index: Ranking, folder: Path) -> None:
-    """Write an index beside its place and swap it in; indexes of other revisions go."""
+    """Write an index beside its place and swap it in; indexes of other revisions go. Where that fails (the disk is
+    full) it stays in memory alone, and the next process builds it again.
+    """
     if index.index is None:
         return
-    temporary = Path(tempfile.mkdtemp(prefix="new-", dir=folder.parent))
-    lines = [json.dumps(passage) for passage in index.passages]
-    (temporary / "passages.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    index.index.save(temporary / "index", show_progress=False)
-    for other in folder.parent.iterdir():
-        if other.is_dir() and other != temporary:
-            shutil.rmtree(other)
-    temporary.rename(folder)
+    try:
+        temporary = Path(tempfile.mkdtemp(prefix="new-", dir=folder.parent))
+        lines = [json.dumps(passage) for passage in index.passages]
+        (temporary / "passages.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        index.index.save(temporary / "index", show_progress=False)
+        for other in folder.parent.iterdir():
+            if other.is_dir() and other != temporary:
+                shutil.rmtree(other)
+        temporary.rename(folder)
+    except OSError as error:
+        LOG.warning("The index of words cannot be kept in %s (%s); it is built again each time.", folder.parent, error)
+        for left in folder.parent.glob("new-*"):
+            shutil.rmtree(left, ignore_errors=True)

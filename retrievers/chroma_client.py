@@ -1,7 +1,8 @@
 """Clients of a Chroma store, a folder or a server, and what their failures mean to a user."""
 
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -27,6 +28,19 @@ def connect(where: str) -> "ClientAPI":
         return chromadb.HttpClient(host=host, port=port, ssl=ssl, settings=quiet)
     except ValueError as error:  # Chroma's word for whatever goes wrong on the first call
         raise unreachable(where, error) from error
+
+
+def settle(folder: Path) -> None:
+    """Have the disk hold what Chroma wrote to its vector indexes, which it leaves to the system: after a loss of power
+    they would be shorter than the database says, and searching a torn one never ends.
+    """
+    for path in folder.glob("*/*"):
+        with suppress(OSError):
+            number = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(number)
+            finally:
+                os.close(number)
 
 
 def address(url: str) -> tuple[str, int, bool]:

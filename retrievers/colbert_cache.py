@@ -66,7 +66,9 @@ def load(folder: Path) -> TokenIndex | None:
         lines = (folder / "passages.jsonl").read_text(encoding="utf-8").splitlines()
         passages: list[Passage] = [json.loads(line) for line in lines]
         vectors: Vectors = np.load(folder / "vectors.npy", mmap_mode="r")
-        return TokenIndex(passages, vectors, np.load(folder / "starts.npy"))
+        starts = np.load(folder / "starts.npy")
+        whole = len(starts) == len(passages) + 1 and starts[-1] == len(vectors)  # a loss of power may have cut any
+        return TokenIndex(passages, vectors, starts) if whole else None
     except (OSError, ValueError, KeyError, TypeError, EOFError):
         return None
 
@@ -87,6 +89,12 @@ def made(passages: list[Passage], encoder: TokenEncoder, old: TokenIndex | None,
             if other.is_dir() and other != temporary:
                 shutil.rmtree(other)
         temporary.rename(folder)
+    except OSError as error:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise SetupError(
+            f"The vectors of words cannot be written to {folder.parent} ({error.strerror or error}); make room, then"
+            " run the same again."
+        ) from None
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
@@ -112,12 +120,14 @@ def write(temporary: Path, passages: list[Passage], encoder: TokenEncoder, old: 
 
 
 def settle(folder: Path, count: int, dimension: int) -> None:
-    """Turn the rows written one after another into an array that is read without being held in memory."""
-    shape = (count, dimension)
-    array = np.lib.format.open_memmap(folder / "vectors.npy", mode="w+", dtype=np.float16, shape=shape)
-    if count:
-        array[:] = np.memmap(folder / "rows", dtype=np.float16, mode="r", shape=shape)
-    array.flush()
+    """Turn the rows written one after another into an array that is read without being held in memory.
+
+    Copied as a file: a full disk refuses to write one, while it ends a process that writes to a mapped one.
+    """
+    head = {"descr": "<f2", "fortran_order": False, "shape": (count, dimension)}
+    with (folder / "rows").open("rb") as rows, (folder / "vectors.npy").open("wb") as array:
+        np.lib.format.write_array_header_1_0(array, head)
+        shutil.copyfileobj(rows, array)
     (folder / "rows").unlink()
 
 

@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 
 from core.errors import SetupError
 from core.state import Passage
-from retrievers.chroma_client import connect, make_folder, told
+from retrievers.chroma_client import connect, make_folder, settle, told
 from retrievers.passages import scored
 
 if TYPE_CHECKING:
@@ -232,6 +232,8 @@ class Store:
             self.read[name] = info.revision
             if changes:
                 changes.apply(collection)
+                if not self.remote:
+                    settle(self.folder / "chroma")
 
     def delete(self, name: str) -> None:
         with self.opened() as client:

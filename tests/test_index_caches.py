@@ -1,0 +1,67 @@
+"""The indexes kept on disk beside a collection: one that was cut, or cannot be written, is made again."""
+
+import logging
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from wordvectors import WordVectors
+
+from core.context import Context
+from core.state import Passage
+from retrievers import bm25_cache, search
+from retrievers.colbert_cache import load, settle
+from retrievers.index import index_passages
+
+SUBJECTS = ["river", "tiger", "opera"]
+CORPUS = [Passage(id=name, title=name.title(), text=f"All about the {name}.") for name in SUBJECTS]
+VECTORS = WordVectors(64)
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> Context:
+    index_passages(CORPUS, collection="facts", store=tmp_path, embeddings=VECTORS)
+    return Context(store=str(tmp_path), collection="facts", embeddings=VECTORS, retriever="bm25", k=3)
+
+
+@pytest.mark.parametrize("lines", [0, 1, 2])
+async def test_an_index_of_words_that_was_cut_between_lines_is_built_again(
+    context: Context, tmp_path: Path, lines: int
+) -> None:
+    """As a loss of power may leave it: shorter, and still readable."""
+    before = await search("opera", context)
+    (path,) = (tmp_path / "bm25").glob("*/*/passages.jsonl")
+    path.write_text("".join(path.read_text("utf-8").splitlines(keepends=True)[:lines]), "utf-8")
+    bm25_cache.held.clear()
+    assert await search("opera", context) == before
+    bm25_cache.held.clear()
+    assert await search("opera", context) == before
+
+
+async def test_where_no_index_can_be_kept_the_search_goes_on(
+    context: Context, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = await search("opera", context)
+    (folder,) = (path for path in (tmp_path / "bm25").glob("*/*") if path.is_dir())
+    shutil.rmtree(folder)
+    folder.write_text("in the way")
+    bm25_cache.held.clear()
+    with caplog.at_level(logging.WARNING, "quorum"):
+        assert await search("opera", replace(context)) == before
+    assert "cannot be kept" in caplog.text
+    assert not list((tmp_path / "bm25").glob("*/new-*"))
+
+
+def test_token_vectors_that_were_cut_are_not_read(tmp_path: Path) -> None:
+    rows = np.arange(12, dtype=np.float16).reshape(4, 3)
+    (tmp_path / "rows").write_bytes(rows.tobytes())
+    settle(tmp_path, 4, 3)
+    np.save(tmp_path / "starts.npy", np.array([0, 1, 4]))
+    (tmp_path / "passages.jsonl").write_text('{"id": "a"}\n{"id": "b"}', "utf-8")
+    whole = load(tmp_path)
+    assert whole is not None
+    assert np.array_equal(whole.vectors, rows)
+    (tmp_path / "passages.jsonl").write_text('{"id": "a"}', "utf-8")
+    assert load(tmp_path) is None
