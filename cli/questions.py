@@ -127,10 +127,11 @@ def print_made(made: "Made") -> None:
     before = f", {made.before:,} of them there before" if made.before else ""
     typer.echo(f"{made.path}: {counted(kept, 'question')} to keep ({kinds}){before}.")
     for kind, why in made.ended.items():
-        typer.echo(f"Of {made.wanted[kind]:,} {kind} questions there are {made.kept[kind]:,}: {ENDED[why]}.")
+        typer.echo(f"{made.kept[kind]:,} of {made.wanted[kind]:,} {kind}: {ENDED[why]}.")
     spent = made.spent
     tokens = f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"
-    typer.echo(f"quorum: made {counted(spent.calls, 'call')} now ({tokens}); review {made.path}", err=True)
+    review = f"; review {made.path}" if kept else ""
+    typer.echo(f"quorum: made {counted(spent.calls, 'call')} now ({tokens}){review}", err=True)
     if failed := made.faults["failed"]:
         typer.echo(
             f"quorum: {counted(failed, 'draft')} failed ({made.error}); the same command again asks only those.",

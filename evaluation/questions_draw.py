@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -86,11 +86,12 @@ def in_turn(passages: Sequence[Passage], seed: str) -> list[Passage]:
 def draws(kind: Kind, passages: Sequence[Passage], seed: int, nearest: Nearest) -> Iterator[Draw]:
     """What the questions of a kind are to be about, one after the other; each passage comes first in one of them."""
     allowed, paired = {passage["id"] for passage in passages}, set[frozenset[str]]()
+    spread = Counter(name for passage in passages for name in names_in(passage)) if kind == "two" else Counter()
     for passage in in_turn(passages, f"{seed} {kind}"):
         if kind != "two":
             yield Draw(kind, (passage,))
             continue
-        other = partner(passage, nearest(indexed_text(passage), NEIGHBOURS), allowed)
+        other = partner(passage, nearest(indexed_text(passage), NEIGHBOURS), allowed, spread)
         if other is not None and (pair := frozenset((passage["id"], other["id"]))) not in paired:
             paired.add(pair)
             yield Draw(kind, (passage, other))
@@ -126,19 +127,24 @@ class Supply:
         return taken
 
 
-def partner(passage: Passage, neighbours: Sequence[Passage], allowed: set[str]) -> Passage | None:
-    """The nearest passage that speaks of a name which this one speaks of, better of another document.
+def partner(
+    passage: Passage, neighbours: Sequence[Passage], allowed: set[str], spread: Mapping[str, int]
+) -> Passage | None:
+    """Of the neighbours that speak of a name which this passage speaks of, one of another document if there is one,
+    then the one whose name is the rarest, then the nearest. spread: in how many passages a name occurs.
 
-    Where this one holds no names (or its script has no capitals), the nearest.
+    Where this passage holds no names (or its script has no capitals), the nearest.
     """
-    names = names_in(passage)
-    related = [
-        Passage(id=one["id"], title=one["title"], text=one["text"])
-        for one in neighbours
-        if one["id"] in allowed and one["text"] != passage["text"] and (not names or names & names_in(one))
-    ]
-    elsewhere = (one for one in related if one["title"] != passage["title"] or not one["title"])
-    return next(elsewhere, related[0] if related else None)
+    names, best = names_in(passage), list[tuple[bool, int, int]]()
+    for rank, one in enumerate(neighbours):
+        shared = names & names_in(one)
+        if one["id"] in allowed and one["text"] != passage["text"] and (shared or not names):
+            same = bool(one["title"]) and one["title"] == passage["title"]
+            best.append((same, min((spread.get(name, 1) for name in shared), default=0), rank))
+    if not best:
+        return None
+    found = neighbours[min(best)[2]]
+    return Passage(id=found["id"], title=found["title"], text=found["text"])
 
 
 def names_in(passage: Passage) -> set[str]:

@@ -24,7 +24,7 @@ SINGLE: dict[Any, float] = {"single": 1}
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return write_corpus(tmp_path_factory.mktemp("towers") / "corpus.jsonl", 6)
+    return write_corpus(tmp_path_factory.mktemp("towers") / "corpus.jsonl", 4)
 
 
 @pytest.fixture(scope="module")
@@ -123,8 +123,8 @@ async def test_what_is_wrong_with_a_question_is_found_and_counted(
     kind: Any, fault: str, say: Say, store: str, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(writer(say))
-    made = await make(store, Options(n=12, mix={kind: 1}, every=True))
-    assert made.faults[fault] >= 3
+    made = await make(store, Options(n=8, mix={kind: 1}, every=True))
+    assert made.faults[fault] >= 2
     assert made.written == sum(made.kept.values()) + made.faults.total()
     rejected = [line for line in lines() if not line["keep"]] if OUT.exists() else []
     assert {line["meta"]["why"] for line in rejected} >= (set() if fault in ("declined", "unread") else {fault})
@@ -192,12 +192,12 @@ async def test_stopped_by_the_limit_on_cost_it_goes_on_from_the_journal(
 async def test_a_failed_draft_is_told_and_asked_again(store: str, openai_server: OpenAIServer) -> None:
     sound = writer()
     openai_server.reply(lambda request: error(400, "no") if "Which mason" in request.text else sound(request))
-    made = await make(store, Options(n=12, mix=SINGLE, every=True), journal="journal.sqlite")
-    assert (made.kept["single"], made.faults["failed"], len(lines())) == (6, 6, 6)
+    made = await make(store, Options(n=8, mix=SINGLE, every=True), journal="journal.sqlite")
+    assert (made.kept["single"], made.faults["failed"], len(lines())) == (4, 4, 4)
     assert "400: no" in str(made.error)
     openai_server.reply(sound)
-    again = await make(store, Options(n=12, mix=SINGLE), journal="journal.sqlite")
-    assert (again.kept["single"], again.spent.calls) == (12, 6 * 2)
+    again = await make(store, Options(n=8, mix=SINGLE), journal="journal.sqlite")
+    assert (again.kept["single"], again.spent.calls) == (8, 4 * 2)
 
 
 async def test_one_run_writes_to_a_file_at_a_time(store: str, openai_server: OpenAIServer) -> None:
@@ -215,13 +215,13 @@ def test_the_command_and_an_evaluation_of_what_it_wrote(
     corpus: str, openai_server: OpenAIServer, quorum: Quorum, caplog: pytest.LogCaptureFixture
 ) -> None:
     openai_server.reply(writer(only("answer_base_closed", "Orm{n} Ida{n}")))
-    ran = command(quorum, corpus, "--model", "openai:test", "--n", "6", "--mix", "single=5,unanswerable=1", "--all")
+    ran = command(quorum, corpus, "--model", "openai:test", "--n", "5", "--mix", "single=4,unanswerable=1", "--all")
     assert ran.code == 0, ran.err
     words = ran.out.splitlines()
     assert words[0].endswith(" answered without it.")
-    assert "6 kept: " in words[0]
-    assert words[1] == "questions.jsonl: 6 questions to keep (5 single, 1 unanswerable)."
-    assert ran.err.startswith("To write 6 questions: 18 calls, about ")
+    assert "5 kept: " in words[0]
+    assert words[1] == "questions.jsonl: 5 questions to keep (4 single, 1 unanswerable)."
+    assert ran.err.startswith("To write 5 questions: 15 calls, about ")
     rejected = [line for line in lines() if not line["keep"]]
     assert {line["meta"]["why"] for line in rejected} == {"known"}
     openai_server.reply(writer())
@@ -230,21 +230,19 @@ def test_the_command_and_an_evaluation_of_what_it_wrote(
     assert ran.code == 0, ran.err
     rows = [json.loads(line) for line in Path("out/results.jsonl").read_text().splitlines()]
     assert {row["id"] for row in rows} == {line["id"] for line in lines() if line["keep"]}
-    assert [row["em"] for row in rows] == [1.0] * 6
+    assert [row["em"] for row in rows] == [1.0] * 5
     assert {row["recall"] for row in rows if row["gold"]} == {1.0}
     assert f"{len(rejected)} question{'s' * (len(rejected) > 1)} left out, marked keep: false" in caplog.text
 
 
 def test_what_fell_short_is_said(corpus: str, openai_server: OpenAIServer, quorum: Quorum) -> None:
     openai_server.reply(writer())
-    ran = command(quorum, corpus, "--model", "openai:test", "--n", "14", "--mix", "single=1")
-    assert ran.out.splitlines()[2:] == [
-        "Of 14 single questions there are 12: the corpus has no more passages for them."
-    ]
+    ran = command(quorum, corpus, "--model", "openai:test", "--n", "9", "--mix", "single=1")
+    assert ran.out.splitlines()[2:] == ["8 of 9 single: the corpus has no more passages for them."]
     openai_server.reply("Question: none")
     ran = command(quorum, corpus, "--model", "openai:test", "--n", "2", "--mix", "two=1", "--out", "other.jsonl")
     assert (ran.code, Path("other.jsonl").exists()) == (1, False)
-    assert "0 kept: 6 where there was nothing to ask for." in ran.out
+    assert "0 kept: 4 where there was nothing to ask for." in ran.out
 
 
 def test_a_collection_and_a_dry_run(corpus: str, openai_server: OpenAIServer, quorum: Quorum) -> None:

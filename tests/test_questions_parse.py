@@ -180,10 +180,17 @@ def test_a_partner_speaks_of_the_same_name() -> None:
         named("e", "Ida Brenn, too short.", "E"),
     ]
     allowed = {"a", "b", "c", "d"}
-    assert (partner(one, near, allowed) or one)["id"] == "d"
-    assert (partner(one, near[:2], allowed) or one)["id"] == "c"
-    assert partner(one, near[:1], allowed) is None
-    assert (partner(named("f", "the lighthouse was dark"), near, allowed) or one)["id"] == "b"
+    assert (partner(one, near, allowed, {}) or one)["id"] == "d"
+    assert (partner(one, near[:2], allowed, {}) or one)["id"] == "c"
+    assert partner(one, near[:1], allowed, {}) is None
+    assert (partner(named("f", "the lighthouse was dark"), near, allowed, {}) or one)["id"] == "b"
+
+
+def test_the_rarer_name_binds_more() -> None:
+    one = named("a", "The lighthouse of Skarvoy was drawn by Ida Brenn.", "Light")
+    near = [named("b", "Somebody left Skarvoy.", "B"), named("c", "Once Ida Brenn sang.", "C")]
+    spread = {"Skarvoy": 9, "Ida": 3, "Brenn": 2}
+    assert (partner(one, near, {"a", "b", "c"}, spread) or one)["id"] == "c"
 
 
 def test_a_pair_is_drawn_once() -> None:
