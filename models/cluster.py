@@ -4,11 +4,11 @@ Ray Data streams: items are read one by one on the driver's machine, workers tak
 what they return comes back in the order in which it is done. Nothing is held as a whole.
 """
 
-import importlib.util
 import os
 import pickle
 import secrets
 import socket
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,12 +23,12 @@ from core.errors import SetupError
 ENGINES = ("local", "ray")
 PACKAGES = ("core", "models", "retrievers", "evaluation")
 ANSWERS_WITHIN_S, LOOKS_WITHIN_S = 5.0, 120.0
+STARTS = 4  # Ray gives itself 30 seconds, too few on a machine that is busy already
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",  # nothing is reported to anyone
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # a worker that ends is ours to tell of
     "RAY_BACKEND_LOG_LEVEL": "fatal",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    "RAY_raylet_start_wait_time_s": "180",  # on a machine that is busy already
 }
 Item = tuple[Literal["item", "error"], Any]
 
@@ -51,7 +51,7 @@ def check_engine(engine: str) -> None:
     """Raises a `SetupError` for an engine that there is not, or whose extra is not installed."""
     if engine not in ENGINES:
         raise SetupError(f"There is no engine {engine!r}; choose one of: {', '.join(ENGINES)}.")
-    if engine == "ray" and any(importlib.util.find_spec(name) is None for name in ("ray", "pyarrow")):
+    if engine == "ray" and not all(map(version_of, ("ray", "pyarrow"))):
         raise SetupError(
             "The engine 'ray' needs the package ray, which is not installed; run: pip install 'quorum-rag[ray]' "
             "(in a checkout: pip install -e '.[ray]')"
@@ -70,7 +70,7 @@ def cluster(*needed: str) -> Iterator[None]:
     address = os.environ.get("RAY_ADDRESS", "").strip()
     if address:
         check_address(address)
-    else:  # Ray listens on the network: without the token nobody else may use it
+    elif "ray" not in sys.modules:  # Ray listens on the network: without the token nobody else may use it
         os.environ.setdefault("RAY_AUTH_MODE", "token")
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     import ray
@@ -91,16 +91,25 @@ def connect(address: str) -> None:
     import ray
 
     new = {"include_dashboard": False} if address in ("", "local") else {}
-    try:
-        with hushed():
-            ray.init(address=address or "local", log_to_driver=False, logging_level="ERROR", **new)
-    except Exception as error:  # Ray raises plain ones
-        where = f"The Ray cluster at {address}" if address else "Ray on this machine"
-        said = " ".join(str(error).split())[:300]
-        raise SetupError(
-            f"{where} cannot be used ({said}); start it with: ray start --head, on one of its machines run this, and "
-            "give its address as RAY_ADDRESS=HOST:6379, or unset RAY_ADDRESS."
-        ) from error
+    for tries_left in range(0 if address else STARTS - 1, -1, -1):
+        try:
+            with hushed():
+                ray.init(address=address or "local", log_to_driver=False, logging_level="ERROR", **new)
+            return
+        except Exception as error:  # Ray raises plain ones
+            ray.shutdown()
+            if not tries_left:
+                raise unusable(address, error) from error
+
+
+def unusable(address: str, error: Exception) -> SetupError:
+    said = first_line(error).rstrip(".:")
+    if not address:
+        return SetupError(f"Ray cannot start here ({said}); see /tmp/ray/session_latest/logs.")
+    return SetupError(
+        f"The Ray cluster at RAY_ADDRESS={address} cannot be joined ({said}); run this on one of its machines (ray "
+        "start --head, on the others ray start --address=HOST:6379), or unset RAY_ADDRESS to use this one alone."
+    )
 
 
 def check_address(address: str) -> None:
@@ -161,7 +170,7 @@ def check_machines(needed: list[str]) -> None:
 
 
 def check_machine(host: str, lacking: list[str], version: str, missing: list[str]) -> None:
-    here = quorum_version()
+    here = version_of("quorum-rag") or "unknown"
     if lacking:
         raise SetupError(
             f"The Ray machine {host} cannot import Quorum (no package {lacking[0]!r}); install it there as it is here: "
@@ -203,11 +212,12 @@ def hushed() -> Iterator[None]:
         os.close(nothing)
 
 
-def quorum_version() -> str:
+def version_of(package: str) -> str | None:
+    """Of an installed package; None without it."""
     try:
-        return metadata.version("quorum-rag")
+        return metadata.version(package)
     except metadata.PackageNotFoundError:
-        return "unknown"
+        return None
 
 
 def processors() -> int:

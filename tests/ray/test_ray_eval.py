@@ -1,0 +1,196 @@
+"""Questions asked by many processes: the same results as by one, whatever ends in between."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import OpenAIServer, Request, Response, error
+
+from core.context import Context
+from core.errors import SetupError
+from evaluation.methods import parse_methods
+from evaluation.run import Report, evaluate
+
+pytestmark = pytest.mark.usefixtures("ray_here")
+ROOT = Path(__file__).parents[2]
+COUNT = 6
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Questions whose answer stands in one of their two passages."""
+    path = tmp_path / "data.jsonl"
+    lines = [
+        {
+            "id": f"q{number}",
+            "question": f"Who is number {number}?",
+            "answers": [f"person {number}"],
+            "passages": [
+                {"id": f"q{number}a", "title": "", "text": f"Nobody knows number {number}."},
+                {"id": f"q{number}b", "title": "", "text": f"Number {number} is person {number}."},
+            ],
+        }
+        for number in range(COUNT)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def number_in(request: Request) -> int:
+    return int(request.text.rpartition("number ")[2].partition("?")[0])
+
+
+def reader(request: Request) -> str:
+    """Finds the person when the passage stands alone, and nobody where there are two."""
+    return f"person {number_in(request)}" if "Nobody knows" not in request.text else "unknown"
+
+
+def rows(folder: Path) -> list[dict[str, Any]]:
+    path = folder / "results.jsonl"
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+def settled(folder: Path) -> dict[Any, Any]:
+    """The rows by question and method, without the time they took."""
+    return {(row["id"], row["method"]): row | {"seconds": 0} for row in rows(folder)}
+
+
+async def run(data: Path, out: str, methods: str = "concat,concat_pf", engine: str = "ray", **settings: Any) -> Report:
+    how = {name: settings.pop(name) for name in ("concurrency", "details", "limit") if name in settings}
+    context = Context(**{"model": "openai:test", "attempts": 1, **settings})
+    return await evaluate(data, parse_methods(methods, context), out=data.parent / out, engine=engine, **how)
+
+
+def kill_workers() -> None:
+    """SIGKILL to the processes that ask."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if b"ray::MapWorker" in (folder / "cmdline").read_bytes():
+                os.kill(int(folder.name), signal.SIGKILL)
+
+
+async def test_the_results_are_those_of_one_process(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    journal = str(data.parent / "journal.sqlite")
+    many = await run(data, "many", journal=journal, details=True)
+    asked = len(openai_server.requests)
+    assert asked == many.spent.calls == 3 * COUNT
+    one = await run(data, "one", engine="local", journal=journal, details=True)
+    assert (one.spent.calls, len(openai_server.requests)) == (0, asked)  # the journal of the workers had it all
+    assert settled(many.folder) == settled(one.folder)
+    assert (many.asked, many.summary["concat"]["em"]) == (2 * COUNT, one.summary["concat"]["em"])
+    for name in ("comparison.json", "config.json"):
+        assert (many.folder / name).read_bytes() == (one.folder / name).read_bytes()
+    details = [json.loads(line) for line in (many.folder / "details.jsonl").read_text().splitlines()]
+    assert len(details) == 2 * COUNT
+    assert all(detail["calls"] for detail in details)
+    assert (await run(data, "many", engine="local", journal=journal, details=True)).asked == 0
+
+
+async def test_a_slow_question_holds_nothing_and_what_arrived_is_kept(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(lambda request: Response(reader(request), hold=number_in(request) == 0))
+    task = asyncio.create_task(run(data, "out", "concat", concurrency=2))
+    while len(rows(data.parent / "out")) < COUNT - 1:
+        assert not task.done()
+        await asyncio.sleep(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert {row["id"] for row in rows(data.parent / "out")} == {f"q{number}" for number in range(1, COUNT)}
+    openai_server.release()
+    again = await run(data, "out", "concat")
+    assert (again.asked, again.summary["concat"]["n"]) == (1, COUNT)
+
+
+async def test_the_questions_of_a_killed_worker_are_asked_elsewhere(data: Path, openai_server: OpenAIServer) -> None:
+    killed: list[int] = []
+
+    def kill_once(request: Request) -> str:
+        if number_in(request) == 3 and not killed:
+            killed.append(3)
+            kill_workers()
+        return reader(request)
+
+    openai_server.reply(kill_once)
+    report = await run(data, "out", "concat")
+    assert killed
+    assert (report.asked, report.summary["concat"]["errors"], len(rows(report.folder))) == (COUNT, 0, COUNT)
+
+
+async def test_a_question_that_no_worker_survives_is_an_error_row(data: Path, openai_server: OpenAIServer) -> None:
+    def kill(request: Request) -> str:
+        if number_in(request) == 3:
+            kill_workers()
+        return reader(request)
+
+    openai_server.reply(kill)
+    report = await run(data, "out", "concat", limit=4)
+    assert (report.summary["concat"]["n"], report.summary["concat"]["errors"]) == (4, 1)
+    failed = next(row for row in rows(report.folder) if row["error"])
+    assert (failed["id"], failed["answer"]) == ("q3", None)
+    assert "worker ended" in failed["error"]
+    openai_server.reply(reader)
+    assert (await run(data, "out", "concat", limit=4)).summary["concat"]["errors"] == 0
+
+
+async def test_a_failed_call_is_a_row_and_a_refused_key_stops_all(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(lambda request: error(400, "not today") if number_in(request) == 4 else reader(request))
+    report = await run(data, "out", "concat")
+    assert "not today" in next(row["error"] for row in rows(report.folder) if row["error"])
+    openai_server.reply(error(401, "wrong key"))
+    with pytest.raises(SetupError, match="wrong key"):
+        await run(data, "other", "concat")
+    assert rows(data.parent / "other") == []
+
+
+async def test_the_limits_hold_over_all_workers(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    task = asyncio.create_task(run(data, "out", "concat", requests_per_minute=3))
+    await asyncio.to_thread(openai_server.wait_for, 3, 120)
+    with pytest.raises(TimeoutError, match="3 of 4"):
+        await asyncio.to_thread(openai_server.wait_for, 4, 5)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_passages_are_searched_by_the_workers(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    runs = parse_methods("concat", Context(model="openai:test", attempts=1, k=2, retriever="bm25"))
+    many = await evaluate(data, runs, out=data.parent / "many", corpus="pool", engine="ray")
+    one = await evaluate(data, runs, out=data.parent / "one", corpus="pool")
+    assert settled(many.folder) == settled(one.folder)
+    assert len(rows(many.folder)) == COUNT
+
+
+def command(data: Path, out: Path) -> list[str]:
+    options = ["--model", "openai:test", "--out", str(out), "--set", "attempts=1", "--concurrency", "2"]
+    return [sys.executable, "-m", "cli.main", "eval", str(data), "--methods", "concat", "--engine", "ray", *options]
+
+
+def test_on_the_command_line_interrupted_and_continued(
+    data: Path, tmp_path: Path, openai_server: OpenAIServer, ray_here: str
+) -> None:
+    openai_server.reply(lambda request: Response(reader(request), hold=number_in(request) == 5))
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "RAY_ADDRESS": ray_here}
+    out = tmp_path / "out"
+    process = subprocess.Popen(command(data, out), env=environment, stderr=subprocess.PIPE, text=True)
+    openai_server.wait_for(COUNT, 300)
+    while len(rows(out)) < COUNT - 1:
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert said.splitlines() == ["quorum: stopped; the same command again goes on from here."]
+    openai_server.release()
+    done = subprocess.run(command(data, out), env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert len(rows(out)) == COUNT
+    assert done.stderr.splitlines() == [f"quorum: made 1 call now (13 tokens in, 3 out); results in {out}"]

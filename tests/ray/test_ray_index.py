@@ -1,0 +1,58 @@
+"""Documents read and embedded by many processes: the same collection as by one."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from wordvectors import WordVectors
+
+from retrievers.index import IndexReport, index_documents
+from retrievers.store import Store, open_store
+
+pytestmark = pytest.mark.usefixtures("ray_here")
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    """Documents, lines of passages, an id that stands for two texts, what is in two files, and what cannot be read."""
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for number in range(5):
+        text = " ".join(f"Sentence {i} of text {number} is about rivers and ends here." for i in range(36))
+        (folder / f"{number}.md").write_text(f"# Text {number}\n\n{text}")
+    (folder / "copy.md").write_text((folder / "1.md").read_text())
+    (folder / "empty.md").write_text("")
+    lines = [{"id": f"p{n % 140}", "title": f"Title {n}", "text": f"Passage {n} about lakes."} for n in range(150)]
+    lines[7]["text"] = " ".join(f"Far too long is sentence {i} of this one." for i in range(100))
+    (folder / "lines.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines) + "no JSON\n")
+    return folder
+
+
+def index(docs: Path, store: Path, engine: str) -> IndexReport:
+    return index_documents([docs], collection="docs", store=store, embeddings=WordVectors(), engine=engine)
+
+
+def contents(store: Path) -> Any:
+    """Everything in the collection, the vectors too."""
+    opened: Store = open_store(store)
+    with opened.opened():
+        found: Any = opened.get("docs").get(include=["documents", "metadatas", "embeddings"])
+    parts = zip(found["ids"], found["documents"], found["metadatas"], found["embeddings"].tolist(), strict=True)
+    return sorted(parts, key=lambda part: str(part[0]))
+
+
+def test_the_collection_is_that_of_one_process(docs: Path, tmp_path: Path) -> None:
+    many, one = (index(docs, tmp_path / engine, engine) for engine in ("ray", "local"))
+    assert vars(many) == vars(one)
+    assert contents(tmp_path / "ray") == contents(tmp_path / "local")
+    assert any("no JSON" not in reason and "line 151" in place for place, reason in many.skipped)
+    (docs / "2.md").write_text("# Text 2\n\nNow it is short.")
+    (docs / "3.md").unlink()
+    again = [
+        index_documents([docs], collection="docs", store=tmp_path / e, embeddings=WordVectors(), engine=e, prune=True)
+        for e in ("ray", "local")
+    ]
+    assert vars(again[0]) == vars(again[1])
+    assert (again[0].replaced, again[0].removed) == (1, 1)
+    assert contents(tmp_path / "ray") == contents(tmp_path / "local")
