@@ -28,6 +28,7 @@ from benchmarks.runs import answers_of, differing, run_all, without_timing
 
 Found = dict[str, Any]
 LONGEST_S = 4.0  # from the first work to the kill
+PATIENCE_S = 3600.0  # for a command to end, on a busy machine too
 AT_ONCE = 16  # calls under way at most: the concurrency of a model
 
 
@@ -39,7 +40,7 @@ def quorum(*arguments: str, folder: Path, wait: bool = True) -> "subprocess.Pope
         text=True,
     )  # fmt: skip
     if wait:
-        process.communicate(timeout=600)
+        process.communicate(timeout=PATIENCE_S)
     return process
 
 
@@ -60,7 +61,7 @@ def killed(process: "subprocess.Popen[str]", begun: Callable[[], bool], draw: ra
 
 
 def finish(process: "subprocess.Popen[str]") -> None:
-    _, said = process.communicate(timeout=600)
+    _, said = process.communicate(timeout=PATIENCE_S)
     if process.returncode:
         raise RuntimeError(f"What was killed could not be finished: {said}")
 
@@ -198,13 +199,13 @@ def filled(what: str, data: Path, small: Path, folder: Path) -> Found:
         process = quorum(
             "index", str(SAMPLE / "corpus"), "--collection", "full", "--store", str(small), folder=folder, wait=False
         )
-        _, said = process.communicate(timeout=300)
+        _, said = process.communicate(timeout=PATIENCE_S)
         return {"code": process.returncode, "said": said.strip().splitlines()[-1:], "traceback": "Traceback" in said}
     places = {"out": folder / "results-2", "journal": folder / "second.sqlite"}
     places["out" if what == "results" else "journal"] = small / what
     arguments = ["--model", MODEL, "--set", f"journal={places['journal']}", "--out", str(places["out"])]
     process = quorum("eval", str(data), "--methods", "concat", *arguments, folder=folder, wait=False)
-    _, said = process.communicate(timeout=300)
+    _, said = process.communicate(timeout=PATIENCE_S)
     plain = answers_of(folder / "plain")
     lines = (places["out"] / "results.jsonl").read_bytes().splitlines(keepends=True)
     whole = [json.loads(line) for line in lines if line.endswith(b"\n")]
@@ -229,7 +230,7 @@ def shared(server: Control, folder: Path, questions: int) -> Found:
         )
         for name in ("one", "two")
     ]
-    said = [process.communicate(timeout=600)[1] for process in both]
+    said = [process.communicate(timeout=PATIENCE_S)[1] for process in both]
     with sqlite3.connect(folder / "one.sqlite") as journal:
         sound = journal.execute("PRAGMA integrity_check").fetchone()[0]
     before = sum(server.stats()["calls"].values())
@@ -247,7 +248,7 @@ def shared(server: Control, folder: Path, questions: int) -> Found:
         quorum("index", str(half), "--collection", "killed", "--store", "both", folder=folder, wait=False)
         for half in halves
     ]
-    said += [process.communicate(timeout=600)[1] for process in two]
+    said += [process.communicate(timeout=PATIENCE_S)[1] for process in two]
     quorum("index", *map(str, halves), "--collection", "killed", "--store", "alone", folder=folder)
     return {
         "codes": [process.returncode for process in (*both, *two)],
