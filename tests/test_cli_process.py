@@ -37,13 +37,18 @@ def test_help_imports_nothing_heavy(environment: dict[str, str]) -> None:
     assert (ran.stderr.strip(), "eval" in ran.stdout) == ("[]", True)
 
 
+def hear_ctrl_c() -> None:
+    """Shells start what runs in the background deaf to Ctrl-C, and its children inherit that."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def test_ctrl_c_ends_a_question_cleanly(
     environment: dict[str, str], passages: str, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(Response("Limmat", hold=True))
     command = [*QUORUM, "ask", "Which river?", "--passages", passages, "--model", "openai:test"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, env=environment, text=True, **pipes) as process:
+    with subprocess.Popen(command, env=environment, text=True, preexec_fn=hear_ctrl_c, **pipes) as process:
         openai_server.wait_for(1)
         process.send_signal(signal.SIGINT)
         assert (process.communicate(), process.returncode) == (("", ""), 130)

@@ -209,6 +209,11 @@ def command(data: Path, out: Path) -> list[str]:
     return [sys.executable, "-m", "cli.main", "eval", str(data), "--methods", methods, "--concurrency", "2", *options]
 
 
+def hear_ctrl_c() -> None:
+    """Shells start what runs in the background deaf to Ctrl-C, and its children inherit that."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def environment() -> dict[str, str]:
     return dict(os.environ) | {"PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
 
@@ -219,7 +224,9 @@ def test_stopped_and_run_again_it_ends_with_the_same_summary(
 ) -> None:
     openai_server.reply(lambda request: Response(reader(request), hold="number 4?" in request.text))
     stopped = tmp_path / "stopped"
-    process = subprocess.Popen(command(data, stopped), env=environment(), stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command(data, stopped), env=environment(), stderr=subprocess.PIPE, text=True, preexec_fn=hear_ctrl_c
+    )
     openai_server.wait_for(10)
     process.send_signal(stop)
     _, said = process.communicate()
