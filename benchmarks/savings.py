@@ -1,0 +1,186 @@
+"""What costs less and changes nothing, counted on your data: python -m benchmarks.savings DATA [--k 10] [--limit 400]
+
+Every question is asked both ways, first with every call, then with the saving, over one journal, so that a prompt that
+both ways send has one reply: lazy comparisons (sure), staged votes (post_fusion and concat_pf, also with several
+samples), both rounds of concat_pf at once, and equal calls, of passages that repeat and of several methods, asked once.
+An answer that differs fails the run. Calls and tokens are those of the results, so as if each way had run alone; rounds
+are supersteps with a model call in them, one after the other.
+"""
+
+import argparse
+import asyncio
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from langchain_core.callbacks import AsyncCallbackHandler
+from langchain_core.messages import BaseMessage
+
+from benchmarks.harness import met, report, share
+from core.context import Context
+from core.data import Record
+from core.errors import SetupError
+from core.state import Result
+from evaluation.dataset import DataSet, read_data
+from evaluation.methods import MethodRun, parse_methods
+from evaluation.spending import Spending
+from graphs import answer
+
+SAMPLED = "samples={samples};temperature=0.7"
+PAIRS = {
+    "lazy comparisons": ("sure", "sure[ranking=lazy]"),
+    "staged votes": ("post_fusion", "post_fusion[vote=staged]"),
+    "staged votes, {samples} samples": (f"post_fusion[{SAMPLED}]", f"post_fusion[{SAMPLED};vote=staged]"),
+    "staged fallback": ("concat_pf", "concat_pf[vote=staged]"),
+    "staged fallback, {samples} samples": (f"concat_pf[{SAMPLED}]", f"concat_pf[{SAMPLED};vote=staged]"),
+    "both rounds at once": ("concat_pf", "concat_pf[speculative=true]"),
+}
+SHARING = ("post_fusion", "concat", "concat_pf", "pf_concat", "sure")  # plain methods whose calls are partly the same
+
+
+class Rounds(AsyncCallbackHandler):
+    """The supersteps of one question in which a model was asked."""
+
+    def __init__(self) -> None:
+        self.steps: set[int] = set()
+
+    async def on_chat_model_start(
+        self,
+        serialized: dict[str, Any],
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.steps.add((metadata or {})["langgraph_step"])
+
+
+@dataclass
+class Took:
+    """What the answers of one way took, as if it had run alone; answers: by question."""
+
+    calls: int = 0
+    tokens: int = 0
+    rounds: int = 0
+    answers: dict[str, tuple[str, bool]] = field(default_factory=dict)
+
+    def add(self, question: str, result: Result, rounds: int) -> None:
+        usage = (result.get("usage") or {}).values()
+        self.calls += sum(one["calls"] for one in usage)
+        self.tokens += sum(one["input_tokens"] + one["output_tokens"] for one in usage)
+        self.rounds += rounds
+        self.answers[question] = result["answer"], result["unknown"]
+
+
+async def ask_all(dataset: DataSet, runs: Sequence[MethodRun], at_once: int, spent: Spending) -> dict[str, Took]:
+    """Every question by every run, one after the other, in this order; so many questions at once."""
+    took: dict[str, Took] = {run.name: Took() for run in runs}
+    waiting = dataset.questions()
+
+    async def work() -> None:
+        for record in waiting:
+            for run in runs:
+                rounds = Rounds()
+                result = await one(record, run, dataset, [rounds, spent])
+                took[run.name].add(record["id"], result, len(rounds.steps))
+
+    await asyncio.gather(*(work() for _ in range(at_once)))
+    return took
+
+
+async def one(record: Record, run: MethodRun, dataset: DataSet, watching: list[AsyncCallbackHandler]) -> Result:
+    context = run.for_task(dataset.task_of(record))
+    given = record["passages"] or None
+    return await answer(record["question"], run.method, context, given=given, config={"callbacks": [*watching]})
+
+
+def pair_row(full: Took, saved: Took) -> dict[str, Any]:
+    """Both ways beside each other."""
+    return {
+        "same_answers": sum(full.answers[question] == told for question, told in saved.answers.items()),
+        "questions": len(full.answers),
+        "calls": [full.calls, saved.calls],
+        "tokens": [full.tokens, saved.tokens],
+        "rounds": [full.rounds, saved.rounds],
+    }
+
+
+def sharing_row(ways: Sequence[str], spent: Spending, apart: dict[str, Took], took: dict[str, Took]) -> dict[str, Any]:
+    """What these ways took alone against what was really asked for; `apart`: the same without a journal."""
+    alone = [took[name] for name in ways]
+    told = [(name, question) for name in ways for question in apart[name].answers]
+    return {
+        "same_answers": sum(apart[name].answers[asked] == took[name].answers[asked] for name, asked in told),
+        "questions": len(told),
+        "calls": [sum(one.calls for one in alone), spent.calls],
+        "tokens": [sum(one.tokens for one in alone), spent.input_tokens + spent.output_tokens],
+        "rounds": None,
+    }
+
+
+async def measured(dataset: DataSet, context: Context, samples: int, at_once: int) -> dict[str, dict[str, Any]]:
+    """All rows. The context's journal holds nothing yet."""
+
+    def runs(names: Iterable[str], context: Context) -> list[MethodRun]:
+        return parse_methods(",".join(dict.fromkeys(name.format(samples=samples) for name in names)), context)
+
+    alone, shared = Spending(), Spending()
+    took = await ask_all(dataset, runs(SHARING[:1], context), at_once, alone)
+    took |= await ask_all(dataset, runs(SHARING[1:], context), at_once, shared)
+    apart = await ask_all(dataset, runs(SHARING, replace(context, journal="off")), at_once, Spending())
+    took |= await ask_all(dataset, runs([way for pair in PAIRS.values() for way in pair], context), at_once, Spending())
+    found = {
+        name.format(samples=samples): pair_row(*(took[way.format(samples=samples)] for way in pair))
+        for name, pair in PAIRS.items()
+    }
+    found["equal passages asked once"] = sharing_row(SHARING[:1], alone, apart, took)
+    found["equal calls asked once"] = sharing_row(SHARING, both(alone, shared), apart, took)
+    return found
+
+
+def both(one: Spending, other: Spending) -> Spending:
+    total = Spending()
+    for part in ("calls", "input_tokens", "output_tokens"):
+        setattr(total, part, getattr(one, part) + getattr(other, part))
+    return total
+
+
+def cells(name: str, row: dict[str, Any]) -> list[str]:
+    """One line of the table."""
+    numbers = [f"{row['same_answers']} of {row['questions']}"]
+    for part in ("calls", "tokens"):
+        full, saved = row[part]
+        numbers += [f"{full:,}", f"{saved:,}", share(saved / full - 1)]
+    rounds = row["rounds"] and [f"{total / row['questions']:.2f}" for total in row["rounds"]]
+    return [name, *numbers, *(rounds or ["", ""])]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--k", type=int, default=10)
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--model", default="embedded")
+    parser.add_argument("--samples", type=int, default=3, help="outputs per prompt where several are drawn")
+    parser.add_argument("--at-once", type=int, default=8, help="questions at once")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            context = Context(model=options.model, k=options.k, journal=str(Path(folder) / "journal.sqlite"))
+            dataset = read_data(options.data, options.limit)
+            found = asyncio.run(measured(dataset, context, options.samples, options.at_once))
+        except SetupError as error:
+            raise SystemExit(str(error)) from None
+    header = ("saving", "same answer", "calls", "with it", "", "tokens", "with it", "", "rounds", "with it")
+    same = met({name: row["same_answers"] == row["questions"] for name, row in found.items()})
+    report("savings", header, [cells(*item) for item in found.items()], savings=found, **same)
+    if not same["met"]:
+        raise SystemExit(f"An answer changed: {', '.join(same['missed'])}.")
+
+
+if __name__ == "__main__":
+    main()
