@@ -1,6 +1,6 @@
 # Works on a fresh machine with make and Python 3.11 or later; uv is used where it is found.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-train test-page test-studio test-ray studio serve check bench fuzz readme format clean
+.PHONY: help demo test test-train test-page test-studio test-ray notebooks studio serve check bench fuzz readme format clean
 VENV := .venv
 BIN := $(VENV)/bin
 CONSTRAINTS := constraints.txt
@@ -31,6 +31,9 @@ test-studio: .venv-studio/.installed-dev ## Run the tests of LangGraph Studio's 
 
 test-ray: .venv-ray/.installed-dev ## Run the tests of the engine `ray`, on a Ray of this machine (in an environment of its own)
 	.venv-ray/bin/python -m pytest tests/ray
+
+notebooks: $(VENV)/.installed-notebooks ## Run the notebooks from top to bottom, offline (NAMES='01 04': some of them)
+	$(BIN)/python docs/notebooks.py $(NAMES)
 
 studio: .venv-studio/.installed ## Open every method in LangGraph Studio, on this machine
 	LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=true .venv-studio/bin/langgraph dev $(STUDIO)
@@ -73,6 +76,10 @@ $(VENV)/.installed-ui: pyproject.toml constraints.txt
 $(VENV)/.installed-page: pyproject.toml constraints.txt
 	$(call install,.[dev$(comma)ui])
 	@touch $(VENV)/.installed $(VENV)/.installed-dev $(VENV)/.installed-ui $@
+
+$(VENV)/.installed-notebooks: pyproject.toml constraints.txt
+	$(call install,.[dev$(comma)notebooks])
+	@touch $(VENV)/.installed $(VENV)/.installed-dev $@
 
 .venv-train/.installed-dev: VENV := .venv-train
 .venv-train/.installed-dev: BIN := .venv-train/bin

@@ -1,8 +1,10 @@
-"""Writes the README's tables of methods and settings from the code: python docs/tables.py (a test keeps them equal)."""
+"""Writes what the documentation takes from the code, the README's tables of methods and settings and every strategy's
+graph in docs/strategies.md: python docs/tables.py (a test keeps them equal).
+"""
 
 import re
 import typing
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from pydantic.fields import FieldInfo
 from core.context import Context
 from graphs import METHODS
 
-README = Path(__file__).resolve().parent.parent / "README.md"
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -43,15 +45,31 @@ def settings_table() -> str:
     return markdown(["setting", "default", "meaning"], rows)
 
 
-def filled(text: str) -> str:
-    """The README with both tables put between their marks."""
-    for name, table in (("methods", methods_table()), ("settings", settings_table())):
+def diagram(name: str) -> str:
+    """A strategy's graph as its own code draws it, folded away."""
+    drawn = METHODS[name].graph.get_graph().draw_mermaid().strip()
+    return f"<details><summary>graph</summary>\n\n```mermaid\n{drawn}\n```\n\n</details>"
+
+
+def parts() -> dict[str, dict[str, str]]:
+    """{file: {mark: what stands there}}."""
+    return {
+        "README.md": {"methods": methods_table(), "settings": settings_table()},
+        "docs/strategies.md": {f"diagram {name}": diagram(name) for name in METHODS},
+    }
+
+
+def filled(text: str, written: Mapping[str, str]) -> str:
+    """The text with every part put between its marks; a LookupError where one has no place."""
+    for name, part in written.items():
         mark = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
         if not mark.search(text):
-            raise LookupError(f"README.md has no place for the table of {name}")
-        text = mark.sub(lambda found, table=table: found[1] + table + "\n" + found[2], text)
+            raise LookupError(f"there is no place for {name}: it wants <!-- {name} --> and <!-- /{name} -->")
+        text = mark.sub(lambda found, part=part: found[1] + part + "\n" + found[2], text)
     return text
 
 
 if __name__ == "__main__":
-    README.write_text(filled(README.read_text(encoding="utf-8")), encoding="utf-8")
+    for file, written in parts().items():
+        path = ROOT / file
+        path.write_text(filled(path.read_text(encoding="utf-8"), written), encoding="utf-8")

@@ -10,13 +10,18 @@ import pytest
 
 from cli.main import main
 from core.context import Context
-from docs.tables import filled
+from docs.tables import filled, parts
+from graphs import METHODS
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```(sh|python)\n(.*?)```", README, re.DOTALL)
 COMMANDS = [line for kind, block in BLOCKS if kind == "sh" for line in block.splitlines() if line.startswith("quorum ")]
-SCRIPTS = [block for kind, block in BLOCKS if kind == "python"]
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+RECIPES = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
+SCRIPTS = [block for kind, block in BLOCKS if kind == "python"] + [
+    block for block in re.findall(r"```python\n(.*?)```", RECIPES, re.DOTALL) if "RemoteGraph" not in block
+]
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +54,16 @@ def test_python_runs(
     assert capsys.readouterr().out.strip()
 
 
-def test_the_tables_are_up_to_date() -> None:
-    assert filled(README) == README, "run: make readme"
+@pytest.mark.parametrize("file", parts())
+def test_what_is_taken_from_the_code_is_up_to_date(file: str) -> None:
+    text = (ROOT / file).read_text(encoding="utf-8")
+    assert filled(text, parts()[file]) == text, "run: make readme"
+
+
+def test_every_method_has_its_section_and_its_graph() -> None:
+    text = (ROOT / "docs" / "strategies.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^### (\w+)$", text, re.MULTILINE)) == sorted(METHODS)
+    assert text.count("```mermaid") == len(METHODS)
 
 
 def test_the_first_block_holds_two_commands_of_the_makefile() -> None:
@@ -67,9 +80,21 @@ def test_every_folder_of_the_house_is_named() -> None:
     assert all(f"| `{package}/` |" in README for package in packages)
 
 
-@pytest.mark.parametrize("link", sorted({link for link in re.findall(r"\]\(([^)]+)\)", README) if "://" not in link}))
-def test_links_lead_somewhere(link: str) -> None:
-    assert (ROOT / link.partition("#")[0]).exists()
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in DOCS)])
+def test_links_lead_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" not in link:
+            file, _, place = link.partition("#")
+            target = (ROOT / page).parent / file if file else ROOT / page
+            assert target.exists(), link
+            assert not place or place in anchors(target.read_text(encoding="utf-8")), link
+
+
+def anchors(text: str) -> set[str]:
+    """The names by which GitHub links a page's headings."""
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_every_setting_has_its_line_in_the_example() -> None:

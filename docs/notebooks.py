@@ -1,0 +1,73 @@
+"""Runs the notebooks from top to bottom, each in an empty folder: docs/notebooks.py [--save] [--strip] [NAME ...]
+
+A cell that fails ends it. --save keeps the outputs in the files, to be looked at; --strip takes them out again: what
+is committed holds none.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
+SECONDS_A_CELL = 600  # far more than any takes; a cell that hangs ends
+
+
+def run(path: Path, save: bool) -> float:
+    """Execute one notebook; the seconds it took. The working directory is an empty one: it must not matter."""
+    book: Any = nbformat.read(path, as_version=4)
+    started = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        NotebookClient(
+            book,
+            timeout=SECONDS_A_CELL,
+            startup_timeout=SECONDS_A_CELL,
+            extra_arguments=["--log-level=ERROR"],
+            resources={"metadata": {"path": folder}},
+        ).execute()
+    if save:
+        nbformat.write(book, path)
+    return time.perf_counter() - started
+
+
+def strip(path: Path) -> None:
+    """Take the outputs out, and what executing leaves in the cells."""
+    book: Any = nbformat.read(path, as_version=4)
+    for cell in book.cells:
+        cell.metadata = {}
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    book.metadata = {name: book.metadata[name] for name in ("kernelspec", "language_info")}
+    book.metadata.language_info = {"name": "python"}
+    nbformat.write(book, path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="notebooks, such as 04; without any, all")
+    parser.add_argument("--save", action="store_true", help="keep the outputs in the files")
+    parser.add_argument("--strip", action="store_true", help="take the outputs out, run nothing")
+    asked = parser.parse_args()
+    for name in [name for name in os.environ if name.startswith(("QUORUM_", "LANGSMITH_", "LANGCHAIN_"))]:
+        del os.environ[name]  # a notebook runs as in a fresh clone: offline, on the embedded model
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        if asked.names and not path.name.startswith(tuple(asked.names)):
+            continue
+        if asked.strip:
+            strip(path)
+            continue
+        try:
+            print(f"{path.name}: {run(path, asked.save):.0f} s", flush=True)
+        except CellExecutionError as error:
+            sys.exit(f"{path.name} failed:\n{error}")
+
+
+if __name__ == "__main__":
+    main()
