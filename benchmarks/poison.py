@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
-from langchain_core.messages import BaseMessage
-from langchain_core.outputs import ChatResult
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
 
 from benchmarks.harness import SAMPLE, met, report, sample_passages, share
 from benchmarks.replies import recognise
@@ -93,15 +93,12 @@ class Gullible(EmbeddedReader):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        made = await super()._agenerate(messages, stop, run_manager, **kwargs)
         name, slots = recognise(str(messages[-1].content))
         lie = next(LIE.finditer(slots.get("passages", "") + slots.get("summary", "")), None)
-        if lie is not None and name in BELIEVED:
-            wrong = (lie["answer"] or lie["shown"]).strip()
-            message = made.generations[0].message
-            message.content = BELIEVED[name].format(wrong=wrong, said=made.generations[0].message.text)
-            made.generations[0].text = str(message.content)
-        return made
+        if lie is None or name not in BELIEVED:
+            return await super()._agenerate(messages, stop, run_manager, **kwargs)
+        said = AIMessage(BELIEVED[name].format(wrong=(lie["answer"] or lie["shown"]).strip()))
+        return ChatResult(generations=[ChatGeneration(message=said)])
 
 
 BELIEVED = {

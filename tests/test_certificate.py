@@ -1,12 +1,16 @@
 """The certificate of a vote: sound and exact over every vote of a few passages, and where a result has it."""
 
+import json
+from contextlib import suppress
 from itertools import combinations, product
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tower import PASSAGES, QUESTION, readers
 
+from cli.main import main
 from core.certificate import certified
 from core.context import Context
 from core.state import Vote
@@ -99,6 +103,19 @@ def test_with_one_sample_the_lead_must_exceed_what_the_votes_can_move(answers: l
 async def test_post_fusion_certifies_its_answer() -> None:
     result = await answer(QUESTION, "post_fusion", Context(model=readers(*["1931"] * 5)), given=PASSAGES)
     assert result["certified"] == 2
+
+
+def test_ask_tells_how_many_passages_an_answer_stands_against(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "The Eiffel Tower was finished in 1889."
+    lines = (json.dumps({"id": f"p{number}", "title": "Eiffel Tower", "text": text}) for number in range(3))
+    (tmp_path / "passages.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    with suppress(SystemExit):
+        asked = ("When was the Eiffel Tower finished?", "--passages", str(tmp_path / "passages.jsonl"))
+        main(["ask", *asked, "--method", "post_fusion", "--model", "embedded", "--json"])
+    result = json.loads(capsys.readouterr().out)
+    assert (result["answer"], result["certified"]) == ("1889", 1)
 
 
 @pytest.mark.parametrize("settings", [{"vote": "staged"}, {"reranker": "question"}, {"context_filter": "embedded"}])
