@@ -1,6 +1,7 @@
 """How long one question takes when every call takes 200 ms: python -m benchmarks.latency
 
-Given passages, k = 5, journal on, nothing else asked at the same time. Target by method: at most
+Given passages, k = 5, journal on, nothing else asked at the same time, and room for all calls of a question at once
+(self_verification has 30). Target by method: at most
 1.05 x (depth x latency) + 15 ms + 4 ms for every call beyond the depth, which runs beside another. The depth is the
 method's, for the path that the server's replies take; the calls are counted by the server. The median of several
 questions, each new; "computing" is what this process computed for one, which other load on the machine does not change.
@@ -41,7 +42,7 @@ async def timed(method: str, context: Context, questions: list[dict[str, Any]]) 
 def measured(server: Control, method: str, latency: float, runs: int, journal: str) -> dict[str, Any]:
     """Milliseconds of one method, and its target."""
     server.behave(latency=latency, concat_unknown=1.0)
-    context = Context(model=MODEL, embeddings=MODEL, journal=journal)
+    context = Context(model=MODEL, embeddings=MODEL, journal=journal, concurrency=64)
     seconds = asyncio.run(timed(method, context, list(made_questions(runs + 1, 12))))
     calls = sum(server.stats()["calls"].values()) / (runs + 1)
     depth = DEPTH[method]

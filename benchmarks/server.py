@@ -14,7 +14,7 @@ import math
 import random
 import struct
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -35,7 +35,8 @@ class Behaviour:
     at once, 0 for no limit. transport, content: the share of calls with such a fault, of the kinds named; a fault is a
     function of seed, message and how often that message came. retry_after, hang, slow: seconds. key: the only API key
     that is taken. concat_unknown, single_unknown: shares of "Unknown" among answers from several passages and from one.
-    prefix: fill cached_tokens by the model of a prefix cache.
+    prefix: fill cached_tokens by the model of a prefix cache. foreign: words of another tool's prompt -> the prompt of
+    ours whose kind of reply it gets.
     """
 
     latency: float = 0.0
@@ -52,6 +53,7 @@ class Behaviour:
     concat_unknown: float = 0.0
     single_unknown: float = 0.0
     prefix: bool = False
+    foreign: Mapping[str, str] = field(default_factory=dict)
     seed: int = 0
 
 
@@ -124,6 +126,8 @@ class Server:
         key = sha256(f"{behaviour.seed} {seed} {text}".encode("utf-8", "replace")).hexdigest()
         self.seen[key] += 1
         name, slots = recognise(text)
+        if not name and behaviour.foreign:
+            name, slots = adopted(text, behaviour.foreign)
         counts.calls[name] += 1
         counts.at_once += 1
         counts.most_at_once = max(counts.most_at_once, counts.at_once)
@@ -193,6 +197,12 @@ class Server:
             with suppress(TimeoutError):
                 await asyncio.wait_for(reader.read(1), self.behaviour.hang)
         return False
+
+
+def adopted(text: str, foreign: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """As `recognise`, for another tool's prompt; all of it stands for its passages."""
+    name = next((ours for words, ours in foreign.items() if words in text), "")
+    return name, {"": "", "passages": text, "prediction": "It"} if name else {}
 
 
 def drawn(key: str, share: float, kinds: tuple[str, ...]) -> str:

@@ -1,0 +1,111 @@
+"""FlashRAG's SuRe over given passages, timed: run by `benchmarks.peers.flashrag_sure` in FlashRAG's own environment.
+
+Reads {"url", "slots", "questions": [{"id", "question", "passages": [{"title", "text"}]}]} from stdin and writes
+{"seconds", "version", "answers"} as the last line of stdout. Passages come by FlashRAG's own cache of retrievals.
+The wheel brings no default configuration, so that every setting it reads is given here; what is not given is null.
+"""
+
+import asyncio
+import importlib.metadata
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+
+class Settings(dict[str, Any]):
+    """FlashRAG's configuration: what is not set is null, as in its own class."""
+
+    def __missing__(self, key: str) -> None:
+        return None
+
+
+def settings(given: dict[str, Any], folder: Path) -> Settings:
+    """As for OpenAI's API, as many prompts at once as there are slots, and the passages in the cache of retrievals."""
+    (folder / "cache.json").write_text(json.dumps({one["question"]: documents(one) for one in given["questions"]}))
+    return Settings(
+        framework="openai",
+        generator_model="gpt-4o",  # a name that its tokenizer knows; the server takes any
+        generator_batch_size=given["slots"],
+        generator_max_input_len=1_000_000,
+        generation_params={},
+        openai_setting={"api_key": "none", "base_url": given["url"]},
+        retrieval_method="bm25",
+        bm25_backend="bm25s",
+        retrieval_topk=max(len(one["passages"]) for one in given["questions"]),
+        index_path=str(empty_index(folder / "index")),
+        use_retrieval_cache=True,
+        retrieval_cache_path=str(folder / "cache.json"),
+        save_dir=str(folder),
+        metrics=[],
+        dataset_name="given",
+    )
+
+
+def documents(question: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{**one, "contents": f"{one['title']}\n{one['text']}", "score": 1.0} for one in question["passages"]]
+
+
+def empty_index(folder: Path) -> Path:
+    """An index that the retriever loads and never asks."""
+    import bm25s
+
+    searcher = bm25s.BM25(corpus=[{"id": "0", "contents": "none"}])
+    searcher.index(bm25s.tokenize(["none"], show_progress=False), show_progress=False)
+    searcher.save(str(folder), corpus=[{"id": "0", "contents": "none"}])
+    return folder
+
+
+def ready_tokenizer() -> None:
+    """FlashRAG counts the tokens of every prompt; without a network, bytes stand for them."""
+    import tiktoken
+    import tiktoken.registry
+
+    try:
+        tiktoken.encoding_for_model("gpt-4o")
+    except Exception:  # noqa: BLE001  whatever a download raises
+        bytes_only = tiktoken.Encoding(
+            "o200k_base", pat_str=r"[\s\S]", mergeable_ranks={bytes([byte]): byte for byte in range(256)},
+            special_tokens={},
+        )  # fmt: skip
+        tiktoken.registry.ENCODINGS["o200k_base"] = bytes_only
+
+
+def pipeline(configuration: Settings) -> Any:
+    """Its SuRe. Its generator wraps a single prompt in one list too many, which no server takes: that is undone."""
+    from flashrag.generator import OpenaiGenerator  # type: ignore[import-not-found]
+    from flashrag.pipeline import SuRePipeline  # type: ignore[import-not-found]
+
+    class Unwrapped(OpenaiGenerator):  # type: ignore[misc]
+        async def get_response(self, input: list[Any], **params: Any) -> Any:
+            return await super().get_response(input[0] if isinstance(input[0], list) else input, **params)
+
+    sure = SuRePipeline(configuration)
+    sure.generator = Unwrapped(configuration)
+    return sure
+
+
+def main() -> None:
+    from flashrag.dataset import Dataset  # type: ignore[import-not-found]
+    from flashrag.dataset.dataset import Item  # type: ignore[import-not-found]
+
+    given = json.load(sys.stdin)
+    ready_tokenizer()
+    asyncio.set_event_loop(asyncio.new_event_loop())
+    with tempfile.TemporaryDirectory() as name:
+        configuration = settings(given, Path(name))
+        sure = pipeline(configuration)
+        items = [Item({"id": one["id"], "question": one["question"], "output": {}}) for one in given["questions"]]
+        first, rest = items[:1], items[1:]
+        sure.run(Dataset(configuration, data=first), do_eval=False)  # connects
+        begin = time.perf_counter()
+        done = sure.run(Dataset(configuration, data=rest), do_eval=False)
+        seconds = time.perf_counter() - begin
+    told = {"seconds": seconds, "version": importlib.metadata.version("flashrag-dev"), "answers": done.pred}
+    print("\n" + json.dumps(told), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""SuRe by FlashRAG and by Quorum, one after the other: python -m benchmarks.peers.flashrag_sure --python PYTHON
+
+20 questions with the same ten passages each, K = 2, 200 ms a call, 16 slots at the server and as many calls at once.
+FlashRAG (flashrag-dev 0.1.2) is driven in an environment of its own, whose interpreter --python names; imports, an index
+and one question before are not timed for either. Target: at least ten times as fast.
+"""
+
+import argparse
+import asyncio
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import MODEL, Control, made_questions, met, report, serving
+from core.context import Context
+from graphs import answer
+
+DRIVER = Path(__file__).with_name("flashrag_driver.py")
+INSTALL = (
+    "FlashRAG is not installed for {python}; make it an environment of its own (python -m venv /tmp/flashrag; "
+    "/tmp/flashrag/bin/pip install --no-deps flashrag-dev==0.1.2; /tmp/flashrag/bin/pip install torch "
+    "'transformers<5' datasets base58 nltk openai peft PyYAML rank-bm25 rouge tiktoken tqdm bm25s PyStemmer faiss-cpu) "
+    "and run this again with --python /tmp/flashrag/bin/python."
+)
+# What FlashRAG's prompts are, by words of theirs: our server answers them as it answers ours of the same purpose.
+PEERS_PROMPTS = {
+    "provide two correct candidates": "candidates",
+    "can support the given prediction": "conditional_summary",
+    "correctly support the prediction": "validity",
+    "which one provides a": "ranking",
+}
+
+
+def installed(python: str) -> bool:
+    """Whether that interpreter finds the package; it is not imported, which takes a while."""
+    look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('flashrag') is None)"
+    try:
+        return subprocess.run([python, "-c", look], capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
+def theirs(python: str, url: str, slots: int, questions: list[dict[str, Any]]) -> dict[str, Any]:
+    """Seconds that FlashRAG took for all questions but the first, and what it answered."""
+    given = {"url": url, "slots": slots, "questions": questions}
+    process = subprocess.run([python, str(DRIVER)], input=json.dumps(given), capture_output=True, text=True)
+    if process.returncode:
+        raise SystemExit(f"FlashRAG could not be run: {process.stderr.strip().splitlines()[-1:]}")
+    told: dict[str, Any] = json.loads(process.stdout.strip().splitlines()[-1])
+    return told
+
+
+async def ours(context: Context, questions: list[dict[str, Any]]) -> float:
+    """Seconds for all questions but the first, asked at once."""
+
+    async def one(question: dict[str, Any]) -> None:
+        await answer(question["question"], "sure", context, given=question["passages"])
+
+    await one(questions[0])
+    begin = time.perf_counter()
+    await asyncio.gather(*map(one, questions[1:]))
+    return time.perf_counter() - begin
+
+
+def counted(server: Control, questions: int) -> dict[str, Any]:
+    """Calls of the questions that were timed, all of which take as many, and the most in flight."""
+    stats = server.stats()
+    return {"calls": sum(stats["calls"].values()) * questions // (questions + 1), "in_flight": stats["most_at_once"]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--python", default=sys.executable, help="interpreter of FlashRAG's environment")
+    parser.add_argument("--questions", type=int, default=20)
+    parser.add_argument("--slots", type=int, default=16)
+    parser.add_argument("--latency", type=float, default=0.2, help="seconds")
+    options = parser.parse_args()
+    if not installed(options.python):
+        raise SystemExit(INSTALL.format(python=options.python))
+    questions = list(made_questions(options.questions + 1, 10))
+    behaviour = {"latency": options.latency, "slots": options.slots, "foreign": PEERS_PROMPTS}
+    with serving() as server, tempfile.TemporaryDirectory() as folder:
+        server.behave(**behaviour)
+        peer = theirs(options.python, server.url, options.slots, questions)
+        found = {f"FlashRAG {peer['version']}": {"seconds": peer["seconds"], **counted(server, options.questions)}}
+        server.behave(**behaviour)
+        context = Context(model=MODEL, k=10, concurrency=options.slots, journal=str(Path(folder) / "journal.sqlite"))
+        seconds = asyncio.run(ours(context, questions))
+        found["Quorum"] = {"seconds": seconds, **counted(server, options.questions)}
+    times = round(peer["seconds"] / seconds, 1)
+    rows = [(name, one["calls"], one["in_flight"], f"{one['seconds']:.2f}") for name, one in found.items()]
+    figures = {"runs": found, "times_as_fast": times}
+    report(
+        "flashrag_sure", ("SuRe by", "calls", "in flight", "seconds"), rows, **figures, **met({"speed": times >= 10})
+    )
+
+
+if __name__ == "__main__":
+    main()
