@@ -175,8 +175,7 @@ async def make_questions(planned: Plan, *, progress: Progress = silent) -> Made:
     with file.exclusive():
         before = sum(file.kept().values())
         most = {kind: TRIES * wanted[kind] - tried for kind, tried in file.tried().items()}
-        nearest = await asyncio.to_thread(neighbours, context)
-        supply = Supply(planned.passages, context.seed, nearest, file.ids, most)
+        supply = Supply(planned.passages, context.seed, neighbours(context), file.ids, most)
         work = Work(context, options.threshold, file.questions(), {"callbacks": [spent]}, options.concurrency)
         while batch := await asyncio.to_thread(supply.take, missing(wanted, file.kept())):
             drafts = await work.done(batch)
@@ -201,11 +200,11 @@ def is_told(draft: Draft, options: Options) -> bool:
 
 
 def neighbours(context: Context) -> Nearest:
-    """BM25 over the collection. Blocks."""
+    """BM25 over the collection, whose index is made with the first search. A search blocks."""
     from retrievers.bm25_cache import ranking
     from retrievers.store import open_store
 
-    return ranking(open_store(context.store), context.collection).top
+    return lambda text, k: ranking(open_store(context.store), context.collection).top(text, k)
 
 
 def described(context: Context) -> dict[Kind, dict[str, str]]:

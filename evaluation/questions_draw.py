@@ -106,7 +106,7 @@ class Supply:
     def __init__(
         self, passages: Sequence[Passage], seed: int, nearest: Nearest, done: set[str], most: Mapping[Kind, int]
     ) -> None:
-        self.left = dict(most)
+        self.left = {kind: max(0, count) for kind, count in most.items()}
         self.streams = {
             kind: (draw for draw in draws(kind, passages, seed, nearest) if draw.id not in done) for kind in KINDS
         }

@@ -208,6 +208,11 @@ def test_supply_ends_with_the_corpus_or_the_tries() -> None:
     assert supply.ended == {"single": "corpus", "two": "corpus", "unanswerable": "tries"}
 
 
+def test_a_file_may_hold_more_than_the_tries() -> None:
+    supply = Supply(passages([4]), 0, lambda text, k: [], set(), {"single": -3, "two": 0, "unanswerable": 0})
+    assert (supply.take({"single": 1}), supply.ended) == ([], {"single": "tries"})
+
+
 def test_a_round_is_limited() -> None:
     supply = Supply(passages([80]), 0, lambda text, k: [], set(), {"single": 70, "two": 0, "unanswerable": 9})
     assert [len(supply.take({"single": 60, "unanswerable": 9})) for _ in range(2)] == [32, 32]
