@@ -18,7 +18,7 @@ from core.errors import SetupError
 from evaluation.methods import parse_methods
 from evaluation.run import Report, evaluate
 
-pytestmark = pytest.mark.usefixtures("ray_here")
+pytestmark = [pytest.mark.usefixtures("ray_here"), pytest.mark.filterwarnings("ignore")]  # Ray warns of itself
 ROOT = Path(__file__).parents[2]
 COUNT = 6
 

@@ -10,7 +10,7 @@ from wordvectors import WordVectors
 from retrievers.index import IndexReport, index_documents
 from retrievers.store import Store, open_store
 
-pytestmark = pytest.mark.usefixtures("ray_here")
+pytestmark = [pytest.mark.usefixtures("ray_here"), pytest.mark.filterwarnings("ignore")]  # Ray warns of itself
 
 
 @pytest.fixture
