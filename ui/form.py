@@ -31,8 +31,10 @@ class Form:
             self.draw_where(collections)
             self.draw_methods([one.name for one in parse_methods(asking.methods, base)])
             self.draw_settings()
-        for key in ("keydown.ctrl.enter", "keydown.meta.enter", "submit"):
-            self.root.on(f"{key}.prevent", self.submit, args=[])
+        for held in ("ctrl", "meta"):  # before the field that has the focus, which may have a use of its own for Enter
+            self.root.on(f"keydown.capture.{held}.enter.stop.prevent", self.submit, args=[])
+            self.root.on(f"keyup.capture.{held}.enter.stop.prevent", js_handler="() => {}")
+        self.root.on("submit.prevent", self.submit, args=[])
 
     def draw_question(self, question: str) -> None:
         self.question = ui.textarea("Question", value=question).props(

@@ -13,18 +13,18 @@ def text(tag: str, value: str = "") -> Any:
 
 
 def table(heads: Sequence[str], lines: Iterable[Sequence[Any]], kind: str = "") -> Any:
-    """A table of texts; a number is set to the right."""
+    """A table of texts; columns with a number in them are set to the right."""
+    rows = [list(line) for line in lines]
+    right = [any(isinstance(row[place], int | float) for row in rows) for place in range(len(heads))]
     with html.div().classes("wide"), html.table().classes(kind) as made:
         with html.thead(), html.tr():
-            for head in heads:
-                html.th(head).props("scope=col")
+            for head, number in zip(heads, right, strict=True):
+                html.th(head).props("scope=col").classes("number" if number else "")
         with html.tbody():
-            for line in lines:
+            for row in rows:
                 with html.tr():
-                    for value in line:
-                        cell = html.td(said(value))
-                        if isinstance(value, int | float):
-                            cell.classes("number")
+                    for value, number in zip(row, right, strict=True):
+                        html.td(said(value)).classes("number" if number else "")
     return made
 
 

@@ -1,6 +1,6 @@
 """The part of the left column where documents are dropped."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from nicegui import background_tasks, html, ui
@@ -20,7 +20,7 @@ REDRAWN_EVERY = 0.2  # seconds, while documents are indexed
 class Upload:
     """A collection's name, a place to drop files, and what became of them. `added` is told the collection."""
 
-    def __init__(self, base: Context, collection: str, added: Callable[[str], Any]) -> None:
+    def __init__(self, base: Context, collection: str, added: Callable[[str], Awaitable[None]]) -> None:
         self.base, self.added = base, added
         self.job: Indexing | None = None
         with ui.expansion("Add documents").props("dense switch-toggle-side").classes("documents"):
@@ -67,7 +67,7 @@ class Upload:
         background_tasks.create(take_in(self.job, uploads, self.base), name=f"index into {self.job.collection}")
         self.timer.activate()
 
-    def refresh(self) -> None:
+    async def refresh(self) -> None:
         """How far it is; at the end each file by name with what became of it."""
         job = self.job
         if job is None:
@@ -85,4 +85,4 @@ class Upload:
         with self.results:
             table(["file", ""], job.files.items())
         if job.passages:
-            self.added(job.collection)
+            await self.added(job.collection)

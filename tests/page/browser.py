@@ -62,6 +62,27 @@ class Page:
         self.send("Page.navigate", url=path.as_uri())
         self.until("document.readyState === 'complete' && location.protocol === 'file:'")
 
+    def visit(self, url: str, ready: str) -> None:
+        """Load an address and wait until an expression is true there."""
+        self.errors.clear()
+        self.asked.clear()
+        self.send("Page.navigate", url=url)
+        self.until(f"location.href.startsWith({json.dumps(url.partition('?')[0])}) && ({ready})")
+
+    def press(self, key: str, *, code: int, held: int = 0, text: str = "") -> None:
+        """A key. held: 2 for Ctrl, 8 for Shift."""
+        for kind in ("keyDown", "keyUp"):
+            more = {"text": text} if text and kind == "keyDown" else {}
+            self.send(
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=key,
+                code=key,
+                windowsVirtualKeyCode=code,
+                modifiers=held,
+                **more,
+            )
+
     def run(self, script: str) -> Any:
         """The value of an expression."""
         found = self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)

@@ -1,4 +1,4 @@
-"""One browser for all tests of pages, and a report of 100 and of 5,000 questions."""
+"""One browser for all tests of pages, a report of 100 and of 5,000 questions, and the page of `quorum serve`."""
 
 import sys
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ from report_folder import made_report
 sys.path.insert(0, str(Path(__file__).parent))
 
 from browser import Page, browser, found
+from page_server import Served, serving
 
 
 @pytest.fixture(scope="session")
@@ -23,3 +24,10 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 @pytest.fixture(scope="session", params=[100, 5000])
 def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_report(tmp_path_factory.mktemp("report"), request.param)
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The page of `quorum serve`, with the sample collection."""
+    with serving(tmp_path_factory.mktemp("served")) as running:
+        yield running

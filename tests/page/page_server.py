@@ -1,0 +1,65 @@
+"""`quorum serve` as a process of its own, with a clean environment and no way out of this machine."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from openai_server import OpenAIServer
+
+ROOT = Path(__file__).parents[2]
+STARTS_IN_S = 180
+OFFLINE = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "tests")!r})
+import conftest  # from here on this process reaches this machine alone
+from cli.main import main
+main()
+"""
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running page. `folder`: its working directory; `log`: all that it has said; `model`: behind "openai:..."."""
+
+    url: str
+    folder: Path
+    log: Path
+    model: OpenAIServer
+
+
+@contextmanager
+def serving(folder: Path, *args: str) -> Iterator[Served]:
+    """The page at a free port, its store in `folder`."""
+    model, log = OpenAIServer(), folder / "serve.log"
+    told = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    told |= {"OPENAI_BASE_URL": model.url, "PYTHONPATH": str(ROOT), "LANGSMITH_TRACING": "false"}
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-u", "-c", OFFLINE, "serve", "--port", "0", *args],
+            cwd=folder,
+            env=told,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        yield Served(address(log, process), folder, log, model)
+    finally:
+        model.release()
+        process.terminate()
+        process.wait(60)
+        model.close()
+
+
+def address(log: Path, process: "subprocess.Popen[bytes]") -> str:
+    """Where the page is, once it says so."""
+    deadline = time.monotonic() + STARTS_IN_S
+    while "Quorum is at " not in (said := log.read_text()):
+        assert process.poll() is None, said
+        assert time.monotonic() < deadline, said
+        time.sleep(0.05)
+    return said.split("Quorum is at ")[1].split()[0]

@@ -1,0 +1,309 @@
+"""The page of `quorum serve` in a browser: asking, comparing, errors, documents, past runs, links, keys, widths."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import pytest
+from browser import Page
+from openai_server import Response, error
+from page_server import Served, serving
+from report_folder import NASTY
+
+QUESTION = "Who designed the Eiffel Tower?"
+READY = "document.readyState === 'complete' && !!document.querySelector('textarea')"
+CARDS = "[...document.querySelectorAll('.card')]"
+DONE = f"{CARDS}.length && {CARDS}.every((card) => card.dataset.phase !== 'running')"
+RECORD = """
+window.order = [];
+new MutationObserver((changes) => changes.forEach(({target}) => {
+  const name = /flowchart-(.+)-[0-9]+$/.exec(target.id);
+  if (name) window.order.push(name[1] + ' ' + target.dataset.state);
+})).observe(document, {subtree: true, attributes: true, attributeFilter: ['data-state']});
+"""
+TAB, ENTER, SPACE, RIGHT = 9, 13, 32, 39
+
+
+@pytest.fixture(autouse=True)
+def desktop(page: Page, served: Served) -> Iterator[None]:
+    page.size(1200)
+    page.scheme("light")
+    served.model.released.clear()
+    served.model.reply("Stephen Sauvestre")
+    yield
+    served.model.release()
+    assert page.errors == []
+    assert {urlsplit(url).hostname for url in page.asked if urlsplit(url).scheme not in ("data", "blob")} == {
+        "127.0.0.1"
+    }
+
+
+def link(served: Served, question: str = QUESTION, methods: str = "concat", more: str = "") -> str:
+    return f"{served.url}?q={quote(question)}&methods={quote(methods)}{more}"
+
+
+def texts(page: Page, selector: str) -> list[str]:
+    found: list[str] = page.run(f"[...document.querySelectorAll({json.dumps(selector)})].map((one) => one.innerText)")
+    return found
+
+
+def send(page: Page) -> None:
+    """Ctrl+Enter in the question."""
+    page.run("document.querySelector('textarea').focus()")
+    page.press("Enter", code=ENTER, held=2)
+
+
+def tab(page: Page, card: int, name: str) -> None:
+    """Open a part of a card, if it has it, and wait until it is drawn."""
+    tabs = f"[...{CARDS}[{card}].querySelectorAll('[role=tab]')]"
+    found = f"{tabs}.find((one) => one.innerText.startsWith('{name}'))"
+    if page.run(f"!!{found}"):
+        page.run(f"{found}.click()")
+        shown = f"{CARDS}[{card}].querySelector('.q-tab-panel')"
+        page.until(f"{found}.getAttribute('aria-selected') === 'true' && !!{shown}?.innerText")
+
+
+def test_two_methods_side_by_side_their_nodes_lit_in_order(page: Page, served: Served) -> None:
+    page.visit(served.url, READY)
+    page.run("document.querySelector('textarea').focus()")
+    page.send("Input.insertText", text=QUESTION)
+    page.run("document.querySelector('[data-method=post_fusion]').click()")
+    page.until("document.querySelector('.methods legend').innerText === 'Methods · 2 chosen'")
+    page.run(RECORD)
+    send(page)
+    page.until(DONE)
+    page.until("window.order.includes('vote done')")
+    assert texts(page, ".card h3") == ["post_fusion", "concat_pf"]
+    assert texts(page, ".comparison tbody td:first-child") == ["post_fusion", "concat_pf"]
+    assert texts(page, ".card .answer") == texts(page, ".comparison td:nth-child(2)") != ["", ""]
+    assert all(" calls" in one and " tokens" in one for one in texts(page, ".facts"))
+    left, right = page.run(f"{CARDS}.map((card) => card.getBoundingClientRect().left)")
+    assert right > left + 200
+    page.until("window.order.filter((one) => one === 'vote done').length === 2")
+    voting = [one.split()[0] for one in page.run("window.order") if one.endswith(" done")]
+    assert [voting.index(name) for name in ("begin", "retrieve", "passage_answer", "vote")] == sorted(
+        voting.index(name) for name in ("begin", "retrieve", "passage_answer", "vote")
+    )
+    answers = texts(page, ".card .answer")
+    assert answers[0] in texts(page, ".card:first-child .passage mark")
+    assert page.run("document.querySelector('.times').textContent") == "×5"
+    tab(page, 0, "Votes")
+    assert answers[0] in texts(page, ".ballot > span")
+    tab(page, 0, "Steps")
+    page.run("document.querySelectorAll('.steps details').forEach((one) => { one.open = true; })")
+    assert QUESTION in " ".join(texts(page, ".steps pre"))
+    tab(page, 0, "Costs")
+    page.until(f"{CARDS}[0].innerText.includes('tokens in')")
+
+
+def test_a_node_is_lit_while_it_runs_and_a_run_can_be_stopped(page: Page, served: Served) -> None:
+    served.model.reply(Response("Stephen Sauvestre", hold=True))
+    page.visit(link(served, methods="post_fusion", more="&model=openai:test&k=2"), READY)
+    send(page)
+    page.until("document.querySelector('[data-state=running]')?.id.includes('-passage_answer-')")
+    page.until("document.querySelector('.times')?.textContent === '0/2'")
+    assert texts(page, ".answer") == ["passage_answer …"]
+    page.run("document.querySelector('textarea').focus()")
+    page.run("[...document.querySelectorAll('button')].find((one) => one.innerText === 'Stop').click()")
+    page.until(DONE)
+    page.until("!!document.querySelector('[data-state=stopped]')")
+    assert texts(page, ".answer") == ["stopped"]
+
+
+def test_a_second_question_is_asked_while_the_first_runs(page: Page, served: Served) -> None:
+    served.model.reply(Response("slow", hold=True))
+    page.visit(link(served, methods="concat", more="&model=openai:test"), READY)
+    send(page)
+    page.until("document.querySelectorAll('.run').length === 1")
+    served.model.wait_for(len(served.model.requests))
+    page.until("!!document.querySelector('[data-state=running]')")
+    page.run("document.querySelector('[aria-label=Model]').focus()")
+    page.run("document.querySelector('[aria-label=Model]').select()")
+    page.send("Input.insertText", text="embedded")
+    send(page)
+    page.until("document.querySelectorAll('.run').length === 2")
+    page.until("document.querySelector('.run .card').dataset.phase === 'done'")
+    assert page.run(f"{CARDS}.map((card) => card.dataset.phase)") == ["done", "running"]
+    served.model.release()
+    page.until(DONE)
+    assert texts(page, ".answer")[1] == "slow"
+
+
+def test_an_error_is_a_sentence_on_its_own_card(page: Page, served: Served) -> None:
+    served.model.reply(error(401, "Incorrect API key provided"))
+    page.visit(link(served, methods="concat,concat[model=openai:test],concat[collection=nowhere]"), READY)
+    send(page)
+    page.until(DONE)
+    assert page.run(f"{CARDS}.map((card) => card.dataset.phase)") == ["failed", "failed", "done"]
+    said = texts(page, ".answer")
+    assert "Incorrect API key provided" in said[0]
+    assert "no collection 'nowhere'" in said[1]
+    page.until("!!document.querySelector('[data-state=failed]')")
+
+
+def test_what_cannot_be_asked_is_said_beside_the_button(page: Page, served: Served) -> None:
+    page.visit(served.url, READY)
+    send(page)
+    page.until("document.querySelector('.ask [role=alert]').innerText.startsWith('There is no question yet')")
+    page.visit(f"{served.url}?k=0", READY)
+    assert "Setting k=0 does not fit" in texts(page, ".runs > .error")[0]
+
+
+def test_a_link_reproduces_a_view_and_may_ask_at_once(page: Page, served: Served) -> None:
+    settings = "&collection=sample&k=3&set=temperature%3D0.5&set=seed%3D7"
+    page.visit(link(served, methods="concat,sure[ranking=lazy]", more=settings), READY)
+    assert page.run("document.querySelector('textarea').value") == QUESTION
+    assert page.run("document.querySelector('[aria-label=Passages]').value") == "3"
+    ticked = "[...document.querySelectorAll('.methods [aria-checked=true]')].map((one) => one.dataset.method)"
+    assert page.run(ticked) == ["sure[ranking=lazy]", "concat"]
+    assert "All settings · 2 changed" in page.run("document.querySelector('.settings').innerText")
+    assert page.run(f"{CARDS}.length") == 0
+    page.visit(link(served, methods="concat", more=settings + "&run=1"), READY)
+    page.until(DONE)
+    assert page.run("document.querySelectorAll('.card .passage').length") == 3
+    assert "seed 7" in texts(page, ".about")[0]
+    again = page.run("document.querySelector('.again').href")
+    page.visit(again, READY)
+    assert page.run("document.querySelector('[aria-label=Passages]').value") == "3"
+
+
+def test_another_site_does_not_make_the_page_ask(page: Page, served: Served, tmp_path: Path) -> None:
+    (tmp_path / "evil.html").write_text(f"<a href='{link(served, more='&run=1')}'>come</a>")
+    page.open(tmp_path / "evil.html")
+    page.asked.clear()
+    page.run("document.querySelector('a').click()")
+    page.until(f"location.protocol === 'http:' && {READY}")
+    page.until("document.querySelector('textarea').value !== ''")
+    assert page.run(f"{CARDS}.length") == 0
+
+
+def test_a_past_run_is_opened_again(page: Page, served: Served) -> None:
+    page.visit(link(served, methods="post_fusion", more="&run=1"), READY)
+    page.until(DONE)
+    page.until("location.pathname.startsWith('/run/')")
+    address, answers, passages = page.run("location.href"), texts(page, ".answer"), texts(page, ".passage p")
+    page.until("!document.querySelector('.stop')?.offsetParent")
+    file = served.folder / ".quorum" / "runs" / f"{address.rpartition('/')[2]}.json"
+    assert json.loads(file.read_text(encoding="utf-8"))["question"] == QUESTION
+    page.visit(address, f"{READY} && {DONE}")
+    assert (texts(page, ".answer"), texts(page, ".passage p")) == (answers, passages)
+    assert page.run("document.querySelector('textarea').value") == QUESTION
+    page.until("!!document.querySelector('[data-state=done]')")
+    assert file.stem in page.run("document.querySelector('.past a').href")
+    page.visit(f"{served.url}run/20200101-000000-abcdef", READY)
+    assert texts(page, ".runs > .error")[0].startswith("There is no run '20200101-000000-abcdef'")
+
+
+def drop(page: Page, *files: Path) -> None:
+    """Choose files as a user does."""
+    page.run("document.querySelector('.documents [role=button], .documents .q-item').click()")
+    page.until("!!document.querySelector('.documents input[type=file]')")
+    root = page.send("DOM.getDocument")["root"]["nodeId"]
+    field = page.send("DOM.querySelector", nodeId=root, selector=".documents input[type=file]")["nodeId"]
+    page.send("DOM.setFileInputFiles", nodeId=field, files=[str(file) for file in files])
+
+
+def test_documents_are_dropped_and_asked_and_their_html_stays_text(page: Page, served: Served, tmp_path: Path) -> None:
+    line = {"id": NASTY, "title": NASTY, "text": f"The bridge of Ilmen was built by Ruta Venclova. {NASTY}"}
+    (tmp_path / "bridge.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    (tmp_path / "<img src=x onerror=alert(1)>.md").write_text("# Rivers\nThe Ilmen is a river.\n", encoding="utf-8")
+    (tmp_path / "scan.pdf").write_bytes(b"%PDF-1.4 nothing to read")
+    page.visit(served.url, READY)
+    drop(page, *sorted(tmp_path.iterdir()))
+    page.until("document.querySelectorAll('.results tbody tr').length === 3")
+    rows = dict(line.split("\t") for line in texts(page, ".results tbody tr"))
+    assert (rows["bridge.jsonl"], rows["img src=x onerror=alert(1).md"]) == ("indexed", "indexed")
+    assert rows["scan.pdf"].startswith("not read: ")
+    assert texts(page, ".documents .said") == ["my-documents holds 2 passages."]
+    page.until("document.querySelector('.ask').innerText.includes('my-documents')")
+    page.run("document.querySelector('textarea').focus()")
+    page.send("Input.insertText", text=f"Who built the bridge of Ilmen? {NASTY}")
+    send(page)
+    page.until(DONE)
+    address = page.run("location.href")
+    for opened in (False, True):
+        if opened:
+            page.visit(address, f"{READY} && {DONE}")
+        for name in ("Votes", "Steps", "Costs", "Passages"):
+            tab(page, 0, name)
+        page.until("!!document.querySelector('.passage')")
+        page.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        assert NASTY in " ".join(texts(page, ".passage p"))
+        assert NASTY in " ".join(texts(page, ".passage b"))
+        assert NASTY in texts(page, ".asked h2")[0]
+        assert page.run("typeof window.hacked") == "undefined"
+        assert page.run("document.querySelectorAll('img').length") == 0
+
+
+def test_it_is_used_with_the_keyboard_alone(page: Page, served: Served) -> None:
+    page.visit(served.url, READY)
+    page.until("document.activeElement === document.querySelector('textarea')")
+    page.send("Input.insertText", text=QUESTION)
+    page.press("Tab", code=TAB)
+    assert page.run("document.activeElement.innerText") == "Ask"
+    page.press("Tab", code=TAB)
+    assert page.run("document.activeElement.getAttribute('aria-label')") == "Collection"
+    for _ in range(3):
+        page.press("Tab", code=TAB)
+    assert page.run("document.activeElement.dataset.method") == "concat"
+    assert page.run("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    page.press(" ", code=SPACE, text=" ")
+    page.until("document.querySelector('.methods legend').innerText === 'Methods · 2 chosen'")
+    page.press("Enter", code=ENTER, held=2)
+    page.until(DONE)
+    page.run("document.querySelector('[role=tab]').focus()")
+    page.press("ArrowRight", code=RIGHT)
+    page.press("Enter", code=ENTER, text="\r")
+    page.until("document.querySelectorAll('[role=tab]')[1].getAttribute('aria-selected') === 'true'")
+
+
+def test_every_field_has_a_name(page: Page, served: Served) -> None:
+    page.visit(served.url, READY)
+    page.run("document.querySelectorAll('.q-expansion-item .q-item').forEach((one) => one.click())")
+    page.until("document.querySelectorAll('.knobs input').length > 20")
+    tree = page.send("Accessibility.getFullAXTree")["nodes"]
+    fields = ("textbox", "checkbox", "combobox", "button", "spinbutton", "link", "tab")
+    nameless = [node for node in tree if node.get("role", {}).get("value") in fields and not node["name"].get("value")]
+    assert [node["role"]["value"] for node in nameless if not node.get("ignored")] == []
+
+
+@pytest.mark.parametrize("width", [320, 390, 768])
+def test_narrow_screens_need_no_scrolling_sideways(page: Page, served: Served, width: int) -> None:
+    page.visit(link(served, methods="post_fusion,sure", more="&run=1"), READY)
+    page.size(width)
+    page.until(DONE)
+    page.until("document.querySelectorAll('.graph svg').length === 2")
+    page.run("document.querySelectorAll('.q-expansion-item .q-item').forEach((one) => one.click())")
+    page.until("document.querySelectorAll('.knobs input').length > 20")
+    for name in ("Votes", "Candidates", "Steps", "Costs", "Passages"):
+        for card in (0, 1):
+            tab(page, card, name)
+        assert page.run("document.documentElement.scrollWidth") <= width, name
+
+
+def test_dark_is_dark_and_readable(page: Page, served: Served) -> None:
+    def brightness(of: str) -> float:
+        text = page.run(f"getComputedStyle(document.body).{of}")
+        return sum(map(float, text[text.index("(") + 1 : -1].split(",")[:3])) / 3
+
+    page.visit(served.url, READY)
+    assert (brightness("backgroundColor") > 240, brightness("color") < 50) == (True, True)
+    page.scheme("dark")
+    page.until("document.body.classList.contains('body--dark')")
+    assert (brightness("backgroundColor") < 40, brightness("color") > 200) == (True, True)
+
+
+def test_the_page_asks_for_its_token(page: Page, served: Served, tmp_path: Path) -> None:
+    token = "correct-horse-battery"
+    with serving(tmp_path, "--token", token, "--collection", "none-yet") as guarded:
+        page.visit(guarded.url, "!!document.querySelector('input[type=password]')")
+        assert page.run("!!document.querySelector('textarea')") is False
+        page.visit(f"{guarded.url}?token={token}&q=Why", READY)
+        page.until("location.search === '?q=Why'")
+        page.until("document.querySelector('textarea').value === 'Why'")
+        send(page)
+        page.until(DONE)
+        assert "no collection 'none-yet'" in texts(page, ".answer")[0]
+        page.errors.clear()  # the page that asks for a token has status 401, which the console calls an error
+        assert token not in guarded.log.read_text()

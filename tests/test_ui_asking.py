@@ -1,0 +1,84 @@
+"""What a form and a link say: round trips, what does not fit, and the settings that the form shows."""
+
+from dataclasses import fields
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.context import Context
+from core.errors import SetupError
+from ui.asking import FIXED, OWN, Asking, from_query, knobs
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+
+
+def read(link: str, base: Context | None = None) -> tuple[Asking, bool]:
+    return from_query(urlsplit(link).query, base or Context())
+
+
+@given(question=TEXTS, collection=st.sampled_from(["sample", "my-own"]), k=st.integers(1, 1000))
+def test_a_link_says_what_the_form_said(question: str, collection: str, k: int) -> None:
+    settings = {"collection": collection, "k": str(k), "temperature": "0.5", "vote": "staged"}
+    asked = Asking(question, "concat,sure[ranking=lazy]", settings)
+    found, at_once = read(asked.link())
+    kept = {
+        name: value for name, value in settings.items() if (name, value) not in (("k", "5"), ("collection", "sample"))
+    }
+    assert (found, at_once) == (Asking(question, asked.methods, kept), False)
+
+
+def test_a_link_may_ask_at_once() -> None:
+    assert read("/?q=Why%3F&run=1") == (Asking("Why?"), True)
+    assert read("/?unknown=word") == (Asking(), False)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("k=0", "Setting k=0 does not fit"),
+        ("k=many", "expected a whole number"),
+        ("set=nonsense=1", "no setting 'nonsense'"),
+        ("set=store=/tmp/elsewhere", "does not change 'store'"),
+        ("set=journal=/tmp/file", "does not change 'journal'"),
+        ("methods=no_such", "no method 'no_such'"),
+        ("methods=concat[", "cannot be read"),
+    ],
+)
+def test_a_bad_link_is_told(query: str, said: str) -> None:
+    with pytest.raises(SetupError, match=said):
+        from_query(query, Context())
+
+
+@pytest.mark.parametrize(
+    ("asking", "said"),
+    [
+        (Asking("  "), "no question yet"),
+        (Asking("x" * 20_001), "20,000 characters"),
+        (Asking("Why?", "concat[journal=/tmp/file]"), "does not change 'journal'"),
+    ],
+)
+def test_what_cannot_be_asked_is_told(asking: Asking, said: str) -> None:
+    with pytest.raises(SetupError, match=said):
+        asking.runs(Context())
+
+
+def test_the_methods_have_the_settings_and_their_own() -> None:
+    runs = Asking("Why?", "concat,sure[k=3]", {"k": "7", "model": "openai:test"}).runs(Context(seed=4))
+    assert [(run.name, run.context.k, run.context.model, run.context.seed) for run in runs] == [
+        ("concat", 7, "openai:test", 4),
+        ("sure[k=3]", 3, "openai:test", 4),
+    ]
+
+
+def test_every_setting_is_in_the_form() -> None:
+    shown = {knob.name: knob for knob in knobs(Context(temperature=0.7))}
+    assert set(shown) | {*OWN, *FIXED} == {part.name for part in fields(Context)}
+    assert all(knob.about for knob in shown.values())
+    assert (shown["temperature"].now, shown["temperature"].most, shown["temperature"].whole) == ("0.7", 2, False)
+    assert (shown["samples"].kind, shown["samples"].least, shown["samples"].whole) == ("number", 1, True)
+    assert (shown["reranker"].kind, shown["reranker"].optional, shown["reranker"].now) == ("choice", True, "")
+    assert shown["retrieve"].kind == "flag"
+    assert (shown["context_window"].kind, shown["context_window"].optional) == ("number", True)
+    assert shown["retriever"].kind == "text"

@@ -1,0 +1,99 @@
+"""Uploaded documents: names of strangers, files that cannot be read, what is left behind."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.context import Context
+from core.errors import SetupError
+from retrievers.collections import names
+from retrievers.store import open_store
+from ui.files import LONGEST_NAME, Indexing, Save, check_target, own_names, safe_name, take_in
+
+
+@given(st.text(max_size=300))
+def test_a_name_never_leaves_its_folder(name: str) -> None:
+    made = safe_name(name)
+    assert made not in ("", ".", "..")
+    assert Path(made).name == made
+    assert not made.startswith(".")
+    assert len(made) <= LONGEST_NAME
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("../../etc/passwd", "passwd"),
+        ("C:\\Users\\me\\plan.md", "plan.md"),
+        (".bashrc", "bashrc"),
+        ("..", "document"),
+        ("a\x00b\nc.txt", "abc.txt"),
+        ("x" * 300 + ".txt", "x" * (LONGEST_NAME - 12) + ".txt"),
+        ("Überblick 2024.md", "Überblick 2024.md"),
+    ],
+)
+def test_names_as_they_are_kept(name: str, made: str) -> None:
+    assert safe_name(name) == made
+
+
+def test_files_of_one_name_do_not_overwrite_each_other() -> None:
+    assert own_names(["a/read.md", "b/read.md", "READ.md", "x.jsonl.gz", "y/x.jsonl.gz"]) == [
+        "read.md",
+        "read (2).md",
+        "READ (3).md",
+        "x.jsonl.gz",
+        "x (2).jsonl.gz",
+    ]
+
+
+@pytest.mark.parametrize("name", ["sample", "../up", "x", "", "a b"])
+def test_a_collection_that_documents_cannot_go_to(name: str) -> None:
+    with pytest.raises(SetupError):
+        check_target(name)
+
+
+def saves(text: bytes) -> Save:
+    async def save(path: Path) -> None:
+        path.write_bytes(text)
+
+    return save
+
+
+async def test_each_file_is_named_with_what_became_of_it() -> None:
+    base = Context(store="here")
+    lines = b'{"id": "1", "title": "A", "text": "A line about Lima."}\nnot json\n'
+    job = Indexing(check_target("my-own"))
+    uploads = [
+        ("../lima.md", saves(b"# Lima\nLima is the capital of Peru.\n")),
+        ("lines.jsonl", saves(lines)),
+        ("empty.txt", saves(b"")),
+        ("broken.pdf", saves(b"%PDF-1.4 nothing")),
+    ]
+    await take_in(job, uploads, base)
+    assert job.over
+    assert job.error is None
+    assert job.files["lima.md"] == "indexed"
+    assert job.files["lines.jsonl"] == "indexed, without line 2: not JSON"
+    assert job.files["empty.txt"] == "not read: empty"
+    assert job.files["broken.pdf"].startswith("not read: ")
+    assert (job.passages, names("here")) == (2, ["my-own"])
+    assert (job.done, job.total) == (5, 5)
+    assert not [path for path in Path("here/uploads").rglob("*") if path.is_file()]
+
+
+async def test_a_file_of_the_same_name_takes_the_place_of_the_one_before() -> None:
+    base = Context(store="here")
+    for text in (b"Lima is the capital of Peru.", b"Quito is the capital of Ecuador."):
+        await take_in(Indexing("my-own"), [("capital.txt", saves(text))], base)
+    assert [one["text"] for one in open_store("here").passages("my-own")[1]] == ["Quito is the capital of Ecuador."]
+
+
+async def test_what_stops_all_of_it_is_one_sentence() -> None:
+    Path("here").write_text("a file in the folder's place")
+    job = Indexing("my-own")
+    await take_in(job, [("a.txt", saves(b"text"))], Context(store="here"))
+    assert job.over
+    assert job.error is not None
+    assert "\n" not in job.error

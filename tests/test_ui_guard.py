@@ -1,0 +1,125 @@
+"""Who gets through to the page: names of this machine, the token, other sites, size."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import SetupError
+from ui.guard import Guard, check_address, is_loopback, key_of
+
+TOKEN = "a-token-of-some-length"
+
+
+async def inner(scope: Any, receive: Any, send: Any) -> None:
+    """The page behind the guard: reads the whole body."""
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.accept"})
+        return
+    size, more = 0, True
+    while more:
+        message = await receive()
+        size, more = size + len(message.get("body", b"")), message.get("more_body", False)
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": str(size).encode()})
+
+
+async def ask(
+    headers: dict[str, str] | None = None,
+    *,
+    token: str | None = None,
+    query: str = "",
+    path: str = "/",
+    kind: str = "http",
+    body: tuple[bytes, ...] = (b"",),
+) -> tuple[int, dict[str, str], str]:
+    """(status, headers, text); of a WebSocket 101 where it was accepted, 403 where not."""
+    sent: list[Any] = []
+    parts = [{"type": "http.request", "body": part, "more_body": part is not body[-1]} for part in body]
+    waiting = iter(parts if kind == "http" else [{"type": "websocket.connect"}])
+
+    async def receive() -> Any:
+        return next(waiting)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    names = {"host": "localhost:8765"} | (headers or {})
+    pairs = [(name.encode(), value.encode()) for name, value in names.items()]
+    scope = {"type": kind, "path": path, "query_string": query.encode(), "headers": pairs}
+    await Guard(inner, token, port=8765, largest=10)(scope, receive, send)
+    if kind == "websocket":
+        return (101 if sent[0]["type"] == "websocket.accept" else 403), {}, ""
+    said = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], said, sent[1]["body"].decode()
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:8765", "127.0.0.1:8765", "[::1]:8765", "127.1.2.3"])
+async def test_names_of_this_machine_pass(host: str) -> None:
+    status, headers, _ = await ask({"host": host})
+    assert status == 200
+    assert "default-src 'self'" in headers["content-security-policy"]
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "localhost.evil.example:8765", "10.0.0.1", "", "127.0.0.1.evil.example"]
+)
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+async def test_another_name_is_a_foreign_site(host: str, kind: str) -> None:
+    assert (await ask({"host": host}, kind=kind))[0] == 403
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://localhost:9999", "http://127.0.0.1:8765"])
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+async def test_pages_of_other_sites_are_refused(origin: str, kind: str) -> None:
+    assert (await ask({"origin": origin}, kind=kind))[0] == 403
+    assert (await ask({"origin": "http://localhost:8765"}, kind=kind))[0] in (200, 101)
+
+
+async def test_the_token_becomes_a_cookie() -> None:
+    status, _, text = await ask(token=TOKEN, path="/run/1")
+    assert (status, 'name="token"' in text) == (401, True)
+    status, headers, text = await ask(token=TOKEN, path="/run/1", query=f"token={TOKEN}&q=a+%26b")
+    assert (status, "/run/1?q=a+%26b" in text, TOKEN in text) == (200, True, False)
+    cookie = headers["set-cookie"]
+    assert cookie == f"quorum_8765={key_of(TOKEN)}; HttpOnly; SameSite=Strict; Path=/"
+    asked = {"cookie": "theme=dark; " + cookie.partition(";")[0]}
+    assert (await ask(asked, token=TOKEN))[0] == 200
+    assert (await ask(asked, token=TOKEN, kind="websocket"))[0] == 101
+    assert (await ask(asked | {"host": "quorum.example"}, token=TOKEN))[0] == 200
+
+
+@pytest.mark.parametrize("query", ["token=", "token=wrong", f"token={TOKEN}x", "q=1"])
+async def test_without_the_token_there_is_nothing(query: str) -> None:
+    assert (await ask(token=TOKEN, query=query))[0] == 401
+    assert (await ask(token=TOKEN, query=query, kind="websocket"))[0] == 403
+    assert (await ask({"cookie": f"quorum_8765={key_of('another')}"}, token=TOKEN))[0] == 401
+
+
+async def test_a_wrong_address_is_no_way_out() -> None:
+    """A path such as //evil.example must not become a link to another site."""
+    _, _, text = await ask(token=TOKEN, path='//evil.example/"><script>', query=f"token={TOKEN}")
+    assert "url=/evil.example/&quot;&gt;&lt;script&gt;" in text
+
+
+async def test_too_much_is_broken_off() -> None:
+    assert (await ask(body=(b"12345", b"67890")))[::2] == (200, "10")
+    assert (await ask(body=(b"12345", b"678901")))[0] == 413
+    assert (await ask({"content-length": "11"}))[0] == 413
+
+
+def test_an_address_for_others_demands_a_token() -> None:
+    for host in ("127.0.0.1", "localhost", "::1"):
+        assert check_address(host, None) is None
+    assert check_address("0.0.0.0", TOKEN) == TOKEN
+    with pytest.raises(SetupError, match=r"0\.0\.0\.0 lets others reach the page.*--token"):
+        check_address("0.0.0.0", None)
+    with pytest.raises(SetupError, match="The token has 5 characters"):
+        check_address("127.0.0.1", "short")
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_loopback_or_not(text: str) -> None:
+    assert is_loopback(text) in (True, False)

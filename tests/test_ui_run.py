@@ -1,0 +1,171 @@
+"""Runs as a page sees them: nodes that light up, errors on their own card, stopping, and runs that are kept."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from openai_server import OpenAIServer, Response, error
+from tower import QUESTION
+
+from cli.main import main
+from core.context import Context
+from core.errors import SetupError
+from retrievers.index import index_passages
+from ui.asking import Asking
+from ui.past import forget, load, recent, save
+from ui.run import Answer, Run, lights, path, start, totals
+
+BASE = {"model": "openai:test", "collection": "towers", "retriever": "bm25", "k": 2}
+FOLDER = Path("runs")
+NASTY = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    from tower import PASSAGES
+
+    where = str(tmp_path_factory.mktemp("towers"))
+    index_passages(PASSAGES, collection="towers", store=where)
+    return where
+
+
+async def keep(run: Run) -> None:
+    await asyncio.to_thread(save, run, FOLDER)
+
+
+async def asked(methods: str, store: str, **settings: str) -> Run:
+    """A run that has ended."""
+    asking = Asking(QUESTION, methods, settings)
+    run = start(asking, asking.runs(Context(**BASE, store=store)), keep)
+    assert run.task is not None
+    await run.task
+    return run
+
+
+async def test_methods_answer_side_by_side_and_are_kept(store: str, openai_server: OpenAIServer) -> None:
+    openai_server.reply("1931")
+    run = await asked("concat,post_fusion", store)
+    assert [(one.name, one.phase, (one.result or {})["answer"]) for one in run.answers] == [
+        ("concat", "done", "1931"),
+        ("post_fusion", "done", "1931"),
+    ]
+    voting = run.answers[1]
+    assert path(voting) == [("retrieve", 1), ("passage_answer", 2), ("vote", 1)]
+    assert {name: (one.phase, one.begun, one.ended) for name, one in lights(voting).items()} == {
+        "begin": ("done", 1, 1),
+        "retrieve": ("done", 1, 1),
+        "passage_answer": ("done", 2, 2),
+        "vote": ("done", 1, 1),
+    }
+    assert totals(voting)[0] == 2
+    again = load(run.id, FOLDER)
+    assert (again.asking, again.answers[1].result) == (run.asking, voting.result)
+    assert [path(one) for one in again.answers] == [path(one) for one in run.answers]
+    assert not again.running
+
+
+async def test_nodes_are_lit_while_they_run(store: str, openai_server: OpenAIServer) -> None:
+    openai_server.reply(Response("1931", hold=True))
+    asking = Asking(QUESTION, "concat")
+    run = start(asking, asking.runs(Context(**BASE, store=store)), keep)
+    await asyncio.to_thread(openai_server.wait_for, 1)
+    (one,) = run.answers
+    assert (run.running, lights(one)["retrieve"].phase, lights(one)["concat_answer"].phase) == (True, "done", "running")
+    seen = one.version
+    openai_server.release()
+    assert run.task is not None
+    await run.task
+    assert (one.phase, lights(one)["concat_answer"].phase, one.version > seen) == ("done", "done", True)
+
+
+async def test_a_run_that_is_stopped_keeps_what_it_has(store: str, openai_server: OpenAIServer) -> None:
+    openai_server.reply(lambda request: Response("1931", hold="[2]" not in request.text))
+    asking = Asking(QUESTION, "concat,post_fusion")
+    run = start(asking, asking.runs(Context(**BASE, store=store)), keep)
+    await asyncio.to_thread(openai_server.wait_for, 3)
+    while run.answers[0].phase == "running":  # noqa: ASYNC110  what draws it looks now and then, too
+        await asyncio.sleep(0)
+    run.stop()
+    assert run.task is not None
+    await run.task
+    openai_server.release()
+    assert [one.phase for one in run.answers] == ["done", "stopped"]
+    assert lights(run.answers[1])["passage_answer"].phase == "stopped"
+    assert [one.phase for one in load(run.id, FOLDER).answers] == ["done", "stopped"]
+
+
+async def test_an_error_stays_on_its_card(store: str, openai_server: OpenAIServer) -> None:
+    openai_server.reply(lambda request: error(401, "no such key") if request.body["model"] == "other" else "1931")
+    run = await asked("concat,base[model=openai:other],concat[collection=nowhere]", store)
+    first, denied, missing = run.answers
+    assert (first.phase, denied.phase, missing.phase) == ("done", "failed", "failed")
+    assert "no such key" in (denied.error or "")
+    assert "no collection 'nowhere'" in (missing.error or "")
+    assert lights(missing)["retrieve"].phase == "failed"
+    assert all("\n" not in (one.error or "") for one in run.answers)
+
+
+async def test_a_bug_is_one_sentence_here_and_whole_on_the_terminal(
+    store: str, openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asking = Asking(QUESTION, "concat")
+    (method,) = asking.runs(Context(**BASE, store=store))
+    object.__setattr__(method, "method", "no_such_graph")
+    object.__setattr__(method, "own", object())
+    run = start(asking, [method], keep)
+    assert run.task is not None
+    await run.task
+    assert (run.answers[0].error or "").startswith("Something in Quorum failed (AttributeError)")
+    assert "Traceback" in capsys.readouterr().err
+
+
+async def test_a_kept_run_is_a_trace(
+    store: str, openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    openai_server.reply(f"1931 {NASTY}")
+    run = await asked("concat,post_fusion", store)
+    with pytest.raises(SystemExit) as end:
+        await asyncio.to_thread(main, ["trace", str(FOLDER / f"{run.id}.json")])
+    assert not end.value.code
+    assert capsys.readouterr().out.count("answer: passage") == 2
+
+
+async def test_hidden_passages_are_not_kept(
+    store: str, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "1")
+    openai_server.reply("1931")
+    run = await asked("concat", store)
+    kept = (FOLDER / f"{run.id}.json").read_text(encoding="utf-8")
+    assert "finished in 1931" not in kept
+    assert "finished in 1931" in json.dumps(run.answers[0].result)
+
+
+async def test_a_folder_that_cannot_be_written_is_told(store: str, openai_server: OpenAIServer) -> None:
+    FOLDER.write_text("a file")
+    run = await asked("concat", store)
+    assert (run.answers[0].phase, "is not kept" in (run.note or "")) == ("done", True)
+
+
+def test_the_list_of_past_runs_is_newest_first_and_skips_what_is_none() -> None:
+    ids = [f"20260101-00000{second}-abcdef" for second in range(3)]
+    for id_ in ids:
+        save(Run(id_, Asking(f"Question {id_}"), 1.0, [Answer("concat", "concat", "failed", error="no")]), FOLDER)
+    (FOLDER / "20260101-000009-abcdef.json").write_text("{}")
+    (FOLDER / "notes.json").write_text("{}")
+    assert [one.id for one in recent(FOLDER)] == ids[::-1]
+    assert recent(FOLDER)[0].question == f"Question {ids[-1]}"
+    forget(ids[-1], FOLDER)
+    forget("../notes", FOLDER)
+    assert [one.id for one in recent(FOLDER)] == ids[1::-1]
+    assert (FOLDER / "notes.json").exists()
+
+
+@pytest.mark.parametrize("id_", ["../../etc/passwd", "", "20260101-000000-abcdef", "notes", "20260101-000009-abcdef"])
+def test_an_unknown_run_is_told(id_: str) -> None:
+    FOLDER.mkdir()
+    (FOLDER / "notes.json").write_text("{}")
+    (FOLDER / "20260101-000009-abcdef.json").write_text('{"question": 1}')
+    with pytest.raises(SetupError, match=r"no run|cannot be read"):
+        load(id_, FOLDER)
