@@ -11,9 +11,10 @@ from nodes.parse import EDGE, Parsed, first_line, lines_of, spoken, tidy, unwrap
 LONGEST, MOST = 400, 6  # characters of a question; answers
 COLON = r"(?:[ \t]*#?\d{1,3})?[*_\"'`]{0,3}[ \t]*[:：](?:[*_]{1,3}(?=\s|$))?"
 NUMBERED = rf"{EDGE}(?:\d{{1,3}}[.)][^\w\n]{{0,5}})?"
+ANSWER = r"(?:the[ \t]+)?(?:short[ \t]+)?answer(?:[ \t]+is)?"
 ALSO = r"also(?:[ \t]+(?:accepted|correct|right))?|(?:other|alternative)[ \t]+(?:answers|forms)|alternatives|aliases"
 LABEL = re.compile(
-    rf"{NUMBERED}(?:(?P<question>question|(?-i:Q))|(?P<answer>(?:short[ \t]+)?answer|(?-i:A))|(?P<also>{ALSO})){COLON}"
+    rf"{NUMBERED}(?:(?P<question>question|(?-i:Q))|(?P<answer>{ANSWER}|(?-i:A))|(?P<also>{ALSO})){COLON}"
     rf"|{NUMBERED}(?:(?P<question2>question)|(?P<answer2>answer))[^\w\n]{{0,9}}$"
     rf"|(?<=\s)(?-i:(?P<answer3>Answer)|(?P<also3>Also)){COLON}",
     re.MULTILINE | re.IGNORECASE,

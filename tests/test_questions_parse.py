@@ -30,6 +30,8 @@ REPLIES = {  # reply -> question, answers, malformed
     f"Sure! Here is a question:\n\nQuestion: {TOWN}\nAnswer: Lund\n\nI hope this helps.": (TOWN, LUND, False),
     f'Question: "{TOWN}"\nAnswer: "Lund"': (TOWN, LUND, False),
     f"Q: {TOWN}\nA: Lund": (TOWN, LUND, False),
+    f"Question: {TOWN}\n\nThe answer is: Lund\n\nThe passage tells it.": (TOWN, LUND, False),
+    f"Question: {TOWN}\n\nAnswer: Lund\n\nQuestion:": (TOWN, LUND, False),
     f"Q1: {TOWN}\nA1: Lund": (TOWN, LUND, False),
     f"Question: {TOWN} Answer: Lund Also: Lund, Sweden": (TOWN, ["Lund", "Lund, Sweden"], False),
     f"1. Question: {TOWN}\n   Answer: Lund\n2. Question: When was it?\n   Answer: 1889": (TOWN, LUND, True),
