@@ -46,16 +46,17 @@ PASSAGES = st.lists(
 )
 
 
-@given(PASSAGES, st.lists(st.sampled_from(WORDS), min_size=1, max_size=60), st.integers(100, 330))
+@given(PASSAGES, st.lists(st.sampled_from(WORDS), min_size=1, max_size=60), st.integers(100, 330), st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_windows(passages: list[Passage], question: list[str], size: int) -> None:
-    made = windows(encoder(), " ".join(question), passages, size)
+def test_windows(passages: list[Passage], question: list[str], size: int, packed: bool) -> None:
+    made = windows(encoder(), " ".join(question), passages, size, packed=packed)
     for window in made:
         assert len(window.ids) == len(window.types) == window.first + len(window.tokens) + 1 <= size
         assert [window.ids[0], window.ids[window.first - 1], window.ids[-1]] == [encoder().cls, *[encoder().sep] * 2]
         assert window.types == [0] * window.first + [1] * (len(window.tokens) + 1)
         owners = [token.passage for token in window.tokens if token]
         assert owners == sorted(owners)
+        assert packed or len({*owners}) <= 1
     seen = {token for window in made for token in window.tokens if token}
     for number, one in enumerate(passages):
         ids, places = passage_tokens(encoder(), number, one)
@@ -66,7 +67,7 @@ def test_windows(passages: list[Passage], question: list[str], size: int) -> Non
     sizes = [len(passage_tokens(encoder(), number, one)[0]) for number, one in enumerate(passages)]
     room = size - made[0].first - 1 if made else 0
     for one, following in pairwise([{t.passage for t in window.tokens if t} for window in made]):
-        assert following - one or len(one) == 1  # a window says something new, or goes on in a long passage
+        assert following - one or len(one) <= 1  # a window says something new, or goes on in a long passage
         if len(one) > 1 and following - one and sizes[max(one)] + sizes[min(following - one)] <= room:
             assert max(one) in following  # the last passage is read again beside the next one
 

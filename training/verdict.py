@@ -56,7 +56,7 @@ def features(model: Encoder, made: Sequence[tuple[str, list[Passage], int]]) -> 
     """(n, features): the pooled states of each question read with its passages."""
     size, rows = manifest()["calibration"]["window"], []
     for question, passages, _ in made:
-        read = windows(model, question, passages, size)
+        read = windows(model, question, passages, size, packed=True)
         rows.append(pooled(model.hidden([window.ids for window in read], [window.types for window in read])))
     return np.stack(rows)
 

@@ -74,7 +74,7 @@ def members(window: Window, places: Sequence[tuple[int, int]]) -> Members:
 
 def settled(question: str, passages: Sequence[Passage], model: Encoder) -> Verdict:
     """As `verdict`; blocking. Without a word to read it is unknown."""
-    made = windows(model, question, passages, manifest()["calibration"]["window"])
+    made = windows(model, question, passages, manifest()["calibration"]["window"], packed=True)
     if not made or not passages:
         return Verdict(0.0, 0.0, 1.0)
     states = model.hidden([window.ids for window in made], [window.types for window in made])

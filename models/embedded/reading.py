@@ -2,7 +2,7 @@
 
 import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,9 @@ class Token:
     closes: bool
 
 
+Piece = tuple[list[int], list[Token | None]]  # the ids of a passage, or of a part of it, and their places
+
+
 @dataclass(frozen=True)
 class Window:
     """[CLS] question [SEP] part of the passages [SEP]; `tokens[i]` describes `ids[first + i]`, null in a title."""
@@ -80,7 +83,7 @@ class Reading:
         return 1 / (1 + math.exp(-max(-60.0, min(60.0, self.score))))
 
 
-def passage_tokens(encoder: Encoder, number: int, passage: Passage) -> tuple[list[int], list[Token | None]]:
+def passage_tokens(encoder: Encoder, number: int, passage: Passage) -> Piece:
     """Ids and places of a passage as it is read: title, separator, text."""
     heading = passage["title"] + SEPARATOR if passage["title"] else ""
     encoded = encoder.tokens(heading + passage["text"])
@@ -94,39 +97,50 @@ def passage_tokens(encoder: Encoder, number: int, passage: Passage) -> tuple[lis
     return encoded.ids, places
 
 
-def windows(encoder: Encoder, question: str, passages: Sequence[Passage], size: int) -> list[Window]:
-    """Windows of at most `size` tokens over the passages, read together in their order.
+def windows(
+    encoder: Encoder, question: str, passages: Sequence[Passage], size: int, *, packed: bool = False
+) -> list[Window]:
+    """Windows of at most `size` tokens over the passages, in their order.
 
-    Whole passages are packed as long as they fit, and the next window begins with the last passage of the one before
-    where another fits beside it; a passage longer than a window is cut into pieces that overlap by a quarter.
-    A question without a word has no windows.
+    Each passage has its own; one longer than a window is cut into pieces that overlap by a quarter. `packed` reads
+    passages together: as many whole ones as fit, and the next window begins with the last passage of the one before
+    where another fits beside it. A question without a word has no windows.
     """
     asked = encoder.tokens(question).ids[:LONGEST_QUESTION]
     if not asked:
         return []
-    room = size - len(asked) - 3
-    pieces: list[tuple[list[int], list[Token | None]]] = []
+    head = [encoder.cls, *asked, encoder.sep]
+    made = []
+    for group in groups(cut(encoder, passages, size - len(head) - 1), size - len(head) - 1, packed):
+        ids = [id_ for part, _ in group for id_ in part]
+        places = [place for _, part in group for place in part]
+        made.append(Window([*head, *ids, encoder.sep], [0] * len(head) + [1] * (len(ids) + 1), len(head), places))
+    return made
+
+
+def cut(encoder: Encoder, passages: Sequence[Passage], room: int) -> list[Piece]:
+    """The passages' ids and places, in pieces of at most `room` tokens."""
+    pieces: list[Piece] = []
     for number, passage in enumerate(passages):
         ids, places = passage_tokens(encoder, number, passage)
         step = room - room // 4
-        cuts = range(0, max(1, len(ids) - room // 4), step) if len(ids) > room else range(1)
-        pieces += [(ids[cut : cut + room], places[cut : cut + room]) for cut in cuts]
-    made: list[Window] = []
+        begins = range(0, max(1, len(ids) - room // 4), step) if len(ids) > room else range(1)
+        pieces += [(ids[begin : begin + room], places[begin : begin + room]) for begin in begins]
+    return pieces
+
+
+def groups(pieces: Sequence[Piece], room: int, packed: bool) -> Iterator[Sequence[Piece]]:
+    """The pieces that are read together."""
     begin = 0
     while begin < len(pieces):
-        end, used = begin, 0
-        while end < len(pieces) and used + len(pieces[end][0]) <= room:
+        end, used = begin + 1, len(pieces[begin][0])
+        while packed and end < len(pieces) and used + len(pieces[end][0]) <= room:
             used += len(pieces[end][0])
             end += 1
-        ids = [id_ for part, _ in pieces[begin:end] for id_ in part]
-        places = [place for _, part in pieces[begin:end] for place in part]
-        head = [encoder.cls, *asked, encoder.sep]
-        made.append(Window([*head, *ids, encoder.sep], [0] * len(head) + [1] * (len(ids) + 1), len(head), places))
+        yield pieces[begin:end]
         if end == len(pieces):
-            break
-        shared = end - begin > 1 and len(pieces[end - 1][0]) + len(pieces[end][0]) <= room
-        begin = end - 1 if shared else end
-    return made
+            return
+        begin = end - 1 if end - begin > 1 and len(pieces[end - 1][0]) + len(pieces[end][0]) <= room else end
 
 
 def calibrated(score: float, null: float, answerable: float, fit: Calibration) -> float:
