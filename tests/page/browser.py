@@ -118,7 +118,7 @@ def browser(profile: Path) -> Iterator[Page]:
         port = port_of(profile, process)
         with urlopen(Request(f"http://127.0.0.1:{port}/json/new", method="PUT"), timeout=PATIENCE) as reply:
             address = json.load(reply)["webSocketDebuggerUrl"]
-        with connect(address, max_size=None, open_timeout=PATIENCE, proxy=None) as socket:
+        with connect(address, max_size=None, open_timeout=PATIENCE, ping_interval=None, proxy=None) as socket:
             yield Page(socket)
     finally:
         process.terminate()
