@@ -4,7 +4,8 @@ eval     SIGKILL at random moments of `quorum eval`: what is resumed ends as if 
          sound and whole, and at most the calls under way are made again
 power    the same, and after each kill the end of results.jsonl and of the journal's log is cut off
 index    SIGKILL at random moments of `quorum index`: the same passages with the same vectors, and a search finds them
-full     the disk is full: one clear sentence, and what was written before is kept (needs the right to mount a tmpfs)
+full     the disk is full: one clear sentence, what was written before is kept, and with room the same run goes on to
+         the same end (needs the right to mount a tmpfs)
 shared   two evaluations on one journal, two indexings of one collection, at once: nothing is corrupted
 """
 
@@ -19,10 +20,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmarks.forks import Forked, Forks
 from benchmarks.harness import MODEL, ROOT, SAMPLE, Control, question_file, report_parts, serving
 from benchmarks.runs import answers_of, differing, run_all, without_timing
 
@@ -44,35 +46,36 @@ def quorum(*arguments: str, folder: Path, wait: bool = True) -> "subprocess.Pope
     return process
 
 
-def killed(process: "subprocess.Popen[str]", begun: Callable[[], bool], draw: random.Random) -> bool:
+def killed(process: Forked, begun: Callable[[], bool], draw: random.Random) -> bool:
     """Kill at a random moment: one time in five while it starts, else within seconds of the first work done. False when
     it had ended before.
     """
     wait = begun if draw.random() < 0.8 else (lambda: True)
-    while process.poll() is None and not wait():
-        time.sleep(0.01)
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(draw.uniform(0, LONGEST_S))
-    process.send_signal(signal.SIGKILL)
-    _, said = process.communicate()
+    while process.poll(0.01) is None and not wait():
+        pass
+    process.poll(draw.uniform(0, LONGEST_S))
+    process.kill()
+    said = process.finish()
     if process.returncode not in (0, -signal.SIGKILL):
         raise RuntimeError(f"What was killed could not go on: {said}")
     return process.returncode != 0
 
 
-def finish(process: "subprocess.Popen[str]") -> None:
-    _, said = process.communicate(timeout=PATIENCE_S)
+def finish(process: Forked) -> None:
+    said = process.finish()
     if process.returncode:
         raise RuntimeError(f"What was killed could not be finished: {said}")
 
 
-def killed_evaluations(server: Control, folder: Path, questions: int, times: int, cut: bool = False) -> Found:
+def killed_evaluations(
+    server: Control, forks: Forks, folder: Path, questions: int, times: int, cut: bool = False
+) -> Found:
     """Evaluations, each killed again and again until it is through; as many of them as so many kills take."""
     data, draw = question_file(folder, questions, 5), random.Random(0)
 
-    def start(name: str) -> "subprocess.Popen[str]":
+    def start(name: str) -> Forked:
         settings = ["--model", MODEL, "--set", f"journal={name}.sqlite", "--out", name]
-        return quorum("eval", str(data), "--methods", "concat_pf,sure", *settings, folder=folder, wait=False)
+        return forks.start("eval", str(data), "--methods", "concat_pf,sure", *settings, folder=folder)
 
     def calls() -> int:
         return sum(server.stats()["calls"].values())
@@ -108,7 +111,7 @@ def unsound(journal: Path, replies: int) -> int:
         return abs(connection.execute("SELECT count(*) FROM replies").fetchone()[0] - replies) if sound else replies
 
 
-def killed_indexings(folder: Path, passages: int, times: int) -> Found:
+def killed_indexings(forks: Forks, folder: Path, passages: int, times: int) -> Found:
     """Indexings, each killed again and again until it is through; as many of them as so many kills take."""
     draw, data = random.Random(1), folder / "passages.jsonl"
     lines = (
@@ -116,9 +119,9 @@ def killed_indexings(folder: Path, passages: int, times: int) -> Found:
     )
     data.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
 
-    def start(name: str) -> "subprocess.Popen[str]":
+    def start(name: str) -> Forked:
         settings = ["--collection", "killed", "--store", name, "--embeddings", MODEL]
-        return quorum("index", str(data), *settings, folder=folder, wait=False)
+        return forks.start("index", str(data), *settings, folder=folder)
 
     def kill(name: str) -> bool:
         process, before = start(name), newest(folder / name)
@@ -178,47 +181,52 @@ def tmpfs(folder: Path, size: str) -> Iterator[Path]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
-def full(server: Control, folder: Path, questions: int) -> Found:
-    """Results, then the journal, on a disk that fills up; then room is made and the run finished."""
+def full(server: Control, forks: Forks, folder: Path, questions: int) -> Found:
+    """Results, the journal and a collection on a disk that fills up; then room is made and the same run again."""
     data = question_file(folder, questions, 5)
     server.behave()
     run_all(data, folder / "plain", folder / "plain.sqlite", methods="concat")
+    finish(started("index", data, folder / "plain", folder / "plain-store", folder, forks))
     found: Found = {}
     for what, size in (("results", "96k"), ("journal", "192k"), ("index", "400k")):
         try:
             with tmpfs(folder / f"small-{what}", size) as small:
-                found[what] = filled(what, data, small, folder)
+                found[what] = filled(what, data, small, folder, forks)
         except subprocess.CalledProcessError as error:
             return {"skipped": f"no tmpfs can be mounted here ({error.stderr.strip()})"}
     return found
 
 
-def filled(what: str, data: Path, small: Path, folder: Path) -> Found:
-    """What was said on the full disk, and whether the lines written there are whole."""
+def started(what: str, data: Path, out: Path, small: Path, folder: Path, forks: Forks) -> Forked:
+    """An indexing into `small`, or an evaluation with its results or its journal there."""
     if what == "index":
-        process = quorum(
-            "index", str(SAMPLE / "corpus"), "--collection", "full", "--store", str(small), folder=folder, wait=False
-        )
-        _, said = process.communicate(timeout=PATIENCE_S)
-        return {"code": process.returncode, "said": said.strip().splitlines()[-1:], "traceback": "Traceback" in said}
-    places = {"out": folder / "results-2", "journal": folder / "second.sqlite"}
-    places["out" if what == "results" else "journal"] = small / what
-    arguments = ["--model", MODEL, "--set", f"journal={places['journal']}", "--out", str(places["out"])]
-    process = quorum("eval", str(data), "--methods", "concat", *arguments, folder=folder, wait=False)
-    _, said = process.communicate(timeout=PATIENCE_S)
-    plain = answers_of(folder / "plain")
-    lines = (places["out"] / "results.jsonl").read_bytes().splitlines(keepends=True)
-    whole = [json.loads(line) for line in lines if line.endswith(b"\n")]
-    return {
-        "code": process.returncode,
-        "said": said.strip().splitlines()[-1:],
-        "traceback": "Traceback" in said,
-        "whole_rows": len(whole),
-        "wrong_rows": sum(without_timing(row) not in plain for row in whole),
-    }
+        arguments = ["index", str(SAMPLE / "corpus"), "--collection", "full", "--store", str(small)]
+    else:
+        journal = small / "journal" if what == "journal" else folder / "second.sqlite"
+        settings = ["--set", f"journal={journal}", "--out", str(out)]
+        arguments = ["eval", str(data), "--methods", "concat", "--model", MODEL, *settings]
+    return forks.start(*arguments, folder=folder)
 
 
-def shared(server: Control, folder: Path, questions: int) -> Found:
+def filled(what: str, data: Path, small: Path, folder: Path, forks: Forks) -> Found:
+    """What was said on the full disk, what had been written there, and how the run ends when there is room."""
+    out = small / "results" if what == "results" else folder / "results-2"
+    process = started(what, data, out, small, folder, forks)
+    said = process.finish()
+    told = {"code": process.returncode, "said": said.strip().splitlines()[-1:], "traceback": "Traceback" in said}
+    if what != "index":
+        plain = answers_of(folder / "plain")
+        lines = (out / "results.jsonl").read_bytes().splitlines(keepends=True)
+        whole = [json.loads(line) for line in lines if line.endswith(b"\n")]
+        told |= {"kept_rows": len(whole), "wrong_rows": sum(without_timing(row) not in plain for row in whole)}
+    subprocess.run(["mount", "-o", "remount,size=64m", str(small)], check=True, capture_output=True, text=True)
+    finish(started(what, data, out, small, folder, forks))
+    if what == "index":
+        return told | {"different": len(passages_in(small, "full") ^ passages_in(folder / "plain-store", "full"))}
+    return told | {"different": differing(plain, answers_of(out))}
+
+
+def shared(server: Control, forks: Forks, folder: Path, questions: int) -> Found:
     data = question_file(folder, questions, 5)
     server.behave(latency=0.02, concat_unknown=0.3)
     both = [
@@ -265,7 +273,9 @@ def judged(name: str, found: Found) -> bool:
     if "skipped" in found:
         return True
     if name == "full":
-        return all(one["code"] == 2 and not one["traceback"] and not one.get("wrong_rows") for one in found.values())
+        wrong = ("traceback", "wrong_rows", "different")
+        parts = [found[name] for name in ("results", "journal", "index")]
+        return all(one["code"] == 2 and not any(one.get(name) for name in wrong) for one in parts)
     if name == "shared":
         wrong = (*found["codes"], found["lost_replies"], found["different_rows"], found["different_passages"])
         return not any(wrong) and bool(found["journal"] == "ok")
@@ -279,18 +289,21 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--passages", type=int, default=3000, help="to index under kills")
     options = parser.parse_args()
-    parts: dict[str, Callable[[Control, Path], Found]] = {
-        "eval": lambda server, folder: killed_evaluations(server, folder, options.questions, options.kills),
-        "power": lambda server, folder: killed_evaluations(server, folder, options.questions, options.kills, cut=True),
-        "index": lambda server, folder: killed_indexings(folder, options.passages, options.kills),
-        "full": lambda server, folder: full(server, folder, options.questions),
-        "shared": lambda server, folder: shared(server, folder, options.questions),
+    questions, times = options.questions, options.kills
+    parts: dict[str, Callable[[Control, Forks, Path], Found]] = {
+        "eval": lambda server, forks, folder: killed_evaluations(server, forks, folder, questions, times),
+        "power": lambda server, forks, folder: killed_evaluations(server, forks, folder, questions, times, cut=True),
+        "index": lambda server, forks, folder: killed_indexings(forks, folder, options.passages, times),
+        "full": lambda server, forks, folder: full(server, forks, folder, questions),
+        "shared": lambda server, forks, folder: shared(server, forks, folder, questions),
     }
     found: dict[str, Found] = {}
-    with serving() as server:
+    with serving() as server, closing(Forks()) as forks:
         for name in options.only.split(","):
+            begin = time.perf_counter()
             with tempfile.TemporaryDirectory() as folder:
-                found[name] = parts[name](server, Path(folder))
+                found[name] = parts[name](server, forks, Path(folder))
+            found[name]["seconds"] = round(time.perf_counter() - begin)
     report_parts("crashes", found, judged)
 
 

@@ -1,0 +1,107 @@
+"""Processes of `quorum` that start at once: each is a fork of one process that has imported everything.
+
+To the disk and to SIGKILL a fork is a process like any other; what it saves are the seconds of importing, which a
+benchmark that kills forty of them would mostly wait for. One runs at a time. As a program it is that process: it reads
+JSON lines {"arguments", "folder", "errors"} and prints the process id of each, and its exit code when it has ended.
+"""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import ROOT
+
+
+class Forked:
+    """One run. `returncode` is None until it has ended, and minus the signal that ended it; it says what it says in a
+    file.
+    """
+
+    def __init__(self, forks: "Forks", errors: Path) -> None:
+        self.forks, self.errors = forks, errors
+        self.pid = int(forks.line())
+        self.returncode: int | None = None
+
+    def poll(self, seconds: float = 0.0) -> int | None:
+        """The exit code, if it has ended or ends within so many seconds."""
+        if self.returncode is None and select.select([self.forks.process.stdout], [], [], seconds)[0]:
+            self.returncode = int(self.forks.line())
+        return self.returncode
+
+    def kill(self) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+    def finish(self, seconds: float = 3600.0) -> str:
+        """Wait for its end; what it said."""
+        if self.poll(seconds) is None:
+            raise RuntimeError(f"Process {self.pid} has not ended after {seconds:.0f} seconds.")
+        return self.errors.read_text("utf-8", "replace")
+
+
+class Forks:
+    """The process that forks. The environment is that of its start."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-m", "benchmarks.forks"]
+        alone = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # a process with threads cannot be forked safely
+        self.process = subprocess.Popen(command, cwd=ROOT, env=alone, stdin=-1, stdout=-1, bufsize=0)
+
+    def start(self, *arguments: str, folder: Path) -> Forked:
+        """Run a command line in a folder."""
+        errors = folder / "errors.txt"
+        request = {"arguments": arguments, "folder": str(folder), "errors": str(errors)}
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(request).encode() + b"\n")
+        return Forked(self, errors)
+
+    def line(self) -> bytes:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline()
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+def run(request: dict[str, Any]) -> None:
+    """The command line, in this process, which ends with it."""
+    from cli.main import main
+
+    os.chdir(request["folder"])
+    errors = os.open(request["errors"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream, file in enumerate((nowhere, nowhere, errors)):
+        os.dup2(file, stream)
+    code: object = 0
+    try:
+        main(request["arguments"])
+    except SystemExit as end:
+        code = end.code
+    sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else 1)  # libraries would wait for threads that a fork has not
+
+
+def serve() -> None:
+    import chromadb  # noqa: F401  what a run would import
+    import langchain_openai  # noqa: F401
+
+    import retrievers.index  # noqa: F401
+
+    if len(os.listdir("/proc/self/task")) > 1:
+        raise RuntimeError("What was imported has started threads; such a process cannot be forked safely.")
+    for line in sys.stdin:
+        child = os.fork()
+        if not child:
+            run(json.loads(line))
+        print(child, flush=True)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+if __name__ == "__main__":
+    serve()
