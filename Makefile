@@ -50,7 +50,7 @@ bench: $(VENV)/.installed-dev ## Run the short benchmarks, each a table and a JS
 fuzz: $(VENV)/.installed-dev ## Give generated replies, documents and data files to everything that reads
 	$(BIN)/python -m benchmarks.fuzz
 
-readme: $(VENV)/.installed ## Write the tables of README.md anew
+readme: $(VENV)/.installed ## Write what README.md and docs/ take from the code anew
 	$(BIN)/python docs/tables.py
 
 format: $(VENV)/.installed-dev ## Format the code

@@ -1,5 +1,5 @@
-"""Writes what the documentation takes from the code, the README's tables of methods and settings and every strategy's
-graph in docs/strategies.md: python docs/tables.py (a test keeps them equal).
+"""Writes what the documentation takes from the code, the tables of methods and settings and every strategy's graph:
+python docs/tables.py (a test keeps them equal).
 """
 
 import re
@@ -54,7 +54,8 @@ def diagram(name: str) -> str:
 def parts() -> dict[str, dict[str, str]]:
     """{file: {mark: what stands there}}."""
     return {
-        "README.md": {"methods": methods_table(), "settings": settings_table()},
+        "README.md": {"methods": methods_table()},
+        "docs/settings.md": {"settings": settings_table()},
         "docs/strategies.md": {f"diagram {name}": diagram(name) for name in METHODS},
     }
 
