@@ -98,7 +98,7 @@ class Page:
             view = RunView(run)
         view.root.move(target_index=2)
         ui.navigate.history.push(f"/run/{run.id}")
-        ui.run_javascript("document.querySelector('.runs').scrollIntoView({block: 'nearest'})")
+        ui.run_javascript("document.querySelector('.run').scrollIntoView({block: 'start'})")
 
     async def added(self, collection: str) -> None:
         """Documents were indexed: their collection is chosen."""

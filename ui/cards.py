@@ -47,8 +47,9 @@ class Card:
             self.facts = text("p").classes("facts")
             self.draw_graph()
             self.path = text("p").classes("path").props('aria-label="Nodes that ran"')
-            self.rest = html.div().classes("rationale")
-            self.below = html.div().classes("below")
+            with html.div().classes("below"):
+                self.rationale = text("p").classes("rationale")
+                self.below = html.div()
         self.refresh()
 
     def draw_graph(self) -> None:
@@ -80,10 +81,7 @@ class Card:
         self.said.text = words
         self.said.classes(replace=f"answer {kind}" + (" long" if len(words) > LONG_ANSWER else ""))
         self.facts.text = " · ".join(facts(answer))
-        rationale = (answer.result or {}).get("rationale")
-        if rationale and not self.rest.default_slot.children:
-            with self.rest:
-                html.p(rationale)
+        self.rationale.text = (answer.result or {}).get("rationale") or ""
 
     def draw_below(self) -> None:
         """Tabs, each drawn when it is first opened."""

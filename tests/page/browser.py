@@ -23,6 +23,10 @@ def found() -> str | None:
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
+class Navigated(AssertionError):  # noqa: N818  it reads as what it says
+    """The page went to another address while it was asked something."""
+
+
 class Page:
     """One tab. `errors` are uncaught exceptions and what the console calls errors; `asked`, the addresses requested."""
 
@@ -41,6 +45,8 @@ class Page:
         while True:
             message = json.loads(self.socket.recv(timeout=PATIENCE))
             if message.get("id") == self.number:
+                if message.get("error", {}).get("code") == -32000:
+                    raise Navigated(message)
                 assert "error" not in message, message
                 result: dict[str, Any] = message["result"]
                 return result
@@ -92,9 +98,16 @@ class Page:
     def until(self, script: str) -> None:
         """Wait until an expression is true."""
         deadline = time.monotonic() + PATIENCE
-        while not self.run(script):
+        while not self.holds(script):
             assert time.monotonic() < deadline, script
-            self.run("new Promise((done) => setTimeout(done, 30))")
+            time.sleep(0.03)
+
+    def holds(self, script: str) -> bool:
+        """Whether an expression is true now; on a page that is just being left nothing is."""
+        try:
+            return bool(self.run(script))
+        except Navigated:
+            return False
 
     def size(self, width: int, height: int = 900) -> None:
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
@@ -103,9 +116,9 @@ class Page:
         """light or dark."""
         self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
 
-    def picture(self, path: Path) -> None:
-        """The whole page as a PNG."""
-        found = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=True)
+    def picture(self, path: Path, *, whole: bool = True) -> None:
+        """The whole page as a PNG, or what the window shows of it."""
+        found = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(found["data"]))
 
 
