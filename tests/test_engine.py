@@ -3,6 +3,7 @@
 import asyncio
 import json
 import pickle
+import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from openai_server import OpenAIServer
 from wordvectors import WordVectors
 
 from core.context import Context
@@ -133,6 +135,23 @@ def dataset(tmp_path: Path) -> DataSet:
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return read_data(path)
+
+
+class Counting(set[socket.socket]):
+    """Connections, and how many there ever were."""
+
+    total = 0
+
+    def add(self, connection: socket.socket) -> None:
+        self.total += 1
+        super().add(connection)
+
+
+async def test_one_connection_serves_one_call_after_another(dataset: DataSet, openai_server: OpenAIServer) -> None:
+    openai_server.connections = counted = Counting()
+    runs = parse_methods("concat", Context(model="openai:test", attempts=1))
+    report = await evaluate(dataset.path, runs, concurrency=1)
+    assert (report.spent.calls, counted.total) == (3, 1)
 
 
 def task_of(record: Record) -> str:
