@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.forks import Forked, Forks
-from benchmarks.harness import MODEL, ROOT, SAMPLE, Control, question_file, report_parts, serving
+from benchmarks.harness import MODEL, ROOT, SAMPLE, Control, note, question_file, report_parts, serving
 from benchmarks.runs import answers_of, differing, run_all, without_timing
 
 Found = dict[str, Any]
@@ -304,6 +304,7 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as folder:
                 found[name] = parts[name](server, forks, Path(folder))
             found[name]["seconds"] = round(time.perf_counter() - begin)
+            note(name, found[name])
     report_parts("crashes", found, judged)
 
 

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import Control, question_file, report_parts, serving, start, stop
+from benchmarks.harness import Control, note, question_file, report_parts, serving, start, stop
 from benchmarks.runs import METHODS, answers_of, differing, rows_of, run_all
 from core.errors import SetupError
 
@@ -144,6 +144,7 @@ def main() -> None:
         for name in options.only.split(","):
             with tempfile.TemporaryDirectory() as folder:
                 found[name] = parts[name](server, Path(folder))
+            note(name, found[name])
     report_parts("faults", found, judged)
 
 

@@ -118,6 +118,11 @@ def report(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]], **fi
     print(json.dumps({"benchmark": name, "load": round(load, 2), "cores": os.cpu_count(), **figures}), flush=True)
 
 
+def note(name: str, found: Mapping[str, Any]) -> None:
+    """Tell what a part found as soon as it is through, for runs that take long."""
+    print(json.dumps({name: found}), file=sys.stderr, flush=True)
+
+
 def report_parts(name: str, found: Mapping[str, dict[str, Any]], judged: Callable[[str, dict[str, Any]], bool]) -> None:
     """The report of a benchmark that has parts, each with a verdict on what was found."""
     verdicts = {part: judged(part, one) for part, one in found.items()}
