@@ -81,7 +81,10 @@ def searched(passages: list[Passage], folder: Path, kind: str) -> Found:
 def alone(work: Callable[..., Found], *given: Any) -> Found:
     """In a process of its own."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(work, given)
+        found = pool.apply(work, given)
+        pool.close()
+        pool.join()
+        return found
 
 
 def measured(passages: list[Passage]) -> Found:

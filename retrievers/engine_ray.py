@@ -126,7 +126,8 @@ def read_on_ray(
     import ray
 
     ahead = ledger.model = Ahead(ledger.model)
-    with cluster(*(str(path) for path in files[:1] if not is_lines(path))):
+    documents = [str(path) for path in files if not is_lines(path)]
+    with cluster(*documents[:1]):  # the workers open these; lines are read here
         known = ray.put(digests_of(ledger))
         arguments = (embeddings, words, [known], os.getcwd())
         crew = Crew(processors(), at_once=1, whole=True)
