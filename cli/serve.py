@@ -34,19 +34,19 @@ def serve(
     """Open a page to ask questions, watch the graphs at work, compare methods and add documents."""
     from importlib.util import find_spec
 
-    if find_spec("nicegui") is None:
-        raise SetupError("The page needs the extra [ui]; install it with: pip install -e '.[ui]', or run: make serve")
     from cli.ask import make_sample
     from cli.settings import made_context
     from ui.guard import check_address
     from ui.serve import serve
 
+    token = check_address(host, token or None)
+    if find_spec("nicegui") is None:
+        raise SetupError("The page needs the extra [ui]; install it with: pip install -e '.[ui]', or run: make serve")
     context = made_context(
         settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings
     )
-    check_address(host, token or None)
     make_sample(context)
-    serve(context, host, port, token or None, tell)
+    serve(context, host, port, token, tell)
 
 
 def tell(address: str) -> None:

@@ -4,6 +4,7 @@ import asyncio
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
 from nicegui import app as nicegui_app
@@ -71,7 +72,6 @@ class Page:
     async def draw(self, asking: Asking, *, said: str = "", run: Run | None = None) -> None:
         """The form at the left, runs at the right. said: what was wrong with the address."""
         collections = await self.desk.collections()
-        past = await asyncio.to_thread(recent, self.desk.home / "runs")
         with html.div().classes("page"):
             with html.div().classes("side"):
                 with html.header().classes("brand"):
@@ -79,8 +79,9 @@ class Page:
                     html.small("answers over your documents, by the strategies you choose")
                 self.form = Form(self.desk.base, asking, collections, self.ask)
                 Upload(self.desk.base, self.form.value("collection"), self.added)
-                with ui.expansion("Past runs").props("dense switch-toggle-side").classes("past"):
-                    draw_past(past)
+                with ui.expansion("Past runs", on_value_change=self.list_past) as past:
+                    self.past = html.div()
+                past.props("dense switch-toggle-side").classes("past")
             with html.main().classes("runs") as self.runs:
                 self.said = text("p", said).classes("error").props("role=alert")
                 self.empty = html.div().classes("empty")
@@ -99,6 +100,13 @@ class Page:
         view.root.move(target_index=2)
         ui.navigate.history.push(f"/run/{run.id}")
         ui.run_javascript("document.querySelector('.run').scrollIntoView({block: 'start'})")
+
+    async def list_past(self) -> None:
+        """The runs that are kept by now."""
+        past = await asyncio.to_thread(recent, self.desk.home / "runs")
+        self.past.clear()
+        with self.past:
+            draw_past(past)
 
     async def added(self, collection: str) -> None:
         """Documents were indexed: their collection is chosen."""
@@ -134,6 +142,14 @@ def ago(asked: float) -> str:
     return "just now"
 
 
+def usable(asking: Asking, base: Context) -> Asking:
+    """What was asked, for the form; of methods and settings that are no more the question alone."""
+    try:
+        return from_query(urlsplit(asking.link()).query, base)[0]
+    except SetupError:
+        return Asking(asking.question)
+
+
 def from_elsewhere(request: Request) -> bool:
     """Whether another site's page led here: it must not make this one ask, which may cost money."""
     return request.headers.get("sec-fetch-site", "none") in ("cross-site", "same-site")
@@ -165,7 +181,7 @@ def build(base: Context) -> FastAPI:
         except SetupError as error:
             await Page(desk).draw(Asking(), said=sentence(error))
             return
-        await Page(desk).draw(run.asking, run=run)
+        await Page(desk).draw(usable(run.asking, base), run=run)
 
     ui.run_with(
         outer,

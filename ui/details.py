@@ -117,7 +117,12 @@ def draw_step(step: Step) -> None:
     """A step, and inside it the steps that it took."""
     took = [] if step.seconds is None else [f"{step.seconds:.2f} s"]
     facts = " · ".join([*step.details, *step.changes, *took])
-    with folded(step.name).classes(f"step {step.kind}") as made:
+    if not (step.prompt or step.reply or step.steps or step.error):
+        with html.div().classes("step"):
+            html.span(step.name)
+            html.small(facts)
+        return
+    with folded(step.name, facts).classes(f"step {step.kind}"):
         if step.error:
             html.p(step.error).classes("error")
         if step.prompt:
@@ -129,8 +134,6 @@ def draw_step(step: Step) -> None:
         for inner in step.steps[:MOST_SHOWN]:
             draw_step(inner)
         draw_rest(len(step.steps), "steps")
-    with made.default_slot.children[0]:
-        html.small(facts)
 
 
 def draw_costs(answer: Answer) -> None:

@@ -44,11 +44,10 @@ def counted(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def folded(title: str, *, opened: bool = False) -> Any:
+def folded(title: str, note: str = "") -> Any:
     """A part that opens on its title; use it with `with`."""
     made = html.details()
-    if opened:
-        made.props("open")
-    with made:
-        html.summary(title)
+    with made, html.summary():
+        html.span(title)
+        html.small(note)
     return made

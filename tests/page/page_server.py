@@ -1,6 +1,7 @@
 """`quorum serve` as a process of its own, with a clean environment and no way out of this machine."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -34,7 +35,7 @@ class Served:
 
 @contextmanager
 def serving(folder: Path, *args: str) -> Iterator[Served]:
-    """The page at a free port, its store in `folder`."""
+    """The page at a free port, its store in `folder`. It ends by Ctrl-C, with code 0 and without a traceback."""
     model, log = OpenAIServer(), folder / "serve.log"
     told = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     told |= {"OPENAI_BASE_URL": model.url, "PYTHONPATH": str(ROOT), "LANGSMITH_TRACING": "false"}
@@ -50,9 +51,10 @@ def serving(folder: Path, *args: str) -> Iterator[Served]:
         yield Served(address(log, process), folder, log, model)
     finally:
         model.release()
-        process.terminate()
-        process.wait(60)
+        process.send_signal(signal.SIGINT)
+        code = process.wait(60)
         model.close()
+    assert (code, "Traceback" in log.read_text()) == (0, False)
 
 
 def address(log: Path, process: "subprocess.Popen[bytes]") -> str:

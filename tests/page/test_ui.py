@@ -190,7 +190,8 @@ def test_a_past_run_is_opened_again(page: Page, served: Served) -> None:
     assert (texts(page, ".answer"), texts(page, ".passage p")) == (answers, passages)
     assert page.run("document.querySelector('textarea').value") == QUESTION
     page.until("!!document.querySelector('[data-state=done]')")
-    assert file.stem in page.run("document.querySelector('.past a').href")
+    page.run("document.querySelector('.past .q-item').click()")
+    page.until(f"document.querySelector('.past a')?.href.endsWith('{file.stem}')")
     page.visit(f"{served.url}run/20200101-000000-abcdef", READY)
     assert texts(page, ".runs > .error")[0].startswith("There is no run '20200101-000000-abcdef'")
 

@@ -1,0 +1,60 @@
+"""`quorum serve` before it serves: addresses, tokens, the extra."""
+
+import socket
+import sys
+
+import pytest
+
+from cli.main import main
+from core.errors import SetupError
+from ui.serve import listen
+
+
+def said(capsys: pytest.CaptureFixture[str], *args: str) -> str:
+    """What a command that must fail says."""
+    with pytest.raises(SystemExit) as end:
+        main(["serve", *args])
+    assert end.value.code == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    return told
+
+
+@pytest.mark.parametrize("args", [["--host", "0.0.0.0"], ["--host", "0.0.0.0", "--token", ""]])
+def test_others_are_let_in_with_a_token_alone(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert "no token is given" in said(capsys, *args)
+
+
+def test_the_token_may_come_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("QUORUM_TOKEN", "short")
+    told = said(capsys, "--host", "0.0.0.0")
+    assert "The token has 5 characters" in told
+    assert "short" not in told.replace("shorten", "")
+
+
+def test_the_extra_is_named_where_it_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "nicegui", None)
+    told = said(capsys)
+    assert "pip install -e '.[ui]'" in told
+    assert "make serve" in told
+
+
+def test_a_port_that_is_taken_is_told() -> None:
+    with listen("127.0.0.1", 0) as first:
+        first.listen()
+        with pytest.raises(SetupError, match=r"cannot be served at 127\.0\.0\.1:.*another --port"):
+            listen("127.0.0.1", first.getsockname()[1])
+
+
+def test_an_ipv6_address_of_this_machine() -> None:
+    if not socket.has_ipv6:
+        pytest.skip("no IPv6 here")
+    try:
+        with listen("::1", 0) as made:
+            assert made.getsockname()[0] == "::1"
+    except SetupError as error:
+        assert "cannot be served at ::1" in str(error)  # noqa: PT017  a machine may have IPv6 turned off
