@@ -10,6 +10,7 @@ import secrets
 import socket
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -237,23 +238,10 @@ def each(items: Callable[[], Iterator[Any]], make: Callable[..., Any], arguments
 
     `items()` is run in a process of its own on this machine. The exception of a worker, or of `items`, is raised here.
     """
-    import ray.data
     from ray.exceptions import RayError
 
     settle(crew)
-    data = ray.data.read_datasource(feed(items), override_num_blocks=1, num_cpus=0).map_batches(
-        Applied,
-        fn_constructor_args=(make, arguments),
-        batch_size=1,
-        batch_format="pyarrow",
-        compute=ray.data.ActorPoolStrategy(
-            size=crew.workers,
-            max_tasks_in_flight_per_actor=crew.at_once,
-            max_concurrent_calls_per_actor=crew.at_once,
-            enable_true_multi_threading=True,
-        ),
-        ray_remote_args_fn=partial(dict, num_cpus=1, max_restarts=-1, max_task_retries=crew.tries - 1),
-    )
+    data = stream(items, make, arguments, crew)
     try:
         for batch in data.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
             for packed in batch["item"].to_pylist():
@@ -263,6 +251,27 @@ def each(items: Callable[[], Iterator[Any]], make: Callable[..., Any], arguments
                 yield value
     except RayError as error:
         raise SetupError(f"Ray failed ({first_line(error)}); run the same again, which goes on from here.") from error
+
+
+def stream(items: Callable[[], Iterator[Any]], make: Callable[..., Any], arguments: tuple[Any, ...], crew: Crew) -> Any:
+    """The data set of the results."""
+    import ray.data
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # retries are given in a way that goes in Ray 2.64, and in no other yet
+        return ray.data.read_datasource(feed(items), override_num_blocks=1, num_cpus=0).map_batches(
+            Applied,
+            fn_constructor_args=(make, arguments),
+            batch_size=1,
+            batch_format="pyarrow",
+            compute=ray.data.ActorPoolStrategy(
+                size=crew.workers,
+                max_tasks_in_flight_per_actor=crew.at_once,
+                max_concurrent_calls_per_actor=crew.at_once,
+                enable_true_multi_threading=True,
+            ),
+            ray_remote_args_fn=partial(dict, num_cpus=1, max_restarts=-1, max_task_retries=crew.tries - 1),
+        )
 
 
 def settle(crew: Crew) -> None:

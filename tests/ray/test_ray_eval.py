@@ -188,7 +188,7 @@ def test_on_the_command_line_interrupted_and_continued(
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 130
-    assert said.splitlines() == ["quorum: stopped; the same command again goes on from here."]
+    assert said == "quorum: stopped; the same command again goes on from here.\n"
     openai_server.release()
     done = subprocess.run(command(data, out), env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
