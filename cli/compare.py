@@ -114,11 +114,10 @@ def compare(
 
 def print_left_out(left_out: "Mapping[str, str]") -> None:
     """On stderr: the methods of 'all' that do not serve these questions, and why."""
-    whose: dict[str, list[str]] = {}
-    for name, reason in left_out.items():
-        whose.setdefault(reason.partition(";")[0], []).append(name)
-    for reason, names in whose.items():
-        typer.echo(f"quorum: without {', '.join(names)}: {reason}.", err=True)
+    from evaluation.able import left_out_words
+
+    for words in left_out_words(left_out):
+        typer.echo(f"quorum: {words}", err=True)
 
 
 def print_estimate(made: "Estimate", *, to_stderr: bool) -> None:

@@ -1,7 +1,7 @@
 """Which of all methods can serve what the questions ask for: tried on one question of each task, free of cost."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -59,6 +59,14 @@ async def able(
     if not able:
         raise SetupError(next(iter(left_out.values())))
     return able, left_out
+
+
+def left_out_words(left_out: Mapping[str, str]) -> list[str]:
+    """'without react, self_ask: ...', a line for each reason that methods of 'all' are left out for."""
+    whose: dict[str, list[str]] = {}
+    for name, reason in left_out.items():
+        whose.setdefault(reason.partition(";")[0], []).append(name)
+    return [f"without {', '.join(names)}: {reason}." for reason, names in whose.items()]
 
 
 def one_of_each(dataset: DataSet, task: str | None) -> dict[str, Record]:

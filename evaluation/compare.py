@@ -55,7 +55,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Decision:
-    """All that a report is made of."""
+    """All that a report is made of. left_out: why methods of 'all' are not in it, by name."""
 
     report: Report
     runs: Sequence[MethodRun]
@@ -64,6 +64,7 @@ class Decision:
     recommendation: Recommendation
     spent: Spent
     calibrations: dict[str, Calibration]
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def measure(self) -> str:
@@ -250,7 +251,8 @@ def decide(report: Report, planned: Plan, options: Options, prices: Prices, spen
     calibrations = {name: one for name, one in found.items() if one is not None}
     if calibrations:
         write_json(report.folder / "uncertainty.json", {name: asdict(one) for name, one in calibrations.items()})
-    return Decision(report, planned.runs, planned.estimate, figures, recommendation, spent, calibrations)
+    made = (report, planned.runs, planned.estimate, figures, recommendation, spent, calibrations)
+    return Decision(*made, left_out=planned.left_out)
 
 
 def options_of(

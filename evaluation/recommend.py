@@ -174,11 +174,11 @@ def equal_words(made: Recommendation, by_name: Mapping[str, Figures], found: Map
         return ["Every other method is worse by more than chance would make it (p < 0.05, corrected)."] if found else []
     best = by_name[str(made.best)]
     parts = []
-    for name in made.equals:
+    for name in sorted(made.equals, key=lambda name: -by_name[name].quality):
         needed = found[name]["questions_needed"]
         tell = f"; about {needed:,} questions would tell" if needed else ""
         parts.append(f"{name} ({signed(found[name]['difference'])}{tell})")
-    told = [f"These questions cannot tell it from {joined(parts)}."]
+    told = [f"These questions cannot tell it from {few(parts)}."]
     if made.cheapest != best.name:
         cheap = by_name[str(made.cheapest)]
         share = price(cheap, made.unit) / price(best, made.unit) if price(best, made.unit) else 1.0
@@ -191,8 +191,9 @@ def worse_words(best: Figures, found: Mapping[str, Difference]) -> list[str]:
     worse = {name: one for name, one in found.items() if one["p_holm"] < ALPHA}
     if not worse or len(worse) == len(found):
         return []
-    parts = [f"{name} ({signed(one['difference'])}, {p_words(one['p_holm'])})" for name, one in worse.items()]
-    return [f"Worse by more than chance: {joined(parts)}."]
+    nearest = sorted(worse.items(), key=lambda item: -item[1]["difference"])
+    parts = [f"{name} ({signed(one['difference'])}, {p_words(one['p_holm'])})" for name, one in nearest]
+    return [f"Worse by more than chance: {few(parts)}."]
 
 
 def beyond_words(best: Figures, figures: Sequence[Figures], within: Sequence[Figures]) -> list[str]:
@@ -219,12 +220,11 @@ def nothing_fits(
 
 
 def failure_words(figures: Sequence[Figures]) -> list[str]:
-    failed = [f"{one.errors:,} of {one.name}" for one in figures if one.errors]
-    if not failed:
+    most = sorted((one for one in figures if one.errors), key=lambda one: -one.errors)
+    if not most:
         return []
-    return [
-        f"Answers that failed count neither as right nor as wrong: {joined(failed)}; the same command again asks them."
-    ]
+    failed = few([f"{one.errors:,} of {one.name}" for one in most])
+    return [f"Answers that failed count neither as right nor as wrong: {failed}; the same command again asks them."]
 
 
 def budget_words(budget: Mapping[str, float]) -> str:
@@ -262,6 +262,13 @@ def p_words(p: float) -> str:
 def joined(parts: Sequence[str]) -> str:
     """'a', 'a and b', 'a, b and c'."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def few(parts: Sequence[str], most: int = 5) -> str:
+    """All of them, or the first ones and how many more the table of all methods shows."""
+    if len(parts) <= most:
+        return joined(parts)
+    return f"{', '.join(parts[: most - 1])} and {len(parts) - most + 1} more (see the table)"
 
 
 def as_json(made: Recommendation) -> dict[str, Any]:

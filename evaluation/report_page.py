@@ -5,15 +5,17 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evaluation.recommend import ALPHA, NAMES, Figures, dollars
-from evaluation.report_charts import colour, quality_against_cost, risk_coverage
-from evaluation.report_text import facts_of, judge_words, saved_words, spent_words
+from evaluation.recommend import NAMES, Figures, dollars
+from evaluation.report_charts import NARROW, WIDE, Frame, colour, quality_against_cost, risk_coverage
+from evaluation.report_labels import NUMBERED
+from evaluation.report_text import facts_of, judge_words, not_compared, p_against_best, saved_words, spent_words
 
 if TYPE_CHECKING:
     from evaluation.compare import Decision
 
 JUDGED = {"em": "EM", "f1": "F1", "accuracy": "accuracy", "rouge_l": "ROUGE-L", "str_em": "STR-EM", "judged": "judged"}
 FAILURES = ("failed", "malformed", "unscored")
+FRAMES = {"broad": WIDE, "narrow": NARROW}  # which of the two shows is a matter of the screen
 ASSETS = Path(__file__).with_name("report_assets")
 
 
@@ -35,7 +37,7 @@ def body(decision: "Decision") -> str:
 def opening(decision: "Decision") -> str:
     """The recommendation in words, before anything else."""
     first, *more = decision.recommendation.sentences
-    words = "".join(f"<li>{escape(one)}</li>" for one in more)
+    words = "".join(f"<li>{escape(one)}</li>" for one in [*more, *not_compared(decision)])
     about = escape(" · ".join(facts_of(decision)))
     return (
         "<header><h1>Quorum: which strategy is worth its cost</h1>"
@@ -46,15 +48,32 @@ def opening(decision: "Decision") -> str:
 
 def costs(decision: "Decision") -> str:
     made = decision.recommendation
-    chart = quality_against_cost(decision.figures, made.front, made.unit, NAMES[made.measure])
-    unit = "dollars" if made.unit == "cost" else "tokens, in and out"
+    unit = "dollars" if made.unit == "cost" else "tokens (in and out)"
     measure = NAMES[made.measure]
     note = (
         f"{measure[0].upper()}{measure[1:]} with its 95% interval, against {unit} for a question. Filled: on the front."
     )
+    charts = "".join(f'<div class="{kind}">{cost_chart(decision, frame)}</div>' for kind, frame in FRAMES.items())
     return (
-        f'<section><h2>Quality against cost</h2><p class="note">{note}</p><div class="figure">{chart}</div></section>'
+        f'<section><h2>Quality against cost</h2><p class="note">{note}</p><div class="figure">{charts}</div></section>'
     )
+
+
+def cost_chart(decision: "Decision", frame: Frame) -> str:
+    """The chart, and below it whose the numbers are, where not all names have room in it."""
+    made = decision.recommendation
+    first = [name for name in (made.best, baseline_of(decision), made.cheapest) if name is not None]
+    chart = quality_against_cost(decision.figures, made.front, made.unit, NAMES[made.measure], first, frame)
+    if NUMBERED not in chart:
+        return chart
+    kinds = [(one.name, colour(number)) for number, one in enumerate(decision.figures) if one.n]
+    names = "".join(f'<li class="{kind}">{escape(name)}</li>' for name, kind in kinds)
+    return f'{chart}<ol class="names">{names}</ol>'
+
+
+def baseline_of(decision: "Decision") -> str | None:
+    """The method that the others are compared with; that of the first group."""
+    return next((one["baseline"] for one in decision.report.comparisons), None)
 
 
 def table(decision: "Decision") -> str:
@@ -68,7 +87,7 @@ def table(decision: "Decision") -> str:
         for one, row in zip(decision.figures, rows, strict=True)
     )
     return (
-        '<section><h2>All methods</h2><div class="scroll"><table>'
+        '<section><h2>All methods</h2><div class="scroll"><table class="methods">'
         f"<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div></section>"
     )
 
@@ -85,7 +104,7 @@ def table_row(decision: "Decision", one: Figures) -> dict[str, str]:
         "method": escape(one.name),
         "questions": f"{summary['n']:,}",
         **{JUDGED[name]: with_ends(summary, name) for name in decision.report.judged},
-        "p against the best": p_against_best(decision, one.name),
+        "p against the best": escape(p_against_best(decision, one.name)),
         "unknown": share(summary["unknown"]),
         "cost": "–" if one.cost is None else dollars(one.cost),
         "calls": f"{one.calls:.1f}",
@@ -96,15 +115,6 @@ def table_row(decision: "Decision", one: Figures) -> dict[str, str]:
         "malformed": f"{summary['malformed']:,}",
         "unscored": f"{summary.get('unscored') or 0:,}",
     }
-
-
-def p_against_best(decision: "Decision", name: str) -> str:
-    made = decision.recommendation
-    found = made.comparison["methods"].get(name, {}).get(made.measure) if made.comparison else None
-    if found is None:
-        return "–"
-    p = found["p_holm"]
-    return f"{'&lt; 0.001' if p < 0.001 else f'{p:.3f}'}{' *' if p < ALPHA else ''}"
 
 
 def with_ends(summary: Mapping[str, Any], name: str) -> str:
@@ -167,7 +177,13 @@ def uncertainty(decision: "Decision") -> str:
     if not found:
         note = "None of these methods states a confidence; methods that vote or weigh candidates do."
         return f'<section><h2>Confidence</h2><p class="note">{note}</p></section>'
-    key = "".join(f'<span class="{colour(names.index(name))}"><i></i>{escape(name)}</span>' for name in found)
+    key = "".join(
+        f'<span class="{colour(names.index(name))}" data-method="{names.index(name)}"><i></i>{escape(name)}</span>'
+        for name in found
+    )
+    charts = "".join(
+        f'<div class="{kind}">{risk_coverage(found, names, frame)}</div>' for kind, frame in FRAMES.items()
+    )
     titles = ("method", "answers with a confidence", "wrong", "AURC", "chance", "perfect order", "ECE")
     head = "".join(f'<th scope="col">{title}</th>' for title in titles)
     rows = "".join(
@@ -178,7 +194,7 @@ def uncertainty(decision: "Decision") -> str:
     return (
         '<section><h2>Does it know when it is right?</h2><p class="note">A method that answers only where it is sure, '
         "from left to right ever less so: the lower the curve, the more its confidence is worth. A curve ends where "
-        f'the method says unknown.</p><p class="key">{key}</p><div class="figure">{risk_coverage(found, names)}</div>'
+        f'the method says unknown.</p><p class="key lines">{key}</p><div class="figure">{charts}</div>'
         f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>'
     )
 

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evaluation.able import left_out_words
 from evaluation.details import Lines
-from evaluation.recommend import NAMES, dollars, percent
+from evaluation.recommend import ALPHA, NAMES, dollars, percent
 from evaluation.results import Summary, read_config
 
 if TYPE_CHECKING:
@@ -25,6 +26,21 @@ def facts_of(decision: "Decision") -> list[str]:
     count = max(int(row["n"] or 0) for row in decision.report.summary.values())
     named = ", ".join(sorted(models))
     return [f"{count:,} questions of {config['data']['file']}", f"over {searched}", named, f"Quorum {config['quorum']}"]
+
+
+def not_compared(decision: "Decision") -> list[str]:
+    """Which methods of 'all' are not in the comparison, and why."""
+    return [f"Compared {one}" for one in left_out_words(decision.left_out)]
+
+
+def p_against_best(decision: "Decision", name: str) -> str:
+    """'0.012 *': the corrected p of the deciding measure, starred below 0.05; a dash for the best itself."""
+    made = decision.recommendation
+    found = made.comparison["methods"].get(name, {}).get(made.measure) if made.comparison else None
+    if found is None:
+        return "–"
+    p = found["p_holm"]
+    return f"{'< 0.001' if p < 0.001 else f'{p:.3f}'}{' *' if p < ALPHA else ''}"
 
 
 def spent_words(decision: "Decision") -> list[str]:
@@ -83,7 +99,7 @@ def markdown(decision: "Decision") -> str:
         f"**{plain(first)}**",
         "",
     ]
-    lines += [f"- {plain(one)}" for one in more]
+    lines += [f"- {plain(one)}" for one in [*more, *not_compared(decision)]]
     lines += ["", "## All methods", "", *methods_table(decision), ""]
     if decision.calibrations:
         lines += [
@@ -109,6 +125,7 @@ def methods_table(decision: "Decision") -> Iterator[str]:
     titles = (
         f"{measure}, %",
         *(["judged, %"] if judged else []),
+        "p against the best",
         "unknown, %",
         "wrong majority, %",
         "cost",
@@ -132,6 +149,7 @@ def methods_table(decision: "Decision") -> Iterator[str]:
             plain(one.name),
             quality,
             *([judged_words(row)] if judged else []),
+            plain(p_against_best(decision, one.name)),
             *shares,
             cost,
             f"{one.calls:.1f}",

@@ -1,5 +1,6 @@
 """The recommendation in words: the best under a budget, and what cannot be told from it."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.errors import SetupError
 from evaluation.figures import figures_of, shared_questions
-from evaluation.recommend import Figures, Recommendation, dollars, front, joined, read_budget, recommend
+from evaluation.recommend import Figures, Recommendation, dollars, few, front, joined, read_budget, recommend
 from evaluation.results import Row, Scores
 
 
@@ -48,6 +49,23 @@ def test_what_cannot_be_told_from_it_is_named_with_the_questions_that_would_tell
     assert found.sentences[2] == "The cheapest of these is cheap, at 20% of the tokens."
     assert found.sentences[3].startswith("Worse by more than chance: poor (-")
     assert found.sentences[3].endswith("points, p < 0.001).")
+
+
+def test_of_many_that_cannot_be_told_from_it_the_nearest_are_named() -> None:
+    shares = {f"m{number:02}": scores(0.5 + number / 400, 1, count=60) for number in range(12)}
+    found, figures = made(**shares)
+    assert len(found.equals) == 11
+    told = found.sentences[1]
+    named = re.findall(r"m\d\d", told)
+    quality = {one.name: one.quality for one in figures}
+    assert len(named) == 4
+    assert min(quality[name] for name in named) >= max(quality[name] for name in found.equals if name not in named)
+    assert told.endswith(" and 7 more (see the table).")
+
+
+def test_a_few_are_all_listed() -> None:
+    assert few(list("abcde")) == "a, b, c, d and e"
+    assert few(list("abcdef")) == "a, b, c, d and 2 more (see the table)"
 
 
 def test_equal_methods_the_cheaper_one_is_best() -> None:

@@ -5,7 +5,9 @@ import csv
 import gzip
 import json
 import re
+from dataclasses import replace
 from hashlib import sha256
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -109,7 +111,7 @@ def test_the_recommendation_comes_first_and_the_errors_are_told(page: Path) -> N
     text = page.read_text(encoding="utf-8")
     assert text.index('class="verdict">sure is best') < text.index("<svg")
     assert "Answers that failed count neither as right nor as wrong" in text
-    assert text.count("<svg") == 2
+    assert text.count("<svg") == 4  # two charts, for a broad screen and a narrow one
 
 
 def test_markdown_and_csv(page: Path) -> None:
@@ -117,6 +119,8 @@ def test_markdown_and_csv(page: Path) -> None:
     markdown = (folder / "report.md").read_text(encoding="utf-8")
     assert markdown.startswith("# Which strategy is worth its cost\n")
     assert "**sure is best: exact match" in markdown
+    assert "| p against the best |" in markdown
+    assert re.search(r"\| concat \|.*\| (0\.\d{3}|&lt; 0\.001)( \\\*)? \|", markdown)
     assert "<script" not in markdown
     with (folder / "report.csv").open(encoding="utf-8", newline="") as file:
         methods = list(csv.DictReader(file))
@@ -131,6 +135,15 @@ def test_markdown_and_csv(page: Path) -> None:
 def test_the_report_of_a_budget_that_nothing_keeps(tmp_path: Path) -> None:
     page = write_report(made_decision(tmp_path, 12, budget={"calls": 0.5}))
     assert "No method keeps within 0.5 calls a question." in page.read_text(encoding="utf-8")
+
+
+def test_methods_that_do_not_serve_the_questions_are_named_with_the_reason(tmp_path: Path) -> None:
+    reason = "The method 'react' gives no long answers; choose another."
+    decision = replace(made_decision(tmp_path, 12), left_out={"react": reason, "self_ask": reason})
+    page = write_report(decision)
+    told = "Compared without react, self_ask: The method 'react' gives no long answers."
+    assert told in unescape(page.read_text(encoding="utf-8"))
+    assert plain(told) in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 
 def test_the_same_comparison_makes_the_same_page(tmp_path: Path) -> None:

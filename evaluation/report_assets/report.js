@@ -233,7 +233,45 @@
     methods.forEach((name, place) => { const option = make("option", "", name); option.value = place; at("method").append(option); });
   }
 
+  // The table of all methods: a click on a title sorts by it; what has no number comes last.
+  function sortable() {
+    const table = document.querySelector("table.methods"), body = table.tBodies[0], lines = [...body.rows];
+    const titles = [...table.tHead.rows[0].cells];
+    const value = (line, place) => {
+      const text = line.cells[place].textContent;
+      return place === 0 ? text.toLowerCase() : Number.parseFloat(text.replace(/[$,<]/g, ""));
+    };
+    titles.forEach((head, place) => {
+      const button = make("button", "", head.textContent);
+      button.addEventListener("click", () => {
+        const down = head.getAttribute("aria-sort") ? head.getAttribute("aria-sort") === "ascending" : place > 0;
+        titles.forEach((other) => other.removeAttribute("aria-sort"));
+        head.setAttribute("aria-sort", down ? "descending" : "ascending");
+        lines.sort((one, other) => {
+          const [a, b] = [value(one, place), value(other, place)];
+          return Number.isNaN(a) || Number.isNaN(b) ? Number.isNaN(a) - Number.isNaN(b) : ((a > b) - (a < b)) * (down ? -1 : 1);
+        });
+        body.replaceChildren(...lines);
+      });
+      head.replaceChildren(button);
+    });
+  }
+
+  // The curves of confidence: the one whose name, or which itself, is under the pointer stands out.
+  function highlighted() {
+    const section = document.querySelector(".key.lines")?.parentElement;
+    if (!section) return;
+    section.addEventListener("pointerover", (event) => {
+      const method = event.target.closest("[data-method]")?.dataset.method;
+      section.classList.toggle("chosen-line", method !== undefined);
+      section.querySelectorAll(".line").forEach((line) => line.classList.toggle("lit", line.dataset.method === method));
+    });
+  }
+
+  sortable();
+  highlighted();
   heads();
+  document.querySelector(".questions").classList.toggle("many", methods.length > 8);
   at("text").addEventListener("input", (event) => { state.text = event.target.value; state.page = 0; draw(); });
   at("kind").addEventListener("change", (event) => { state.kind = event.target.value; state.page = 0; draw(); });
   at("method").addEventListener("change", (event) => { state.method = Number(event.target.value); state.page = 0; draw(); });

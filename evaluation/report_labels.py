@@ -1,0 +1,89 @@
+"""Labels of a chart's points, where they cover neither a point nor one another nor what stands beside the axes."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+LETTER, DIGIT, LINE = 7.6, 7.0, 16.0  # width of a name's letter, of a number's digit; height of a line
+NUMBERED = 'class="name number"'
+APART = 1.5  # room left and right of a text
+POINT = 7.0  # half the side of the square that a point takes
+FEW = 8  # so many points all have their names beside them
+
+Box = tuple[float, float, float, float]  # left, top, right, bottom
+Place = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Label:
+    """A text beside its point. anchor: start, middle or end of the text is at x; far: a line leads to the point."""
+
+    text: str
+    number: bool
+    point: Place
+    x: float
+    y: float
+    anchor: str
+    far: bool
+
+    @property
+    def box(self) -> Box:
+        wide = (DIGIT if self.number else LETTER) * len(self.text)
+        left = self.x - wide * {"start": 0.0, "middle": 0.5, "end": 1.0}[self.anchor]
+        return left - APART, self.y - LINE + 4, left + wide + APART, self.y + 4
+
+
+def labels(places: Mapping[str, Place], first: Sequence[str], area: Box) -> list[Label]:
+    """A label for every point as far as there is room: its name for `first`, or for all where they are few; else, and
+    where a name has no room, its number, which begins with 1.
+    """
+    taken: list[Box] = [(x - POINT, y - POINT, x + POINT, y + POINT) for x, y in places.values()]
+    numbers = {name: str(number) for number, name in enumerate(places, 1)}
+    named = [name for name in first if name in places]
+    others = [name for name in places if name not in named]
+    made: list[Label] = []
+    for name in [*named, *others]:
+        texts = [(name, False)] if name in named or len(places) <= FEW else []
+        tried = (one for text, number in [*texts, (numbers[name], True)] for one in around(text, number, places[name]))
+        found = next((one for one in tried if free(one.box, area, taken)), None)
+        if found is not None:
+            made.append(found)
+            taken.append(found.box)
+    return made
+
+
+def around(text: str, number: bool, point: Place) -> Iterator[Label]:
+    """Where a label may stand, the nearest first."""
+    x, y = point
+    for right, down, anchor in (
+        *((11, 4, "start"), (-11, 4, "end"), (0, -12, "middle"), (0, 20, "middle")),
+        *((9, -8, "start"), (-9, -8, "end"), (9, 16, "start"), (-9, 16, "end")),
+    ):
+        yield Label(text, number, point, x + right, y + down, anchor, far=False)
+    for distance in (24, 36, 50, 66, 84, 104, 126):
+        for step in range(12):
+            across, along = (distance * turn(math.pi * step / 6) for turn in (math.cos, math.sin))
+            anchor = "start" if across > 4 else "end" if across < -4 else "middle"
+            yield Label(text, number, point, x + across, y + along + 4, anchor, far=True)
+
+
+def free(box: Box, area: Box, taken: Sequence[Box]) -> bool:
+    """Whether a box lies within the area and on nothing."""
+    inside = box[0] >= area[0] and box[1] >= area[1] and box[2] <= area[2] and box[3] <= area[3]
+    return inside and not any(overlap(box, other) for other in taken)
+
+
+def overlap(one: Box, other: Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def leader(one: Label) -> str:
+    """The line from a point to a label that is not beside it."""
+    (x, y), top = one.point, one.y - 4
+    return f'<line class="leader" x1="{x:.1f}" y1="{y:.1f}" x2="{one.x:.1f}" y2="{top:.1f}"/>' if one.far else ""
+
+
+def drawn(one: Label) -> str:
+    kind = NUMBERED if one.number else 'class="name"'
+    return f'<text {kind} x="{one.x:.1f}" y="{one.y:.1f}" text-anchor="{one.anchor}">{escape(one.text)}</text>'

@@ -1,0 +1,113 @@
+"""The charts of a report with many methods: no label lies on another, on a point or beside the axes' numbers."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from browser import Page
+from report_folder import made_decision
+
+from evaluation.recommend import Figures, front
+from evaluation.report_page import asset, costs
+from graphs import METHODS
+
+NAMES = [*sorted(METHODS)[:23], "blendfilter[filter_turns=1]"]
+BOXES = """[...document.querySelectorAll('svg .name, svg .tick, svg .axis, svg .point')]
+  .map((one) => [one.getBoundingClientRect(), one.textContent || 'a point', one.classList[0]])
+  .filter(([box]) => box.width > 0)
+  .map(([box, text, kind]) => [box.left, box.top, box.right, box.bottom, text, kind])"""
+Found = tuple[float, float, float, float, str, str]
+
+
+def crowd(seed: int, count: int) -> list[Figures]:
+    """Methods as they are: most of them near one another, a few far off, some at the very same place."""
+    draw, made = random.Random(seed), []
+    for name in NAMES[:count]:
+        tokens = draw.choice([600, 900, 1000, draw.uniform(500, 2500), draw.uniform(30, 15_000)])
+        quality = draw.choice([0.25, 0.3, draw.uniform(0.2, 0.35), draw.uniform(0.0, 0.4)])
+        low, high = max(0.0, quality - 0.04), quality + 0.05
+        made.append(Figures(name, 400, 0, quality, low, high, 1, tokens, None, 1))
+    return made
+
+
+def charts(folder: Path, seed: int, count: int) -> Path:
+    """A page of the chart of these methods alone."""
+    figures, made = crowd(seed, count), made_decision(folder, 12, "")
+    best = max(figures, key=lambda one: one.quality).name
+    told = replace(made.recommendation, best=best, cheapest=best, front=front(figures, "tokens"), unit="tokens")
+    page = folder / "charts.html"
+    body = costs(replace(made, figures=figures, recommendation=told))
+    page.write_text(
+        f"<!doctype html><meta charset=utf-8><style>{asset('report.css')}</style><main>{body}</main>", encoding="utf-8"
+    )
+    return page
+
+
+def covered(found: list[Found]) -> list[tuple[str, str]]:
+    """Pairs of labels, or of a label and a point, that share more than a pixel; points may lie on points."""
+    return [
+        (one[4], other[4])
+        for place, one in enumerate(found)
+        for other in found[place + 1 :]
+        if (one[5], other[5]) != ("point", "point")
+        and min(one[2], other[2]) - max(one[0], other[0]) > 1
+        and min(one[3], other[3]) - max(one[1], other[1]) > 1
+    ]
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+@pytest.mark.parametrize(("seed", "count"), [(1, 24), (2, 24), (3, 24), (4, 12), (5, 5)])
+def test_no_label_lies_on_another(page: Page, tmp_path: Path, seed: int, count: int, width: int) -> None:
+    page.size(width)
+    page.open(charts(tmp_path, seed, count))
+    found: list[Found] = page.run(BOXES)
+    assert covered(found) == []
+    named = {text for *_, text, kind in found if kind == "name"}
+    best = max(crowd(seed, count), key=lambda one: one.quality).name
+    assert best in named or width == 390
+    numbers = {str(number) for number in range(1, count + 1)}
+    assert named <= numbers | set(NAMES)
+    assert len([one for one in found if one[5] == "name"]) >= count - 2  # what stands at one place may lack room
+    assert all(one[0] >= 0 and one[2] <= width for one in found)
+    assert page.run("document.documentElement.scrollWidth") <= width
+    scale = page.run("[...document.querySelectorAll('svg')].map((one) => one.getScreenCTM()?.a || 9)")
+    assert min(scale) > 0.85  # the smallest letters are 11 units high
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_point_tells_its_name_and_numbers(page: Page, tmp_path: Path, scheme: str) -> None:
+    page.size(1200)
+    page.scheme(scheme)
+    page.open(charts(tmp_path, 1, 24))
+    shown = "[...document.querySelectorAll('.broad .told')].filter((one) => one.getBoundingClientRect().width > 0)"
+    assert page.run(f"{shown}.map((one) => one.textContent)") == ["Point at a method, or tap it, for its numbers."]
+    page.send("Emulation.setFocusEmulationEnabled", enabled=True)
+    page.run("document.querySelectorAll('.broad .here')[10].focus()")
+    (told,) = page.run(f"{shown}.map((one) => one.textContent)")
+    assert told.startswith(NAMES[10])
+    assert told.endswith(" tokens")
+    assert page.run("[...document.querySelectorAll('.broad .names li')][10].textContent") == NAMES[10]
+
+
+def test_the_curve_of_a_name_stands_out(page: Page, report: Path) -> None:
+    page.size(1200)
+    page.open(report)
+    page.run(
+        "document.querySelector('.key.lines [data-method=\"2\"]')"
+        ".dispatchEvent(new PointerEvent('pointerover', {bubbles: true}))"
+    )
+    lit = "[...document.querySelectorAll('.broad .lit title')].map((one) => one.textContent)"
+    assert page.run(lit) == ["sure"]
+
+
+def test_the_table_of_methods_is_sorted_by_any_column(page: Page, report: Path) -> None:
+    page.open(report)
+    names = "[...document.querySelectorAll('.methods tbody tr')].map((one) => one.cells[0].textContent)"
+    page.run("document.querySelectorAll('.methods th button')[2].click()")
+    assert page.run(names)[0] == "sure"
+    page.run("document.querySelectorAll('.methods th button')[2].click()")
+    assert page.run(names)[0] == "concat"
+    page.run("document.querySelectorAll('.methods th button')[0].click()")
+    assert page.run(names) == ["concat", "post_fusion", "sure"]
+    assert page.errors == []
