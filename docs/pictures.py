@@ -29,6 +29,7 @@ def ask(page: Page, url: str, question: str, methods: str, ready: str, **setting
 def take(page: Page, name: str) -> None:
     """What the window shows, into docs/pictures."""
     page.run("new Promise((done) => setTimeout(done, 400))")  # the nodes take a moment to change colour
+    page.run("window.scrollTo(0, 0)")
     page.picture(ROOT / "docs" / "pictures" / f"{name}.png", whole=False)
 
 

@@ -37,14 +37,16 @@ def serve(base: Context, host: str, port: int, token: str | None, ready: Callabl
 
 def listen(host: str, port: int) -> socket.socket:
     """A socket at the address; one that is taken, or is not this machine's, is a `SetupError`."""
+    made = None
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         made = socket.socket(family)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(address)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
+        if made is not None:
+            made.close()
         raise SetupError(
-            f"The page cannot be served at {host}:{port} ({getattr(error, 'strerror', None) or error}); give another "
-            "--port or --host."
+            f"The page cannot be served at {host}:{port} ({error.strerror or error}); give another --port or --host."
         ) from None
     return made

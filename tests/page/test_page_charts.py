@@ -101,6 +101,20 @@ def test_the_curve_of_a_name_stands_out(page: Page, report: Path) -> None:
     assert page.run(lit) == ["sure"]
 
 
+@pytest.mark.parametrize("width", [1200, 390])
+def test_what_a_question_opens_to_keeps_its_tables_among_many_methods(page: Page, report: Path, width: int) -> None:
+    page.size(width)
+    page.open(report)
+    page.run("document.querySelector('.questions').classList.add('many')")
+    page.run("document.querySelector('#rows button').click()")
+    page.until("document.querySelectorAll('.answer').length === 3")
+    heads = "[...document.querySelectorAll('.answer th')].map((one) => getComputedStyle(one).writingMode)"
+    assert set(page.run(heads)) == {"horizontal-tb"}
+    first = "[...document.querySelectorAll('.answer td:first-child')].map((one) => one.getBoundingClientRect().width)"
+    assert min(page.run(first)) > 60
+    assert page.run("document.documentElement.scrollWidth") <= width
+
+
 def test_the_table_of_methods_is_sorted_by_any_column(page: Page, report: Path) -> None:
     page.open(report)
     names = "[...document.querySelectorAll('.methods tbody tr')].map((one) => one.cells[0].textContent)"
