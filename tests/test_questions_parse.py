@@ -60,6 +60,11 @@ def test_replies_as_models_write_them(reply: str) -> None:
     assert (found.value.question, found.value.answers, found.malformed) == REPLIES[reply]
 
 
+def test_half_a_character_can_be_written_to_a_file() -> None:
+    found = written_question('{"question": "Who lit it\\ud800?", "answer": "Ida\\udfff"}').value
+    assert found == Written("Who lit it\ufffd?", ["Ida\ufffd"])
+
+
 @pytest.mark.parametrize(
     "reply", ["none", " None.", "Question: none", "**Question:** None", '{"question": "none"}', '{"question": null}']
 )
