@@ -30,6 +30,7 @@ QUIET = {
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # a worker that ends is ours to tell of
     "RAY_BACKEND_LOG_LEVEL": "fatal",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_ENABLE_AUTO_CONNECT": "0",  # a thread that is still reading when we leave must not start Ray anew
     "RAY_agent_register_timeout_ms": "120000",  # a machine may be busy already
 }
 Item = tuple[Literal["item", "error"], Any]

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from wordvectors import WordVectors
 
 from retrievers.index import IndexReport, index_documents
 from retrievers.store import Store, open_store
@@ -18,19 +17,24 @@ def docs(tmp_path: Path) -> Path:
     """Documents, lines of passages, an id that stands for two texts, what is in two files, and what cannot be read."""
     folder = tmp_path / "docs"
     folder.mkdir()
-    for number in range(5):
+    for number in range(4):
         text = " ".join(f"Sentence {i} of text {number} is about rivers and ends here." for i in range(36))
         (folder / f"{number}.md").write_text(f"# Text {number}\n\n{text}")
     (folder / "copy.md").write_text((folder / "1.md").read_text())
     (folder / "empty.md").write_text("")
-    lines = [{"id": f"p{n % 140}", "title": f"Title {n}", "text": f"Passage {n} about lakes."} for n in range(150)]
-    lines[7]["text"] = " ".join(f"Far too long is sentence {i} of this one." for i in range(100))
+    lines = [{"id": f"p{n % 65}", "title": f"Title {n}", "text": f"Passage {n} about lakes."} for n in range(70)]
+    lines[7]["text"] = " ".join(f"Far too long is sentence {i} of this one." for i in range(90))
     (folder / "lines.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines) + "no JSON\n")
     return folder
 
 
 def index(docs: Path, store: Path, engine: str) -> IndexReport:
-    return index_documents([docs], collection="docs", store=store, embeddings=WordVectors(), engine=engine)
+    return index_documents([docs], collection="docs", store=store, engine=engine)
+
+
+def reported(report: IndexReport) -> Any:
+    """What was done; what is skipped in any order."""
+    return vars(report) | {"skipped": sorted(report.skipped)}
 
 
 def contents(store: Path) -> Any:
@@ -44,15 +48,14 @@ def contents(store: Path) -> Any:
 
 def test_the_collection_is_that_of_one_process(docs: Path, tmp_path: Path) -> None:
     many, one = (index(docs, tmp_path / engine, engine) for engine in ("ray", "local"))
-    assert vars(many) == vars(one)
+    assert reported(many) == reported(one)
     assert contents(tmp_path / "ray") == contents(tmp_path / "local")
-    assert any("no JSON" not in reason and "line 151" in place for place, reason in many.skipped)
+    assert any("no JSON" not in reason and "line 71" in place for place, reason in many.skipped)
     (docs / "2.md").write_text("# Text 2\n\nNow it is short.")
     (docs / "3.md").unlink()
     again = [
-        index_documents([docs], collection="docs", store=tmp_path / e, embeddings=WordVectors(), engine=e, prune=True)
-        for e in ("ray", "local")
+        index_documents([docs], collection="docs", store=tmp_path / e, engine=e, prune=True) for e in ("ray", "local")
     ]
-    assert vars(again[0]) == vars(again[1])
+    assert reported(again[0]) == reported(again[1])
     assert (again[0].replaced, again[0].removed) == (1, 1)
     assert contents(tmp_path / "ray") == contents(tmp_path / "local")
