@@ -81,7 +81,7 @@ async def judge_answers(folder: Path, results: Results, judge: Judge, *, concurr
     path = folder / "judged.jsonl"
     keep_judge(folder, judge)
     lines = kept(path)
-    rows = (row for row in answers(results.path) if (row["method"], row["id"]) not in lines)
+    rows = unjudged(results.path, lines)
     failed: list[tuple[str, str]] = []
     with path.open("a", encoding="utf-8") as file:
 
@@ -124,7 +124,8 @@ def kept(path: Path) -> dict[tuple[str, str], Line]:
             if not text.endswith(b"\n"):
                 break
             with suppress(ValueError, KeyError, TypeError):
-                line: Line = json.loads(text)
+                found = json.loads(text)
+                line = Line(**{name: found[name] for name in Line.__annotations__})  # type: ignore[typeddict-item]
                 lines[line["method"], line["id"]] = line
             good += len(text)
         file.truncate(good)
@@ -145,6 +146,16 @@ def answers(results: Path) -> Iterator[Row]:
             if row["error"] is None and (row["method"], row["id"]) not in seen:
                 seen.add((row["method"], row["id"]))
                 yield row
+
+
+def unjudged(results: Path, lines: dict[tuple[str, str], Line]) -> Iterator[Row]:
+    """The answers of which nothing has been said; what was said of another answer in an answer's place is forgotten."""
+    for row in answers(results):
+        key = row["method"], row["id"]
+        if key in lines and lines[key]["answer"] != str(row["answer"]):
+            del lines[key]
+        if key not in lines:
+            yield row
 
 
 def settled(row: Row) -> Line | None:

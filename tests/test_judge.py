@@ -137,6 +137,17 @@ async def test_the_judge_can_be_named_later_and_goes_on(data: Path, openai_serve
     assert (other.summary["concat"]["judged"], len(judged_calls(openai_server)) - before) == (0.2, 2)
 
 
+async def test_another_answer_in_the_place_of_a_judged_one_is_judged(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(replies)
+    report = await run(data)
+    (report.folder / "results.jsonl").unlink()
+    lines = report.folder / "judged.jsonl"
+    lines.write_text('{"id": "Rhine", "method": "concat"}\n' + lines.read_text())  # no verdict of ours
+    openai_server.reply(lambda one: "Incorrect" if one.body["model"].startswith("judge") else "Bern")
+    again = await run(data, context=Context(model="openai:test", attempts=1, journal="off"))
+    assert again.summary["concat"]["judged"] == 0
+
+
 async def test_what_cannot_be_read_is_unscored_and_what_fails_is_asked_again(
     data: Path, openai_server: OpenAIServer
 ) -> None:
