@@ -10,7 +10,7 @@ from nicegui import html, ui
 from graphs import METHODS
 from ui.details import parts
 from ui.run import Answer, Run, lights, path, totals
-from ui.texts import counted, said, table, text
+from ui.texts import counted, table, text
 
 REDRAWN_EVERY = 0.1  # seconds, while something runs
 LONG_ANSWER = 60  # characters: set smaller
@@ -191,12 +191,11 @@ def line_of(answer: Answer) -> list[Any]:
     words, kind = headline(answer)
     shown = words if kind in ("known", "unknown") else answer.phase
     known = bool(result)
-    seconds = None if answer.seconds is None else round(answer.seconds, 2)
     return [
         answer.name,
         shown,
         result.get("confidence"),
         calls if known else None,
         tokens_in + tokens_out if known else None,
-        said(seconds) if seconds is None else seconds,
+        None if answer.seconds is None else round(answer.seconds, 2),
     ]

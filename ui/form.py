@@ -14,7 +14,6 @@ from ui.run import sentence
 from ui.texts import counted, text
 
 MODELS = ("embedded", "openai:")
-FAMILIES = 3  # words of a paper's name before the year that head its methods
 
 
 class Form:

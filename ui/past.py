@@ -107,9 +107,3 @@ def line_of(file: Path) -> Kept | None:
         return Kept(file.stem, str(kept["question"]), str(kept["method"]), float(kept["page"]["asked"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def forget(id_: str, folder: Path) -> None:
-    """Delete a run. Blocks."""
-    if ID.fullmatch(id_):
-        (folder / f"{id_}.json").unlink(missing_ok=True)
