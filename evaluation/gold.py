@@ -49,14 +49,15 @@ def gold_rank(found: Sequence[Passage], record: Record, task: str) -> int | None
 
 def placed(found: Sequence[Passage], record: Record, task: str, context: Context, how: str) -> list[Passage]:
     """The passages found with gold ones among them, k at most. Where there is none, the first gold passage takes the
-    place of the one at rank k.
+    place of the one at rank k; where none is known, they stay as they are.
 
     how: "inserted": it then stands at a random rank, drawn by the context's seed and the question's id; "retrieved": at
     rank k, behind what was found; "top", "bottom": all gold passages before, or after, the others.
     """
     gold = gold_among(found, record, task)
     if not gold:
-        kept, gold = list(found[: context.k - 1]), gold_of(record, task)[:1]
+        gold = gold_of(record, task)[:1]
+        kept = list(found[: context.k - 1 if gold else context.k])
         place = len(kept)
         if how == "inserted":
             place = random.Random(f"{context.seed}:{record['id']}").randrange(len(kept) + 1)

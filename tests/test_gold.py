@@ -87,6 +87,12 @@ def test_an_inserted_passage_stands_at_a_drawn_rank(k: int, seed: int, id_: str,
     assert [one for one in ids(made) if one != "x"] == ids(own)[: len(made) - 1]
 
 
+@pytest.mark.parametrize("how", ["inserted", "retrieved", "top", "bottom"])
+def test_without_a_gold_passage_all_stay_as_they_were_found(how: str) -> None:
+    found = passages("g", "a", "b")  # whose words are no answer to a yes/no question
+    assert placed(found, record([]), "yes_no", Context(k=3), how) == found
+
+
 def test_the_drawn_ranks_are_spread() -> None:
     own = passages("a", "b", "c", "g")
     ranks = set()
