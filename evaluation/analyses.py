@@ -14,7 +14,7 @@ from evaluation.methods import MethodRun
 from evaluation.results import Scores
 from evaluation.statistics import Floats, Interval, bootstrap
 
-NAMES = {"em": "EM", "f1": "F1", "accuracy": "accuracy", "rouge_l": "ROUGE-L", "str_em": "STR-EM"}
+NAMES = {"em": "EM", "f1": "F1", "accuracy": "accuracy", "rouge_l": "ROUGE-L", "str_em": "STR-EM", "judged": "judged"}
 
 
 class Panel(TypedDict):

@@ -38,6 +38,16 @@ def test_the_best_of_the_attempts_at_each_question() -> None:
     assert row["EM"].low <= row["EM"].mean <= row["EM"].high
 
 
+def test_a_judges_word_is_a_measure_of_experiments_too() -> None:
+    one, other = scores(em=[0, 0], answer_on_top=[1, 0]), scores(em=[0, 0])
+    one.judge({"q0": 1, "q1": 0}, {})
+    other.judge({"q0": 0, "q1": 1}, {})
+    runs = {"cot[seed=1]": one, "cot[seed=2]": other}
+    assert best_of_runs(runs, [list(runs)], ("em", "judged"))[0]["rows"][0]["judged"].mean == 1
+    assert split_by_top(runs, [list(runs)], ("judged",))[0]["rows"][0]["judged pos"] == 1
+    assert spread_of_draws(runs, [list(runs)], ("judged",))[0]["rows"][0]["judged"] == 0.5
+
+
 def test_results_split_by_the_top_passage_of_the_unfiltered_run() -> None:
     runs = {
         "full": scores(em=[1, 0, 0, 1], f1=[1, 0, 0, 1], answer_on_top=[1, 1, 0, None], context_tokens=[100] * 4),
