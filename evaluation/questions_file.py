@@ -51,21 +51,20 @@ class QuestionFile:
 
     def kept(self) -> dict[Kind, int]:
         """The questions to keep, by kind."""
-        found = Counter(meta_of(line).get("kind") for line in self.lines if str(line.get("id")) in self.wanted)
+        found = Counter(kind_of(line) for line in self.lines if str(line.get("id")) in self.wanted)
         return {kind: found[kind] for kind in KINDS}
 
     def tried(self) -> dict[Kind, int]:
         """All questions, by kind."""
-        found = Counter(meta_of(line).get("kind") for line in self.lines)
+        found = Counter(map(kind_of, self.lines))
         return {kind: found[kind] for kind in KINDS}
 
     def check(self, passages: Sequence[Passage], corpus: str) -> None:
         """Every question that was written before is about passages of this corpus, as it is now."""
         known = {passage["id"] for passage in passages}
         for line in self.lines:
-            shown = meta_of(line).get("evidence") or []
-            gone = [one.get("passage") for one in shown if isinstance(one, dict) and one.get("passage") not in known]
-            if meta_of(line).get("kind") in KINDS and gone:
+            gone = [id_ for id_ in evidence_of(line) if id_ not in known]
+            if kind_of(line) is not None and gone:
                 raise SetupError(
                     f"{self.path} holds question {line.get('id')!r} about the passage {gone[0]!r}, which {corpus} does "
                     "not hold; give another file with --out, or remove the questions whose documents have changed."
@@ -116,6 +115,19 @@ def line_of(draft: Draft, about: Mapping[str, Any]) -> dict[str, Any]:
         "source": "quorum questions",
         "meta": {"kind": draw.kind, "why": draft.fault, "read": draft.read, "evidence": evidence, **about},
     }
+
+
+def kind_of(line: Mapping[str, Any]) -> Kind | None:
+    """The kind of a question that we wrote, whatever a reviewer's hand has made of its line."""
+    said = meta_of(line).get("kind")
+    return next((kind for kind in KINDS if kind == said), None)
+
+
+def evidence_of(line: Mapping[str, Any]) -> list[str]:
+    """The ids of the passages that a question was written about."""
+    shown = meta_of(line).get("evidence")
+    listed = shown if isinstance(shown, list) else []
+    return [str(one.get("passage")) for one in listed if isinstance(one, dict)]
 
 
 def meta_of(line: Mapping[str, Any]) -> Mapping[str, Any]:

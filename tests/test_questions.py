@@ -14,6 +14,7 @@ from core.data import read_passages, read_questions
 from core.errors import SetupError
 from evaluation.questions import Made, Options, make_questions, plan
 from evaluation.questions_draw import KINDS
+from evaluation.questions_file import QuestionFile
 from retrievers.index import index_passages
 
 __all__ = ["quorum"]
@@ -284,6 +285,16 @@ def test_what_cannot_be_is_one_sentence(
 def test_a_corpus_that_is_not_there_or_not_named(openai_server: OpenAIServer, quorum: Quorum) -> None:
     assert "There is no corpus nowhere; give a folder" in command(quorum, "nowhere", "--model", "openai:test").err
     assert "Name where the passages are" in command(quorum, "--model", "openai:test").err
+
+
+@pytest.mark.parametrize(
+    "meta", ['{"kind": ["single"]}', '{"kind": "single", "evidence": 5}', '{"evidence": [{"passage": ["p"]}]}', "{}"]
+)
+def test_a_line_whose_meta_a_hand_has_changed_is_read(meta: str) -> None:
+    OUT.write_text('{"id": "q", "question": "Who?", "answers": ["Ida"], "meta": ' + meta + "}\n")
+    file = QuestionFile(OUT)
+    file.check([], "the corpus")
+    assert (file.ids, sum(file.kept().values())) == ({"q"}, int("evidence" in meta and "kind" in meta))
 
 
 def test_questions_of_another_corpus_are_not_mixed_in(
