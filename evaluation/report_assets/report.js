@@ -131,7 +131,7 @@
   function shown(answer, method, passages, mark) {
     const node = make("section", "answer"), head = make("header");
     const facts = [];
-    for (const [name, value] of Object.entries(answer.marks)) facts.push((SCORES[name] || name) + " " + (100 * value).toFixed(0));
+    for (const [name, value] of Object.entries(answer.marks)) facts.push(name === "judged" ? "judged " + (value ? "right" : "wrong") : (SCORES[name] || name) + " " + (100 * value).toFixed(0));
     if (answer.confidence !== null && answer.confidence !== undefined) facts.push("confidence " + answer.confidence.toFixed(2));
     if (answer.calls !== null) facts.push(answer.calls + (answer.calls === 1 ? " call" : " calls"), (answer.input_tokens + answer.output_tokens).toLocaleString("en") + " tokens");
     facts.push(answer.seconds.toFixed(2) + " s");
