@@ -5,6 +5,7 @@ graph, the passages with their texts, votes, candidates, summaries, and the repl
 """
 
 import json
+from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self, TypedDict, cast
 
 from core.state import Evidence, Passage, Result, Usage, Vote
-from evaluation.results import writable
+from evaluation.results import whole_lines, writable
 from evaluation.watch import Call, Step, Watch
 
 KEPT = ("rationale", "candidates", "summaries", "validity", "scores", "votes")
@@ -60,13 +61,7 @@ class Details:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.file = path.open("a+b")
-        self.file.seek(0)
-        good = 0
-        for line in self.file:
-            if not line.endswith(b"\n"):
-                break
-            good += len(line)
-        self.file.truncate(good)
+        deque(whole_lines(self.file), maxlen=0)
 
     def append(self, detail: Detail) -> None:
         """Write a line now. It goes before the question's line in results.jsonl, so that no result is without it."""

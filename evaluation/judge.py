@@ -5,7 +5,6 @@ reply that cannot be read leaves the answer unscored: neither right nor wrong. T
 for each question and method, so that the same call goes on where it stopped; who judged goes to judge.json.
 """
 
-import asyncio
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -21,14 +20,15 @@ from typing_extensions import TypedDict
 from core.context import Context
 from core.errors import CallError, SetupError
 from core.state import Usage
-from evaluation.results import Results, Row, read_config, writable, write_json
+from evaluation.results import Results, Row, read_config, whole_lines, writable, write_json
 from evaluation.source import Progress
 from evaluation.spending import Spending
+from evaluation.workers import at_once
 from models import identity
 from models.chat import chat_model_async
 from models.embedded.replies_correctness import CANNOT
 from nodes.ask import ask
-from nodes.parse import Parsed
+from nodes.parse import marked
 from nodes.parse_correctness import correctness_verdict
 from prompts import version
 
@@ -95,12 +95,7 @@ async def judge_answers(folder: Path, results: Results, judge: Judge, *, concurr
                     lines[line["method"], line["id"]] = line
                 progress("judge", len(lines) + len(failed), len(results.done))
 
-        try:
-            async with asyncio.TaskGroup() as workers:
-                for _ in range(concurrency):
-                    workers.create_task(work())
-        except BaseExceptionGroup as group:
-            raise group.exceptions[0] from None
+        await at_once(concurrency, work)
     add_to_scores(results, lines, failed)
     return len(failed)
 
@@ -114,21 +109,16 @@ def keep_judge(folder: Path, judge: Judge) -> None:
 
 
 def kept(path: Path) -> dict[tuple[str, str], Line]:
-    """The lines of an earlier run; a last one that a kill cut short is removed."""
+    """The lines of an earlier run."""
     lines: dict[tuple[str, str], Line] = {}
     if not path.exists():
         return lines
-    good = 0
     with path.open("r+b") as file:
-        for text in file:
-            if not text.endswith(b"\n"):
-                break
+        for text in whole_lines(file):
             with suppress(ValueError, KeyError, TypeError):
                 found = json.loads(text)
                 line = Line(**{name: found[name] for name in Line.__annotations__})  # type: ignore[typeddict-item]
                 lines[line["method"], line["id"]] = line
-            good += len(text)
-        file.truncate(good)
     return lines
 
 
@@ -180,19 +170,13 @@ async def verdict(row: Row, context: Context) -> Line:
     said = await ask(
         PROMPT,
         Runtime(context=context),
-        parse=whole,
+        parse=marked(correctness_verdict),
         inputs={"question": row["question"], "golds": row["gold"], "answer": str(row["answer"])},
         passages=None,
         detail=row["id"],
     )
     value = said.values[0]
     return line_of(row, None if value.malformed else float(value.value), said.update["usage"])
-
-
-def whole(reply: str) -> Parsed[Parsed[bool]]:
-    """The verdict together with whether it could be read, which `ask` would only count."""
-    found = correctness_verdict(reply)
-    return Parsed(found, found.malformed)
 
 
 def line_of(row: Row, judged: float | None, usage: Mapping[str, Usage]) -> Line:

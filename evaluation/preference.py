@@ -15,7 +15,7 @@ from core.text import exact_match
 from evaluation.analyses import Panel
 from evaluation.statistics import bootstrap
 from nodes.ask import ask
-from nodes.parse import Parsed
+from nodes.parse import Parsed, marked
 from nodes.parse_preferences import preferred_passage
 
 Outcome = Literal["one", "other", "tie", "unscored", "failed"]
@@ -79,18 +79,12 @@ async def preference(pair: Pair, texts: tuple[str, str], context: Context) -> Pa
     asked = await ask(
         "preference",
         Runtime(context=context),
-        parse=whole,
+        parse=marked(preferred_passage),
         inputs={"question": pair.question, "answer": pair.answer, "first": texts[0], "second": texts[1]},
         passages=None,
         detail=pair.id,
     )
     return asked.values[0]
-
-
-def whole(reply: str) -> Parsed[Parsed[int | None]]:
-    """The preference together with whether it could be read, which `ask` would only count."""
-    found = preferred_passage(reply)
-    return Parsed(found, found.malformed)
 
 
 def outcome_of(preferred: list[int | None]) -> Outcome:

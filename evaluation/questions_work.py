@@ -1,6 +1,5 @@
 """Drafts of questions: written, compared with one another, checked."""
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
@@ -11,9 +10,10 @@ from core.context import Context
 from core.errors import CallError
 from evaluation.questions_check import Asked, Check, Draft, fault_in_words
 from evaluation.questions_draw import Draw, Kind
+from evaluation.workers import at_once
 from nodes.ask import ask
-from nodes.parse import Parsed
-from nodes.parse_questions import Written, written_question
+from nodes.parse import marked
+from nodes.parse_questions import written_question
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -49,12 +49,7 @@ class Work:
             for place, item in waiting:
                 results[place] = await work.ainvoke(item, self.config)
 
-        try:
-            async with asyncio.TaskGroup() as workers:
-                for _ in range(self.concurrency):
-                    workers.create_task(worker())
-        except BaseExceptionGroup as group:
-            raise group.exceptions[0] from None
+        await at_once(self.concurrency, worker)
         return [results[place] for place in range(len(items))]
 
     async def write(self, draw: Draw) -> Draft:
@@ -64,7 +59,7 @@ class Work:
             asked = await ask(
                 prompt_of(draw.kind),
                 Runtime(context=self.context),
-                parse=whole,
+                parse=marked(written_question),
                 inputs={},
                 passages=draw.passages,
                 detail=draw.id,
@@ -88,12 +83,6 @@ class Work:
             draft.fault = await self.check.fault(draft, config)
         except CallError as failure:
             draft.fault, draft.error = "failed", str(failure)
-
-
-def whole(reply: str) -> Parsed[Parsed[Written | None]]:
-    """What was written together with whether it could be read, which `ask` would only count."""
-    found = written_question(reply)
-    return Parsed(found, found.malformed)
 
 
 def prompt_of(kind: Kind) -> str:

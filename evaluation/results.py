@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypedDict
+from typing import Any, BinaryIO, Self, TypedDict
 
 import numpy as np
 
@@ -155,20 +155,14 @@ class Results:
             raise
 
     def resume(self) -> None:
-        """Count the lines of an earlier run; a last line without its end was cut by a kill and is dropped."""
-        good = 0
-        self.file.seek(0)
-        for number, line in enumerate(self.file, start=1):
-            if not line.endswith(b"\n"):
-                break
+        """Count the lines of an earlier run."""
+        for number, line in enumerate(whole_lines(self.file), start=1):
             try:
                 self.count(json.loads(line))
             except (ValueError, KeyError, TypeError):
                 raise SetupError(
                     f"{self.path}, line {number} is not a result; remove the line, or give another folder with --out."
                 ) from None
-            good += len(line)
-        self.file.truncate(good)
 
     def count(self, row: Row) -> None:
         key = (row["method"], row["id"])
@@ -198,6 +192,18 @@ class Results:
     ) -> None:
         with suppress(OSError):  # what is left to write is a line that a full disk has cut, and of which it was told
             self.file.close()
+
+
+def whole_lines(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file that can also be written; a last one without its end was cut by a kill and is removed."""
+    good = 0
+    file.seek(0)
+    for line in file:
+        if not line.endswith(b"\n"):
+            break
+        good += len(line)
+        yield line
+    file.truncate(good)
 
 
 @contextmanager

@@ -31,6 +31,7 @@ from evaluation.source import Progress, in_collection, passage_source, silent
 from evaluation.spending import Spending
 from evaluation.tasks import measures_of
 from evaluation.watch import Watch
+from evaluation.workers import at_once
 from models.chat import chat_model_async
 from models.cluster import check_engine
 from models.filters import context_filter
@@ -242,12 +243,7 @@ async def ask_all(
                     results.append(await ask(record, run))
                     tell()
 
-    try:
-        async with asyncio.TaskGroup() as workers:
-            for _ in range(concurrency):
-                workers.create_task(work())
-    except BaseExceptionGroup as group:
-        raise group.exceptions[0] from None
+    await at_once(concurrency, work)
 
 
 async def ask(

@@ -1,7 +1,7 @@
 """What a reply says. Parsers forgive wrapping and never raise; a reply that breaks its contract is `malformed`."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -17,6 +17,16 @@ class Parsed(Generic[T]):
 
     value: T
     malformed: bool = False
+
+
+def marked(parse: Callable[[str], Parsed[T]]) -> Callable[[str], Parsed[Parsed[T]]]:
+    """The parser, whose value keeps the mark of a malformed reply, which `ask` would only count."""
+
+    def whole(reply: str) -> Parsed[Parsed[T]]:
+        found = parse(reply)
+        return Parsed(found, found.malformed)
+
+    return whole
 
 
 @dataclass(frozen=True)
