@@ -110,9 +110,7 @@ def read_passages(path: Path) -> list[Passage]:
     return [as_passage(value, f"{path}, line {number}") for number, value in lines_of(path)]
 
 
-def read_questions(
-    path: Path, *, bad: list[str] | None = None, left_out: list[str] | None = None
-) -> Iterator[Record]:
+def read_questions(path: Path, *, bad: list[str] | None = None, left_out: list[str] | None = None) -> Iterator[Record]:
     """The questions of an evaluation set, one at a time, in our JSON lines or another format of `core.formats`.
 
     A record that does not fit is a `SetupError`; where `bad` is given, a sentence in it, and reading goes on. A record

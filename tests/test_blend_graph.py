@@ -8,10 +8,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from mansion import EXTERNAL, INTERNAL, PASSAGES, QUESTION, REASONING, names, run, script, steps
 from tower import runtime
 
-from evaluation.trace import Tracer
 from core.context import Context
 from core.errors import SetupError
 from core.state import Knowledge, Passage, State
+from evaluation.trace import Tracer
 from graphs import METHODS, answer
 from models import chat_model
 from models.scripted import ScriptedModel
