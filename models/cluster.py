@@ -289,6 +289,7 @@ def settle(crew: Crew) -> None:
     context.execution_no_progress_timeout_s = -1
     context.execution_options.preserve_order = crew.whole
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
+    warnings.filterwarnings("ignore", module=r"ray\.")  # such as: fewer questions than workers
 
 
 def feed(items: Callable[[], Iterator[Any]]) -> Any:

@@ -193,4 +193,4 @@ def test_on_the_command_line_interrupted_and_continued(
     done = subprocess.run(command(data, out), env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert len(rows(out)) == COUNT
-    assert done.stderr.splitlines() == [f"quorum: made 1 call now (13 tokens in, 3 out); results in {out}"]
+    assert done.stderr == f"quorum: made 1 call now (196 tokens in, 2 out); results in {out}\n"
