@@ -17,7 +17,7 @@ from evaluation.estimate import Estimate, estimate
 from evaluation.figures import calibrated, figures_of, mean_costs, shared_questions
 from evaluation.judge import Judge, check_judge, judge_of
 from evaluation.methods import MethodRun, method_run, parse_methods
-from evaluation.prices import Prices
+from evaluation.prices import Prices, check_limit
 from evaluation.purse import JudgesPurse, Purse, Spent, earlier, keep_spent
 from evaluation.recommend import Figures, Recommendation, as_json, baseline_words, read_budget, recommend
 from evaluation.results import write_json
@@ -74,7 +74,7 @@ class Decision:
 @dataclass(frozen=True)
 class Plan:
     """What is going to be asked: the runs, what that will take, the folder for it, what the rehearsal already did of
-    it, by model, and why methods of 'all' are left out, by name.
+    it, by model, why methods of 'all' are left out, by name, and who judges the answers.
     """
 
     runs: list[MethodRun]
@@ -82,6 +82,7 @@ class Plan:
     folder: Path
     rehearsed: dict[str, dict[str, int]]
     left_out: dict[str, str]
+    judge: Judge | None = None
 
 
 def variants(options: Options, context: Context) -> list[MethodRun]:
@@ -123,8 +124,9 @@ async def plan(
     runs = variants(options, context)
     check_baseline([[run.name for run in runs]], options.baseline)
     dataset = await asyncio.to_thread(read_data, data, limit, skip_bad=options.skip_bad)
-    if options.judge is not None:
-        await check_judge(judge_of(options.judge, context))
+    judge = None if options.judge is None else judge_of(options.judge, context)
+    if judge is not None:
+        await check_judge(judge)
     source = await asyncio.to_thread(source_of, corpus, dataset, options)
     prices = Prices(options.prices)
     for run in runs:
@@ -142,11 +144,14 @@ async def plan(
         spent=purse,
         progress=progress,
     )
-    check_cost(made, options.max_cost)
+    priced = judge is None or prices.of(options.judge) is not None
+    check_limit(
+        made.cost if priced else None, options.max_cost, instead="ask fewer questions with --limit, fewer methods"
+    )
     about = {**({"task": task} if task else {}), "details": True}
     config = await asyncio.to_thread(configuration, dataset, runs, source.described(), about)
     folder = out or Path("results") / f"{data.name.split('.')[0]}-{short_hash(config)}"
-    return Plan(runs, made, folder, purse.models, left_out)
+    return Plan(runs, made, folder, purse.models, left_out, judge)
 
 
 def source_of(corpus: str, dataset: DataSet, options: Options) -> Source:
@@ -167,22 +172,6 @@ def source_of(corpus: str, dataset: DataSet, options: Options) -> Source:
     return passage_source(dataset, None, None)
 
 
-def check_cost(made: Estimate, most: float | None) -> None:
-    """An estimate beyond the limit, or without a price where there is a limit, is a `SetupError`."""
-    if most is None:
-        return
-    if made.cost is None:
-        raise SetupError(
-            f"A limit of ${most:g} is given, but a model has no price; add it to a table with --prices FILE, or leave "
-            "--max-cost out."
-        )
-    if made.cost > most:
-        raise SetupError(
-            f"This would cost about ${made.cost:.2f}, more than --max-cost {most:g}; ask fewer questions with --limit, "
-            "fewer methods, or raise the limit."
-        )
-
-
 async def compare(
     corpus: str,
     data: Path,
@@ -198,7 +187,8 @@ async def compare(
     prices = Prices(options.prices)
     before = earlier(planned.folder)
     purse = Purse(prices, options.max_cost, before, planned.rehearsed)
-    judge = judging(options, planned.runs[0].context, JudgesPurse(purse, before and before.get("judge")))
+    judges = JudgesPurse(purse, before and before.get("judge"))
+    judge = None if planned.judge is None else replace(planned.judge, spent=judges)
     try:
         report = await evaluate(
             data,
@@ -223,11 +213,6 @@ async def compare(
 
     await asyncio.to_thread(write_report, decision, progress)
     return decision
-
-
-def judging(options: Options, context: Context, purse: JudgesPurse) -> Judge | None:
-    """The judge, if one is wanted."""
-    return None if options.judge is None else replace(judge_of(options.judge, context), spent=purse)
 
 
 def total_spent(purse: Purse, judge: Judge | None, before: Spent | None) -> Spent:

@@ -65,6 +65,23 @@ class Prices:
         return total
 
 
+def check_limit(cost: float | None, most: float | None, *, given: str = "", instead: str) -> None:
+    """An estimate beyond the limit, or without a price where there is a limit, is a `SetupError`. given: what the
+    estimate rests on; instead: what would cost less.
+    """
+    if most is None:
+        return
+    if cost is None:
+        raise SetupError(
+            f"A limit of ${most:g} is given, but a model has no price; add it to a table with --prices FILE, or leave "
+            "--max-cost out."
+        )
+    if cost > most:
+        raise SetupError(
+            f"This would cost about ${cost:.2f}{given}, more than --max-cost {most:g}; {instead}, or raise the limit."
+        )
+
+
 def is_own(name: str) -> bool:
     return name.partition(":")[0] in OWN
 

@@ -15,11 +15,11 @@ from core.context import Context
 from core.errors import SetupError
 from core.state import Passage
 from evaluation.config import class_name
-from evaluation.prices import Prices
+from evaluation.prices import Prices, check_limit
 from evaluation.purse import Purse
 from evaluation.questions_check import Draft, verifier_of
 from evaluation.questions_draw import KINDS, Kind, Nearest, Supply, counts, long_enough
-from evaluation.questions_estimate import Estimate, check_cost, estimate
+from evaluation.questions_estimate import Estimate, estimate
 from evaluation.questions_file import QuestionFile
 from evaluation.questions_work import Work, prompt_of
 from evaluation.run import usable
@@ -121,7 +121,9 @@ async def plan(
     wanted = counts(options.n, options.mix)
     expected = missing(wanted, file.kept())
     made = estimate(expected, TRIES, passages, context, Prices(options.prices), options.concurrency)
-    check_cost(made, options.max_cost)
+    check_limit(
+        made.cost, options.max_cost, given=" even if every draft is kept", instead="ask for fewer questions with --n"
+    )
     return Plan(context, options, passages, file, made)
 
 

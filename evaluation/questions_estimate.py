@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from core.context import Context
-from core.errors import SetupError
 from core.state import Passage
 from evaluation.estimate import SHORT, pace
 from evaluation.prices import Prices
@@ -65,19 +64,3 @@ def checked_tokens(kind: Kind, mean: float, k: int) -> float:
     if kind == "unanswerable":
         return 2 * answer + (1 + k) * mean
     return answer + mean + closed if kind == "single" else 3 * answer + 4 * mean + closed
-
-
-def check_cost(made: Estimate, most: float | None) -> None:
-    """An estimate beyond the limit, or without a price where there is a limit, is a `SetupError`."""
-    if most is None:
-        return
-    if made.cost is None:
-        raise SetupError(
-            f"A limit of ${most:g} is given, but a model has no price; add it to a table with --prices FILE, or leave "
-            "--max-cost out."
-        )
-    if made.cost > most:
-        raise SetupError(
-            f"This would cost about ${made.cost:.2f} even if every draft is kept, more than --max-cost {most:g}; ask "
-            "for fewer questions with --n, or raise the limit."
-        )

@@ -216,6 +216,30 @@ async def test_the_limit_on_cost_is_one_for_the_judge_too(
     assert len(judged_calls(openai_server)) == 1
 
 
+async def test_a_judge_without_a_price_has_no_limit_to_keep(
+    data: Path, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text('["openai:test"]\ninput = 1.0\noutput = 1.0\n')
+    options = Options(methods="concat", judge="openai:judge", prices=prices, max_cost=5)
+    with pytest.raises(SetupError, match="a model has no price"):
+        await plan("given", data, CONTEXT, options, out=tmp_path / "out")
+    assert openai_server.requests == []
+
+
+async def test_the_judge_goes_by_none_of_a_methods_own_settings(
+    data: Path, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    openai_server.reply(replies)
+    options = Options(methods="concat[context_window=600],concat", judge="openai:judge")
+    long = json.loads(data.read_text().splitlines()[0])
+    long["answers"] += [f"Basel, {'the town on the Rhine ' * 9}{number}" for number in range(9)]
+    data.write_text(json.dumps(long) + "\n")
+    planned = await plan("given", data, CONTEXT, options, out=tmp_path / "out")
+    decision = await compare("given", data, planned, options)
+    assert {row["judge_errors"] for row in decision.report.summary.values()} == {0}
+
+
 @pytest.fixture
 def quorum(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
     def command(*args: str) -> tuple[int, str, str]:
