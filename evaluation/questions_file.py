@@ -33,6 +33,7 @@ class QuestionFile:
 
     def read(self) -> None:
         """The lines that are there now; one that does not fit is a `SetupError`."""
+        self.lines, self.wanted = [], set()
         if self.path.exists():
             self.wanted = {record["id"] for record in read_questions(self.path)}
             self.lines = [line for _, line in lines_of(self.path)]
@@ -77,8 +78,13 @@ class QuestionFile:
         temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         with writable(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in self.lines), "utf-8")
-            temporary.replace(self.path)
+            try:
+                temporary.write_text(
+                    "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in self.lines), "utf-8"
+                )
+                temporary.replace(self.path)
+            finally:
+                temporary.unlink(missing_ok=True)
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:

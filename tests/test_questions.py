@@ -297,6 +297,22 @@ def test_a_line_whose_meta_a_hand_has_changed_is_read(meta: str) -> None:
     assert (file.ids, sum(file.kept().values())) == ({"q"}, int("evidence" in meta and "kind" in meta))
 
 
+def test_a_file_that_is_gone_is_begun_anew() -> None:
+    OUT.write_text('{"id": "q", "question": "Who?", "answers": ["Ida"]}\n')
+    file = QuestionFile(OUT)
+    OUT.unlink()
+    with file.exclusive():
+        assert (file.ids, list(file.questions())) == (set(), [])
+
+
+def test_a_file_that_cannot_be_replaced_leaves_no_half_one() -> None:
+    file = QuestionFile(OUT)
+    OUT.mkdir()
+    with pytest.raises(SetupError, match="cannot be written"):
+        file.add([], {})
+    assert [path.name for path in Path().glob(".questions*")] == []
+
+
 def test_questions_of_another_corpus_are_not_mixed_in(
     tmp_path: Path, corpus: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
