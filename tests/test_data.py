@@ -51,7 +51,7 @@ def test_a_question_of_the_wrong_shape_is_named(tmp_path: Path, change: dict[str
 
 
 def broken_in_the_middle() -> bytes:
-    packed = bytearray(gzip.compress(json.dumps(PASSAGE).encode() * 50))
+    packed = bytearray(gzip.compress(json.dumps(PASSAGE).encode() * 50, mtime=0))
     packed[10:14] = b"\xff" * 4  # where the compressed data begin
     return bytes(packed)
 
@@ -63,7 +63,7 @@ def broken_in_the_middle() -> bytes:
         ("p.jsonl", b"[1]\n", "line 1: expected a JSON object, found list"),
         ("p.jsonl", b'{"id": 1, "text": "caf\xe9"}\n', "cannot be read after line 0"),
         ("p.jsonl.gz", b"no gzip", "cannot be read after line 0"),
-        ("p.jsonl.gz", gzip.compress(json.dumps(PASSAGE).encode() * 50)[:-12], "cannot be read after line 0"),
+        ("p.jsonl.gz", gzip.compress(json.dumps(PASSAGE).encode() * 50, mtime=0)[:-12], "cannot be read after line 0"),
         ("p.jsonl.gz", broken_in_the_middle(), "cannot be read after line 0"),
     ],
 )
