@@ -74,9 +74,9 @@ async def check_judge(judge: Judge) -> None:
     await chat_model_async(judge.context.model, judge.context)
 
 
-async def judge_answers(folder: Path, results: Results, judge: Judge, *, concurrency: int, progress: Progress) -> int:
+async def judge_answers(folder: Path, results: Results, judge: Judge, *, concurrency: int, progress: Progress) -> None:
     """Ask the judge about every answer in `folder` of which it has not spoken yet, and add its verdicts to the scores.
-    How many of its calls failed for good: the same call again asks them.
+    Where its calls fail for good, the same call again asks them.
     """
     path = folder / "judged.jsonl"
     keep_judge(folder, judge)
@@ -97,7 +97,6 @@ async def judge_answers(folder: Path, results: Results, judge: Judge, *, concurr
 
         await at_once(concurrency, work)
     add_to_scores(results, lines, failed)
-    return len(failed)
 
 
 def keep_judge(folder: Path, judge: Judge) -> None:
