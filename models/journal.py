@@ -133,7 +133,7 @@ class Journal:
     def do(
         self, jobs: list[Job], act: Callable[[sqlite3.Connection, list[Job]], list[Record | None]], writes: bool
     ) -> list[Outcome]:
-        """What came of the jobs that write, or of those that do not; they succeed or fail together."""
+        """What came of the jobs that write, or of those that do not; a disk that fails them fails all."""
         chosen = [job for job in jobs if (job.record is not None) is writes]
         if not chosen:
             return []
@@ -145,6 +145,8 @@ class Journal:
             told = self.unusable(error)
             return [(job, None, told) for job in chosen]
         except Exception as error:  # noqa: BLE001  a bug: those who wait are told, or they would wait for ever
+            if len(chosen) > 1:  # one of them cannot be stored: the others' replies were paid for, too
+                return [outcome for job in chosen for outcome in self.do([job], act, writes)]
             return [(job, None, error) for job in chosen]
 
     def unusable(self, error: Exception) -> SetupError:

@@ -222,6 +222,20 @@ async def test_a_reply_that_cannot_be_kept_is_told_to_who_waits_for_it_alone(tmp
     assert await journal.get("new") == record
 
 
+async def test_a_reply_that_sqlite_does_not_take_costs_no_other(tmp_path: Path) -> None:
+    journal = open_journal(str(tmp_path / "journal.sqlite"))
+    record = Record("text", "stop", 3, 1, 0, 0.5)
+    busy = threading.Event()
+    journal.thread.submit(busy.wait)
+    odd = Record("text", "stop", 2**70, 1, 0, 0.5)
+    puts = [asyncio.create_task(journal.put(key, one)) for key, one in (("a", record), ("b", odd), ("c", record))]
+    await asyncio.sleep(0)
+    busy.set()
+    told = await asyncio.gather(*puts, return_exceptions=True)
+    assert [type(one) for one in told] == [type(None), OverflowError, type(None)]
+    assert await journal.get("a") == await journal.get("c") == record
+
+
 def test_keys_depend_on_every_part() -> None:
     who, decoding = {"provider": "openai", "base_url": "u", "model": "m"}, {"temperature": 0.0}
     keys = {
