@@ -24,6 +24,7 @@ from ui.upload import Upload
 
 ASSETS = Path(__file__).parent / "assets"
 HEAD = '<link rel="stylesheet" href="/assets/page.css"><script src="/assets/page.js" defer></script>'
+STORE_ANSWERS_IN_S = 60  # where the store is on a server, or the machine is busy
 AGO = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
 
@@ -161,7 +162,7 @@ def build(base: Context) -> FastAPI:
     nicegui_app.add_static_files("/assets", ASSETS)
     ui.add_head_html(HEAD, shared=True)
 
-    @ui.page("/")
+    @ui.page("/", response_timeout=STORE_ANSWERS_IN_S)
     async def index(request: Request) -> None:
         page = Page(desk)
         try:
@@ -171,10 +172,11 @@ def build(base: Context) -> FastAPI:
             return
         await page.draw(asking)
         if at_once and not from_elsewhere(request):
-            await ui.context.client.connected()
-            page.form.submit()
+            await ui.context.client.connected()  # or given up, where what opened the link is no browser
+            if ui.context.client.has_socket_connection:
+                page.form.submit()
 
-    @ui.page("/run/{id_}")
+    @ui.page("/run/{id_}", response_timeout=STORE_ANSWERS_IN_S)
     async def past_run(id_: str) -> None:
         try:
             run = await desk.find(id_)

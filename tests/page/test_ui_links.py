@@ -1,0 +1,31 @@
+"""Links that ask at once, opened by what is no browser: nothing is asked, which may cost money."""
+
+import asyncio
+from pathlib import Path
+
+from nicegui import Client
+from starlette.testclient import TestClient
+
+from core.context import Context
+from ui.app import build
+
+
+def runs() -> list[str]:
+    """The runs that are under way."""
+    return [task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("run 2")]
+
+
+async def given_up() -> list[str]:
+    """Clear away the pages that nobody has connected to, as the server does in time; the runs that begin then."""
+    Client.prune_instances(client_age_threshold=-1)
+    for _ in range(20):
+        await asyncio.sleep(0)
+    return runs()
+
+
+def test_a_link_that_no_browser_opens_asks_nothing(tmp_path: Path) -> None:
+    with TestClient(build(Context(store=str(tmp_path))), base_url="http://localhost") as visitor:
+        assert visitor.get("/?q=Who&run=1").status_code == 200
+        assert visitor.portal is not None
+        assert visitor.portal.call(given_up) == []
+    assert not (tmp_path / "runs").exists()
