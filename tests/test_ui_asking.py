@@ -44,6 +44,7 @@ def test_a_link_may_ask_at_once() -> None:
         ("set=journal=/tmp/file", "does not change 'journal'"),
         ("methods=no_such", "no method 'no_such'"),
         ("methods=concat[", "cannot be read"),
+        ("&".join(["k=1"] * 201), "more than 200 parts"),
     ],
 )
 def test_a_bad_link_is_told(query: str, said: str) -> None:

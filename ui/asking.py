@@ -13,6 +13,7 @@ from graphs import DEFAULT
 OWN = ("collection", "model", "k")  # a field of the form and a word of the link each; the rest is "set=key=value"
 FIXED = ("store", "journal")  # a link must not choose where the server writes
 LONGEST_QUESTION = 20_000  # characters
+MOST_WORDS = 200  # of a link
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,11 @@ def check_open(settings: Mapping[str, str]) -> None:
 def from_query(query: str, base: Context) -> tuple[Asking, bool]:
     """What a link's query asks for, and whether it is to be asked at once (`run=1`); a bad one is a `SetupError`."""
     words, settings = {"q": "", "methods": DEFAULT, "run": ""}, dict[str, str]()
-    for name, value in parse_qsl(query, max_num_fields=200):
+    try:
+        pairs = parse_qsl(query, max_num_fields=MOST_WORDS)
+    except ValueError:
+        raise SetupError(f"The link has more than {MOST_WORDS} parts; name fewer settings.") from None
+    for name, value in pairs:
         if name == "set":
             key, _, text = value.partition("=")
             settings[key.strip()] = text.strip()
