@@ -64,14 +64,16 @@ async def test_names_of_this_machine_pass(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "localhost.evil.example:8765", "10.0.0.1", "", "127.0.0.1.evil.example"]
+    "host", ["evil.example", "localhost.evil.example:8765", "10.0.0.1", "", "127.0.0.1.evil.example", "[", "[::1"]
 )
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 async def test_another_name_is_a_foreign_site(host: str, kind: str) -> None:
     assert (await ask({"host": host}, kind=kind))[0] == 403
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://localhost:9999", "http://127.0.0.1:8765"])
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://localhost:9999", "http://127.0.0.1:8765", "http://["]
+)
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 async def test_pages_of_other_sites_are_refused(origin: str, kind: str) -> None:
     assert (await ask({"origin": origin}, kind=kind))[0] == 403
@@ -101,7 +103,9 @@ async def test_without_the_token_there_is_nothing(query: str) -> None:
 async def test_a_wrong_address_is_no_way_out() -> None:
     """A path such as //evil.example must not become a link to another site."""
     _, _, text = await ask(token=TOKEN, path='//evil.example/"><script>', query=f"token={TOKEN}")
-    assert "url=/evil.example/&quot;&gt;&lt;script&gt;" in text
+    assert 'url=/evil.example/%22%3E%3Cscript%3E"' in text
+    _, _, text = await ask(token=TOKEN, path="/\\evil.example", query=f"token={TOKEN}")  # a browser reads it as //
+    assert 'url=/%5Cevil.example"' in text
 
 
 async def test_too_much_is_broken_off() -> None:

@@ -11,7 +11,7 @@ from hashlib import sha256
 from html import escape
 from ipaddress import ip_address
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from core.errors import SetupError
 
@@ -102,11 +102,14 @@ class Guard:
 
     def refusal(self, headers: MutableMapping[str, str]) -> str | None:
         """Why a request is refused whoever sends it; None: it is not."""
-        host = headers.get("host", "")
-        if self.token is None and not is_loopback(urlsplit(f"//{host}").hostname or ""):
+        host, origin = headers.get("host", ""), headers.get("origin")
+        try:
+            name, site = urlsplit(f"//{host}").hostname, None if origin is None else urlsplit(origin).netloc
+        except ValueError:
+            return "The request names no host that there can be."
+        if self.token is None and not is_loopback(name or ""):
             return "This page answers on this machine alone, as localhost or 127.0.0.1."
-        origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if site is not None and site != host:
             return "Another site's page may not use this one."
         return None
 
@@ -124,7 +127,7 @@ class Guard:
             await refuse(scope, receive, send, 401, ASK_TOKEN.format(said=said), markup=True)
             return
         rest = urlencode([pair for pair in pairs if pair[0] != "token"])
-        path = "/" + scope["path"].lstrip("/") + ("?" + rest if rest else "")
+        path = "/" + quote(scope["path"].lstrip("/")) + ("?" + rest if rest else "")
         # Not a redirect: where another site's link led here, a browser would not send the new cookie along with it.
         head = f'<meta http-equiv="refresh" content="0;url={escape(path)}">'
         cookie = f"{self.cookie}={key_of(token)}; HttpOnly; SameSite=Strict; Path=/"
