@@ -43,6 +43,7 @@ def listen(host: str, port: int) -> socket.socket:
         made = socket.socket(family)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(address)
+        made.listen()  # who is told the address may come at once, and no other server can take it any more
     except OSError as error:
         if made is not None:
             made.close()
