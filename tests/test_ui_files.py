@@ -10,16 +10,17 @@ from core.context import Context
 from core.errors import SetupError
 from retrievers.collections import names
 from retrievers.store import open_store
-from ui.files import LONGEST_NAME, Indexing, Save, check_target, own_names, safe_name, take_in
+from ui.files import LONGEST_NAME, MOST_BYTES, Indexing, Save, check_target, own_names, safe_name, take_in
 
 
-@given(st.text(max_size=300))
+@given(st.text(st.characters(), max_size=300) | st.text("漢é.\ud800", max_size=300))
 def test_a_name_never_leaves_its_folder(name: str) -> None:
     made = safe_name(name)
     assert made not in ("", ".", "..")
     assert Path(made).name == made
     assert not made.startswith(".")
     assert len(made) <= LONGEST_NAME
+    assert len(made.encode()) <= MOST_BYTES
 
 
 @pytest.mark.parametrize(
@@ -32,6 +33,7 @@ def test_a_name_never_leaves_its_folder(name: str) -> None:
         ("a\x00b\nc.txt", "abc.txt"),
         ("x" * 300 + ".txt", "x" * (LONGEST_NAME - 12) + ".txt"),
         ("Überblick 2024.md", "Überblick 2024.md"),
+        ("漢" * 100 + ".txt", "漢" * 54 + ".txt"),
     ],
 )
 def test_names_as_they_are_kept(name: str, made: str) -> None:
@@ -46,6 +48,8 @@ def test_files_of_one_name_do_not_overwrite_each_other() -> None:
         "x.jsonl.gz",
         "x (2).jsonl.gz",
     ]
+    assert own_names(["a.md", "a (2).md", "a.md", "A.md"]) == ["a.md", "a (2).md", "a (3).md", "A (4).md"]
+    assert len(set(own_names(["read.md"] * 3000))) == 3000
 
 
 @pytest.mark.parametrize("name", ["sample", "../up", "x", "", "a b"])
@@ -70,6 +74,7 @@ async def test_each_file_is_named_with_what_became_of_it() -> None:
         ("lines.jsonl", saves(lines)),
         ("empty.txt", saves(b"")),
         ("broken.pdf", saves(b"%PDF-1.4 nothing")),
+        ("part, line 3.txt", saves(b"")),
     ]
     await take_in(job, uploads, base)
     assert job.over
@@ -78,8 +83,10 @@ async def test_each_file_is_named_with_what_became_of_it() -> None:
     assert job.files["lines.jsonl"] == "indexed, without line 2: not JSON"
     assert job.files["empty.txt"] == "not read: empty"
     assert job.files["broken.pdf"].startswith("not read: ")
+    assert job.files["part, line 3.txt"] == "not read: empty"
+    assert len(job.files) == len(uploads)
     assert (job.passages, names("here")) == (2, ["my-own"])
-    assert (job.done, job.total) == (5, 5)
+    assert (job.done, job.total) == (6, 6)
     assert not [path for path in Path("here/uploads").rglob("*") if path.is_file()]
 
 
@@ -97,3 +104,14 @@ async def test_what_stops_all_of_it_is_one_sentence() -> None:
     assert job.over
     assert job.error is not None
     assert "\n" not in job.error
+
+
+async def test_a_bug_is_one_sentence_here_and_whole_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    async def save(path: Path) -> None:
+        raise ZeroDivisionError
+
+    job = Indexing("my-own")
+    await take_in(job, [("a.txt", save)], Context(store="here"))
+    assert job.over
+    assert (job.error or "").startswith("Something in Quorum failed (ZeroDivisionError)")
+    assert "Traceback" in capsys.readouterr().err

@@ -2,6 +2,8 @@
 
 import asyncio
 import re
+import sys
+import traceback
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,12 +14,16 @@ from core.errors import QuorumError, SetupError
 from retrievers.index import IndexReport, index_documents
 from retrievers.names import SAMPLE, check_name
 from ui.past import home_of
-from ui.run import sentence
+from ui.run import bug, sentence
 
 LARGEST_FILE = 100_000_000  # bytes
 LARGEST_UPLOAD = 500_000_000  # bytes, of all files dropped at once
 LONGEST_NAME = 120  # characters
-ODD = re.compile(r"[\x00-\x1f\x7f<>:\"|?*\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # also what turns a text around
+MOST_BYTES = 180  # of a name; file systems take 255, and the name may yet get a number
+ODD = re.compile(
+    r"[\x00-\x1f\x7f<>:\"|?*\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)  # some turn a text around
+LINE = re.compile(r"(.+), line (\d+)", re.DOTALL)  # as a report names a line of a file
 one_at_a_time = asyncio.Lock()
 
 Save = Callable[[Path], Awaitable[None]]
@@ -46,23 +52,31 @@ class Indexing:
 def safe_name(name: str) -> str:
     """The last part of a path of any system, without what a file name should not hold."""
     bare = ODD.sub("", re.split(r"[/\\]", name)[-1]).strip().lstrip(".")
-    if len(bare) > LONGEST_NAME:
+    if len(bare) > LONGEST_NAME or len(bare.encode()) > MOST_BYTES:
         stem, dot, kind = bare.rpartition(".")
-        bare = stem[: LONGEST_NAME - 12] + dot + kind[:11] if dot else bare[:LONGEST_NAME]
+        bare = cut(stem, LONGEST_NAME - 12) + dot + cut(kind, 11) if dot else cut(bare, LONGEST_NAME)
     return bare or "document"
+
+
+def cut(name: str, longest: int) -> str:
+    """The beginning of a name: so many characters, and as many bytes as such a part of a name may have."""
+    room = longest * MOST_BYTES // LONGEST_NAME
+    return name[:longest].encode()[:room].decode(errors="ignore")
 
 
 def own_names(names: Sequence[str]) -> list[str]:
     """A safe name for each; of several that are the same the later ones are numbered."""
-    found: list[str] = []
+    found: dict[str, str] = {}  # in lower case -> as it is
+    numbers: dict[str, int] = {}
     for name in map(safe_name, names):
         stem, dot, kind = name.partition(".")
-        number, made = 1, name
-        while made.lower() in map(str.lower, found):
+        number, made = numbers.get(name.lower(), 1), name if name.lower() not in found else ""
+        while not made or made.lower() in found:
             number += 1
             made = f"{stem} ({number}){dot}{kind}"
-        found.append(made)
-    return found
+        found[made.lower()] = made
+        numbers[name.lower()] = number
+    return list(found.values())
 
 
 def check_target(collection: str) -> str:
@@ -87,6 +101,9 @@ async def take_in(job: Indexing, uploads: Sequence[tuple[str, Save]], base: Cont
         job.error = sentence(error)
     except OSError as error:
         job.error = f"The documents cannot be kept in {folder} ({error.strerror}); look at the folder's rights."
+    except Exception as error:  # noqa: BLE001  a bug is told on the page, and in full on the terminal
+        traceback.print_exc(file=sys.stderr)
+        job.error = bug(error)
     finally:
         job.over = True
 
@@ -115,8 +132,9 @@ def results(job: Indexing, report: IndexReport) -> None:
     job.files = dict.fromkeys(job.files, "indexed")
     lines: dict[str, list[str]] = {}
     for where, reason in report.skipped:
-        path, _, line = where.rpartition(", line ")
-        lines.setdefault(Path(path or where).name, []).append(f"line {line}: {reason}" if path else reason)
+        line = LINE.fullmatch(where)
+        path, said = (where, reason) if line is None else (line[1], f"line {line[2]}: {reason}")
+        lines.setdefault(Path(path).name, []).append(said)
     for name, reasons in lines.items():
         whole = not reasons[0].startswith("line ")
         more = f" and {len(reasons) - 1} more" if len(reasons) > 1 else ""

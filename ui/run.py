@@ -130,7 +130,7 @@ async def one_answer(question: str, method: MethodRun, into: Answer) -> None:
         into.error = sentence(error)
     except Exception as error:  # noqa: BLE001  a bug is told on the card, and in full on the terminal
         traceback.print_exc(file=sys.stderr)
-        into.error = f"Something in Quorum failed ({type(error).__name__}); the terminal of quorum serve says where."
+        into.error = bug(error)
     finally:
         into.seconds = time.perf_counter() - begun
         ended(into, phase)
@@ -139,6 +139,11 @@ async def one_answer(question: str, method: MethodRun, into: Answer) -> None:
 def ended(answer: Answer, phase: Phase) -> None:
     answer.phase = phase
     answer.change()
+
+
+def bug(error: Exception) -> str:
+    """What a page says of an error that nobody foresaw."""
+    return f"Something in Quorum failed ({type(error).__name__}); the terminal of quorum serve says where."
 
 
 def sentence(error: BaseException) -> str:
