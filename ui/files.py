@@ -20,9 +20,8 @@ LARGEST_FILE = 100_000_000  # bytes
 LARGEST_UPLOAD = 500_000_000  # bytes, of all files dropped at once
 LONGEST_NAME = 120  # characters
 MOST_BYTES = 180  # of a name; file systems take 255, and the name may yet get a number
-ODD = re.compile(
-    r"[\x00-\x1f\x7f<>:\"|?*\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)  # some turn a text around
+TURNING = r"\u200e\u200f\u202a-\u202e\u2066-\u2069"  # a text around
+ODD = re.compile(rf"[\x00-\x1f\x7f<>:\"|?*{TURNING}\ud800-\udfff]")
 LINE = re.compile(r"(.+), line (\d+)", re.DOTALL)  # as a report names a line of a file
 one_at_a_time = asyncio.Lock()
 
