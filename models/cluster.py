@@ -349,11 +349,15 @@ def packed(item: Item) -> Any:
 
 
 def portable(error: Exception) -> Exception:
-    """The exception as another process can read it, with where it came from."""
+    """The exception as another process can read it, with where it came from. Of one in an actor, which Ray wraps in a
+    type that cannot travel, what it wraps.
+    """
     text = "".join(traceback.format_exception(error))
+    cause = getattr(error, "cause", None)
+    told = cause if isinstance(cause, Exception) else error
     try:
-        made: Exception = pickle.loads(pickle.dumps(error))
+        made: Exception = pickle.loads(pickle.dumps(told))
     except Exception:  # noqa: BLE001  it holds what cannot travel
-        made = RuntimeError(str(error))
+        made = RuntimeError(str(told))
     made.add_note(f"In a worker:\n{text}")
     return made

@@ -215,10 +215,15 @@ def test_errors_travel() -> None:
         def __init__(self) -> None:
             super().__init__("held")
             self.loop = lambda: None  # cannot be pickled
+            self.cause: Exception | None = None
 
     assert str(portable(HeldError())) == "held"
     error = pickle.loads(pickle.dumps(portable(CallError("refused", 400))))
     assert (type(error), error.status) == (CallError, 400)
+    wrapped = HeldError()
+    wrapped.cause = SetupError("no journal")  # as Ray wraps what an actor raises
+    told = pickle.loads(pickle.dumps(portable(wrapped)))
+    assert (type(told), str(told)) == (SetupError, "no journal")
     broken = Applied(raising(SetupError("no store")), ())
     kind, value = broken.done(("item", 1))
     assert (kind, str(value)) == ("error", "no store")

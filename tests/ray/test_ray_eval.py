@@ -150,6 +150,14 @@ async def test_a_failed_call_is_a_row_and_a_refused_key_stops_all(data: Path, op
     assert rows(data.parent / "other") == []
 
 
+async def test_a_journal_that_cannot_be_used_stops_all_in_one_sentence(data: Path, openai_server: OpenAIServer) -> None:
+    journal = data.parent / "notes.txt"
+    journal.write_text("These are notes, and no journal at all." * 100, encoding="utf-8")
+    with pytest.raises(SetupError, match=r"journal .*notes\.txt cannot be used") as end:
+        await run(data, "out", "concat", limit=2, journal=str(journal))
+    assert "\n" not in str(end.value)
+
+
 async def test_the_limits_hold_over_all_workers(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reader)
     task = asyncio.create_task(run(data, "out", "concat", requests_per_minute=3))
