@@ -1,6 +1,6 @@
 # Works on a fresh machine with make and Python 3.11 or later; uv is used where it is found.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-train test-page test-studio test-ray notebooks studio serve check bench fuzz readme format clean
+.PHONY: help demo test test-long test-train test-page test-studio test-ray notebooks studio serve check bench fuzz readme format clean
 VENV := .venv
 BIN := $(VENV)/bin
 CONSTRAINTS := constraints.txt
@@ -18,7 +18,10 @@ serve: $(VENV)/.installed-ui ## Open the page, on this machine (SERVE="--port 90
 	$(BIN)/quorum serve $(SERVE)
 
 test: $(VENV)/.installed-dev ## Run the tests
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+test-long: $(VENV)/.installed-dev ## Run the tests that take long: comparisons killed at random moments
+	$(BIN)/python -m pytest -m long
 
 test-train: .venv-train/.installed-dev ## Run the tests of training (PyTorch, in an environment of its own)
 	.venv-train/bin/python -m pytest tests/train

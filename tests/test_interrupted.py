@@ -112,6 +112,7 @@ def read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+@pytest.mark.long
 def test_interrupted_at_ten_random_points_it_ends_the_same(
     data: str, tmp_path: Path, openai_server: OpenAIServer, commands: Commands
 ) -> None:

@@ -33,6 +33,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.xdist_group("readme")  # later lines need what earlier ones made
 @pytest.mark.parametrize("line", COMMANDS)
 def test_commands_run(
     line: str, workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -45,6 +46,7 @@ def test_commands_run(
     assert out.strip()
 
 
+@pytest.mark.xdist_group("readme")
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.splitlines()[0])
 def test_python_runs(
     script: str, workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
