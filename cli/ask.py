@@ -54,6 +54,7 @@ def ask(
         settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings
     )
     given = given_passages(passages, collection)
+    check_asked(question, method, context)
     if abstain_below is not None:
         check_abstaining(method, context, abstain_below)
     keep = trace_keeper(save_trace, method)
@@ -70,6 +71,18 @@ def ask(
     if abstain_below is not None:
         result = sure_enough(result, method, abstain_below)
     print_result(result, method, as_json=json)
+
+
+def check_asked(question: str, method: str, context: "Context") -> None:
+    """A mistake is told before the sample collection is made, which takes some seconds."""
+    from graphs import method_of
+    from retrievers import late_model
+    from retrievers.passages import check_question
+
+    check_question(question)
+    method_of(method)
+    if isinstance(context.retriever, str):
+        late_model(context.retriever)
 
 
 def check_abstaining(method: str, context: "Context", below: float) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from core.context import Context
 
-__all__ = ["retriever", "search"]
+__all__ = ["late_model", "retriever", "search"]
 
 
 def retriever(context: "Context") -> "BaseRetriever":
@@ -29,11 +29,7 @@ def retriever(context: "Context") -> "BaseRetriever":
     from retrievers.names import SAMPLE, check_name
 
     kind, name = context.retriever, check_name(context.collection)
-    late, colon, model = kind.partition(":")
-    model = model.strip() if (late, colon) == ("colbert", ":") else ""
-    if not model and kind not in ("hybrid", "chroma", "bm25"):
-        hint = "; 'given' is used by itself where passages are given" if kind == "given" else ""
-        raise SetupError(f"There is no retriever {kind!r}; choose one of: hybrid, chroma, bm25, colbert:MODEL{hint}.")
+    model = late_model(kind)
     if name == SAMPLE:
         ensure_sample(context)
 
@@ -49,6 +45,16 @@ def retriever(context: "Context") -> "BaseRetriever":
         each = depth(context.k)
         return HybridRetriever(k=context.k, dense=dense(each), lexical=lexical(each))
     return dense(context.k) if kind == "chroma" else lexical(context.k)
+
+
+def late_model(kind: str) -> str:
+    """The model of "colbert:MODEL"; empty for the other kinds. A `SetupError` for what is no kind of retriever."""
+    late, colon, model = kind.partition(":")
+    model = model.strip() if (late, colon) == ("colbert", ":") else ""
+    if not model and kind not in ("hybrid", "chroma", "bm25"):
+        hint = "; 'given' is used by itself where passages are given" if kind == "given" else ""
+        raise SetupError(f"There is no retriever {kind!r}; choose one of: hybrid, chroma, bm25, colbert:MODEL{hint}.")
+    return model
 
 
 async def search(

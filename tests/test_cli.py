@@ -288,6 +288,15 @@ def test_a_mistake_gets_one_sentence_and_exit_code_2(quorum: Quorum, args: tuple
     assert one_line or "\nError: " in f"\n{ran.err}"  # typer's own words for what it refuses
 
 
+@pytest.mark.parametrize("args", [("",), ("Who?", "--method", "zzz"), ("Who?", "--retriever", "google")])
+def test_a_mistake_is_told_before_the_sample_is_made(
+    quorum: Quorum, args: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert quorum("ask", *args).code == 2
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_model_without_key_and_address_names_both(
     quorum: Quorum, passages: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
