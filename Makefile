@@ -18,7 +18,7 @@ serve: $(VENV)/.installed-ui ## Open the page, on this machine (SERVE="--port 90
 	$(BIN)/quorum serve $(SERVE)
 
 test: $(VENV)/.installed-dev ## Run the tests
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2
 
 test-long: $(VENV)/.installed-dev ## Run the tests that take long: comparisons killed at random moments
 	$(BIN)/python -m pytest -m long

@@ -33,20 +33,17 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.xdist_group("readme")  # later lines need what earlier ones made
-@pytest.mark.parametrize("line", COMMANDS)
-def test_commands_run(
-    line: str, workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_run(workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """In one test, for later lines need what earlier ones made."""
     monkeypatch.chdir(workplace)
-    with pytest.raises(SystemExit) as end:
-        main(shlex.split(line)[1:])
-    out, err = capsys.readouterr()
-    assert not end.value.code, err
-    assert out.strip()
+    for line in COMMANDS:
+        with pytest.raises(SystemExit) as end:
+            main(shlex.split(line)[1:])
+        out, err = capsys.readouterr()
+        assert not end.value.code, f"{line}: {err}"
+        assert out.strip(), line
 
 
-@pytest.mark.xdist_group("readme")
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.splitlines()[0])
 def test_python_runs(
     script: str, workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
