@@ -9,10 +9,10 @@ from core.context import Context
 from core.state import Asked, Filtered, Found, State
 from graphs.context_filter import context_filter
 from graphs.reranking import reranking
-from nodes.retrieve import retrieve, retrieving
+from nodes.retrieve import retrieve
 from nodes.routes import filter_if_chosen, rerank_if_chosen, rerank_or_filter
 
-passages = (
+retrieval = (
     StateGraph(State, input_schema=Asked, output_schema=Filtered, context_schema=Context)
     .add_node("search", retrieve)
     .add_node("rerank", reranking)
@@ -23,8 +23,6 @@ passages = (
     .add_edge("filter_context", "__end__")
     .compile(name="passages")
 )
-
-retrieval = retrieving(passages)
 
 # For a graph with a filter of its own.
 unfiltered = (

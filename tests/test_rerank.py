@@ -13,7 +13,7 @@ from core.errors import TooLong
 from core.state import Passage, Result, State
 from graphs import METHODS, answer
 from graphs.reranking import reranking
-from graphs.retrieval import passages as retrieval
+from graphs.retrieval import retrieval
 from models.scripted import ScriptedModel
 from nodes.rank_passages import WINDOW, rank_window, window_start
 from nodes.reorder import gist, reorder, take_query
@@ -220,20 +220,6 @@ async def test_another_query_is_what_its_passages_are_ordered_by() -> None:
     model = ScriptedModel().on("rank_passages", "[1] > [2]")
     await retrieval.ainvoke(state, context=Context(model=model, reranker="listwise"))
     assert "Question: Strikes\n" in model.history[0].text
-
-
-@pytest.mark.parametrize("reranker", [None, "question"])
-async def test_the_graph_of_retrieval_is_drawn_and_is_entered_where_something_follows_the_search(
-    reranker: Any,
-) -> None:
-    graph = METHODS["base"].graph
-    assert dict(graph.get_subgraphs())["retrieve"] is retrieval
-    assert "retrieve:search" in graph.get_graph(xray=True).nodes
-    context = Context(model=ScriptedModel().on("answer_base", "1931"), embeddings=Axes(), reranker=reranker)
-    given: Any = {"question": QUESTION, "given": PASSAGES}
-    parts = [part async for part in graph.astream(given, context=context, stream_mode="updates", subgraphs=True)]
-    entered = {name.partition(":")[0] for inside, _ in parts for name in inside}
-    assert entered == ({"retrieve", "rerank"} if reranker else set())
 
 
 async def test_scores_stay_those_of_retrieval_and_nothing_else_comes_out() -> None:
