@@ -38,9 +38,9 @@ def convert(
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out broken records and count them.")] = False,
 ) -> None:
     """Write the questions of a data set as JSON lines of id, question, answers, passages and gold ids."""
-    from cli.show import counted
     from core.data import read_questions, write_questions
     from core.errors import SetupError
+    from core.text import counted
 
     if out.exists() and source.exists() and out.samefile(source):
         raise SetupError(f"--out {out} is the file to convert; give another name.")

@@ -134,7 +134,7 @@ def print_tables(tables: "Iterable[RenderableType]") -> None:
 
 def print_spent(report: "Report") -> None:
     """On stderr: where the results lie, what was spent, what failed. Failed questions make exit code 1."""
-    from cli.show import counted
+    from core.text import counted
 
     spent = report.spent
     tokens = f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"

@@ -82,7 +82,7 @@ def silver(
 
 def print_statistics(found: "Statistics", out: Path) -> None:
     """What was found on stdout, where it lies on stderr."""
-    from cli.show import counted
+    from core.text import counted
 
     share = found.found / found.questions
     typer.echo(

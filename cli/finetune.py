@@ -165,7 +165,7 @@ def train(task: "Task", silver: Path, base: str, out: Path, settings: "Settings"
 
 def print_report(report: "Report", out: Path, use: str) -> None:
     """What was learned on stdout, how to use it on stderr."""
-    from cli.show import counted
+    from core.text import counted
 
     losses = ", ".join(f"{loss:.3f}" for loss in report.losses)
     typer.echo(f"{counted(report.examples, 'example')}; training loss by epoch, nats a token: {losses}.")
@@ -183,7 +183,7 @@ def export(
     limit: Limit = None,
 ) -> None:
     """Write silver data as a fine-tuning service takes them; use the model as context_filter=llm:openai:NAME."""
-    from cli.show import counted
+    from core.text import counted
     from training.finetune_jsonl import export
     from training.pairs import Task, read_lines
 
@@ -196,7 +196,7 @@ def check(
     window: Annotated[int, typer.Option("--window", metavar="N", help="Tokens that an example may have.")] = 16384,
 ) -> None:
     """Say what a fine-tuning service would refuse in a file, or learn wrong from it. Problems make exit code 1."""
-    from cli.show import counted
+    from core.text import counted
     from training.finetune_jsonl import SHOWN, check
 
     found = check(file, window)

@@ -42,7 +42,7 @@ def index(
 
 def print_report(report: "IndexReport", collection: str) -> None:
     """What was done on stdout, what was skipped on stderr. Nothing in the collection but skipped files: exit code 1."""
-    from cli.show import counted
+    from core.text import counted
 
     for path, reason in report.skipped:
         typer.echo(f"quorum: skipped {path}: {reason}", err=True)

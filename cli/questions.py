@@ -102,7 +102,7 @@ def questions(
 
 def estimate_words(made: "Estimate") -> str:
     """'To write 100 questions: about 330 calls, ...', each kept at the first try; drafts that are not cost more."""
-    from cli.show import counted
+    from core.text import counted
     from evaluation.recommend import dollars
 
     cost = "no price known" if made.cost is None else dollars(made.cost)
@@ -115,7 +115,7 @@ def estimate_words(made: "Estimate") -> str:
 
 def print_made(made: "Made") -> None:
     """What was written, kept and rejected on stdout; where, what was spent and what failed on stderr."""
-    from cli.show import counted
+    from core.text import counted
     from evaluation.questions_check import FAULTS
 
     kept = sum(made.kept.values())

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from core.state import Evidence, Passage, Result
+from core.text import counted
 
 
 def stdout() -> Console:
@@ -69,11 +70,6 @@ def facts(result: Result, method: str) -> list[str]:
         *([counted(malformed, "malformed reply", "malformed replies")] if malformed else []),
         *([f"{counted(dropped, 'passage')} dropped to fit the window"] if dropped else []),
     ]
-
-
-def counted(count: int, one: str, many: str | None = None) -> str:
-    """'1 call', '6 calls'."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def methods_table(rows: Iterable[Mapping[str, Any]]) -> Table:

@@ -7,7 +7,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from cli.show import counted, plain_table
+from cli.show import plain_table
+from core.text import counted
 from evaluation.comparison import Comparison, Difference
 from evaluation.results import Summary
 

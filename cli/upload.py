@@ -31,7 +31,7 @@ def uploaded(name: str | None, folder: Path) -> Iterator[None]:
 
 def send(name: str, folder: Path) -> None:
     from cli.progress import progress_bar
-    from cli.show import counted
+    from core.text import counted
     from evaluation.langsmith_upload import upload
 
     with progress_bar() as progress:

@@ -39,3 +39,8 @@ def contains_answer(text: str, answers: Iterable[str]) -> bool:
     """Whether any answer occurs in the text, on normalised token boundaries ('US' is not in 'must')."""
     hay = f" {normalize(text)} "
     return any(f" {needle} " in hay for needle in map(normalize, answers) if needle)
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """'1 call', '6 calls'."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

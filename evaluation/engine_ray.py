@@ -41,8 +41,9 @@ class Keeper:
         """Details first, so that no result is without them."""
         for name, amount in zip(("calls", "input_tokens", "output_tokens"), answers.spent, strict=True):
             setattr(self.spent, name, getattr(self.spent, name) + amount)
-        for detail in answers.details if self.details is not None else ():
-            self.details.append(detail)  # type: ignore[union-attr]
+        if self.details is not None:
+            for detail in answers.details:
+                self.details.append(detail)
         for row in answers.rows:
             self.row(row)
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from nicegui import html, ui
 
+from core.text import counted
 from graphs import METHODS
 from ui.details import parts
 from ui.run import Answer, Run, lights, path, totals
-from ui.texts import counted, table, text
+from ui.texts import table, text
 
 REDRAWN_EVERY = 0.1  # seconds, while something runs
 LONG_ANSWER = 60  # characters: set smaller

@@ -6,9 +6,10 @@ from typing import Any
 from nicegui import html
 
 from core.state import Evidence, Passage, Result
+from core.text import counted
 from evaluation.trace import Step
 from ui.run import Answer, lights
-from ui.texts import counted, folded, said, table
+from ui.texts import folded, said, table
 
 MOST_SHOWN = 100  # passages or steps of one kind; a browser grows slow with thousands
 

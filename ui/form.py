@@ -7,11 +7,12 @@ from nicegui import html, ui
 
 from core.context import Context
 from core.errors import SetupError
+from core.text import counted
 from evaluation.methods import parse_methods
 from graphs import METHODS
 from ui.asking import Asking, Knob, as_text, changed, knobs
 from ui.run import sentence
-from ui.texts import counted, text
+from ui.texts import text
 
 MODELS = ("embedded", "openai:")
 

@@ -39,11 +39,6 @@ def said(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def counted(count: int, one: str, many: str | None = None) -> str:
-    """'1 call', '6 calls'."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
 def folded(title: str, note: str = "") -> Any:
     """A part that opens on its title; use it with `with`."""
     made = html.details()

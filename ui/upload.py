@@ -7,10 +7,11 @@ from nicegui import background_tasks, html, ui
 
 from core.context import Context
 from core.errors import SetupError
+from core.text import counted
 from retrievers.names import SAMPLE
 from ui.files import LARGEST_FILE, LARGEST_UPLOAD, Indexing, check_target, take_in
 from ui.run import sentence
-from ui.texts import counted, table, text
+from ui.texts import table, text
 
 OWN = "my-documents"
 KINDS = ".txt,.text,.md,.markdown,.html,.htm,.pdf,.docx,.jsonl,.jsonl.gz,.gz"
