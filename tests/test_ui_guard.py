@@ -114,6 +114,40 @@ async def test_too_much_is_broken_off() -> None:
     assert (await ask({"content-length": "11"}))[0] == 413
 
 
+async def test_who_leaves_before_the_answer_is_no_error() -> None:
+    async def late(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive())["type"] == "http.request":
+            pass
+        await send({"type": "http.response.start", "status": 500, "headers": []})
+        raise RuntimeError("No response returned.")
+
+    async def silent(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        raise RuntimeError("No response returned.")
+
+    async def broken(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive())["type"] == "http.request":
+            pass
+        raise RuntimeError("broken")
+
+    async def visit(app: Any) -> None:
+        came = iter(({"type": "http.request", "body": b""}, {"type": "http.disconnect"}))
+
+        async def receive() -> Any:
+            return next(came)
+
+        async def send(message: Any) -> None:
+            pass
+
+        scope = {"type": "http", "path": "/", "query_string": b"", "headers": [(b"host", b"localhost:8765")]}
+        await Guard(app, None, port=8765, largest=10)(scope, receive, send)
+
+    await visit(late)
+    for app, error in ((silent, "No response"), (broken, "broken")):
+        with pytest.raises(RuntimeError, match=error):
+            await visit(app)
+
+
 def test_an_address_for_others_demands_a_token() -> None:
     for host in ("127.0.0.1", "localhost", "::1"):
         assert check_address(host, None) is None

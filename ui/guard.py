@@ -134,12 +134,13 @@ class Guard:
         await reply(send, 200, PAGE.format(head=head, body=""), (b"set-cookie", cookie.encode()))
 
     async def let_in(self, scope: Scope, headers: MutableMapping[str, str], receive: Receive, send: Send) -> None:
-        """The page itself. A body that is too large is broken off."""
-        begun, came = False, 0
+        """The page itself. A body that is too large is broken off; a visitor who leaves early is no error."""
+        begun, left, came = False, False, 0
 
         async def counted() -> Message:
-            nonlocal came
+            nonlocal came, left
             message = await receive()
+            left = left or message["type"] == "http.disconnect"
             came += len(message.get("body", b"")) if message["type"] == "http.request" else 0
             if came > self.largest:
                 raise TooLarge
@@ -161,6 +162,9 @@ class Guard:
         except TooLarge:
             if not begun:
                 await refuse(scope, receive, send, 413, too_large(self.largest))
+        except RuntimeError as error:  # what Starlette's middleware makes of an answer that nobody waits for
+            if not left or str(error) != "No response returned.":
+                raise
 
 
 def key_of(token: str) -> str:

@@ -54,7 +54,9 @@ def serving(folder: Path, *args: str) -> Iterator[Served]:
         process.send_signal(signal.SIGINT)
         code = process.wait(60)
         model.close()
-    assert (code, "Traceback" in log.read_text()) == (0, False)
+    said = f"exit code {code}\n{log.read_text()}"
+    assert said.startswith("exit code 0\n"), said
+    assert "Traceback" not in said, said
 
 
 def address(log: Path, process: "subprocess.Popen[bytes]") -> str:
