@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from core.errors import SetupError
+from retrievers.torn import speaks_of_index
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -72,6 +73,8 @@ def told(where: str) -> Iterator[None]:
     except InternalError as error:
         if "disk is full" in str(error):
             raise SetupError(f"The disk of the store {where} is full; make room, then run the same again.") from error
+        if speaks_of_index(error):
+            raise torn(where, said(error)) from error
         raise SetupError(
             f"The store {where} cannot be read ({said(error)}); if it is damaged, remove it and index again."
         ) from error
@@ -79,6 +82,13 @@ def told(where: str) -> Iterator[None]:
         if "://" not in where:
             raise
         raise SetupError(f"The Chroma server {where} answered with an error: {said(error)}") from error
+
+
+def torn(where: str, said: str) -> SetupError:
+    return SetupError(
+        f"A vector index in the store {where} is damaged ({said}); index any document into the collection again: that "
+        "makes its vectors anew, from the passages that it holds."
+    )
 
 
 def unreachable(where: str, error: Exception) -> SetupError:

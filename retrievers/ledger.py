@@ -1,5 +1,6 @@
 """The ledger of a collection: which document holds which passages, and the changes that bring it up to date."""
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
@@ -8,9 +9,11 @@ from langchain_core.embeddings import Embeddings
 
 from core.errors import SetupError
 from core.state import Passage
+from retrievers.kept import Entry, Info
 from retrievers.passages import content_hash, indexed_text
-from retrievers.store import Changes, Entry, Info, Store
+from retrievers.store import Changes, Store
 
+LOG = logging.getLogger("quorum")
 EMBEDDED_AT_ONCE = 128
 WRITTEN_AT_ONCE = 5000
 Change = Literal["added", "unchanged", "replaced", "empty"]
@@ -33,14 +36,31 @@ class Ledger:
                 f"The collection {name!r} was made with the embeddings {self.info.embedding!r}, but {embedding!r} is "
                 "set; set embeddings to the former, or give another collection."
             )
-        self.entries: dict[str, Entry] = store.entries(name) if self.info else {}
+        self.new: dict[str, Passage] = {}
+        self.moved: dict[str, None] = {}
+        self.gone: dict[str, None] = {}
+        self.entries: dict[str, Entry] = {}
+        if self.info:
+            self.mend(self.info)
+            self.entries = store.entries(name)
         self.held: dict[str, dict[str, int]] = {}
         for id_, entry in self.entries.items():
             for source, place in entry.places.items():
                 self.held.setdefault(source, {})[id_] = place
-        self.new: dict[str, Passage] = {}
-        self.moved: dict[str, None] = {}
-        self.gone: dict[str, None] = {}
+
+    def mend(self, info: Info) -> None:
+        """Make the vectors of a torn index anew, of the passages that the collection holds. Killed, it begins again."""
+        if not self.store.is_torn(self.name):
+            return
+        LOG.warning("The vector index of %r was damaged by an abrupt end; it is made anew.", self.name)
+        self.info = replace(info, torn=True).revised(writing=True)
+        passages = self.store.without_vectors(self.name, self.info)
+        self.entries = self.store.entries(self.name)
+        for begin in range(0, len(passages), EMBEDDED_AT_ONCE):
+            self.new = {passage["id"]: passage for passage in passages[begin : begin + EMBEDDED_AT_ONCE]}
+            self.flush()
+        self.info = replace(self.info, torn=None)
+        self.note(writing=True)
 
     @property
     def sources(self) -> list[str]:

@@ -2,20 +2,21 @@
 
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
 from core.errors import SetupError
 from core.state import Passage
-from retrievers.chroma_client import connect, make_folder, settle, told
+from retrievers.chroma_client import connect, make_folder, settle, told, torn
+from retrievers.kept import Entry, Info, entry_of, info_of, passage_of
 from retrievers.passages import scored
+from retrievers.torn import clear, is_cut, is_torn
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -27,35 +28,6 @@ AT_ONCE = 1000
 HNSW = {"ef_construction": 200, "ef_search": 200, "max_neighbors": 32}
 SPACES = {"cosine": "cosine", "dot": "ip"}
 WRITER_WAITS_S = 600.0
-
-
-@dataclass(frozen=True)
-class Info:
-    """What is kept with a collection. `revision` changes with every change of content; `sample`: hash of the sample."""
-
-    embedding: str
-    dimension: int
-    revision: str = ""
-    writing: bool = False
-    sample: str | None = None
-
-    def metadata(self) -> dict[str, str | int | bool]:
-        return {name: value for name, value in vars(self).items() if value is not None}
-
-    def revised(self, writing: bool) -> "Info":
-        return replace(self, revision=uuid4().hex[:12], writing=writing)
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What is kept with a passage: its title, a hash of its content, its place in each document that holds it."""
-
-    title: str
-    hash: str
-    places: Mapping[str, int]
-
-    def metadata(self) -> dict[str, str]:
-        return {"title": self.title, "hash": self.hash, "places": json.dumps(self.places, sort_keys=True)}
 
 
 @dataclass
@@ -105,6 +77,7 @@ class Store:
         self.folder = Path(DEFAULT_FOLDER).resolve() if self.remote else Path(where)  # for locks and caches
         self.client: ClientAPI | None = None
         self.read: dict[str, str] = {}  # collection -> the revision that this client has read
+        self.whole: set[str] = set()  # collections whose vector index this client has looked over
         self.mutex = threading.RLock()
         self.access = FileLock(self.folder / "access.lock", poll_interval=0.005)
 
@@ -131,13 +104,13 @@ class Store:
 
     def current(self, name: str) -> "Collection":
         """The collection as it is now; inside `opened` only."""
-        collection = self.get(name)
+        collection = self.readable(name)
         info = info_of(collection)
         if not self.remote and self.read.setdefault(name, info.revision) != info.revision:
             client: Any = self.connected()
             client.close()
-            self.client, self.read = None, {name: info.revision}
-            collection = self.get(name)
+            self.client, self.read, self.whole = None, {name: info.revision}, set()
+            collection = self.readable(name)
         return collection
 
     def get(self, name: str) -> "Collection":
@@ -147,6 +120,15 @@ class Store:
             return self.connected().get_collection(name, embedding_function=None)
         except NotFoundError:
             raise unknown_collection(name, self.where, names_in(self.connected())) from None
+
+    def readable(self, name: str) -> "Collection":
+        """The collection, whose vector index is whole as far as can be seen; inside `opened` only."""
+        collection = self.get(name)
+        if not self.remote and name not in self.whole:
+            if is_cut(collection, self.folder / "chroma"):
+                raise torn(self.where, "it is shorter than it says")
+            self.whole.add(name)
+        return collection
 
     @contextmanager
     def writer(self) -> Iterator[None]:
@@ -185,7 +167,12 @@ class Store:
         wanted: list[Any] = [list(vector)]
         with self.opened():
             collection = self.current(name)
-            dimension = info_of(collection).dimension
+            info = info_of(collection)
+            dimension = info.dimension
+            if info.torn:
+                raise SetupError(
+                    f"The vectors of the collection {name!r} are being made anew; wait for it, or index into it again."
+                )
             if len(vector) != dimension:
                 raise SetupError(
                     f"The collection {name!r} holds vectors of {dimension} numbers, the question's has {len(vector)}; "
@@ -200,7 +187,7 @@ class Store:
     def passages(self, name: str) -> tuple[str, list[Passage]]:
         """(revision, all passages in order of document and place)."""
         with self.opened():
-            collection = self.get(name)
+            collection = self.readable(name)
             revision, rows = info_of(collection).revision, list(everything(collection, ["metadatas", "documents"]))
         rows.sort(key=lambda row: (*min(json.loads(row["metadata"]["places"]).items(), default=("", 0)), row["id"]))
         return revision, [passage_of(row["id"], row["document"], row["metadata"]) for row in rows]
@@ -208,12 +195,12 @@ class Store:
     def entries(self, name: str) -> dict[str, Entry]:
         """id -> entry of every passage, without the texts."""
         with self.opened():
-            rows = list(everything(self.get(name), ["metadatas"]))
+            rows = list(everything(self.readable(name), ["metadatas"]))
         return {row["id"]: entry_of(row["metadata"]) for row in rows}
 
     def count(self, name: str) -> int:
         with self.opened():
-            return int(self.get(name).count())
+            return int(self.readable(name).count())
 
     def create(self, name: str, info: Info, similarity: str = "cosine") -> None:
         """A new, empty collection whose passages are ranked by "cosine" or by "dot", the inner product."""
@@ -234,6 +221,27 @@ class Store:
                 changes.apply(collection)
                 if not self.remote:
                     settle(self.folder / "chroma")
+
+    def is_torn(self, name: str) -> bool:
+        """Whether the vectors of a collection of this folder have to be made anew."""
+        if self.remote:
+            return False
+        with self.opened():
+            collection = self.get(name)
+            return bool(info_of(collection).torn) or is_torn(collection, self.folder / "chroma")
+
+    def without_vectors(self, name: str, info: Info) -> list[Passage]:
+        """Remove a torn vector index and keep `info`; the passages that now have no vector. Killed in between, it is
+        torn as before.
+        """
+        with self.opened():
+            collection = self.get(name)
+            collection.modify(metadata=info.metadata())
+            client: Any = self.connected()
+            client.close()
+            self.client, self.read, self.whole = None, {}, set()
+            clear(self.folder / "chroma", str(collection.id))
+        return self.passages(name)[1]
 
     def delete(self, name: str) -> None:
         with self.opened() as client:
@@ -262,32 +270,6 @@ def everything(collection: "Collection", parts: list[Any]) -> Iterator[dict[str,
         documents = page["documents"] or [""] * len(page["ids"])
         for id_, metadata, document in zip(page["ids"], page["metadatas"] or [], documents, strict=True):
             yield {"id": id_, "metadata": metadata, "document": document}
-
-
-def passage_of(id_: str, text: str, metadata: Mapping[str, Any]) -> Passage:
-    return Passage(id=id_, title=str(metadata["title"]), text=text)
-
-
-def entry_of(metadata: Mapping[str, Any]) -> Entry:
-    return Entry(str(metadata["title"]), str(metadata["hash"]), json.loads(str(metadata["places"])))
-
-
-def info_of(collection: "Collection") -> Info:
-    """What is kept with a collection, if it is one of ours."""
-    kept = collection.metadata or {}
-    try:
-        return Info(
-            embedding=str(kept["embedding"]),
-            dimension=int(str(kept["dimension"])),
-            revision=str(kept["revision"]),
-            writing=bool(kept["writing"]),
-            sample=str(kept["sample"]) if "sample" in kept else None,
-        )
-    except KeyError:
-        raise SetupError(
-            f"The collection {collection.name!r} was not made by Quorum: it does not say which embeddings it holds; "
-            "index the documents into a new collection."
-        ) from None
 
 
 def unknown_collection(name: str, where: str, names: list[str]) -> SetupError:
