@@ -1,7 +1,9 @@
 """Whether an evaluation keeps a server's slots busy: python -m benchmarks.throughput
 
-200 questions with given passages, 16 slots at the server and as many calls at once here, 200 ms a call. The slot bound
-is calls x latency / slots; the target is at least 95% of it.
+200 questions with given passages, 16 slots at the server, 200 ms a call. The slot bound is calls x latency / slots; the
+target is at least 95% of it. Twice as many calls at once are made here, so that one waits at the server for every slot
+that becomes free: with as many calls as slots, a slot is empty for as long as this process takes to read a reply and to
+write the next prompt (--calls 16 shows it).
 """
 
 import argparse
@@ -23,7 +25,7 @@ METHODS = "sure,post_fusion,concat_pf,blendfilter,iter_retgen"
 def measured(server: Control, method: str, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """One method over all questions; a call before it has imported and connected everything."""
     data = question_file(folder, options.questions, 5)
-    context = Context(model=MODEL, concurrency=options.slots, journal=str(folder / f"{method}.sqlite"))
+    context = Context(model=MODEL, concurrency=options.calls or 2 * options.slots, journal=str(folder / f"{method}.sqlite"))
     afresh = replace(context, journal=str(folder / "second.sqlite"))  # holds nothing: every call is made
 
     async def timed() -> float:
@@ -51,6 +53,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--slots", type=int, default=16)
+    parser.add_argument("--calls", type=int, help="calls at once; default: twice the slots")
     parser.add_argument("--latency", type=float, default=0.2, help="seconds")
     parser.add_argument("--methods", default=METHODS)
     options = parser.parse_args()
