@@ -5,11 +5,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.options import Embeddings, Judge, LangSmith, Settings, SkipBad, Store
+from cli.options import (
+    Concurrency,
+    DryRun,
+    Embeddings,
+    Judge,
+    LangSmith,
+    Limit,
+    MaxCost,
+    Prices,
+    Settings,
+    SkipBad,
+    Store,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from evaluation.compare import Decision
     from evaluation.estimate import Estimate
 
@@ -45,16 +55,11 @@ def compare(
             "--budget", metavar="UNIT=X", help="For a question at most: calls=3, tokens=2000, cost=0.01 or seconds=2."
         ),
     ] = None,
-    max_cost: Annotated[
-        float | None, typer.Option("--max-cost", metavar="DOLLARS", help="Spend no more than this.")
-    ] = None,
-    prices: Annotated[
-        Path | None,
-        typer.Option("--prices", metavar="FILE", help="Prices of models (TOML or JSON) before the built-in."),
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the estimate and stop.")] = False,
-    limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="Only the first N questions.")] = None,
-    concurrency: Annotated[int, typer.Option("--concurrency", metavar="N", help="Questions at once.")] = 8,
+    max_cost: MaxCost = None,
+    prices: Prices = None,
+    dry_run: DryRun = False,
+    limit: Limit = None,
+    concurrency: Concurrency = 8,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Folder of the results; by default under results/.")
     ] = None,
@@ -68,6 +73,7 @@ def compare(
     """Estimate, run and compare methods on your questions; recommend one, and write a report."""
     import asyncio
 
+    from cli.evaluate import print_left_out
     from cli.progress import progress_bar
     from cli.settings import made_context, stated
     from cli.upload import check_langsmith, uploaded
@@ -110,14 +116,6 @@ def compare(
     if decision is not None:
         with uploaded(langsmith, decision.report.folder):
             print_decision(decision)
-
-
-def print_left_out(left_out: "Mapping[str, str]") -> None:
-    """On stderr: the methods of 'all' that do not serve these questions, and why."""
-    from evaluation.able import left_out_words
-
-    for words in left_out_words(left_out):
-        typer.echo(f"quorum: {words}", err=True)
 
 
 def print_estimate(made: "Estimate", *, to_stderr: bool) -> None:

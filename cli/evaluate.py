@@ -5,10 +5,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.options import Collection, Embeddings, Engine, Judge, K, LangSmith, Model, Retriever, Settings, SkipBad, Store
+from cli.options import (
+    Collection,
+    Concurrency,
+    Embeddings,
+    Engine,
+    Judge,
+    K,
+    LangSmith,
+    Limit,
+    Model,
+    Retriever,
+    Settings,
+    SkipBad,
+    Store,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from rich.console import RenderableType
 
@@ -30,8 +44,8 @@ def evaluate(
     ],
     model: Model = None,
     k: K = None,
-    limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="Only the first N questions.")] = None,
-    concurrency: Annotated[int, typer.Option("--concurrency", metavar="N", help="Questions at once.")] = 8,
+    limit: Limit = None,
+    concurrency: Concurrency = 8,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Folder of the results; by default under results/.")
     ] = None,
@@ -99,9 +113,18 @@ def evaluate(
     except KeyboardInterrupt:
         typer.echo("quorum: stopped; the same command again goes on from here.", err=True)
         raise
+    print_left_out(report.unable)
     mention_retriever(retriever, searched=corpus is not None or collection is not None)
     with uploaded(langsmith, report.folder):
         print_report(report, own=measures)
+
+
+def print_left_out(left_out: "Mapping[str, str]") -> None:
+    """On stderr: the methods of 'all' that do not serve these questions, and why."""
+    from evaluation.able import left_out_words
+
+    for words in left_out_words(left_out):
+        typer.echo(f"quorum: {words}", err=True)
 
 
 def mention_retriever(retriever: str | None, *, searched: bool) -> None:

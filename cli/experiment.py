@@ -5,7 +5,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.options import Collection, Embeddings, K, LangSmith, Model, Retriever, Settings, SkipBad, Store
+from cli.options import (
+    Collection,
+    Concurrency,
+    Embeddings,
+    K,
+    LangSmith,
+    Limit,
+    Model,
+    Retriever,
+    Settings,
+    SkipBad,
+    Store,
+)
 from core.errors import SetupError
 
 if TYPE_CHECKING:
@@ -43,9 +55,9 @@ def experiment(
     gold_from: Annotated[
         Path | None, typer.Option("--gold-from", metavar="FILE", help="gold_*: passages, gold ones among them.")
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="Only the first N questions.")] = None,
+    limit: Limit = None,
     skip_bad: SkipBad = False,
-    concurrency: Annotated[int, typer.Option("--concurrency", metavar="N", help="Questions at once.")] = 8,
+    concurrency: Concurrency = 8,
     corpus: Annotated[
         str | None,
         typer.Option("--corpus", metavar="FILE|pool", help="Retrieve from this file, or from all questions' passages."),

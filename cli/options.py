@@ -1,5 +1,6 @@
 """The options that several commands share."""
 
+from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
@@ -35,5 +36,15 @@ LangSmith: TypeAlias = Annotated[
 ]
 Engine: TypeAlias = Annotated[
     str, typer.Option("--engine", metavar="local|ray", help="One process, or many on Ray (extra 'ray').")
+]
+Limit: TypeAlias = Annotated[int | None, typer.Option("--limit", metavar="N", help="Only the first N questions.")]
+Concurrency: TypeAlias = Annotated[int, typer.Option("--concurrency", metavar="N", help="Questions at once.")]
+DryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Print the estimate and stop.")]
+MaxCost: TypeAlias = Annotated[
+    float | None, typer.Option("--max-cost", metavar="DOLLARS", help="Spend no more than this.")
+]
+Prices: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--prices", metavar="FILE", help="Prices of models (TOML or JSON) before the built-in."),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -5,7 +5,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.options import Collection, Embeddings, K, Model, Retriever, Settings, Store
+from cli.options import (
+    Collection,
+    Concurrency,
+    DryRun,
+    Embeddings,
+    K,
+    MaxCost,
+    Model,
+    Prices,
+    Retriever,
+    Settings,
+    Store,
+)
 
 if TYPE_CHECKING:
     from evaluation.questions import Made
@@ -36,15 +48,10 @@ def questions(
         float, typer.Option("--threshold", metavar="F1", help="Token F1 from which an answer counts as right.")
     ] = 0.6,
     every: Annotated[bool, typer.Option("--all", help="Write rejected questions, too, with keep: false.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the estimate and stop.")] = False,
-    max_cost: Annotated[
-        float | None, typer.Option("--max-cost", metavar="DOLLARS", help="Spend no more than this.")
-    ] = None,
-    prices: Annotated[
-        Path | None,
-        typer.Option("--prices", metavar="FILE", help="Prices of models (TOML or JSON) before the built-in."),
-    ] = None,
-    concurrency: Annotated[int, typer.Option("--concurrency", metavar="N", help="Questions at once.")] = 8,
+    dry_run: DryRun = False,
+    max_cost: MaxCost = None,
+    prices: Prices = None,
+    concurrency: Concurrency = 8,
     k: K = None,
     collection: Collection = None,
     retriever: Retriever = None,

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from langchain_core.runnables import RunnableConfig
 from core.context import Context, writing_filter
 from core.data import Record
 from core.errors import CallError, SetupError
+from evaluation.able import able
 from evaluation.asking import answer_to
 from evaluation.comparison import Comparison, check_baseline, compare_groups
 from evaluation.config import configuration, short_hash
@@ -45,7 +46,8 @@ class Report:
     of every method; asked: answers got by this call; spent: the model calls made for them, which is less than the
     summary counts where methods share calls and where the journal had replies. left_out: questions without a gold
     passage, which nothing was asked; known: questions that only the run `unless` was asked, as it got them right.
-    judging: the calls of the judge, apart; None without one.
+    judging: the calls of the judge, apart; None without one. unable: methods of 'all' that do not serve these questions,
+    and why.
     """
 
     folder: Path
@@ -57,6 +59,7 @@ class Report:
     left_out: int = 0
     known: int = 0
     judging: Spending | None = None
+    unable: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def judged(self) -> tuple[str, ...]:
@@ -113,16 +116,17 @@ async def evaluate(
         raise SetupError(
             f"A concurrency of {concurrency} does not fit; give the number of questions at once, from 1 on."
         )
-    groups = groups or [[run.name for run in runs]]
-    check_baseline(groups, baseline)
     check_names(runs)
     dataset = read_data(data, limit, skip_bad=skip_bad)
+    for run in runs:
+        await usable(run.context)  # a model that cannot be used is found before a folder is made
+    runs, unable = await able(runs, dataset, task)
+    groups = groups or [[run.name for run in runs]]
+    check_baseline(groups, baseline)
     source = passage_source(dataset, corpus, collection)
     added = {**({"task": task} if task else {}), **({"details": True} if details else {}), **(about or {})}
     config = configuration(dataset, runs, source.described(), added)
     folder = out or Path("results") / f"{data.name.split('.')[0]}-{short_hash(config)}"
-    for run in runs:
-        await usable(run.context)  # a model that cannot be used is found before a folder is made
     if judge is not None:
         await check_judge(judge)
     with exclusive(folder):
@@ -157,7 +161,9 @@ async def evaluate(
             summary, comparisons = await asyncio.to_thread(conclude, folder, results, groups, baseline, measures or {})
     made, left_out = len(results.done) - before, dataset.count - asked.count
     judging = None if judge is None else judge.spent
-    return Report(folder, summary, comparisons, results.scores, made, spent, left_out, len(results.known), judging)
+    return Report(
+        folder, summary, comparisons, results.scores, made, spent, left_out, len(results.known), judging, unable
+    )
 
 
 def in_turn(runs: Sequence[MethodRun], dataset: DataSet, results: Results) -> Iterator[tuple[list[MethodRun], DataSet]]:

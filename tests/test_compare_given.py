@@ -86,3 +86,22 @@ def test_of_all_methods_those_that_cannot_serve_the_questions_are_left_out(
     embedded = quorum("compare", "given", str(bringing), "--dry-run", "--methods", "all[k=1]")
     assert (embedded.code, "The embedded reader cannot check claims" in embedded.err) == (2, True)
     assert openai_server.requests == []
+
+
+def test_an_evaluation_by_all_methods_goes_on_without_those(
+    bringing: Path, openai_server: OpenAIServer, quorum: Quorum
+) -> None:
+    lines = bringing.read_text("utf-8").splitlines()
+    claims = [json.loads(line) | {"answers": ["REFUTES"], "meta": {"answer_type": "label"}} for line in lines[:2]]
+    bringing.write_text("".join(json.dumps(claim) + "\n" for claim in claims), "utf-8")
+    openai_server.reply("REFUTES")
+    asked = ("eval", str(bringing), "--model", "openai:test", "--out", "out", "--methods")
+    every = quorum(*asked, "all")
+    assert every.code == 0, every.err
+    assert "without react: The prompt 'react' does not serve answer_type='label'." in every.err
+    rows = json.loads((Path("out") / "summary.json").read_text("utf-8"))
+    assert ("concat" in rows, "post_fusion" in rows, "react" in rows) == (True, True, False)
+    again = quorum(*asked, "all")
+    assert (again.code, "made 0 calls now" in again.err) == (0, True)
+    named = quorum("eval", str(bringing), "--model", "openai:test", "--out", "named", "--methods", "concat,react")
+    assert (named.code, "'react' does not serve" in named.err) == (2, True)
