@@ -24,6 +24,7 @@ from ui.upload import Upload
 
 ASSETS = Path(__file__).parent / "assets"
 HEAD = '<link rel="stylesheet" href="/assets/page.css"><script src="/assets/page.js" defer></script>'
+MOST_UNDER_WAY = 16  # runs at once, of all visitors
 STORE_ANSWERS_IN_S = 60  # where the store is on a server, or the machine is busy
 AGO = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
@@ -37,7 +38,9 @@ class Desk:
         self.under_way: dict[str, Run] = {}
 
     def ask(self, asking: Asking) -> Run:
-        """Start a run; a bad question or setting is a `SetupError`."""
+        """Start a run; a bad question or setting, or too many runs at once, is a `SetupError`."""
+        if len(self.under_way) >= MOST_UNDER_WAY:
+            raise SetupError(f"{MOST_UNDER_WAY} questions are being answered now; ask again when one of them is done.")
         run = start(asking, asking.runs(self.base), self.keep)
         self.under_way[run.id] = run
         return run

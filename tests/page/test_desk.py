@@ -1,0 +1,30 @@
+"""What the visitors of the page share."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from openai_server import OpenAIServer
+
+from core.context import Context
+from core.errors import SetupError
+from ui.app import MOST_UNDER_WAY, Desk
+from ui.asking import Asking
+
+
+async def test_no_more_runs_at_once_than_the_machine_bears(
+    tmp_path: Path, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    base = Context(model="openai:test", store=str(tmp_path / "store"), collection="none", attempts=1)
+    desk = Desk(base)
+    asked = Asking("Why?")
+    runs = [desk.ask(asked) for _ in range(MOST_UNDER_WAY)]
+    with pytest.raises(SetupError, match=f"{MOST_UNDER_WAY} questions are being answered now; ask again"):
+        desk.ask(asked)
+    while desk.under_way:
+        await asyncio.sleep(0.01)
+    assert {run.running for run in runs} == {False}
+    desk.ask(asked)
+    while desk.under_way:
+        await asyncio.sleep(0.01)
