@@ -22,9 +22,8 @@ async def test_no_more_runs_at_once_than_the_machine_bears(
     runs = [desk.ask(asked) for _ in range(MOST_UNDER_WAY)]
     with pytest.raises(SetupError, match=f"{MOST_UNDER_WAY} questions are being answered now; ask again"):
         desk.ask(asked)
-    while desk.under_way:
-        await asyncio.sleep(0.01)
-    assert {run.running for run in runs} == {False}
-    desk.ask(asked)
-    while desk.under_way:
-        await asyncio.sleep(0.01)
+    await asyncio.gather(*(run.task for run in runs if run.task is not None))
+    assert ({run.running for run in runs}, desk.under_way) == ({False}, {})
+    last = desk.ask(asked)
+    assert last.task is not None
+    await last.task
