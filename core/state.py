@@ -211,7 +211,7 @@ class State(Question, Result, total=False):
 
 
 class Asked(TypedDict, total=False):
-    """What the retrieval subgraph reads. `query`: what to search with, if not with the question.
+    """What a graph that finds passages reads. `query`: what to search with, if not with the question.
 
     It reads no counters, which it would hand back to be added a second time.
     """
@@ -219,12 +219,10 @@ class Asked(TypedDict, total=False):
     question: str
     query: str | None
     provided: list[Passage] | None
-    oracle: list[str] | None
-    retrieved: list[str] | None
 
 
 class Found(TypedDict, total=False):
-    """What the retrieval subgraph hands back: the passages to read, and what finding them took."""
+    """What a graph that finds or ranks passages hands back: the passages to read, and what that took."""
 
     passages: list[Passage]
     usage: Annotated[dict[str, Usage], merge_usage]
@@ -243,7 +241,7 @@ class Sifted(TypedDict, total=False):
 
 
 class Unfiltered(TypedDict, total=False):
-    """What a context filter reads; no counters, as `Asked`. `retrieved`: ids of what other queries found before."""
+    """What `refine` and a filter read; no counters, as `Asked`. `retrieved`: ids of what other queries found before."""
 
     question: str
     query: str | None
@@ -258,8 +256,8 @@ class Filtered(Found, total=False):
     retrieved: list[str] | None
 
 
-class Sought(Asked, Sifted, total=False):
-    """What one of several queries needs to find its passages and to filter them."""
+class Sought(Asked, Unfiltered, Sifted, total=False):
+    """What one of several queries needs to find its passages, to refine and to judge them."""
 
 
 class Gathered(TypedDict, total=False):

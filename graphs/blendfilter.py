@@ -10,17 +10,19 @@ from core.context import Context
 from core.state import Question, Result, State
 from graphs.knowledge import knowledge
 from graphs.knowledge_filter import knowledge_filter
-from graphs.retrieval import retrieval
+from graphs.refinement import refinement
 from nodes.begin import begin
 from nodes.blend import answer_externally, blend_queries, name_topic, recall
 from nodes.reason import cot_answer, extract_answer, reason
-from nodes.routes import each_query, filter_or_generate, generate, search_first, what_queries_need
+from nodes.retrieve import retrieve
+from nodes.routes import each_query, filter_or_generate, generate, refine_or, search_first, what_queries_need
 from nodes.unite import unite
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
-    .add_node("retrieve", retrieval)
+    .add_node(retrieve)
+    .add_node("refine", refinement)
     .add_node(answer_externally)
     .add_node(recall)
     .add_node(name_topic)
@@ -34,8 +36,11 @@ graph = (
     .add_edge("__start__", "begin")
     .add_conditional_edges("begin", search_first, ["retrieve", "recall", "name_topic"])
     .add_conditional_edges(
-        "retrieve", what_queries_need, ["answer_externally", "recall", "name_topic", "blend_queries"]
+        "retrieve",
+        refine_or(what_queries_need),
+        ["refine", "answer_externally", "recall", "name_topic", "blend_queries"],
     )
+    .add_conditional_edges("refine", what_queries_need, ["answer_externally", "recall", "name_topic", "blend_queries"])
     .add_edge("answer_externally", "blend_queries")
     .add_edge("recall", "blend_queries")
     .add_edge("name_topic", "blend_queries")

@@ -7,18 +7,22 @@ from langgraph.graph import StateGraph
 
 from core.context import Context
 from core.state import Question, Result, State
-from graphs.retrieval import retrieval
+from graphs.refinement import refinement
 from nodes.answer import concat_answer
 from nodes.begin import begin
+from nodes.retrieve import retrieve
+from nodes.routes import refine_or
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
-    .add_node("retrieve", retrieval)
+    .add_node(retrieve)
+    .add_node("refine", refinement)
     .add_node(concat_answer)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
-    .add_edge("retrieve", "concat_answer")
+    .add_conditional_edges("retrieve", refine_or("concat_answer"), ["refine", "concat_answer"])
+    .add_edge("refine", "concat_answer")
     .add_edge("concat_answer", "__end__")
     .compile(name="concat")
 )

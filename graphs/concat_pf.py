@@ -8,17 +8,19 @@ from langgraph.graph import StateGraph
 
 from core.context import Context
 from core.state import Question, Result, State
-from graphs.retrieval import retrieval
+from graphs.refinement import refinement
 from nodes.answer import concat_answer, passage_answer
 from nodes.begin import begin
-from nodes.routes import fall_back_if_unknown, more_votes, one_or_both_rounds
+from nodes.retrieve import retrieve
+from nodes.routes import fall_back_if_unknown, more_votes, one_or_both_rounds, refine_or
 from nodes.unknown import unknown_check
 from nodes.vote import vote
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
-    .add_node("retrieve", retrieval)
+    .add_node(retrieve)
+    .add_node("refine", refinement)
     .add_node(concat_answer)
     .add_node("passage_answer_ahead", passage_answer)
     .add_node(unknown_check)
@@ -26,7 +28,10 @@ graph = (
     .add_node(vote)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
-    .add_conditional_edges("retrieve", one_or_both_rounds, ["concat_answer", "passage_answer_ahead"])
+    .add_conditional_edges(
+        "retrieve", refine_or(one_or_both_rounds), ["refine", "concat_answer", "passage_answer_ahead"]
+    )
+    .add_conditional_edges("refine", one_or_both_rounds, ["concat_answer", "passage_answer_ahead"])
     .add_edge("concat_answer", "unknown_check")
     .add_edge("passage_answer_ahead", "unknown_check")
     .add_conditional_edges("unknown_check", fall_back_if_unknown, ["passage_answer", "vote", "__end__"])

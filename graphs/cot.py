@@ -7,20 +7,23 @@ from langgraph.graph import StateGraph
 
 from core.context import Context
 from core.state import Question, Result, State
-from graphs.retrieval import retrieval
+from graphs.refinement import refinement
 from nodes.begin import begin
 from nodes.reason import cot_answer, cot_from_memory
-from nodes.routes import cot_with_passages
+from nodes.retrieve import retrieve
+from nodes.routes import cot_with_passages, refine_or
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
-    .add_node("retrieve", retrieval)
+    .add_node(retrieve)
+    .add_node("refine", refinement)
     .add_node(cot_answer)
     .add_node(cot_from_memory)
     .add_edge("__start__", "begin")
     .add_conditional_edges("begin", cot_with_passages, ["retrieve", "cot_from_memory"])
-    .add_edge("retrieve", "cot_answer")
+    .add_conditional_edges("retrieve", refine_or("cot_answer"), ["refine", "cot_answer"])
+    .add_edge("refine", "cot_answer")
     .add_edge("cot_answer", "__end__")
     .add_edge("cot_from_memory", "__end__")
     .compile(name="cot")

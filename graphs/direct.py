@@ -7,20 +7,23 @@ from langgraph.graph import StateGraph
 
 from core.context import Context
 from core.state import Question, Result, State
-from graphs.retrieval import retrieval
+from graphs.refinement import refinement
 from nodes.begin import begin
 from nodes.direct import direct_answer, direct_from_memory
-from nodes.routes import direct_with_passages
+from nodes.retrieve import retrieve
+from nodes.routes import direct_with_passages, refine_or
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
-    .add_node("retrieve", retrieval)
+    .add_node(retrieve)
+    .add_node("refine", refinement)
     .add_node(direct_answer)
     .add_node(direct_from_memory)
     .add_edge("__start__", "begin")
     .add_conditional_edges("begin", direct_with_passages, ["retrieve", "direct_from_memory"])
-    .add_edge("retrieve", "direct_answer")
+    .add_conditional_edges("retrieve", refine_or("direct_answer"), ["refine", "direct_answer"])
+    .add_edge("refine", "direct_answer")
     .add_edge("direct_answer", "__end__")
     .add_edge("direct_from_memory", "__end__")
     .compile(name="direct")

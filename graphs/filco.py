@@ -8,19 +8,23 @@ from langgraph.graph import StateGraph
 from core.context import Context
 from core.state import Question, Result, State
 from graphs.context_filter import context_filter
-from graphs.retrieval import unfiltered
+from graphs.reranking import reranking
 from nodes.answer import concat_answer
 from nodes.begin import begin
+from nodes.retrieve import retrieve
+from nodes.routes import rerank_first
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
-    .add_node("retrieve", unfiltered)
+    .add_node(retrieve)
+    .add_node("rerank", reranking)
     .add_node("filter_context", context_filter)
     .add_node(concat_answer)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
-    .add_edge("retrieve", "filter_context")
+    .add_conditional_edges("retrieve", rerank_first)
+    .add_edge("rerank", "filter_context")
     .add_edge("filter_context", "concat_answer")
     .add_edge("concat_answer", "__end__")
     .compile(name="filco")

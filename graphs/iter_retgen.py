@@ -7,21 +7,24 @@ from langgraph.graph import StateGraph
 
 from core.context import MOST_SUPERSTEPS, Context
 from core.state import Question, Result, State
-from graphs.retrieval import retrieval
+from graphs.refinement import refinement
 from nodes.begin import begin
 from nodes.iter_retgen import next_query
 from nodes.reason import cot_answer
-from nodes.routes import more_rounds
+from nodes.retrieve import retrieve
+from nodes.routes import more_rounds, refine_or
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
-    .add_node("retrieve", retrieval)
+    .add_node(retrieve)
+    .add_node("refine", refinement)
     .add_node(cot_answer)
     .add_node(next_query)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
-    .add_edge("retrieve", "cot_answer")
+    .add_conditional_edges("retrieve", refine_or("cot_answer"), ["refine", "cot_answer"])
+    .add_edge("refine", "cot_answer")
     .add_conditional_edges("cot_answer", more_rounds)
     .add_edge("next_query", "retrieve")
     .compile(name="iter_retgen")

@@ -8,17 +8,20 @@ from langgraph.graph import StateGraph
 from core.context import Context
 from core.state import Gathered, Sought, State
 from graphs.knowledge_filter import knowledge_filter
-from graphs.retrieval import retrieval
-from nodes.routes import filter_or_collect, search_unless_found
+from graphs.refinement import refinement
+from nodes.retrieve import retrieve
+from nodes.routes import filter_or_collect, refine_or, search_unless_found
 from nodes.unite import collect
 
 knowledge = (
     StateGraph(State, input_schema=Sought, output_schema=Gathered, context_schema=Context)
-    .add_node("retrieve", retrieval)
+    .add_node(retrieve)
+    .add_node("refine", refinement)
     .add_node("filter", knowledge_filter)
     .add_node(collect)
     .add_conditional_edges("__start__", search_unless_found, ["retrieve", "filter", "collect"])
-    .add_conditional_edges("retrieve", filter_or_collect, ["filter", "collect"])
+    .add_conditional_edges("retrieve", refine_or(filter_or_collect), ["refine", "filter", "collect"])
+    .add_conditional_edges("refine", filter_or_collect, ["filter", "collect"])
     .add_edge("filter", "collect")
     .add_edge("collect", "__end__")
     .compile(name="knowledge")

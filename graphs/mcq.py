@@ -7,23 +7,26 @@ from langgraph.graph import StateGraph
 
 from core.context import Context
 from core.state import Question, Result, State
-from graphs.retrieval import retrieval
+from graphs.refinement import refinement
 from nodes.answer_candidates import answer_from_choices
 from nodes.begin import begin
 from nodes.propose_candidates import propose_facts
-from nodes.routes import choose_if_they_differ
+from nodes.retrieve import retrieve
+from nodes.routes import choose_if_they_differ, refine_or
 from nodes.select import select
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
-    .add_node("retrieve", retrieval)
+    .add_node(retrieve)
+    .add_node("refine", refinement)
     .add_node("propose_candidates", propose_facts)
     .add_node(answer_from_choices)
     .add_node(select)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
-    .add_edge("retrieve", "propose_candidates")
+    .add_conditional_edges("retrieve", refine_or("propose_candidates"), ["refine", "propose_candidates"])
+    .add_edge("refine", "propose_candidates")
     .add_conditional_edges("propose_candidates", choose_if_they_differ)
     .add_edge("answer_from_choices", "__end__")
     .add_edge("select", "__end__")

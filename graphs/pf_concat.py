@@ -7,22 +7,25 @@ from langgraph.graph import StateGraph
 
 from core.context import Context
 from core.state import Question, Result, State
-from graphs.retrieval import retrieval
+from graphs.refinement import refinement
 from nodes.answer import distill_answer, passage_answer
 from nodes.begin import begin
 from nodes.keep import keep_answered
-from nodes.routes import every_passage
+from nodes.retrieve import retrieve
+from nodes.routes import every_passage, refine_or
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
-    .add_node("retrieve", retrieval)
+    .add_node(retrieve)
+    .add_node("refine", refinement)
     .add_node(passage_answer)
     .add_node(keep_answered)
     .add_node(distill_answer)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
-    .add_conditional_edges("retrieve", every_passage, ["passage_answer", "keep_answered"])
+    .add_conditional_edges("retrieve", refine_or(every_passage), ["refine", "passage_answer", "keep_answered"])
+    .add_conditional_edges("refine", every_passage, ["passage_answer", "keep_answered"])
     .add_edge("passage_answer", "keep_answered")
     .add_edge("keep_answered", "distill_answer")
     .add_edge("distill_answer", "__end__")

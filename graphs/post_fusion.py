@@ -7,21 +7,24 @@ from langgraph.graph import StateGraph
 
 from core.context import Context
 from core.state import Question, Result, State
-from graphs.retrieval import retrieval
+from graphs.refinement import refinement
 from nodes.answer import passage_answer
 from nodes.begin import begin
-from nodes.routes import each_passage, more_votes
+from nodes.retrieve import retrieve
+from nodes.routes import each_passage, more_votes, refine_or
 from nodes.vote import certified_vote
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
-    .add_node("retrieve", retrieval)
+    .add_node(retrieve)
+    .add_node("refine", refinement)
     .add_node(passage_answer)
     .add_node("vote", certified_vote)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
-    .add_conditional_edges("retrieve", each_passage, ["passage_answer", "vote"])
+    .add_conditional_edges("retrieve", refine_or(each_passage), ["refine", "passage_answer", "vote"])
+    .add_conditional_edges("refine", each_passage, ["passage_answer", "vote"])
     .add_edge("passage_answer", "vote")
     .add_conditional_edges("vote", more_votes, ["passage_answer", "__end__"])
     .compile(name="post_fusion")

@@ -7,24 +7,27 @@ from langgraph.graph import StateGraph
 
 from core.context import MOST_SUPERSTEPS, Context
 from core.state import Question, Result, State
-from graphs.retrieval import retrieval
+from graphs.refinement import refinement
 from nodes.begin import begin
 from nodes.react import ask_action, finish, observe, think
-from nodes.routes import act_on_thought, search_or_finish
+from nodes.retrieve import retrieve
+from nodes.routes import act_on_thought, refine_or, search_or_finish
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(think)
     .add_node(ask_action)
-    .add_node("retrieve", retrieval)
+    .add_node(retrieve)
+    .add_node("refine", refinement)
     .add_node(observe)
     .add_node(finish)
     .add_edge("__start__", "begin")
     .add_edge("begin", "think")
     .add_conditional_edges("think", act_on_thought)
     .add_conditional_edges("ask_action", search_or_finish)
-    .add_edge("retrieve", "observe")
+    .add_conditional_edges("retrieve", refine_or("observe"), ["refine", "observe"])
+    .add_edge("refine", "observe")
     .add_edge("observe", "think")
     .add_edge("finish", "__end__")
     .compile(name="react")

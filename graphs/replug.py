@@ -7,23 +7,26 @@ from langgraph.graph import StateGraph
 
 from core.context import Context
 from core.state import Question, Result, State
-from graphs.retrieval import retrieval
+from graphs.refinement import refinement
 from nodes.answer import passage_answer
 from nodes.begin import begin
-from nodes.routes import every_passage_votes
+from nodes.retrieve import retrieve
+from nodes.routes import every_passage_votes, refine_or
 from nodes.vote import vote
 from nodes.weigh import weigh_by_meaning
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
-    .add_node("retrieve", retrieval)
+    .add_node(retrieve)
+    .add_node("refine", refinement)
     .add_node(passage_answer)
     .add_node(weigh_by_meaning)
     .add_node(vote)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
-    .add_conditional_edges("retrieve", every_passage_votes, ["passage_answer", "vote"])
+    .add_conditional_edges("retrieve", refine_or(every_passage_votes), ["refine", "passage_answer", "vote"])
+    .add_conditional_edges("refine", every_passage_votes, ["passage_answer", "vote"])
     .add_edge("passage_answer", "weigh_by_meaning")
     .add_edge("weigh_by_meaning", "vote")
     .add_edge("vote", "__end__")

@@ -1,4 +1,4 @@
-"""What `rerank` is in the retrieval of every graph: the same passages in a new order (Kim et al. 2024, table 4).
+"""What `rerank` is in every graph: the same passages in a new order (Kim et al. 2024, table 4).
 
 take_query -> question: reorder | rationale: rationalize -> reorder | summary: gist -> reorder
            -> listwise: rank_window, from the end to the front

@@ -7,22 +7,25 @@ from langgraph.graph import StateGraph
 
 from core.context import MOST_SUPERSTEPS, Context
 from core.state import Question, Result, State
-from graphs.retrieval import retrieval
+from graphs.refinement import refinement
 from nodes.begin import begin
 from nodes.infer import cite, infer
 from nodes.rank_passages import rank_passages
-from nodes.routes import more_to_read
+from nodes.retrieve import retrieve
+from nodes.routes import more_to_read, refine_or
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
-    .add_node("retrieve", retrieval)
+    .add_node(retrieve)
+    .add_node("refine", refinement)
     .add_node(rank_passages)
     .add_node(infer)
     .add_node(cite)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
-    .add_edge("retrieve", "rank_passages")
+    .add_conditional_edges("retrieve", refine_or("rank_passages"), ["refine", "rank_passages"])
+    .add_edge("refine", "rank_passages")
     .add_edge("rank_passages", "infer")
     .add_conditional_edges("infer", more_to_read)
     .add_edge("cite", "__end__")

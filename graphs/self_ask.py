@@ -7,23 +7,28 @@ from langgraph.graph import StateGraph
 
 from core.context import MOST_SUPERSTEPS, Context
 from core.state import Question, Result, State
-from graphs.retrieval import retrieval
+from graphs.refinement import refinement
 from nodes.begin import begin
-from nodes.routes import answer_what_was_asked, follow_up_or_answer, more_follow_ups
+from nodes.retrieve import retrieve
+from nodes.routes import answer_what_was_asked, follow_up_or_answer, more_follow_ups, refine_or
 from nodes.self_ask import conclude, follow_up, forced_answer, intermediate_answer
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(follow_up)
-    .add_node("retrieve", retrieval)
+    .add_node(retrieve)
+    .add_node("refine", refinement)
     .add_node(intermediate_answer)
     .add_node(forced_answer)
     .add_node(conclude)
     .add_edge("__start__", "begin")
     .add_edge("begin", "follow_up")
     .add_conditional_edges("follow_up", follow_up_or_answer)
-    .add_conditional_edges("retrieve", answer_what_was_asked)
+    .add_conditional_edges(
+        "retrieve", refine_or(answer_what_was_asked), ["refine", "intermediate_answer", "forced_answer"]
+    )
+    .add_conditional_edges("refine", answer_what_was_asked)
     .add_conditional_edges("intermediate_answer", more_follow_ups)
     .add_edge("forced_answer", "conclude")
     .add_edge("conclude", "__end__")

@@ -7,22 +7,25 @@ from langgraph.graph import StateGraph
 
 from core.context import Context
 from core.state import Question, Result, State
-from graphs.retrieval import retrieval
+from graphs.refinement import refinement
 from graphs.verification import verification
 from nodes.begin import begin
-from nodes.routes import verify_if_they_differ
+from nodes.retrieve import retrieve
+from nodes.routes import refine_or, verify_if_they_differ
 from nodes.self_verification import choose_verified, sample_answers
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
-    .add_node("retrieve", retrieval)
+    .add_node(retrieve)
+    .add_node("refine", refinement)
     .add_node(sample_answers)
     .add_node("verify", verification)
     .add_node(choose_verified)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
-    .add_edge("retrieve", "sample_answers")
+    .add_conditional_edges("retrieve", refine_or("sample_answers"), ["refine", "sample_answers"])
+    .add_edge("refine", "sample_answers")
     .add_conditional_edges("sample_answers", verify_if_they_differ, ["verify", "choose_verified"])
     .add_edge("verify", "choose_verified")
     .add_edge("choose_verified", "__end__")

@@ -9,12 +9,13 @@ from langgraph.graph import StateGraph
 
 from core.context import Context
 from core.state import Question, Result, State
-from graphs.retrieval import retrieval
+from graphs.refinement import refinement
 from nodes.answer_candidates import answer_from_summaries
 from nodes.begin import begin
 from nodes.propose_candidates import propose_answers
 from nodes.rank import rank_pair
-from nodes.routes import each_candidate, judge_summaries, more_comparisons
+from nodes.retrieve import retrieve
+from nodes.routes import each_candidate, judge_summaries, more_comparisons, refine_or
 from nodes.select import select
 from nodes.summarize_candidate import collect_summaries, summarize_candidate
 from nodes.validate import validate
@@ -22,7 +23,8 @@ from nodes.validate import validate
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
-    .add_node("retrieve", retrieval)
+    .add_node(retrieve)
+    .add_node("refine", refinement)
     .add_node("propose_candidates", propose_answers)
     .add_node(summarize_candidate)
     .add_node(collect_summaries)
@@ -32,7 +34,8 @@ graph = (
     .add_node(answer_from_summaries)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
-    .add_edge("retrieve", "propose_candidates")
+    .add_conditional_edges("retrieve", refine_or("propose_candidates"), ["refine", "propose_candidates"])
+    .add_edge("refine", "propose_candidates")
     .add_conditional_edges("propose_candidates", each_candidate, ["summarize_candidate", "select"])
     .add_edge("summarize_candidate", "collect_summaries")
     .add_conditional_edges(

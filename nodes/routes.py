@@ -1,5 +1,6 @@
 """Every branch of every graph. A router reads the state and names the next node; nothing else decides."""
 
+from collections.abc import Callable, Hashable, Sequence
 from typing import Literal
 
 from langgraph.runtime import Runtime
@@ -10,6 +11,22 @@ from core.ranking import every_pair, next_pairs, validity_of
 from core.state import State
 from core.votes import next_stage
 from nodes.rank_passages import window_start
+
+Router = Callable[[State, Runtime[Context]], Hashable | Sequence[Hashable]]
+
+
+def refine_or(then: str | Router) -> Router:
+    """A router behind `retrieve`: to the context's reranker and filter or, where neither has anything to do, at once to
+    what comes `then`, a node or whatever another router says. The same follows `refine`.
+    """
+
+    def route(state: State, runtime: Runtime[Context]) -> Hashable | Sequence[Hashable]:
+        if rerank_or_filter(state, runtime) != "__end__":
+            return "refine"
+        return then if isinstance(then, str) else then(state, runtime)
+
+    route.__name__ = f"refine_or_{then if isinstance(then, str) else then.__name__}"
+    return route
 
 
 def how_to_filter(
@@ -29,7 +46,7 @@ def filter_if_chosen(state: State, runtime: Runtime[Context]) -> Literal["filter
     return "filter_context" if settings(runtime).context_filter else "__end__"
 
 
-def every_passage(state: State) -> list[Send] | Literal["keep_answered"]:
+def every_passage(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["keep_answered"]:
     """Fan out: one `passage_answer` per passage, which keeps its rank."""
     return sends("passage_answer", state, range(len(state["passages"]))) or "keep_answered"
 
@@ -80,7 +97,7 @@ def follow_up_or_answer(state: State) -> Literal["retrieve", "forced_answer", "c
     return "conclude" if steps[-1]["query"] is None else "forced_answer"
 
 
-def answer_what_was_asked(state: State) -> Literal["intermediate_answer", "forced_answer"]:
+def answer_what_was_asked(state: State, runtime: Runtime[Context]) -> Literal["intermediate_answer", "forced_answer"]:
     """The passages of a follow-up question answer it; those of the question itself give the final answer."""
     return "intermediate_answer" if state["steps"] else "forced_answer"
 
@@ -95,7 +112,7 @@ def more_rounds(state: State, runtime: Runtime[Context]) -> Literal["next_query"
     return "next_query" if len(state["steps"]) + 1 < settings(runtime).iterations else "__end__"
 
 
-def every_passage_votes(state: State) -> list[Send] | Literal["vote"]:
+def every_passage_votes(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["vote"]:
     """Fan out to all passages: a weighted vote is never staged."""
     return sends("passage_answer", state, range(len(state["passages"]))) or "vote"
 
@@ -120,6 +137,11 @@ def recover_if_masked(state: State) -> Literal["recover_condition", "__end__"]:
 def rerank_if_chosen(state: State, runtime: Runtime[Context]) -> Literal["rerank", "__end__"]:
     """The context's reranker, if it names one and there is an order to choose."""
     return "rerank" if settings(runtime).reranker and len(state["passages"]) > 1 else "__end__"
+
+
+def rerank_first(state: State, runtime: Runtime[Context]) -> Literal["rerank", "filter_context"]:
+    """The context's reranker, if it has anything to do, and then the method's own filter."""
+    return "filter_context" if rerank_if_chosen(state, runtime) == "__end__" else "rerank"
 
 
 def rerank_or_filter(state: State, runtime: Runtime[Context]) -> Literal["rerank", "filter_context", "__end__"]:

@@ -279,7 +279,7 @@ def ranks(sends: Any) -> list[int]:
 
 
 def test_routes_fan_out_with_what_a_branch_needs() -> None:
-    assert every_passage(STATE)[1] == Send(
+    assert every_passage(STATE, runtime())[1] == Send(
         "passage_answer", {"question": QUESTION, "rank": 1, "passages": [PASSAGES[1]]}
     )
     assert ranks(each_passage(STATE, runtime())) == [0, 1, 2]
@@ -288,7 +288,7 @@ def test_routes_fan_out_with_what_a_branch_needs() -> None:
 
 def test_routes_without_passages_go_on_to_the_join() -> None:
     empty = State(question=QUESTION, passages=[], unknown=True)
-    assert every_passage(empty) == "keep_answered"
+    assert every_passage(empty, runtime()) == "keep_answered"
     assert each_passage(empty, runtime()) == "vote"
     assert fall_back_if_unknown(empty, runtime()) == "vote"
     assert one_or_both_rounds(empty, runtime(speculative=True)) == ["concat_answer"]

@@ -14,9 +14,11 @@ from evaluation.compare import Options, compare, plan, variants
 from evaluation.methods import method_run, parse_methods
 from evaluation.run import Report, evaluate
 from graphs import answer, answer_sync
-from graphs.retrieval import retrieval
+from graphs.refinement import refinement
 from nodes.answer import concat_answer
 from nodes.begin import begin
+from nodes.retrieve import retrieve
+from nodes.routes import refine_or
 
 PASSAGES = [{"id": "p", "title": "Vell", "text": "The lighthouse of Vell was built in 1874 by Ada Korn."}]
 QUESTION = "Who built the lighthouse of Vell?"
@@ -37,12 +39,14 @@ def own(name: str | None = "loud", last: Any = shout) -> Any:
     return (
         StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
         .add_node(begin)
-        .add_node("retrieve", retrieval)
+        .add_node(retrieve)
+        .add_node("refine", refinement)
         .add_node(concat_answer)
         .add_node("last", last)
         .add_edge("__start__", "begin")
         .add_edge("begin", "retrieve")
-        .add_edge("retrieve", "concat_answer")
+        .add_conditional_edges("retrieve", refine_or("concat_answer"), ["refine", "concat_answer"])
+        .add_edge("refine", "concat_answer")
         .add_edge("concat_answer", "last")
         .add_edge("last", "__end__")
         .compile(name=name)

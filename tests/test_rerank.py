@@ -13,7 +13,7 @@ from core.errors import TooLong
 from core.state import Passage, Result, State
 from graphs import METHODS, answer
 from graphs.reranking import reranking
-from graphs.retrieval import retrieval
+from graphs.retrieval import unfiltered
 from models.scripted import ScriptedModel
 from nodes.rank_passages import WINDOW, rank_window, window_start
 from nodes.reorder import gist, reorder, take_query
@@ -215,10 +215,10 @@ async def test_nodes() -> None:
 
 async def test_another_query_is_what_its_passages_are_ordered_by() -> None:
     state: Any = {"question": QUESTION, "query": "Strikes", "provided": PASSAGES}
-    found = await retrieval.ainvoke(state, context=Context(embeddings=Axes(), reranker="question"))
+    found = await unfiltered.ainvoke(state, context=Context(embeddings=Axes(), reranker="question"))
     assert found["passages"][0]["id"] == "p4"
     model = ScriptedModel().on("rank_passages", "[1] > [2]")
-    await retrieval.ainvoke(state, context=Context(model=model, reranker="listwise"))
+    await unfiltered.ainvoke(state, context=Context(model=model, reranker="listwise"))
     assert "Question: Strikes\n" in model.history[0].text
 
 

@@ -386,8 +386,8 @@ def test_routes_of_self_ask() -> None:
     assert follow_up_or_answer(State(steps=[step("a")])) == "retrieve"
     assert follow_up_or_answer(State(steps=[step("a", "x")])) == "forced_answer"
     assert follow_up_or_answer(State(steps=[step("a", "x"), step(None, "y")])) == "conclude"
-    assert answer_what_was_asked(State(steps=[step("a")])) == "intermediate_answer"
-    assert answer_what_was_asked(State(steps=[])) == "forced_answer"
+    assert answer_what_was_asked(State(steps=[step("a")]), few) == "intermediate_answer"
+    assert answer_what_was_asked(State(steps=[]), few) == "forced_answer"
     assert more_follow_ups(State(steps=[step("a", "x")]), few) == "follow_up"
     assert more_follow_ups(State(steps=[step("a", "x")] * 2), few) == "forced_answer"
 
