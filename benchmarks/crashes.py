@@ -254,9 +254,7 @@ def shared(server: Control, forks: Forks, folder: Path, questions: int) -> Found
         sound = journal.execute("PRAGMA integrity_check").fetchone()[0]
     before = sum(server.stats()["calls"].values())
     third = ["--set", "journal=one.sqlite", "--out", "three"]
-    finish(
-        quorum("eval", str(data), "--methods", "concat_pf,sure", "--model", MODEL, *third, folder=folder, wait=False)
-    )
+    quorum("eval", str(data), "--methods", "concat_pf,sure", "--model", MODEL, *third, folder=folder)
     lost = sum(server.stats()["calls"].values()) - before
     halves = [folder / "half-1", folder / "half-2"]
     for number, path in enumerate(sorted((SAMPLE / "corpus").glob("*.md"))):
@@ -274,7 +272,9 @@ def shared(server: Control, forks: Forks, folder: Path, questions: int) -> Found
         "said": [text.strip().splitlines()[-1] for text in said if "Traceback" in text or "rror" in text],
         "journal": sound,
         "lost_replies": lost,
-        "different_rows": differing(answers_of(folder / "one"), answers_of(folder / "two")),
+        "different_rows": sum(
+            differing(answers_of(folder / "one"), answers_of(folder / other)) for other in ("two", "three")
+        ),
         "different_passages": len(passages_in(folder / "both") ^ passages_in(folder / "alone")),
     }
 

@@ -25,7 +25,8 @@ METHODS = "sure,post_fusion,concat_pf,blendfilter,iter_retgen"
 def measured(server: Control, method: str, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """One method over all questions; a call before it has imported and connected everything."""
     data = question_file(folder, options.questions, 5)
-    context = Context(model=MODEL, concurrency=options.calls or 2 * options.slots, journal=str(folder / f"{method}.sqlite"))
+    calls_at_once = options.calls or 2 * options.slots
+    context = Context(model=MODEL, concurrency=calls_at_once, journal=str(folder / f"{method}.sqlite"))
     afresh = replace(context, journal=str(folder / "second.sqlite"))  # holds nothing: every call is made
 
     async def timed() -> float:
