@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
 from tower import PASSAGES, QUESTION, readers, runtime, trace
 
 from core.context import Context
@@ -56,6 +58,16 @@ async def test_reranked_and_filtered_before_every_passage_is_asked() -> None:
         ("vote", {"answer": "1931", "unknown": False, "confidence": 1.0, "evidence": ["p3 33-37"]}),
     ]
     assert [sent.prompt for sent in model.history] == ["rank_passages", "filter_sentences", "answer"]
+
+
+async def test_passages_can_be_exchanged_before_they_are_read() -> None:
+    graph = METHODS["concat"].graph.builder.compile(checkpointer=InMemorySaver(), interrupt_after=["retrieve"])
+    thread, context = RunnableConfig(configurable={"thread_id": "1"}), Context()
+    inputs: Any = {"question": QUESTION, "given": PASSAGES[:1]}
+    await graph.ainvoke(inputs, thread, context=context)
+    other = [Passage(id="o", title="", text="The Lumen Tower was finished in 1829.")]
+    await graph.aupdate_state(thread, {"passages": other}, as_node="refine")
+    assert (await graph.ainvoke(None, thread, context=context))["answer"] == "1829"
 
 
 async def test_alone_it_does_what_is_chosen_and_no_more() -> None:
