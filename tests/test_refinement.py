@@ -16,7 +16,8 @@ from nodes.routes import each_passage, refine_or
 
 READERS = [name for name in METHODS if name != "no_retrieval"]
 OWN = {"filco": {"filter_context"}, "blendfilter": {"gather", "gather/filter"}, "self_verification": {"verify"}}
-FILTER, RERANKER = {"context_filter": "embedded"}, {"reranker": "question"}
+FILTER: dict[str, Any] = {"context_filter": "embedded"}
+RERANKER: dict[str, Any] = {"reranker": "question"}
 FILTERS, RERANKS = {"refine", "refine/filter_context"}, {"refine", "refine/rerank"}
 
 
@@ -79,7 +80,7 @@ async def test_alone_it_does_what_is_chosen_and_no_more() -> None:
 def test_the_router_goes_to_a_node_or_where_another_router_says() -> None:
     state = State(question=QUESTION, passages=PASSAGES[:2])
     for then, goes_on in (("vote", "vote"), (each_passage, each_passage(state, runtime()))):
-        route = refine_or(then)  # type: ignore[arg-type]
+        route = refine_or(then)
         assert route(state, runtime()) == goes_on
         assert route(state, runtime(reranker="question")) == route(state, runtime(context_filter="llm")) == "refine"
     assert refine_or(each_passage).__name__ == "refine_or_each_passage"
