@@ -56,6 +56,8 @@ def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     yield
     if "models.journal" in sys.modules:
         sys.modules["models.journal"].close_journals()
+    if "models.chat" in sys.modules:
+        sys.modules["models.chat"].scripted.cache_clear()  # another test writes its own replies
 
 
 @pytest.fixture
