@@ -146,8 +146,7 @@ def broken(clean: Sequence[Result], attacked: Sequence[Result], count: int) -> i
     )
 
 
-async def measured(options: argparse.Namespace) -> list[dict[str, Any]]:
-    chosen = await chosen_cases(options.questions, options.data)
+async def measured(options: argparse.Namespace, chosen: Sequence[Case]) -> list[dict[str, Any]]:
     found = []
     for model in options.models.split(","):
         for method in options.methods.split(","):
@@ -183,12 +182,13 @@ def main() -> None:
     parser.add_argument("--methods", default=METHODS)
     parser.add_argument("--models", default="embedded,gullible")
     options = parser.parse_args()
-    found = asyncio.run(measured(options))
+    chosen = asyncio.run(chosen_cases(options.questions, options.data))
+    found = asyncio.run(measured(options, chosen))
     columns = [f"{kind}_{count}" for count in (1, 2) for kind in KINDS]
     header = ("model", "method", "right", *columns, "right_1", "right_2", "certified_1", "certified_2")
     rows = [[share(one[c]) if isinstance(one.get(c), float) else one.get(c, "") for c in header] for one in found]
     kept = met({one["method"]: not (one.get("broken_1", 0) + one.get("broken_2", 0)) for one in found})
-    report("poison", header, rows, questions=options.questions, runs=found, **kept)
+    report("poison", header, rows, questions=len(chosen), runs=found, **kept)
 
 
 if __name__ == "__main__":
