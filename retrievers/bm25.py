@@ -3,7 +3,8 @@
 import re
 import threading
 import unicodedata
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ HANGUL = "\uac00-\ud7a3"
 MARKED = "\u0900-\u0963\u0966-\u0dff"  # scripts of India, whose vowel signs are not letters to Python
 STEMMERS = threading.local()  # a Stemmer must not be shared between threads
 RUN = re.compile(rf"(?P<unspaced>[{UNSPACED}{HANGUL}]+)|(?:[^\W_{UNSPACED}{HANGUL}]|[{MARKED}])+")
+SPECIAL = re.compile(rf"[{UNSPACED}{HANGUL}{MARKED}]")
+WORD = re.compile(r"[^\W_]+")  # RUN, where nothing is special
+SPACED = "".join(chr(code) if chr(code).isalnum() else " " for code in range(128))  # the same for ASCII
 STOP_WORDS = word_set(
     """a an and are as at be but by did do does for from had has have how in into is it its of on or s such t that the
     their then there these they this to was were what when where which who whom whose why will with"""
@@ -30,14 +34,24 @@ def tokens(text: str) -> list[str]:
 
     Case and accents are folded. Stop words are kept: `query_tokens` drops them from questions.
     """
+    return stem(words(text))
+
+
+def words(text: str) -> list[str]:
+    """The words of a folded text, not stemmed, with the characters and bigrams of unspaced scripts."""
+    folded = fold(text)
+    if folded.isascii():
+        return folded.translate(SPACED).split()
+    if not SPECIAL.search(folded):
+        return WORD.findall(folded)
     found: list[str] = []
-    for run in RUN.finditer(fold(text)):
+    for run in RUN.finditer(folded):
         word = run.group()
         if run["unspaced"]:
             found += [*word, *(word[i : i + 2] for i in range(len(word) - 1))]
         else:
             found.append(word)
-    return stem(found)
+    return found
 
 
 def query_tokens(text: str) -> list[str]:
@@ -69,7 +83,7 @@ class Ranking:
 
     def __init__(self, passages: Sequence[Passage], index: Any = None) -> None:
         self.passages = passages
-        self.index = index if index is not None else build([tokens(indexed_text(passage)) for passage in passages])
+        self.index = index if index is not None else build(map(indexed_text, passages))
 
     def top(self, query: str, k: int) -> list[Passage]:
         """The best k passages, all when there are fewer. Equal scores, zeros too, keep the passages' own order."""
@@ -91,12 +105,27 @@ class Ranking:
         return found
 
 
-def build(corpus: list[list[str]]) -> Any:
-    """A bm25s index of tokenised texts; None when they have no token at all."""
-    import bm25s
+def build(texts: Iterable[str]) -> Any:
+    """A bm25s index of texts; None when they have no token at all."""
+    from retrievers.bm25_index import Index
 
-    if not any(corpus):
+    numbers, lengths, known = array("i"), array("i"), Numbers()
+    for text in texts:
+        before = len(numbers)
+        numbers.extend(map(known.__getitem__, words(text)))
+        lengths.append(len(numbers) - before)
+    if not numbers:
         return None
-    index = bm25s.BM25(method="lucene", k1=K1, b=B, backend="numpy")
-    index.index(corpus, show_progress=False, create_empty_token=False)
-    return index
+    stems = Numbers()
+    stemmed = np.fromiter(map(stems.__getitem__, stem(list(known))), np.int32)
+    return Index.of(
+        stemmed[np.frombuffer(numbers, np.int32)], np.frombuffer(lengths, np.int32), dict(stems), k1=K1, b=B
+    )
+
+
+class Numbers(dict[str, int]):
+    """The number of each word: how many there were before it was first looked up."""
+
+    def __missing__(self, word: str) -> int:
+        self[word] = number = len(self)
+        return number

@@ -2,13 +2,16 @@
 
 import math
 
+import bm25s
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.context import Context
 from core.errors import SetupError
 from core.state import Passage
-from retrievers import search
-from retrievers.bm25 import K1, B, Ranking, query_tokens, tokens
+from retrievers import bm25_index, search
+from retrievers.bm25 import K1, B, Ranking, build, query_tokens, tokens, words
 from retrievers.passages import indexed_text
 
 RIVERS = [
@@ -54,6 +57,35 @@ def test_scores_follow_the_formula() -> None:
     question = "Which river flows through Vienna?"
     expected = [score(words, [t for t in query_tokens(question) if any(t in c for c in corpus)]) for words in corpus]
     assert Ranking(RIVERS).scores(question).tolist() == pytest.approx(expected, rel=1e-5)
+
+
+WRITTEN = st.lists(
+    st.sampled_from(["the", "Rivers", "run", "naïve", "x_y", "1,595", "東京都", "हिन्दी", "–", "Ökologie", "İ"])
+)
+
+
+@given(st.lists(st.one_of(st.text(), WRITTEN.map(" ".join)), max_size=8), st.integers(1, 9))
+def test_the_index_is_the_one_that_bm25s_makes(texts: list[str], at_once: int) -> None:
+    """Every share of the texts that is counted together gives the scores of bm25s itself, to the last bit."""
+    corpus = [tokens(text) for text in texts]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bm25_index, "AT_ONCE", at_once)
+        made = build(texts)
+    if made is None:
+        assert not any(corpus)
+        return
+    own = bm25s.BM25(method="lucene", k1=K1, b=B, backend="numpy")
+    own.index(corpus, show_progress=False, create_empty_token=False)
+    assert set(made.vocab_dict) == set(own.vocab_dict)
+    for word in own.vocab_dict:
+        ours, theirs = (index.get_scores_from_ids(index.get_tokens_ids([word])).tolist() for index in (made, own))
+        assert ours == theirs, word
+
+
+@given(st.one_of(st.text(), WRITTEN.map(" ".join)))
+def test_words_are_found_alike_on_every_way(text: str) -> None:
+    """ASCII, other spaced scripts and texts with an unspaced script are read in three ways."""
+    assert words(f"{text} 東") == [*words(text), "東"]
 
 
 async def test_given_passages_are_ranked_by_bm25_and_the_rest_follow_in_order() -> None:
