@@ -70,16 +70,12 @@ class ChromaRetriever(Retriever):
 
     def model(self) -> Embeddings:
         """The embedding model, if the collection was made with it."""
-        made, name = open_store(self.store).info(self.collection).embedding, embedding_name(self.embeddings)
-        if made != name:
-            raise SetupError(
-                f"The collection {self.collection!r} was made with the embeddings {made!r}, but {name!r} is set; "
-                "set embeddings to the former, or index the documents into a new collection."
-            )
+        open_store(self.store).check_embedding(self.collection, embedding_name(self.embeddings))
         return embedder(self.embeddings)
 
     def nearest(self, vector: Sequence[float]) -> list[Passage]:
-        return open_store(self.store).query(self.collection, vector, self.k) or empty(self.collection)
+        name = embedding_name(self.embeddings)
+        return open_store(self.store).query(self.collection, vector, self.k, name) or empty(self.collection)
 
 
 class BM25Retriever(Retriever):

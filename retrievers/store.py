@@ -77,6 +77,7 @@ class Store:
         self.folder = Path(DEFAULT_FOLDER).resolve() if self.remote else Path(where)  # for locks and caches
         self.client: ClientAPI | None = None
         self.read: dict[str, str] = {}  # collection -> the revision that this client has read
+        self.fitting: set[tuple[str, str]] = set()  # collections and the embeddings that they were made with
         self.whole: set[str] = set()  # collections whose vector index this client has looked over
         self.mutex = threading.RLock()
         self.access = FileLock(self.folder / "access.lock", poll_interval=0.005)
@@ -162,13 +163,24 @@ class Store:
         """Like `info`; None for an unknown collection."""
         return self.info(name) if name in self.names() else None
 
-    def query(self, name: str, vector: Sequence[float], k: int) -> list[Passage]:
-        """The k passages nearest to a vector, all when there are fewer; score is the cosine, or the inner product."""
+    def check_embedding(self, name: str, embedding: str) -> None:
+        """SetupError where the collection was not made with these embeddings. Looked up once: `query` looks again."""
+        if (name, embedding) not in self.fitting:
+            check_fit(name, self.info(name), embedding)
+            self.fitting.add((name, embedding))
+
+    def query(self, name: str, vector: Sequence[float], k: int, embedding: str | None = None) -> list[Passage]:
+        """The k passages nearest to a vector, all when there are fewer; score is the cosine, or the inner product.
+
+        embedding: what made the vector; a collection made with another is a `SetupError`.
+        """
         wanted: list[Any] = [list(vector)]
         with self.opened():
             collection = self.current(name)
             info = info_of(collection)
             dimension = info.dimension
+            if embedding is not None:
+                check_fit(name, info, embedding)
             if info.torn:
                 raise SetupError(
                     f"The vectors of the collection {name!r} are being made anew; wait for it, or index into it again."
@@ -270,6 +282,14 @@ def everything(collection: "Collection", parts: list[Any]) -> Iterator[dict[str,
         documents = page["documents"] or [""] * len(page["ids"])
         for id_, metadata, document in zip(page["ids"], page["metadatas"] or [], documents, strict=True):
             yield {"id": id_, "metadata": metadata, "document": document}
+
+
+def check_fit(name: str, info: Info, embedding: str) -> None:
+    if info.embedding != embedding:
+        raise SetupError(
+            f"The collection {name!r} was made with the embeddings {info.embedding!r}, but {embedding!r} is set; "
+            "set embeddings to the former, or index the documents into a new collection."
+        )
 
 
 def unknown_collection(name: str, where: str, names: list[str]) -> SetupError:

@@ -41,7 +41,7 @@ class Encoder:
     def __init__(self, folder: Path = FOLDER) -> None:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4, 8)
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.add_session_config_entry("session.force_spinning_stop", "1")  # between runs its threads take no time
         options.log_severity_level = 3
         self.session = onnxruntime.InferenceSession(folder / "reader.onnx", options, providers=["CPUExecutionProvider"])
         words = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
