@@ -5,6 +5,7 @@ import threading
 import unicodedata
 from array import array
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ STEMMERS = threading.local()  # a Stemmer must not be shared between threads
 RUN = re.compile(rf"(?P<unspaced>[{UNSPACED}{HANGUL}]+)|(?:[^\W_{UNSPACED}{HANGUL}]|[{MARKED}])+")
 SPECIAL = re.compile(rf"[{UNSPACED}{HANGUL}{MARKED}]")
 WORD = re.compile(r"[^\W_]+")  # RUN, where nothing is special
+FOREIGN = re.compile(r"[^\x00-\x7f]+")
 SPACED = "".join(chr(code) if chr(code).isalnum() else " " for code in range(128))  # the same for ASCII
 STOP_WORDS = word_set(
     """a an and are as at be but by did do does for from had has have how in into is it its of on or s such t that the
@@ -40,9 +42,10 @@ def tokens(text: str) -> list[str]:
 def words(text: str) -> list[str]:
     """The words of a folded text, not stemmed, with the characters and bigrams of unspaced scripts."""
     folded = fold(text)
-    if folded.isascii():
-        return folded.translate(SPACED).split()
-    if not SPECIAL.search(folded):
+    foreign = "" if folded.isascii() else "".join(FOREIGN.findall(folded))
+    if not WORD.search(foreign) and not SPECIAL.search(foreign):
+        return (FOREIGN.sub(" ", folded) if foreign else folded).translate(SPACED).split()
+    if not SPECIAL.search(foreign):
         return WORD.findall(folded)
     found: list[str] = []
     for run in RUN.finditer(folded):
@@ -109,12 +112,15 @@ def build(texts: Iterable[str]) -> Any:
     """A bm25s index of texts; None when they have no token at all."""
     from retrievers.bm25_index import Index
 
-    numbers, lengths, known = array("i"), array("i"), Numbers()
-    for text in texts:
-        before = len(numbers)
-        numbers.extend(map(known.__getitem__, words(text)))
-        lengths.append(len(numbers) - before)
-    if not numbers:
+    lengths, known = array("i"), Numbers()
+
+    def found(text: str) -> list[str]:
+        every = words(text)
+        lengths.append(len(every))
+        return every
+
+    numbers = np.fromiter(map(known.__getitem__, chain.from_iterable(map(found, texts))), np.int32)
+    if not known:
         return None
     stems = Numbers()
     stemmed = np.fromiter(map(stems.__getitem__, stem(list(known))), np.int32)

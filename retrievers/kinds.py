@@ -66,6 +66,8 @@ class ChromaRetriever(Retriever):
 
     async def afind(self, query: str) -> list[Passage]:
         model = await asyncio.to_thread(self.model)
+        if type(model).aembed_query is Embeddings.aembed_query:  # a thread would embed, and another one search
+            return await asyncio.to_thread(self.find, query)
         return await asyncio.to_thread(self.nearest, await model.aembed_query(query))
 
     def model(self) -> Embeddings:

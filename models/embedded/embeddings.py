@@ -1,7 +1,6 @@
 """Sentence embeddings for Chroma, from the embedded encoder."""
 
 from langchain_core.embeddings import Embeddings
-from langchain_core.runnables import run_in_executor
 
 from models.embedded.encoder import encoder
 
@@ -15,9 +14,3 @@ class EmbeddedEmbeddings(Embeddings):
 
     def embed_query(self, text: str) -> list[float]:
         return self.embed_documents([text])[0]
-
-    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        return await run_in_executor(None, self.embed_documents, texts)
-
-    async def aembed_query(self, text: str) -> list[float]:
-        return await run_in_executor(None, self.embed_query, text)
