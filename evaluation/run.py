@@ -46,8 +46,8 @@ class Report:
     of every method; asked: answers got by this call; spent: the model calls made for them, which is less than the
     summary counts where methods share calls and where the journal had replies. left_out: questions without a gold
     passage, which nothing was asked; known: questions that only the run `unless` was asked, as it got them right.
-    judging: the calls of the judge, apart; None without one. unable: methods of 'all' that do not serve these questions,
-    and why.
+    judging: the calls of the judge, apart; None without one. unable: methods of 'all' that do not serve these
+    questions, and why.
     """
 
     folder: Path

@@ -4,14 +4,13 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-
 APART = 0.005  # seconds between the starts of two workers: what it takes a question, about, to come to its first call
 
 
 async def at_once(count: int, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """`count` workers, each of which runs `work` to its end; the first error ends all of them and is raised itself.
 
-    They start one after the other: all at once, none would come to its first call before every one had prepared its own.
+    They start one after the other: all at once, none would make its first call before every one had prepared its own.
     """
     try:
         async with asyncio.TaskGroup() as workers:
