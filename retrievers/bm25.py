@@ -124,9 +124,7 @@ def build(texts: Iterable[str]) -> Any:
         return None
     stems = Numbers()
     stemmed = np.fromiter(map(stems.__getitem__, stem(list(known))), np.int32)
-    return Index.of(
-        stemmed[np.frombuffer(numbers, np.int32)], np.frombuffer(lengths, np.int32), dict(stems), k1=K1, b=B
-    )
+    return Index.of(stemmed[numbers], np.frombuffer(lengths, np.int32), dict(stems), k1=K1, b=B)
 
 
 class Numbers(dict[str, int]):

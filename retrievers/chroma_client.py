@@ -1,8 +1,8 @@
 """Clients of a Chroma store, a folder or a server, and what their failures mean to a user."""
 
-import os
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -29,19 +29,6 @@ def connect(where: str) -> "ClientAPI":
         return chromadb.HttpClient(host=host, port=port, ssl=ssl, settings=quiet)
     except ValueError as error:  # Chroma's word for whatever goes wrong on the first call
         raise unreachable(where, error) from error
-
-
-def settle(folder: Path) -> None:
-    """Have the disk hold what Chroma wrote to its vector indexes, which it leaves to the system: after a loss of power
-    they would be shorter than the database says, and searching a torn one never ends.
-    """
-    for path in folder.glob("*/*"):
-        with suppress(OSError):
-            number = os.open(path, os.O_RDONLY)
-            try:
-                os.fsync(number)
-            finally:
-                os.close(number)
 
 
 def address(url: str) -> tuple[str, int, bool]:
@@ -78,6 +65,11 @@ def told(where: str) -> Iterator[None]:
         raise SetupError(
             f"The store {where} cannot be read ({said(error)}); if it is damaged, remove it and index again."
         ) from error
+    except sqlite3.Error as error:
+        raise SetupError(
+            f"The database of the store {where} cannot be read ({error}); if it is damaged, remove the store and index "
+            "again."
+        ) from error
     except ChromaError as error:
         if "://" not in where:
             raise
@@ -85,10 +77,11 @@ def told(where: str) -> Iterator[None]:
 
 
 def torn(where: str, said: str) -> SetupError:
-    return SetupError(
-        f"A vector index in the store {where} is damaged ({said}); index any document into the collection again: that "
-        "makes its vectors anew, from the passages that it holds."
-    )
+    if "://" in where:
+        mend = "its files are the server's: restore them there, or index the documents into a new collection"
+    else:
+        mend = "index any document into that collection again: that makes its vectors anew, from its passages"
+    return SetupError(f"A vector index in the store {where} is damaged ({said}); {mend}.")
 
 
 def unreachable(where: str, error: Exception) -> SetupError:

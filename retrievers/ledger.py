@@ -52,9 +52,10 @@ class Ledger:
         """Make the vectors of a torn index anew, of the passages that the collection holds. Killed, it begins again."""
         if not self.store.is_torn(self.name):
             return
-        LOG.warning("The vector index of %r was damaged by an abrupt end; it is made anew.", self.name)
         self.info = replace(info, torn=True).revised(writing=True)
         passages = self.store.without_vectors(self.name, self.info)
+        said = "The vector index of %r was damaged by an abrupt end; its %d passages are embedded anew."
+        LOG.warning(said, self.name, len(passages))
         self.entries = self.store.entries(self.name)
         for begin in range(0, len(passages), EMBEDDED_AT_ONCE):
             self.new = {passage["id"]: passage for passage in passages[begin : begin + EMBEDDED_AT_ONCE]}

@@ -3,7 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -13,10 +13,10 @@ from filelock import FileLock, Timeout
 
 from core.errors import SetupError
 from core.state import Passage
-from retrievers.chroma_client import connect, make_folder, settle, told, torn
+from retrievers.chroma_client import connect, make_folder, told, torn
 from retrievers.kept import Entry, Info, entry_of, info_of, passage_of
 from retrievers.passages import scored
-from retrievers.torn import clear, is_cut, is_torn
+from retrievers.torn import clear, is_cut, is_torn, marked
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -127,7 +127,7 @@ class Store:
         collection = self.get(name)
         if not self.remote and name not in self.whole:
             if is_cut(collection, self.folder / "chroma"):
-                raise torn(self.where, "it is shorter than it says")
+                raise torn(self.where, f"that of {name!r}, by an abrupt end")
             self.whole.add(name)
         return collection
 
@@ -230,9 +230,8 @@ class Store:
             collection.modify(metadata=info.metadata())
             self.read[name] = info.revision
             if changes:
-                changes.apply(collection)
-                if not self.remote:
-                    settle(self.folder / "chroma")
+                with nullcontext() if self.remote else marked(collection, self.folder / "chroma"):
+                    changes.apply(collection)
 
     def is_torn(self, name: str) -> bool:
         """Whether the vectors of a collection of this folder have to be made anew."""

@@ -1,13 +1,17 @@
 """Vector indexes of Chroma that an abrupt end has torn: how they are told, and cleared to be made anew.
 
 Chroma writes the files of a collection's vector index in place, so that a process killed in that moment, or a loss of
-power, leaves them cut or mixed. The passages themselves are in its database, which is transactional.
+power, leaves them cut or mixed. The passages themselves are in its database, which is transactional. So a mark stands
+beside the store while it is written to: a mark that is still there, with files of the index that are younger or from
+before the machine was started, says that they cannot be trusted. Files that are shorter than they say cannot either.
 """
 
+import os
 import shutil
 import sqlite3
 import struct
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,13 +37,62 @@ def is_torn(collection: "Collection", folder: Path) -> bool:
 
 
 def is_cut(collection: "Collection", folder: Path) -> bool:
-    """Whether a vector index is shorter than it says. Chroma would not notice: it finds wrong passages, or crashes."""
-    return any(is_short(path) for path in index_folders(folder, str(collection.id)))
+    """Whether a vector index was being written when its writer ended, or is shorter than it says. Chroma would not
+    notice: it finds wrong passages, or crashes.
+    """
+    indexes = index_folders(folder, str(collection.id))
+    return is_half_written(mark_of(folder, str(collection.id)), indexes) or any(map(is_short, indexes))
+
+
+@contextmanager
+def marked(collection: "Collection", folder: Path) -> Iterator[None]:
+    """A mark stands while a collection is written to, until the disk holds it; what ends before leaves the mark."""
+    mark = mark_of(folder, str(collection.id))
+    with mark.open("w", encoding="utf-8") as file:
+        file.write(boot())
+        file.flush()
+        os.fsync(file.fileno())
+    yield
+    settle(folder)
+    mark.unlink()
+
+
+def settle(folder: Path) -> None:
+    """Have the disk hold what Chroma wrote to its vector indexes, which it leaves to the system: after a loss of power
+    they would be shorter than the database says, and searching a torn one never ends.
+    """
+    for path in folder.glob("*/*"):
+        with suppress(OSError):
+            number = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(number)
+            finally:
+                os.close(number)
+
+
+def mark_of(folder: Path, collection: str) -> Path:
+    return folder.parent / f"writing-{collection}"
+
+
+def boot() -> str:
+    """What tells this start of the machine from every other; empty where the system does not say."""
+    path = Path("/proc/sys/kernel/random/boot_id")
+    return path.read_text("utf-8").strip() if path.exists() else ""
+
+
+def is_half_written(mark: Path, indexes: list[Path]) -> bool:
+    """Whether the mark of an unfinished write stands, and files of the index may have been written since."""
+    if not mark.exists() or not indexes:
+        return False
+    begun = mark.stat().st_mtime_ns
+    written = any(path.stat().st_mtime_ns >= begun for index in indexes for path in index.iterdir())
+    return written or mark.read_text("utf-8").strip() != boot()
 
 
 def speaks_of_index(error: Exception) -> bool:
-    """Whether a failure is one of reading a vector index."""
-    return "hnsw" in str(error).lower()
+    """Whether a failure is that of a vector index that makes no sense; not one of the system's, which may pass."""
+    said = str(error).lower()
+    return "hnsw" in said and any(word in said for word in ("deserializ", "corrupt", "end of file"))
 
 
 def is_short(index: Path) -> bool:
@@ -80,11 +133,13 @@ def clear(folder: Path, collection: str) -> None:
     """Remove the vector index of a collection, by id, which no client has open: Chroma begins an empty one."""
     for index in index_folders(folder, collection):
         shutil.rmtree(index, ignore_errors=True)
+    mark_of(folder, collection).unlink(missing_ok=True)
 
 
 def index_folders(folder: Path, collection: str) -> list[Path]:
     """Where the vector index of a collection lies."""
-    with closing(sqlite3.connect(f"file:{folder / 'chroma.sqlite3'}?mode=ro", uri=True)) as database:
+    place = (folder / "chroma.sqlite3").resolve().as_uri()
+    with closing(sqlite3.connect(f"{place}?mode=ro", uri=True)) as database:
         found = database.execute(
             "SELECT id FROM segments WHERE collection = ? AND scope = 'VECTOR'", (collection,)
         ).fetchall()

@@ -10,8 +10,10 @@ from langchain_core.embeddings import Embeddings
 
 from core.errors import SetupError
 from core.state import Passage
+from retrievers.chroma_client import torn
 from retrievers.index import index_passages
 from retrievers.store import Store, cached, open_store
+from retrievers.torn import boot, marked, speaks_of_index
 
 NAME = "towers"
 PASSAGES = [Passage(id=f"p{n}", title="Numbers", text=f"Number {n}.") for n in range(1100)]  # Chroma writes at 1,000
@@ -99,13 +101,13 @@ def test_a_torn_index_is_made_anew(
     info = reopened(store).info(NAME)
     harm(store, name)
     torn = reopened(store)
-    with pytest.raises(SetupError, match=r"is damaged .*; index any document into the collection again"):
+    with pytest.raises(SetupError, match=r"is damaged \(.*\); index any document into that collection again"):
         torn.query(NAME, [1.0, 0.0, 0.0], 2)
     model = Numbers()
     index(store, model)
     assert model.left == 10_000 - len(PASSAGES)
     assert [record.getMessage() for record in caplog.records] == [
-        f"The vector index of {NAME!r} was damaged by an abrupt end; it is made anew."
+        f"The vector index of {NAME!r} was damaged by an abrupt end; its 1100 passages are embedded anew."
     ]
     mended = reopened(store)
     assert (mended.count(NAME), mended.info(NAME).torn, mended.info(NAME).writing) == (len(PASSAGES), None, False)
@@ -127,3 +129,62 @@ def test_what_is_being_made_anew_is_begun_again(store: Path) -> None:
         nearest(halfway, 3)
     index(store, Numbers())
     assert nearest(reopened(store), 1003)[0] == "p1003"
+
+
+def mark_and_file(store: Path) -> tuple[Path, Path]:
+    """The mark of a write to the collection that never ended, and a file of its vector index."""
+    (links,) = store.glob("chroma/*/link_lists.bin")
+    mark = store / f"writing-{open_store(store).connected().get_collection(NAME).id}"
+    return mark, links
+
+
+def test_a_write_that_never_ended_is_seen(store: Path) -> None:
+    """Whatever the files hold: they were written to after the mark was set, or the machine was started since."""
+    reopened(store)
+    mark, links = mark_and_file(store)
+    mark.write_text(boot(), "utf-8")
+    assert not reopened(store).is_torn(NAME)  # killed before Chroma wrote its vectors
+    links.touch()
+    with pytest.raises(SetupError, match=rf"is damaged \(that of '{NAME}', by an abrupt end\)"):
+        reopened(store).query(NAME, [1.0, 0.0, 0.0], 2)
+    assert reopened(store).is_torn(NAME)
+    index(store, Numbers())
+    assert (mark.exists(), nearest(reopened(store), 700)[0]) == (False, "p700")
+    mark.write_text("another start of the machine", "utf-8")
+    assert reopened(store).is_torn(NAME)
+
+
+def test_a_write_that_fails_leaves_its_mark_and_one_that_ends_does_not(store: Path) -> None:
+    reopened(store)
+    mark, _ = mark_and_file(store)
+    collection = open_store(store).connected().get_collection(NAME)
+    with pytest.raises(OSError, match="full"), marked(collection, store / "chroma"):
+        raise OSError("The disk is full.")
+    assert mark.exists()
+    with marked(collection, store / "chroma"):
+        assert mark.read_text("utf-8") == boot()
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("name", ["a#b", "a?b", "a%41b", "ä b"])
+def test_a_store_may_have_any_name(tmp_path: Path, name: str) -> None:
+    passages = PASSAGES[:3]
+    index_passages(passages, collection=NAME, store=tmp_path / name, embeddings=Numbers())
+    assert [found.name for found in tmp_path.iterdir()] == [name]
+    assert nearest(reopened(tmp_path / name), 2)[0] == "p2"
+
+
+def test_the_files_of_a_server_are_the_servers() -> None:
+    assert "restore them there" in str(torn("http://localhost:8000", "cut"))
+
+
+@pytest.mark.parametrize(
+    ("said", "speaks"),
+    [
+        ("Error creating hnsw segment reader: Error deserializing pickle file: eval error at offset 819", True),
+        ("Error creating hnsw segment reader: Too many open files (os error 24)", False),
+        ("database disk image is malformed", False),
+    ],
+)
+def test_what_may_pass_is_no_damage(said: str, speaks: bool) -> None:
+    assert speaks_of_index(RuntimeError(said)) is speaks
