@@ -20,6 +20,8 @@ from cli.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from evaluation.compare import Decision
     from evaluation.estimate import Estimate
 
@@ -73,7 +75,6 @@ def compare(
     """Estimate, run and compare methods on your questions; recommend one, and write a report."""
     import asyncio
 
-    from cli.evaluate import print_left_out
     from cli.progress import progress_bar
     from cli.settings import made_context, stated
     from cli.upload import check_langsmith, uploaded
@@ -116,6 +117,14 @@ def compare(
     if decision is not None:
         with uploaded(langsmith, decision.report.folder):
             print_decision(decision)
+
+
+def print_left_out(left_out: "Mapping[str, str]") -> None:
+    """On stderr: the methods of 'all' that do not serve these questions, and why."""
+    from evaluation.able import left_out_words
+
+    for words in left_out_words(left_out):
+        typer.echo(f"quorum: {words}", err=True)
 
 
 def print_estimate(made: "Estimate", *, to_stderr: bool) -> None:

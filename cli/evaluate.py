@@ -22,7 +22,7 @@ from cli.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from rich.console import RenderableType
 
@@ -113,18 +113,9 @@ def evaluate(
     except KeyboardInterrupt:
         typer.echo("quorum: stopped; the same command again goes on from here.", err=True)
         raise
-    print_left_out(report.unable)
     mention_retriever(retriever, searched=corpus is not None or collection is not None)
     with uploaded(langsmith, report.folder):
         print_report(report, own=measures)
-
-
-def print_left_out(left_out: "Mapping[str, str]") -> None:
-    """On stderr: the methods of 'all' that do not serve these questions, and why."""
-    from evaluation.able import left_out_words
-
-    for words in left_out_words(left_out):
-        typer.echo(f"quorum: {words}", err=True)
 
 
 def mention_retriever(retriever: str | None, *, searched: bool) -> None:

@@ -55,7 +55,7 @@ async def able(
         reason = None if run.chosen else await why_not(run, records)
         if reason is not None:
             left_out[run.name] = reason
-    able = [run for run in runs if run.name not in left_out]
+    able = [replace(run, chosen=True) for run in runs if run.name not in left_out]  # tried: they need it no more
     if not able:
         raise SetupError(next(iter(left_out.values())))
     return able, left_out

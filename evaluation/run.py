@@ -1,6 +1,7 @@
 """Ask the questions of a data set by several methods. Interrupted, the same call goes on where it stopped."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -15,7 +16,7 @@ from langchain_core.runnables import RunnableConfig
 from core.context import Context, writing_filter
 from core.data import Record
 from core.errors import CallError, SetupError
-from evaluation.able import able
+from evaluation.able import able, left_out_words
 from evaluation.asking import answer_to
 from evaluation.comparison import Comparison, check_baseline, compare_groups
 from evaluation.config import configuration, short_hash
@@ -36,6 +37,8 @@ from evaluation.workers import at_once
 from models.chat import chat_model_async
 from models.cluster import check_engine
 from models.filters import context_filter
+
+LOG = logging.getLogger("quorum")
 
 
 @dataclass(frozen=True)
@@ -116,13 +119,17 @@ async def evaluate(
         raise SetupError(
             f"A concurrency of {concurrency} does not fit; give the number of questions at once, from 1 on."
         )
+    check_baseline(groups or [[run.name for run in runs]], baseline)
     check_names(runs)
     dataset = read_data(data, limit, skip_bad=skip_bad)
     for run in runs:
         await usable(run.context)  # a model that cannot be used is found before a folder is made
     runs, unable = await able(runs, dataset, task)
+    for words in left_out_words(unable):
+        LOG.warning("%s", words)
+    if baseline in unable:
+        raise SetupError(f"The baseline {baseline!r} does not serve these questions: {unable[baseline]}")
     groups = groups or [[run.name for run in runs]]
-    check_baseline(groups, baseline)
     source = passage_source(dataset, corpus, collection)
     added = {**({"task": task} if task else {}), **({"details": True} if details else {}), **(about or {})}
     config = configuration(dataset, runs, source.described(), added)

@@ -8,14 +8,24 @@ APART = 0.005  # seconds between the starts of two workers: what it takes a ques
 
 
 async def at_once(count: int, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """`count` workers, each of which runs `work` to its end; the first error ends all of them and is raised itself.
+    """`count` workers, each of which runs `work` to its end, which is the end of what there is to do; the first error
+    ends all of them and is raised itself.
 
     They start one after the other: all at once, none would make its first call before every one had prepared its own.
     """
+    ended = False
+
+    async def worker() -> None:
+        nonlocal ended
+        await work()
+        ended = True  # nothing is left to take
+
     try:
         async with asyncio.TaskGroup() as workers:
             for _ in range(count):
-                workers.create_task(work())
+                workers.create_task(worker())
                 await asyncio.sleep(APART)
+                if ended:
+                    break
     except BaseExceptionGroup as group:
         raise group.exceptions[0] from None

@@ -89,7 +89,7 @@ def test_of_all_methods_those_that_cannot_serve_the_questions_are_left_out(
 
 
 def test_an_evaluation_by_all_methods_goes_on_without_those(
-    bringing: Path, openai_server: OpenAIServer, quorum: Quorum
+    bringing: Path, openai_server: OpenAIServer, quorum: Quorum, caplog: pytest.LogCaptureFixture
 ) -> None:
     lines = bringing.read_text("utf-8").splitlines()
     claims = [json.loads(line) | {"answers": ["REFUTES"], "meta": {"answer_type": "label"}} for line in lines[:2]]
@@ -98,10 +98,12 @@ def test_an_evaluation_by_all_methods_goes_on_without_those(
     asked = ("eval", str(bringing), "--model", "openai:test", "--out", "out", "--methods")
     every = quorum(*asked, "all")
     assert every.code == 0, every.err
-    assert "without react: The prompt 'react' does not serve answer_type='label'." in every.err
+    assert "without react: The prompt 'react' does not serve answer_type='label'." in caplog.messages
     rows = json.loads((Path("out") / "summary.json").read_text("utf-8"))
     assert ("concat" in rows, "post_fusion" in rows, "react" in rows) == (True, True, False)
     again = quorum(*asked, "all")
     assert (again.code, "made 0 calls now" in again.err) == (0, True)
     named = quorum("eval", str(bringing), "--model", "openai:test", "--out", "named", "--methods", "concat,react")
     assert (named.code, "'react' does not serve" in named.err) == (2, True)
+    against = quorum(*asked, "all", "--baseline", "react")
+    assert (against.code, "The baseline 'react' does not serve these questions: The prompt" in against.err) == (2, True)

@@ -40,7 +40,7 @@ class Desk:
     def ask(self, asking: Asking) -> Run:
         """Start a run; a bad question or setting, or too many runs at once, is a `SetupError`."""
         if len(self.under_way) >= MOST_UNDER_WAY:
-            raise SetupError(f"{MOST_UNDER_WAY} questions are being answered now; ask again when one of them is done.")
+            raise SetupError(f"{MOST_UNDER_WAY} questions are under way already; ask again when one is answered.")
         run = start(asking, asking.runs(self.base), self.keep)
         self.under_way[run.id] = run
         return run

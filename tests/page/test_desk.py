@@ -20,7 +20,7 @@ async def test_no_more_runs_at_once_than_the_machine_bears(
     desk = Desk(base)
     asked = Asking("Why?")
     runs = [desk.ask(asked) for _ in range(MOST_UNDER_WAY)]
-    with pytest.raises(SetupError, match=f"{MOST_UNDER_WAY} questions are being answered now; ask again"):
+    with pytest.raises(SetupError, match=f"{MOST_UNDER_WAY} questions are under way already; ask again"):
         desk.ask(asked)
     await asyncio.gather(*(run.task for run in runs if run.task is not None))
     assert ({run.running for run in runs}, desk.under_way) == ({False}, {})
