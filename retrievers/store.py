@@ -16,7 +16,7 @@ from core.state import Passage
 from retrievers.chroma_client import connect, make_folder, told, torn
 from retrievers.kept import Entry, Info, entry_of, info_of, passage_of
 from retrievers.passages import scored
-from retrievers.torn import clear, is_cut, is_torn, marked
+from retrievers.torn import clear, is_cut, is_torn, marked, take_in
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -128,6 +128,7 @@ class Store:
         if not self.remote and name not in self.whole:
             if is_cut(collection, self.folder / "chroma"):
                 raise torn(self.where, f"that of {name!r}, by an abrupt end")
+            take_in(collection, self.folder / "chroma")
             self.whole.add(name)
         return collection
 

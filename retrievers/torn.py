@@ -28,12 +28,20 @@ def is_torn(collection: "Collection", folder: Path) -> bool:
     if is_cut(collection, folder) or any(map(lacks_links, index_folders(folder, str(collection.id)))):
         return True
     try:
-        collection.get(limit=1, include=[])
+        with marked(collection, folder):
+            collection.get(limit=1, include=[])
     except InternalError as error:
         if not speaks_of_index(error):
             raise
         return True
     return False
+
+
+def take_in(collection: "Collection", folder: Path) -> None:
+    """Where a writer ended before Chroma wrote its vectors: have that done now, under a mark as any write."""
+    if mark_of(folder, str(collection.id)).exists():
+        with marked(collection, folder):
+            collection.get(limit=1, include=[])
 
 
 def is_cut(collection: "Collection", folder: Path) -> bool:

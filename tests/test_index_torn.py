@@ -144,6 +144,11 @@ def test_a_write_that_never_ended_is_seen(store: Path) -> None:
     mark, links = mark_and_file(store)
     mark.write_text(boot(), "utf-8")
     assert not reopened(store).is_torn(NAME)  # killed before Chroma wrote its vectors
+    assert not mark.exists()
+    mark.write_text(boot(), "utf-8")
+    assert nearest(reopened(store), 700)[0] == "p700"
+    assert not mark.exists()
+    mark.write_text(boot(), "utf-8")
     links.touch()
     with pytest.raises(SetupError, match=rf"is damaged \(that of '{NAME}', by an abrupt end\)"):
         reopened(store).query(NAME, [1.0, 0.0, 0.0], 2)
