@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -182,7 +183,8 @@ async def test_a_comparison_with_a_judge(data: Path, openai_server: OpenAIServer
     prices.write_text('["openai:test"]\ninput = 1.0\noutput = 1.0\n["openai:judge"]\ninput = 1.0\noutput = 1.0\n')
     openai_server.reply(replies)
     options = Options(methods="concat,concat_pf", judge="openai:judge", prices=prices, max_cost=5)
-    planned = await plan("given", data, CONTEXT, options, out=tmp_path / "out")
+    context = replace(CONTEXT, journal=str(tmp_path / "journal.sqlite"))  # of two equal answers one is judged
+    planned = await plan("given", data, context, options, out=tmp_path / "out")
     decision = await compare("given", data, planned, options)
     assert decision.spent["judge"]["models"]["openai:judge"]["calls"] == 2
     assert "openai:judge" not in decision.spent["models"]
@@ -195,7 +197,7 @@ async def test_a_comparison_with_a_judge(data: Path, openai_server: OpenAIServer
     assert "Beside the methods, openai:judge judged answers: 2 calls really made" in text
     with (folder / "report.csv").open(newline="") as file:
         assert {row["judged"] for row in csv.DictReader(file)} == {"0.4"}
-    again = await compare("given", data, await plan("given", data, CONTEXT, options, out=tmp_path / "out"), options)
+    again = await compare("given", data, await plan("given", data, context, options, out=tmp_path / "out"), options)
     assert again.spent["judge"] == decision.spent["judge"]
     plain = Options(methods="concat,concat_pf", prices=prices)
     without = await compare("given", data, await plan("given", data, CONTEXT, plain, out=tmp_path / "out"), plain)
