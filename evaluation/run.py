@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -49,8 +49,7 @@ class Report:
     of every method; asked: answers got by this call; spent: the model calls made for them, which is less than the
     summary counts where methods share calls and where the journal had replies. left_out: questions without a gold
     passage, which nothing was asked; known: questions that only the run `unless` was asked, as it got them right.
-    judging: the calls of the judge, apart; None without one. unable: methods of 'all' that do not serve these
-    questions, and why.
+    judging: the calls of the judge, apart; None without one.
     """
 
     folder: Path
@@ -62,7 +61,6 @@ class Report:
     left_out: int = 0
     known: int = 0
     judging: Spending | None = None
-    unable: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def judged(self) -> tuple[str, ...]:
@@ -168,9 +166,7 @@ async def evaluate(
             summary, comparisons = await asyncio.to_thread(conclude, folder, results, groups, baseline, measures or {})
     made, left_out = len(results.done) - before, dataset.count - asked.count
     judging = None if judge is None else judge.spent
-    return Report(
-        folder, summary, comparisons, results.scores, made, spent, left_out, len(results.known), judging, unable
-    )
+    return Report(folder, summary, comparisons, results.scores, made, spent, left_out, len(results.known), judging)
 
 
 def in_turn(runs: Sequence[MethodRun], dataset: DataSet, results: Results) -> Iterator[tuple[list[MethodRun], DataSet]]:
