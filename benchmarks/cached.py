@@ -10,9 +10,9 @@ import asyncio
 from typing import Any
 
 from benchmarks.harness import MODEL, Control, made_questions, met, report, serving, share
-from core.context import Context
-from graphs import answer
-from prompts import BUILT_IN
+from quorum.core.context import Context
+from quorum.graphs import answer
+from quorum.prompts import BUILT_IN
 
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "sure": ("sure", {"k": 10}),

@@ -38,7 +38,7 @@ AT_ONCE = 16  # calls under way at most: the concurrency of a model
 
 def quorum(*arguments: str, folder: Path, wait: bool = True) -> "subprocess.Popen[str]":
     """The command in a folder."""
-    command = [sys.executable, "-c", "from cli.main import main; main()", *arguments]
+    command = [sys.executable, "-c", "from quorum.cli.main import main; main()", *arguments]
     process = subprocess.Popen(
         command, cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         text=True,

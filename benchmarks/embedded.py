@@ -1,9 +1,9 @@
 """How fast the embedded model embeds and reads: python -m benchmarks.embedded [--reference FOLDER]
 
 Without --reference it times the embedded model alone. FOLDER holds a float export of the same model (reader.onnx and
-vocab.txt; `python -m training.export --levels 0` makes it); both then embed the same passages in turn, and the ratio is
-that of the medians. "as Chroma does" pads every batch to 256 tokens, as chromadb's default embedding function does.
-Prints a table and a JSON line.
+vocab.txt; `python -m quorum.training.export --levels 0` makes it); both then embed the same passages in turn, and the
+ratio is that of the medians. "as Chroma does" pads every batch to 256 tokens, as chromadb's default embedding
+function does. Prints a table and a JSON line.
 """
 
 import argparse
@@ -16,12 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from core.data import read_passages
-from core.state import Passage
-from models.embedded.batching import Job, read_jobs
-from models.embedded.encoder import Encoder, encoder
-from retrievers.index import pieces_of
-from retrievers.passages import indexed_text
+from quorum.core.data import read_passages
+from quorum.core.state import Passage
+from quorum.models.embedded.batching import Job, read_jobs
+from quorum.models.embedded.encoder import Encoder, encoder
+from quorum.retrievers.index import pieces_of
+from quorum.retrievers.passages import indexed_text
 
 SAMPLE = Path(__file__).parent.parent / "data" / "sample" / "corpus"
 

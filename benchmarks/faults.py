@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmarks.harness import Control, note, question_file, report_parts, serving, start, stop
 from benchmarks.runs import METHODS, answers_of, differing, rows_of, run_all
-from core.errors import SetupError
+from quorum.core.errors import SetupError
 
 CHOICES = {"candidates", "validity", "ranking", "topic", "choose"}
 # The prompts of these methods whose contract a fault breaks. A refusal is a reply to what asks for an answer, any text

@@ -71,7 +71,7 @@ class Forks:
 
 def run(request: dict[str, Any]) -> None:
     """The command line, in this process, which ends with it."""
-    from cli.main import main
+    from quorum.cli.main import main
 
     os.chdir(request["folder"])
     errors = os.open(request["errors"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -91,7 +91,7 @@ def serve() -> None:
     import chromadb  # noqa: F401  what a run would import
     import langchain_openai  # noqa: F401
 
-    import retrievers.index  # noqa: F401
+    import quorum.retrievers.index  # noqa: F401
 
     if len(os.listdir("/proc/self/task")) > 1:
         raise RuntimeError("What was imported has started threads; such a process cannot be forked safely.")

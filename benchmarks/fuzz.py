@@ -31,14 +31,14 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
 
-import nodes
+import quorum.nodes
 from benchmarks.harness import SAMPLE, met, report
-from core.data import read_passages, read_questions
-from core.errors import SetupError
-from core.examples import read_examples
-from core.json_text import LONE
-from core.text import is_unknown, normalize, sentences
-from nodes.parse import Parsed
+from quorum.core.data import read_passages, read_questions
+from quorum.core.errors import SetupError
+from quorum.core.examples import read_examples
+from quorum.core.json_text import LONE
+from quorum.core.text import is_unknown, normalize, sentences
+from quorum.nodes.parse import Parsed
 
 PASSAGES = [
     {"id": "a", "title": "Rohrau", "text": "Joseph Haydn was born in Rohrau. It lies on the Leitha."},
@@ -55,10 +55,12 @@ ARGUMENTS: dict[str, Any] = {  # what parsers are given besides the reply, by na
 
 
 def parsers() -> dict[str, Callable[[str], Parsed[Any]]]:
-    """Every function of `nodes.parse*` that makes a reply into what it says."""
+    """Every function of `quorum.nodes.parse*` that makes a reply into what it says."""
     found: dict[str, Callable[[str], Parsed[Any]]] = {}
-    for module in sorted(module.name for module in iter_modules(nodes.__path__) if module.name.startswith("parse")):
-        for name, value in vars(import_module(f"nodes.{module}")).items():
+    for module in sorted(
+        module.name for module in iter_modules(quorum.nodes.__path__) if module.name.startswith("parse")
+    ):
+        for name, value in vars(import_module(f"quorum.nodes.{module}")).items():
             hints = get_type_hints(value) if isfunction(value) else {}
             if next(iter(hints), "") == "reply" and get_origin(hints.get("return")) is Parsed:
                 others = [name for name in signature(value).parameters if name != "reply"]
@@ -115,7 +117,7 @@ PIECES = [
     ),
 ]
 ENDLESS = ["(" * 200, "[" * 200, "a" * 2000, "1, " * 300, "not " * 200, "- x\n" * 200, "1" * 5000, '{"a":' * 2000]
-WHOLE = st.characters(exclude_categories=["Cs"])  # as they come through `models.call`
+WHOLE = st.characters(exclude_categories=["Cs"])  # as they come through `quorum.models.call`
 WORDS = st.one_of(st.sampled_from(PIECES), st.text(WHOLE, max_size=12), WHOLE)
 REPLIES = st.builds(
     lambda parts, between, endless: between.join([*parts, endless, *parts[:2]]),
@@ -217,7 +219,7 @@ class Hashed(Embeddings):
 
 def fuzz_documents(count: int, limit: float, number: int) -> Found:
     """Generated files in folders of a hundred, indexed; a folder is one input."""
-    from retrievers.index import index_documents
+    from quorum.retrievers.index import index_documents
 
     found, draw = Found(), random.Random(number)
     samples = [path.read_text("utf-8") for path in sorted((SAMPLE / "corpus").glob("*.md"))]

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import MODEL, Control, made_questions, met, report, serving
-from core.context import Context
-from graphs import METHODS, answer
+from quorum.core.context import Context
+from quorum.graphs import METHODS, answer
 
 # concat_pf falls back, react searches once, self_ask looks up one follow-up question, self_verification verifies.
 DEPTH = {

@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 
 from benchmarks.harness import MODEL, met, question_file, report, serving
-from core.context import Context
-from evaluation.methods import parse_methods
-from evaluation.run import evaluate
+from quorum.core.context import Context
+from quorum.evaluation.methods import parse_methods
+from quorum.evaluation.run import evaluate
 
 FIRST, TARGET_MB = 500, 150.0
 

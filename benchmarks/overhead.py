@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import MODEL, made_questions, met, report, serving
-from core.context import Context
-from graphs import answer
-from prompts import render
-from prompts.passages import numbered
+from quorum.core.context import Context
+from quorum.graphs import answer
+from quorum.prompts import render
+from quorum.prompts.passages import numbered
 
 AT_ONCE, K = 16, 5
 Work = Callable[[dict[str, Any], int], Awaitable[None]]

@@ -28,14 +28,14 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 
 from benchmarks.harness import SAMPLE, met, report, sample_passages, share
 from benchmarks.replies import recognise
-from core.context import Context
-from core.data import Record, read_questions
-from core.state import Passage, Result
-from core.text import contains_answer, exact_match, normalize
-from core.votes import ballot
-from graphs import answer
-from models.embedded.chat import EmbeddedReader
-from retrievers import search
+from quorum.core.context import Context
+from quorum.core.data import Record, read_questions
+from quorum.core.state import Passage, Result
+from quorum.core.text import contains_answer, exact_match, normalize
+from quorum.core.votes import ballot
+from quorum.graphs import answer
+from quorum.models.embedded.chat import EmbeddedReader
+from quorum.retrievers import search
 
 KINDS = ("assertion", "instruction", "format")
 METHODS = "concat,post_fusion,concat_pf,pf_concat,rerank,replug,base,sure,blendfilter,filco,iter_retgen,cot"

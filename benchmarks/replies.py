@@ -6,7 +6,7 @@ Replies are functions of the message and a number drawn from it, so that a run r
 import re
 from collections.abc import Callable
 
-from prompts import BUILT_IN
+from quorum.prompts import BUILT_IN
 
 REFUSAL = "I'm sorry, but I can't help with that."
 GARBAGE = 'Hm, well:\n\n{"": ]\n\nthis or that, perhaps\nor rather the other\n\nWho knows?'

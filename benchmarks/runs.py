@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import MODEL
-from core.context import Context
-from evaluation.methods import parse_methods
-from evaluation.run import evaluate
+from quorum.core.context import Context
+from quorum.evaluation.methods import parse_methods
+from quorum.evaluation.run import evaluate
 
 METHODS = "concat,post_fusion,concat_pf,sure,blendfilter"
 TIMING = ("seconds",)

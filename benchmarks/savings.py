@@ -20,14 +20,14 @@ from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.messages import BaseMessage
 
 from benchmarks.harness import met, report, share
-from core.context import Context
-from core.data import Record
-from core.errors import SetupError
-from core.state import Result
-from evaluation.dataset import DataSet, read_data
-from evaluation.methods import MethodRun, parse_methods
-from evaluation.spending import Spending
-from graphs import answer
+from quorum.core.context import Context
+from quorum.core.data import Record
+from quorum.core.errors import SetupError
+from quorum.core.state import Result
+from quorum.evaluation.dataset import DataSet, read_data
+from quorum.evaluation.methods import MethodRun, parse_methods
+from quorum.evaluation.spending import Spending
+from quorum.graphs import answer
 
 SAMPLED = "samples={samples};temperature=0.7"
 PAIRS = {

@@ -24,14 +24,14 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from benchmarks.harness import met, report, sample_passages
-from core.context import Context
-from core.data import read_passages
-from core.state import Passage
-from models import embeddings
-from retrievers import search
-from retrievers.bm25 import Ranking
-from retrievers.index import index_passages
-from retrievers.store import open_store
+from quorum.core.context import Context
+from quorum.core.data import read_passages
+from quorum.core.state import Passage
+from quorum.models import embeddings
+from quorum.retrievers import search
+from quorum.retrievers.bm25 import Ranking
+from quorum.retrievers.index import index_passages
+from quorum.retrievers.store import open_store
 
 GENERATED, LARGER = 45_527, 100_000
 TARGETS = {"chroma": 10.0, "bm25": 10.0, "hybrid": 20.0}

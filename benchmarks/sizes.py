@@ -19,15 +19,15 @@ from typing import Any
 
 from benchmarks.harness import report, sample_passages
 from benchmarks.searching import Scattered, generated, queries
-from core.context import Context
-from core.data import read_passages
-from core.state import Passage
-from models import embeddings
-from retrievers import search
-from retrievers.bm25_cache import ranking
-from retrievers.index import index_passages
-from retrievers.passages import indexed_text
-from retrievers.store import open_store
+from quorum.core.context import Context
+from quorum.core.data import read_passages
+from quorum.core.state import Passage
+from quorum.models import embeddings
+from quorum.retrievers import search
+from quorum.retrievers.bm25_cache import ranking
+from quorum.retrievers.index import index_passages
+from quorum.retrievers.passages import indexed_text
+from quorum.retrievers.store import open_store
 
 EMBEDDED = 256
 Found = dict[str, Any]

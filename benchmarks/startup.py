@@ -20,7 +20,7 @@ TARGETS = {"quorum --help": 0.4, "first answer": 3.0}
 
 def seconds(arguments: list[str], folder: Path) -> float:
     """Wall time of one command."""
-    command = [sys.executable, "-c", "from cli.main import main; main()", *arguments]
+    command = [sys.executable, "-c", "from quorum.cli.main import main; main()", *arguments]
     begin = time.perf_counter()
     subprocess.run(command, cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=True, capture_output=True)
     return time.perf_counter() - begin

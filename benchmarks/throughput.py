@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import MODEL, Control, met, question_file, report, serving, share
-from core.context import Context
-from evaluation.methods import parse_methods
-from evaluation.run import evaluate
+from quorum.core.context import Context
+from quorum.evaluation.methods import parse_methods
+from quorum.evaluation.run import evaluate
 
 METHODS = "sure,post_fusion,concat_pf,blendfilter,iter_retgen"
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from core.context import Context
-from graphs import METHODS
+from quorum.core.context import Context
+from quorum.graphs import METHODS
 
 ROOT = Path(__file__).resolve().parent.parent
 

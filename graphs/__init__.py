@@ -13,16 +13,18 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
-from core.errors import SetupError
+from quorum.core.errors import SetupError
 
 if TYPE_CHECKING:  # imported when a graph is used: LangGraph is slow to import
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
 
-    from core.context import Context
-    from core.state import Passage, Question, Result, State
+    from quorum.core.context import Context
+    from quorum.core.state import Passage, Question, Result, State
 
-    Graph = CompiledStateGraph[Any, Any, Any, Any]  # one of ours, or one that begins with nodes.begin and was compiled
+    Graph = CompiledStateGraph[
+        Any, Any, Any, Any
+    ]  # one of ours, or one that begins with quorum.nodes.begin and was compiled
 
 __all__ = ["DEFAULT", "METHODS", "Method", "answer", "answer_sync", "method_of"]
 
@@ -44,7 +46,9 @@ class Method:
     @property
     def graph(self) -> "CompiledStateGraph[State, Context, Question, Result]":
         """The compiled graph, imported on first use."""
-        return cast("CompiledStateGraph[State, Context, Question, Result]", import_module(f"graphs.{self.name}").graph)
+        return cast(
+            "CompiledStateGraph[State, Context, Question, Result]", import_module(f"quorum.graphs.{self.name}").graph
+        )
 
 
 REACT = "Yao et al. 2023, ReAct: Synergizing Reasoning and Acting in Language Models (arXiv:2210.03629)"
@@ -181,7 +185,7 @@ async def answer(
     shown to a model; config: LangGraph's (callbacks, tags, thread). Raises SetupError for a mistake in input or
     configuration, CallError when a model call failed after its retries.
     """
-    from core.context import Context
+    from quorum.core.context import Context
 
     state: Question = {
         "question": question,

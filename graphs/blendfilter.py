@@ -6,17 +6,17 @@ retrieve -> answer_externally, recall, name_topic -> blend_queries -> gather x 3
 
 from langgraph.graph import StateGraph
 
-from core.context import Context
-from core.state import Question, Result, State
-from graphs.knowledge import knowledge
-from graphs.knowledge_filter import knowledge_filter
-from graphs.refinement import refinement
-from nodes.begin import begin
-from nodes.blend import answer_externally, blend_queries, name_topic, recall
-from nodes.reason import cot_answer, extract_answer, reason
-from nodes.retrieve import retrieve
-from nodes.routes import each_query, filter_or_generate, generate, refine_or, search_first, what_queries_need
-from nodes.unite import unite
+from quorum.core.context import Context
+from quorum.core.state import Question, Result, State
+from quorum.graphs.knowledge import knowledge
+from quorum.graphs.knowledge_filter import knowledge_filter
+from quorum.graphs.refinement import refinement
+from quorum.nodes.begin import begin
+from quorum.nodes.blend import answer_externally, blend_queries, name_topic, recall
+from quorum.nodes.reason import cot_answer, extract_answer, reason
+from quorum.nodes.retrieve import retrieve
+from quorum.nodes.routes import each_query, filter_or_generate, generate, refine_or, search_first, what_queries_need
+from quorum.nodes.unite import unite
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)

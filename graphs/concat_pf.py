@@ -6,15 +6,15 @@ retrieve -> concat_answer -> unknown_check -> known: end | unknown: passage_answ
 
 from langgraph.graph import StateGraph
 
-from core.context import Context
-from core.state import Question, Result, State
-from graphs.refinement import refinement
-from nodes.answer import concat_answer, passage_answer
-from nodes.begin import begin
-from nodes.retrieve import retrieve
-from nodes.routes import fall_back_if_unknown, more_votes, one_or_both_rounds, refine_or
-from nodes.unknown import unknown_check
-from nodes.vote import vote
+from quorum.core.context import Context
+from quorum.core.state import Question, Result, State
+from quorum.graphs.refinement import refinement
+from quorum.nodes.answer import concat_answer, passage_answer
+from quorum.nodes.begin import begin
+from quorum.nodes.retrieve import retrieve
+from quorum.nodes.routes import fall_back_if_unknown, more_votes, one_or_both_rounds, refine_or
+from quorum.nodes.unknown import unknown_check
+from quorum.nodes.vote import vote
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)

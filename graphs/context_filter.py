@@ -5,10 +5,10 @@ filter_by_model | filter_by_prompt | filter_by_answers | nothing to filter: end
 
 from langgraph.graph import StateGraph
 
-from core.context import Context
-from core.state import Filtered, State, Unfiltered
-from nodes.filter_context import filter_by_answers, filter_by_model, filter_by_prompt
-from nodes.routes import how_to_filter
+from quorum.core.context import Context
+from quorum.core.state import Filtered, State, Unfiltered
+from quorum.nodes.filter_context import filter_by_answers, filter_by_model, filter_by_prompt
+from quorum.nodes.routes import how_to_filter
 
 context_filter = (
     StateGraph(State, input_schema=Unfiltered, output_schema=Filtered, context_schema=Context)

@@ -5,14 +5,14 @@ retrieve -> filter_context -> concat_answer
 
 from langgraph.graph import StateGraph
 
-from core.context import Context
-from core.state import Question, Result, State
-from graphs.context_filter import context_filter
-from graphs.reranking import reranking
-from nodes.answer import concat_answer
-from nodes.begin import begin
-from nodes.retrieve import retrieve
-from nodes.routes import rerank_first
+from quorum.core.context import Context
+from quorum.core.state import Question, Result, State
+from quorum.graphs.context_filter import context_filter
+from quorum.graphs.reranking import reranking
+from quorum.nodes.answer import concat_answer
+from quorum.nodes.begin import begin
+from quorum.nodes.retrieve import retrieve
+from quorum.nodes.routes import rerank_first
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)

@@ -5,14 +5,14 @@ retrieve -> cot_answer -> next_query -> retrieve ... (as many rounds as `iterati
 
 from langgraph.graph import StateGraph
 
-from core.context import MOST_SUPERSTEPS, Context
-from core.state import Question, Result, State
-from graphs.refinement import refinement
-from nodes.begin import begin
-from nodes.iter_retgen import next_query
-from nodes.reason import cot_answer
-from nodes.retrieve import retrieve
-from nodes.routes import more_rounds, refine_or
+from quorum.core.context import MOST_SUPERSTEPS, Context
+from quorum.core.state import Question, Result, State
+from quorum.graphs.refinement import refinement
+from quorum.nodes.begin import begin
+from quorum.nodes.iter_retgen import next_query
+from quorum.nodes.reason import cot_answer
+from quorum.nodes.retrieve import retrieve
+from quorum.nodes.routes import more_rounds, refine_or
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)

@@ -5,13 +5,13 @@
 
 from langgraph.graph import StateGraph
 
-from core.context import Context
-from core.state import Gathered, Sought, State
-from graphs.knowledge_filter import knowledge_filter
-from graphs.refinement import refinement
-from nodes.retrieve import retrieve
-from nodes.routes import filter_or_collect, refine_or, search_unless_found
-from nodes.unite import collect
+from quorum.core.context import Context
+from quorum.core.state import Gathered, Sought, State
+from quorum.graphs.knowledge_filter import knowledge_filter
+from quorum.graphs.refinement import refinement
+from quorum.nodes.retrieve import retrieve
+from quorum.nodes.routes import filter_or_collect, refine_or, search_unless_found
+from quorum.nodes.unite import collect
 
 knowledge = (
     StateGraph(State, input_schema=Sought, output_schema=Gathered, context_schema=Context)

@@ -5,10 +5,10 @@ judge -> choose (filter_turns=1: judge_and_choose)
 
 from langgraph.graph import StateGraph
 
-from core.context import Context
-from core.state import Filtered, Sifted, State
-from nodes.filter_passages import choose, judge, judge_and_choose
-from nodes.routes import one_or_two_turns
+from quorum.core.context import Context
+from quorum.core.state import Filtered, Sifted, State
+from quorum.nodes.filter_passages import choose, judge, judge_and_choose
+from quorum.nodes.routes import one_or_two_turns
 
 knowledge_filter = (
     StateGraph(State, input_schema=Sifted, output_schema=Filtered, context_schema=Context)

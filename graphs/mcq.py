@@ -5,15 +5,15 @@ retrieve -> propose_candidates -> several: answer_from_choices | one or none: se
 
 from langgraph.graph import StateGraph
 
-from core.context import Context
-from core.state import Question, Result, State
-from graphs.refinement import refinement
-from nodes.answer_candidates import answer_from_choices
-from nodes.begin import begin
-from nodes.propose_candidates import propose_facts
-from nodes.retrieve import retrieve
-from nodes.routes import choose_if_they_differ, refine_or
-from nodes.select import select
+from quorum.core.context import Context
+from quorum.core.state import Question, Result, State
+from quorum.graphs.refinement import refinement
+from quorum.nodes.answer_candidates import answer_from_choices
+from quorum.nodes.begin import begin
+from quorum.nodes.propose_candidates import propose_facts
+from quorum.nodes.retrieve import retrieve
+from quorum.nodes.routes import choose_if_they_differ, refine_or
+from quorum.nodes.select import select
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)

@@ -5,10 +5,10 @@ closed_answer
 
 from langgraph.graph import StateGraph
 
-from core.context import Context
-from core.state import Question, Result, State
-from nodes.base import closed_answer
-from nodes.begin import begin
+from quorum.core.context import Context
+from quorum.core.state import Question, Result, State
+from quorum.nodes.base import closed_answer
+from quorum.nodes.begin import begin
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)

@@ -5,14 +5,14 @@ retrieve -> passage_answer x k -> keep_answered -> distill_answer
 
 from langgraph.graph import StateGraph
 
-from core.context import Context
-from core.state import Question, Result, State
-from graphs.refinement import refinement
-from nodes.answer import distill_answer, passage_answer
-from nodes.begin import begin
-from nodes.keep import keep_answered
-from nodes.retrieve import retrieve
-from nodes.routes import every_passage, refine_or
+from quorum.core.context import Context
+from quorum.core.state import Question, Result, State
+from quorum.graphs.refinement import refinement
+from quorum.nodes.answer import distill_answer, passage_answer
+from quorum.nodes.begin import begin
+from quorum.nodes.keep import keep_answered
+from quorum.nodes.retrieve import retrieve
+from quorum.nodes.routes import every_passage, refine_or
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)

@@ -5,14 +5,14 @@ propose_candidates -> summarize_candidate x K -> collect_summaries -> validate x
 
 from langgraph.graph import StateGraph
 
-from core.context import Context
-from core.state import Explained, Ranked, State
-from nodes.propose_candidates import propose_candidates
-from nodes.rank import rank_pair
-from nodes.routes import compare_for_rationale, each_candidate_for_rationale
-from nodes.select import select
-from nodes.summarize_candidate import collect_summaries, summarize_candidate
-from nodes.validate import validate
+from quorum.core.context import Context
+from quorum.core.state import Explained, Ranked, State
+from quorum.nodes.propose_candidates import propose_candidates
+from quorum.nodes.rank import rank_pair
+from quorum.nodes.routes import compare_for_rationale, each_candidate_for_rationale
+from quorum.nodes.select import select
+from quorum.nodes.summarize_candidate import collect_summaries, summarize_candidate
+from quorum.nodes.validate import validate
 
 rationale = (
     StateGraph(State, input_schema=Ranked, output_schema=Explained, context_schema=Context)

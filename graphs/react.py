@@ -5,13 +5,13 @@ think -> search: retrieve -> observe -> think ... | finish (an action that canno
 
 from langgraph.graph import StateGraph
 
-from core.context import MOST_SUPERSTEPS, Context
-from core.state import Question, Result, State
-from graphs.refinement import refinement
-from nodes.begin import begin
-from nodes.react import ask_action, finish, observe, think
-from nodes.retrieve import retrieve
-from nodes.routes import act_on_thought, refine_or, search_or_finish
+from quorum.core.context import MOST_SUPERSTEPS, Context
+from quorum.core.state import Question, Result, State
+from quorum.graphs.refinement import refinement
+from quorum.nodes.begin import begin
+from quorum.nodes.react import ask_action, finish, observe, think
+from quorum.nodes.retrieve import retrieve
+from quorum.nodes.routes import act_on_thought, refine_or, search_or_finish
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)

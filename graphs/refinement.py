@@ -5,11 +5,11 @@ reranker is set: rerank -> context_filter is set: filter_context
 
 from langgraph.graph import StateGraph
 
-from core.context import Context
-from core.state import Filtered, State, Unfiltered
-from graphs.context_filter import context_filter
-from graphs.reranking import reranking
-from nodes.routes import filter_if_chosen, rerank_or_filter
+from quorum.core.context import Context
+from quorum.core.state import Filtered, State, Unfiltered
+from quorum.graphs.context_filter import context_filter
+from quorum.graphs.reranking import reranking
+from quorum.nodes.routes import filter_if_chosen, rerank_or_filter
 
 refinement = (
     StateGraph(State, input_schema=Unfiltered, output_schema=Filtered, context_schema=Context)

@@ -5,15 +5,15 @@ retrieve -> passage_answer x k -> weigh_by_words -> vote
 
 from langgraph.graph import StateGraph
 
-from core.context import Context
-from core.state import Question, Result, State
-from graphs.refinement import refinement
-from nodes.answer import passage_answer
-from nodes.begin import begin
-from nodes.retrieve import retrieve
-from nodes.routes import every_passage_votes, refine_or
-from nodes.vote import vote
-from nodes.weigh import weigh_by_words
+from quorum.core.context import Context
+from quorum.core.state import Question, Result, State
+from quorum.graphs.refinement import refinement
+from quorum.nodes.answer import passage_answer
+from quorum.nodes.begin import begin
+from quorum.nodes.retrieve import retrieve
+from quorum.nodes.routes import every_passage_votes, refine_or
+from quorum.nodes.vote import vote
+from quorum.nodes.weigh import weigh_by_words
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)

@@ -6,12 +6,12 @@ take_query -> question: reorder | rationale: rationalize -> reorder | summary: g
 
 from langgraph.graph import StateGraph
 
-from core.context import Context
-from core.state import Found, Ranked, State
-from graphs.rationale import rationale
-from nodes.rank_passages import rank_window
-from nodes.reorder import gist, reorder, take_query
-from nodes.routes import by_reranker, more_windows, reorder_if_explained
+from quorum.core.context import Context
+from quorum.core.state import Found, Ranked, State
+from quorum.graphs.rationale import rationale
+from quorum.nodes.rank_passages import rank_window
+from quorum.nodes.reorder import gist, reorder, take_query
+from quorum.nodes.routes import by_reranker, more_windows, reorder_if_explained
 
 reranking = (
     StateGraph(State, input_schema=Ranked, output_schema=Found, context_schema=Context)

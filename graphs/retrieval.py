@@ -5,11 +5,11 @@ retrieve -> reranker is set: rerank
 
 from langgraph.graph import StateGraph
 
-from core.context import Context
-from core.state import Asked, Found, State
-from graphs.reranking import reranking
-from nodes.retrieve import retrieve
-from nodes.routes import rerank_if_chosen
+from quorum.core.context import Context
+from quorum.core.state import Asked, Found, State
+from quorum.graphs.reranking import reranking
+from quorum.nodes.retrieve import retrieve
+from quorum.nodes.routes import rerank_if_chosen
 
 unfiltered = (
     StateGraph(State, input_schema=Asked, output_schema=Found, context_schema=Context)

@@ -5,14 +5,14 @@ retrieve -> rank_passages -> infer, for one passage after the other, best first 
 
 from langgraph.graph import StateGraph
 
-from core.context import MOST_SUPERSTEPS, Context
-from core.state import Question, Result, State
-from graphs.refinement import refinement
-from nodes.begin import begin
-from nodes.infer import cite, infer
-from nodes.rank_passages import rank_passages
-from nodes.retrieve import retrieve
-from nodes.routes import more_to_read, refine_or
+from quorum.core.context import MOST_SUPERSTEPS, Context
+from quorum.core.state import Question, Result, State
+from quorum.graphs.refinement import refinement
+from quorum.nodes.begin import begin
+from quorum.nodes.infer import cite, infer
+from quorum.nodes.rank_passages import rank_passages
+from quorum.nodes.retrieve import retrieve
+from quorum.nodes.routes import more_to_read, refine_or
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)

@@ -5,13 +5,13 @@ follow_up -> retrieve -> intermediate_answer -> follow_up ... -> conclude (witho
 
 from langgraph.graph import StateGraph
 
-from core.context import MOST_SUPERSTEPS, Context
-from core.state import Question, Result, State
-from graphs.refinement import refinement
-from nodes.begin import begin
-from nodes.retrieve import retrieve
-from nodes.routes import answer_what_was_asked, follow_up_or_answer, more_follow_ups, refine_or
-from nodes.self_ask import conclude, follow_up, forced_answer, intermediate_answer
+from quorum.core.context import MOST_SUPERSTEPS, Context
+from quorum.core.state import Question, Result, State
+from quorum.graphs.refinement import refinement
+from quorum.nodes.begin import begin
+from quorum.nodes.retrieve import retrieve
+from quorum.nodes.routes import answer_what_was_asked, follow_up_or_answer, more_follow_ups, refine_or
+from quorum.nodes.self_ask import conclude, follow_up, forced_answer, intermediate_answer
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)

@@ -5,14 +5,14 @@ retrieve -> sample_answers -> one answer: choose_verified | several: verify each
 
 from langgraph.graph import StateGraph
 
-from core.context import Context
-from core.state import Question, Result, State
-from graphs.refinement import refinement
-from graphs.verification import verification
-from nodes.begin import begin
-from nodes.retrieve import retrieve
-from nodes.routes import refine_or, verify_if_they_differ
-from nodes.self_verification import choose_verified, sample_answers
+from quorum.core.context import Context
+from quorum.core.state import Question, Result, State
+from quorum.graphs.refinement import refinement
+from quorum.graphs.verification import verification
+from quorum.nodes.begin import begin
+from quorum.nodes.retrieve import retrieve
+from quorum.nodes.routes import refine_or, verify_if_they_differ
+from quorum.nodes.self_verification import choose_verified, sample_answers
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)

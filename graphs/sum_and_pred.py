@@ -5,14 +5,14 @@ retrieve -> summarize -> answer_from_summary
 
 from langgraph.graph import StateGraph
 
-from core.context import Context
-from core.state import Question, Result, State
-from graphs.refinement import refinement
-from nodes.answer_candidates import answer_from_summary
-from nodes.begin import begin
-from nodes.retrieve import retrieve
-from nodes.routes import refine_or
-from nodes.summarize_candidate import summarize
+from quorum.core.context import Context
+from quorum.core.state import Question, Result, State
+from quorum.graphs.refinement import refinement
+from quorum.nodes.answer_candidates import answer_from_summary
+from quorum.nodes.begin import begin
+from quorum.nodes.retrieve import retrieve
+from quorum.nodes.routes import refine_or
+from quorum.nodes.summarize_candidate import summarize
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)

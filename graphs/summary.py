@@ -5,13 +5,13 @@ retrieve -> summarized_answer
 
 from langgraph.graph import StateGraph
 
-from core.context import Context
-from core.state import Question, Result, State
-from graphs.refinement import refinement
-from nodes.answer import summarized_answer
-from nodes.begin import begin
-from nodes.retrieve import retrieve
-from nodes.routes import refine_or
+from quorum.core.context import Context
+from quorum.core.state import Question, Result, State
+from quorum.graphs.refinement import refinement
+from quorum.nodes.answer import summarized_answer
+from quorum.nodes.begin import begin
+from quorum.nodes.retrieve import retrieve
+from quorum.nodes.routes import refine_or
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)

@@ -7,18 +7,18 @@ retrieve -> propose_candidates -> summarize_candidate x K -> collect_summaries
 
 from langgraph.graph import StateGraph
 
-from core.context import Context
-from core.state import Question, Result, State
-from graphs.refinement import refinement
-from nodes.answer_candidates import answer_from_summaries
-from nodes.begin import begin
-from nodes.propose_candidates import propose_answers
-from nodes.rank import rank_pair
-from nodes.retrieve import retrieve
-from nodes.routes import each_candidate, judge_summaries, more_comparisons, refine_or
-from nodes.select import select
-from nodes.summarize_candidate import collect_summaries, summarize_candidate
-from nodes.validate import validate
+from quorum.core.context import Context
+from quorum.core.state import Question, Result, State
+from quorum.graphs.refinement import refinement
+from quorum.nodes.answer_candidates import answer_from_summaries
+from quorum.nodes.begin import begin
+from quorum.nodes.propose_candidates import propose_answers
+from quorum.nodes.rank import rank_pair
+from quorum.nodes.retrieve import retrieve
+from quorum.nodes.routes import each_candidate, judge_summaries, more_comparisons, refine_or
+from quorum.nodes.select import select
+from quorum.nodes.summarize_candidate import collect_summaries, summarize_candidate
+from quorum.nodes.validate import validate
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)

@@ -5,10 +5,10 @@ mask_condition -> recover_condition (ten samples)
 
 from langgraph.graph import StateGraph
 
-from core.context import Context
-from core.state import Claim, Recovery, State
-from nodes.routes import recover_if_masked
-from nodes.self_verification import mask_condition, recover_condition
+from quorum.core.context import Context
+from quorum.core.state import Claim, Recovery, State
+from quorum.nodes.routes import recover_if_masked
+from quorum.nodes.self_verification import mask_condition, recover_condition
 
 verification = (
     StateGraph(State, input_schema=Claim, output_schema=Recovery, context_schema=Context)

@@ -4,15 +4,15 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
-from core.context import Context
-from core.letters import lettered
-from core.state import State
-from nodes.answer import answered
-from nodes.ask import ask
-from nodes.evidence import evidence_for
-from nodes.forms import facts_only
-from nodes.parse import short_answer
-from nodes.parse_choices import chosen_candidate
+from quorum.core.context import Context
+from quorum.core.letters import lettered
+from quorum.core.state import State
+from quorum.nodes.answer import answered
+from quorum.nodes.ask import ask
+from quorum.nodes.evidence import evidence_for
+from quorum.nodes.forms import facts_only
+from quorum.nodes.parse import short_answer
+from quorum.nodes.parse_choices import chosen_candidate
 
 
 async def answer_from_summaries(state: State, runtime: Runtime[Context]) -> State:

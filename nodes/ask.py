@@ -8,15 +8,15 @@ from typing import Generic, TypeVar
 from langchain_core.language_models import BaseChatModel
 from langgraph.runtime import Runtime
 
-from core.context import Context, settings
-from core.errors import TooLong
-from core.state import Malformed, Passage, State, Usage, merge_usage
-from models.call import Reply, call
-from models.chat import chat_model_async
-from models.estimate import tokens
-from nodes.parse import Parsed
-from prompts import Rendered, load, render
-from prompts.passages import numbered_or_none
+from quorum.core.context import Context, settings
+from quorum.core.errors import TooLong
+from quorum.core.state import Malformed, Passage, State, Usage, merge_usage
+from quorum.models.call import Reply, call
+from quorum.models.chat import chat_model_async
+from quorum.models.estimate import tokens
+from quorum.nodes.parse import Parsed
+from quorum.prompts import Rendered, load, render
+from quorum.prompts.passages import numbered_or_none
 
 T = TypeVar("T")
 

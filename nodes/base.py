@@ -4,16 +4,16 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
-from core.context import Context, settings
-from core.state import Passage, State
-from core.text import is_unknown
-from core.votes import agreement
-from nodes.answer import answered, reasoned
-from nodes.ask import ask
-from nodes.evidence import evidence_for
-from nodes.forms import facts_only
-from nodes.pairs import example_pairs
-from nodes.parse import short_answer
+from quorum.core.context import Context, settings
+from quorum.core.state import Passage, State
+from quorum.core.text import is_unknown
+from quorum.core.votes import agreement
+from quorum.nodes.answer import answered, reasoned
+from quorum.nodes.ask import ask
+from quorum.nodes.evidence import evidence_for
+from quorum.nodes.forms import facts_only
+from quorum.nodes.pairs import example_pairs
+from quorum.nodes.parse import short_answer
 
 
 async def base_answer(state: State, runtime: Runtime[Context]) -> State:

@@ -5,12 +5,12 @@ from typing import cast
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
-from core.context import Context, settings
-from core.data import as_passage
-from core.errors import SetupError
-from core.json_text import whole
-from core.state import State
-from models.tracing import describe
+from quorum.core.context import Context, settings
+from quorum.core.data import as_passage
+from quorum.core.errors import SetupError
+from quorum.core.json_text import whole
+from quorum.core.state import State
+from quorum.models.tracing import describe
 
 
 async def begin(state: State, runtime: Runtime[Context]) -> State:

@@ -4,12 +4,12 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
-from core.context import Context, settings
-from core.state import State
-from core.text import is_unknown, sentences
-from nodes.ask import ask
-from nodes.parse_reasoning import free_text, topic_of
-from nodes.reason import chain_of_thought
+from quorum.core.context import Context, settings
+from quorum.core.state import State
+from quorum.core.text import is_unknown, sentences
+from quorum.nodes.ask import ask
+from quorum.nodes.parse_reasoning import free_text, topic_of
+from quorum.nodes.reason import chain_of_thought
 
 
 async def answer_externally(state: State, runtime: Runtime[Context]) -> State:

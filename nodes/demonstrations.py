@@ -6,13 +6,13 @@ from pathlib import Path
 
 from langgraph.runtime import Runtime
 
-import prompts
-from core.context import Context, settings
-from core.errors import SetupError
-from core.examples import Example, read_examples
-from prompts import numbered
+import quorum.prompts
+from quorum.core.context import Context, settings
+from quorum.core.errors import SetupError
+from quorum.core.examples import Example, read_examples
+from quorum.prompts import numbered
 
-FOLDER = Path(prompts.__file__).parent / "demonstrations"
+FOLDER = Path(quorum.prompts.__file__).parent / "demonstrations"
 # Read once, at import: nodes run on an event loop, which must not wait for a disk.
 BUILT_IN = {path.stem: read_examples(str(path)) for path in sorted(FOLDER.glob("*.jsonl"))}
 

@@ -4,15 +4,15 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
-from core.context import Context
-from core.state import Passage, State
-from nodes.answer import answered
-from nodes.ask import ask
-from nodes.demonstrations import demonstrations, variant
-from nodes.evidence import evidence_for
-from nodes.parse import short_answer
-from nodes.parse_yes_no import yes_no_answer
-from prompts.passages import numbered_or_none
+from quorum.core.context import Context
+from quorum.core.state import Passage, State
+from quorum.nodes.answer import answered
+from quorum.nodes.ask import ask
+from quorum.nodes.demonstrations import demonstrations, variant
+from quorum.nodes.evidence import evidence_for
+from quorum.nodes.parse import short_answer
+from quorum.nodes.parse_yes_no import yes_no_answer
+from quorum.prompts.passages import numbered_or_none
 
 
 async def direct_answer(state: State, runtime: Runtime[Context]) -> State:

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from core.labels import is_verdict as judges
-from core.state import Evidence, Passage
-from core.text import contains_answer, is_unknown, normalize
+from quorum.core.labels import is_verdict as judges
+from quorum.core.state import Evidence, Passage
+from quorum.core.text import contains_answer, is_unknown, normalize
 
 
 def evidence_for(answer: str, passages: Sequence[Passage]) -> list[Evidence]:

@@ -6,14 +6,14 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
-from core.context import Context, filter_of, settings, writing_filter
-from core.errors import SetupError
-from core.labels import are_verdicts
-from core.measures import shortened, silver
-from core.state import Passage, State
-from models.filters import Mode, context_filter
-from nodes.ask import ask
-from nodes.parse_sentences import chosen_passages, copied_sentences
+from quorum.core.context import Context, filter_of, settings, writing_filter
+from quorum.core.errors import SetupError
+from quorum.core.labels import are_verdicts
+from quorum.core.measures import shortened, silver
+from quorum.core.state import Passage, State
+from quorum.models.filters import Mode, context_filter
+from quorum.nodes.ask import ask
+from quorum.nodes.parse_sentences import chosen_passages, copied_sentences
 
 PROMPTS = {"filco": ("filter_sentences", copied_sentences), "psg": ("filter_passages", chosen_passages)}
 

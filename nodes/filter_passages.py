@@ -4,12 +4,12 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
-from core.context import Context, settings
-from core.state import Passage, State
-from nodes.ask import ask
-from nodes.demonstrations import variant
-from nodes.parse_ids import passage_ids
-from nodes.parse_reasoning import free_text
+from quorum.core.context import Context, settings
+from quorum.core.state import Passage, State
+from quorum.nodes.ask import ask
+from quorum.nodes.demonstrations import variant
+from quorum.nodes.parse_ids import passage_ids
+from quorum.nodes.parse_reasoning import free_text
 
 
 async def judge(state: State, runtime: Runtime[Context]) -> State:

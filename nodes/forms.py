@@ -6,11 +6,11 @@ from typing import Protocol
 
 from langgraph.runtime import Runtime
 
-from core.context import Context, settings
-from core.errors import SetupError
-from nodes.parse import Parsed, short_answer
-from nodes.parse_labels import label_answer, long_answer, turn_answer
-from nodes.parse_yes_no import yes_no_answer
+from quorum.core.context import Context, settings
+from quorum.core.errors import SetupError
+from quorum.nodes.parse import Parsed, short_answer
+from quorum.nodes.parse_labels import label_answer, long_answer, turn_answer
+from quorum.nodes.parse_yes_no import yes_no_answer
 
 
 class Parser(Protocol):

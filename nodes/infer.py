@@ -4,14 +4,14 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
-from core.context import Context
-from core.errors import TooLong
-from core.state import State
-from nodes.answer import answered
-from nodes.ask import ask
-from nodes.evidence import evidence_for
-from nodes.forms import facts_only
-from nodes.parse_statements import noted_answer
+from quorum.core.context import Context
+from quorum.core.errors import TooLong
+from quorum.core.state import State
+from quorum.nodes.answer import answered
+from quorum.nodes.ask import ask
+from quorum.nodes.evidence import evidence_for
+from quorum.nodes.forms import facts_only
+from quorum.nodes.parse_statements import noted_answer
 
 
 async def infer(state: State, runtime: Runtime[Context]) -> State:

@@ -1,7 +1,7 @@
 """Retrieval by what was generated before (ITER-RETGEN, Shao et al. 2023, section 3)."""
 
-from core.state import State, Step
-from core.text import is_unknown
+from quorum.core.state import State, Step
+from quorum.core.text import is_unknown
 
 
 async def next_query(state: State) -> State:

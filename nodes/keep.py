@@ -1,7 +1,7 @@
 """Passage selection by the passages' own answers."""
 
-from core.state import State
-from core.votes import boxes
+from quorum.core.state import State
+from quorum.core.votes import boxes
 
 
 async def keep_answered(state: State) -> State:

@@ -4,8 +4,8 @@ import asyncio
 
 from langgraph.runtime import Runtime
 
-from core.context import Context, settings
-from core.examples import read_examples
+from quorum.core.context import Context, settings
+from quorum.core.examples import read_examples
 
 
 async def example_pairs(runtime: Runtime[Context]) -> str:

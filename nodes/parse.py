@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from core.json_text import loads
-from core.text import UNKNOWN, is_unknown, normalize
+from quorum.core.json_text import loads
+from quorum.core.text import UNKNOWN, is_unknown, normalize
 
 T = TypeVar("T")
 

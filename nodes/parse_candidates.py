@@ -8,10 +8,10 @@ from itertools import islice
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
-from core.json_text import loads
-from core.text import is_unknown
-from core.votes import ballot
-from nodes.parse import Parsed, first_line, lines_of, tidy, unwrapped
+from quorum.core.json_text import loads
+from quorum.core.text import is_unknown
+from quorum.core.votes import ballot
+from quorum.nodes.parse import Parsed, first_line, lines_of, tidy, unwrapped
 
 LONGEST, MOST_ITEMS = 20_000, 100  # characters and items that are read: a longer reply is a model in a loop
 

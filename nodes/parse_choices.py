@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from string import ascii_lowercase
 
-from core.text import contains_answer, is_unknown
-from core.votes import ballot
-from nodes.parse import Parsed, short_answer, tidy
+from quorum.core.text import contains_answer, is_unknown
+from quorum.core.votes import ballot
+from quorum.nodes.parse import Parsed, short_answer, tidy
 
 LETTERED = re.compile(
     r"\A[*_`\"']{0,3}(?:(?i:option|choice|candidate|answer)\s+)?"

@@ -2,8 +2,8 @@
 
 import re
 
-from nodes.parse import Parsed
-from nodes.parse_verdicts import ENDED, HEDGED, OPEN, SENTENCE, validity_verdict
+from quorum.nodes.parse import Parsed
+from quorum.nodes.parse_verdicts import ENDED, HEDGED, OPEN, SENTENCE, validity_verdict
 
 # The word with which a reply ends: "... names the same town; correct."
 LAST = re.compile(

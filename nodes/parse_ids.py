@@ -5,9 +5,9 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.json_text import loads
-from nodes.number_words import COUNT, NOUN, digits
-from nodes.parse import Parsed, unwrapped
+from quorum.core.json_text import loads
+from quorum.nodes.number_words import COUNT, NOUN, digits
+from quorum.nodes.parse import Parsed, unwrapped
 
 LONGEST = 6000  # characters read, from the end: where a reply that runs on gives its numbers
 

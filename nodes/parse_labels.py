@@ -2,9 +2,9 @@
 
 import re
 
-from core.labels import LABELS, NOT_ENOUGH_INFO, REFUTES, SUPPORTS
-from core.text import UNKNOWN, is_unknown
-from nodes.parse import Parsed, first_line, lines_of, own_part, read_object, spoken, unwrapped
+from quorum.core.labels import LABELS, NOT_ENOUGH_INFO, REFUTES, SUPPORTS
+from quorum.core.text import UNKNOWN, is_unknown
+from quorum.nodes.parse import Parsed, first_line, lines_of, own_part, read_object, spoken, unwrapped
 
 LABEL_SLOT = re.compile(
     r"\b(?:label|verdict|answer|judge?ment|conclusion)\b[*_\"'`]{0,3}[ \t]*(?:[:：]|is\b)", re.IGNORECASE

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from nodes.parse import Parsed, first_line, read_object, unwrapped
+from quorum.nodes.parse import Parsed, first_line, read_object, unwrapped
 
 TIE = 2  # beside the places 0 and 1 of the two passages
 

@@ -5,9 +5,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from core.json_text import mended
-from core.text import is_unknown, normalize
-from nodes.parse import EDGE, Parsed, first_line, lines_of, spoken, tidy, unwrapped
+from quorum.core.json_text import mended
+from quorum.core.text import is_unknown, normalize
+from quorum.nodes.parse import EDGE, Parsed, first_line, lines_of, spoken, tidy, unwrapped
 
 LONGEST, MOST = 400, 6  # characters of a question; answers
 COLON = r"(?:[ \t]*#?\d{1,3})?[*_\"'`]{0,3}[ \t]*[:：](?:[*_]{1,3}(?=\s|$))?"

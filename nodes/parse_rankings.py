@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from nodes.parse import Parsed, unwrapped
+from quorum.nodes.parse import Parsed, unwrapped
 
 WORDS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 PASSAGE = r"(?:passages?|documents?|docs?|texts?|contexts?|sources?|articles?)"

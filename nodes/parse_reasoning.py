@@ -2,9 +2,9 @@
 
 import re
 
-from core.sentences import sentences
-from core.text import UNKNOWN, is_unknown
-from nodes.parse import (
+from quorum.core.sentences import sentences
+from quorum.core.text import UNKNOWN, is_unknown
+from quorum.nodes.parse import (
     Parsed,
     Reasoned,
     first_line,
@@ -16,7 +16,7 @@ from nodes.parse import (
     tidy,
     unwrapped,
 )
-from nodes.parse_yes_no import yes_no_answer
+from quorum.nodes.parse_yes_no import yes_no_answer
 
 LABEL = re.compile(
     r"\A[^\w\n]{0,9}(?:rationale|reasoning|passage|judge?ment|topic)\b[*_\"'`]{0,3}[ \t]*[:：][*_]{0,3}\s*", re.I

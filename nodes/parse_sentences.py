@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from core.matching import match, says_nothing
-from core.measures import Piece, pieces
-from core.state import Passage
-from nodes.parse import Parsed
-from nodes.parse_ids import passage_ids
+from quorum.core.matching import match, says_nothing
+from quorum.core.measures import Piece, pieces
+from quorum.core.state import Passage
+from quorum.nodes.parse import Parsed
+from quorum.nodes.parse_ids import passage_ids
 
 
 def copied_sentences(reply: str, passages: Sequence[Passage]) -> Parsed[list[Piece]]:

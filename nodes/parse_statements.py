@@ -2,9 +2,19 @@
 
 import re
 
-from core.state import Masked
-from core.text import UNKNOWN, is_unknown, normalize
-from nodes.parse import Parsed, Reasoned, lines_of, read_object, reasoned_answer, short_answer, spoken, tidy, unwrapped
+from quorum.core.state import Masked
+from quorum.core.text import UNKNOWN, is_unknown, normalize
+from quorum.nodes.parse import (
+    Parsed,
+    Reasoned,
+    lines_of,
+    read_object,
+    reasoned_answer,
+    short_answer,
+    spoken,
+    tidy,
+    unwrapped,
+)
 
 MASK = "[MASK]"
 WRITTEN_MASK = re.compile(

@@ -8,8 +8,19 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from core.text import UNKNOWN
-from nodes.parse import EDGE, RULES, Parsed, first_line, lines_of, read_object, short_answer, spoken, tidy, unwrapped
+from quorum.core.text import UNKNOWN
+from quorum.nodes.parse import (
+    EDGE,
+    RULES,
+    Parsed,
+    first_line,
+    lines_of,
+    read_object,
+    short_answer,
+    spoken,
+    tidy,
+    unwrapped,
+)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import re
 
-from nodes.parse import Parsed, read_object, unwrapped
+from quorum.nodes.parse import Parsed, read_object, unwrapped
 
 DONE = re.compile(
     r"[*_`\"'(]{0,3}\[\s?(?i:DONE|END)\s?\][*_`\"').]{0,3}|(?<=\s)[*_`]{0,3}DONE[*_`]{0,3}[.!]?\s{0,9}\Z|\[D?O?N?E?\Z"

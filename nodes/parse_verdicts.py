@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from nodes.parse import Parsed, first_line, read_object, unwrapped
+from quorum.nodes.parse import Parsed, first_line, read_object, unwrapped
 
 # A verdict that stands by itself, in the languages that judges slip into.
 TRUE = """true yes correct supported valid verdadero verdadeiro cierto certo vrai wahr richtig vero waar sant sann

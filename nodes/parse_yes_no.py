@@ -2,8 +2,8 @@
 
 import re
 
-from core.text import UNKNOWN, is_unknown
-from nodes.parse import Parsed, short_answer
+from quorum.core.text import UNKNOWN, is_unknown
+from quorum.nodes.parse import Parsed, short_answer
 
 # "No one knows" and "no evidence" begin no verdict.
 LEADING = re.compile(

@@ -4,13 +4,13 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
-from core.context import Context, settings
-from core.letters import lettered
-from core.state import State
-from nodes.ask import ask
-from nodes.forms import facts_only
-from nodes.pairs import example_pairs
-from nodes.parse_candidates import candidate_answers
+from quorum.core.context import Context, settings
+from quorum.core.letters import lettered
+from quorum.core.state import State
+from quorum.nodes.ask import ask
+from quorum.nodes.forms import facts_only
+from quorum.nodes.pairs import example_pairs
+from quorum.nodes.parse_candidates import candidate_answers
 
 
 async def propose_candidates(state: State, runtime: Runtime[Context]) -> State:

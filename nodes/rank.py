@@ -2,10 +2,10 @@
 
 from langgraph.runtime import Runtime
 
-from core.context import Context, settings
-from core.state import Preference, State
-from nodes.ask import ask
-from nodes.parse_preferences import preferred_passage
+from quorum.core.context import Context, settings
+from quorum.core.state import Preference, State
+from quorum.nodes.ask import ask
+from quorum.nodes.parse_preferences import preferred_passage
 
 
 async def rank_pair(state: State, runtime: Runtime[Context]) -> State:

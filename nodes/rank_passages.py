@@ -4,11 +4,11 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
-from core.context import Context
-from core.errors import TooLong
-from core.state import Passage, State
-from nodes.ask import ask
-from nodes.parse_rankings import ranking
+from quorum.core.context import Context
+from quorum.core.errors import TooLong
+from quorum.core.state import Passage, State
+from quorum.nodes.ask import ask
+from quorum.nodes.parse_rankings import ranking
 
 WINDOW, STEP = 5, 3  # passages
 

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
-from core.context import Context
-from core.examples import Example
-from core.state import State, Step
-from nodes.ask import ask
-from nodes.parse_steps import step_action
-from nodes.steps import answer_kind, in_form, outcome, search_for, step_demonstrations
-from prompts import numbered
+from quorum.core.context import Context
+from quorum.core.examples import Example
+from quorum.core.state import State, Step
+from quorum.nodes.ask import ask
+from quorum.nodes.parse_steps import step_action
+from quorum.nodes.steps import answer_kind, in_form, outcome, search_for, step_demonstrations
+from quorum.prompts import numbered
 
 Place = tuple[int, int]  # a passage's step and its rank in that step, both from 0
 

@@ -6,16 +6,16 @@ from typing import TypeVar
 
 from langgraph.runtime import Runtime
 
-from core.context import Context
-from core.state import State
-from nodes.answer import answered
-from nodes.ask import Asked, ask
-from nodes.demonstrations import demonstrations, variant
-from nodes.evidence import evidence_for
-from nodes.parse import Parsed, Reasoned, short_answer
-from nodes.parse_reasoning import concluded, concluded_yes_no, free_text
-from nodes.parse_yes_no import yes_no_answer
-from prompts.passages import numbered_or_none
+from quorum.core.context import Context
+from quorum.core.state import State
+from quorum.nodes.answer import answered
+from quorum.nodes.ask import Asked, ask
+from quorum.nodes.demonstrations import demonstrations, variant
+from quorum.nodes.evidence import evidence_for
+from quorum.nodes.parse import Parsed, Reasoned, short_answer
+from quorum.nodes.parse_reasoning import concluded, concluded_yes_no, free_text
+from quorum.nodes.parse_yes_no import yes_no_answer
+from quorum.prompts.passages import numbered_or_none
 
 T = TypeVar("T")
 

@@ -2,10 +2,10 @@
 
 from langgraph.runtime import Runtime
 
-from core.context import Context, settings
-from core.state import State
-from nodes.summarize_candidate import summarize
-from retrievers.similarity import similarities
+from quorum.core.context import Context, settings
+from quorum.core.state import State
+from quorum.nodes.summarize_candidate import summarize
+from quorum.retrievers.similarity import similarities
 
 
 async def take_query(state: State) -> State:

@@ -2,9 +2,9 @@
 
 from langgraph.runtime import Runtime
 
-from core.context import Context, settings
-from core.state import State
-from retrievers import search
+from quorum.core.context import Context, settings
+from quorum.core.state import State
+from quorum.retrievers import search
 
 
 async def retrieve(state: State, runtime: Runtime[Context]) -> State:

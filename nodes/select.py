@@ -2,13 +2,13 @@
 
 from langgraph.runtime import Runtime
 
-from core.context import Context, settings
-from core.ranking import choose, validity_of
-from core.state import State
-from core.text import UNKNOWN
-from nodes.answer import answered
-from nodes.evidence import evidence_for
-from nodes.parse_yes_no import yes_no_answer
+from quorum.core.context import Context, settings
+from quorum.core.ranking import choose, validity_of
+from quorum.core.state import State
+from quorum.core.text import UNKNOWN
+from quorum.nodes.answer import answered
+from quorum.nodes.evidence import evidence_for
+from quorum.nodes.parse_yes_no import yes_no_answer
 
 
 async def select(state: State, runtime: Runtime[Context]) -> State:

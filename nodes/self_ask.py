@@ -5,13 +5,13 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
-from core.context import Context
-from core.examples import Example
-from core.state import State, Step
-from nodes.ask import ask
-from nodes.parse import short_answer
-from nodes.parse_steps import final_answer, next_follow_up
-from nodes.steps import answer_kind, in_form, outcome, search_for, step_demonstrations, union
+from quorum.core.context import Context
+from quorum.core.examples import Example
+from quorum.core.state import State, Step
+from quorum.nodes.ask import ask
+from quorum.nodes.parse import short_answer
+from quorum.nodes.parse_steps import final_answer, next_follow_up
+from quorum.nodes.steps import answer_kind, in_form, outcome, search_for, step_demonstrations, union
 
 
 async def follow_up(state: State, runtime: Runtime[Context]) -> State:

@@ -7,15 +7,15 @@ from typing import TypeVar
 
 from langgraph.runtime import Runtime
 
-from core.context import Context, settings
-from core.examples import Example, read_examples
-from core.state import Passage, State, Step
-from nodes.answer import answered
-from nodes.demonstrations import BUILT_IN, variant
-from nodes.evidence import evidence_for
-from nodes.parse import Parsed
-from nodes.parse_steps import Action, FollowUp
-from nodes.parse_yes_no import yes_no_answer
+from quorum.core.context import Context, settings
+from quorum.core.examples import Example, read_examples
+from quorum.core.state import Passage, State, Step
+from quorum.nodes.answer import answered
+from quorum.nodes.demonstrations import BUILT_IN, variant
+from quorum.nodes.evidence import evidence_for
+from quorum.nodes.parse import Parsed
+from quorum.nodes.parse_steps import Action, FollowUp
+from quorum.nodes.parse_yes_no import yes_no_answer
 
 KINDS = {"short": "a name, a place, a date, a number, or yes or no", "yes_no": "Yes or No"}
 

@@ -2,11 +2,11 @@
 
 from langgraph.runtime import Runtime
 
-from core.context import Context
-from core.letters import letter, lettered
-from core.state import Draft, State
-from nodes.ask import ask
-from nodes.parse_summaries import summary_text
+from quorum.core.context import Context
+from quorum.core.letters import letter, lettered
+from quorum.core.state import Draft, State
+from quorum.nodes.ask import ask
+from quorum.nodes.parse_summaries import summary_text
 
 
 async def summarize_candidate(state: State, runtime: Runtime[Context]) -> State:

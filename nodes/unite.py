@@ -1,7 +1,7 @@
 """Several queries' passages, made one list."""
 
-from core.state import Knowledge, Passage, State
-from nodes.filter_passages import before
+from quorum.core.state import Knowledge, Passage, State
+from quorum.nodes.filter_passages import before
 
 
 async def collect(state: State) -> State:

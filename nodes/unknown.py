@@ -4,9 +4,9 @@ from typing import cast
 
 from langgraph.types import Overwrite
 
-from core.labels import LABELS
-from core.state import State
-from core.text import is_unknown
+from quorum.core.labels import LABELS
+from quorum.core.state import State
+from quorum.core.text import is_unknown
 
 
 async def unknown_check(state: State) -> State:

@@ -2,10 +2,10 @@
 
 from langgraph.runtime import Runtime
 
-from core.context import Context, settings
-from core.state import State, Verdict
-from nodes.ask import ask
-from nodes.parse_verdicts import validity_verdict
+from quorum.core.context import Context, settings
+from quorum.core.state import State, Verdict
+from quorum.nodes.ask import ask
+from quorum.nodes.parse_verdicts import validity_verdict
 
 
 async def validate(state: State, runtime: Runtime[Context]) -> State:

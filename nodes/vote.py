@@ -2,11 +2,11 @@
 
 from langgraph.runtime import Runtime
 
-from core.certificate import certified
-from core.context import Context, settings
-from core.state import State
-from core.votes import tally
-from nodes.evidence import evidence_of_voters
+from quorum.core.certificate import certified
+from quorum.core.context import Context, settings
+from quorum.core.state import State
+from quorum.core.votes import tally
+from quorum.nodes.evidence import evidence_of_voters
 
 
 async def vote(state: State, runtime: Runtime[Context]) -> State:

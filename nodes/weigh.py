@@ -7,11 +7,11 @@ from typing import cast
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
-from core.context import Context, settings
-from core.state import State, Vote
-from core.tfidf import cosines
-from retrievers.passages import indexed_text
-from retrievers.similarity import similarities
+from quorum.core.context import Context, settings
+from quorum.core.state import State, Vote
+from quorum.core.tfidf import cosines
+from quorum.retrievers.passages import indexed_text
+from quorum.retrievers.similarity import similarities
 
 TEMPERATURE = 0.1
 

@@ -3,15 +3,15 @@
 import asyncio
 from typing import TYPE_CHECKING
 
-from core.errors import SetupError
-from core.state import Passage
-from retrievers.passages import check_question, from_document
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.retrievers.passages import check_question, from_document
 
 if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.runnables import RunnableConfig
 
-    from core.context import Context
+    from quorum.core.context import Context
 
 __all__ = ["late_model", "retriever", "search"]
 
@@ -24,9 +24,9 @@ def retriever(context: "Context") -> "BaseRetriever":
     """
     if not isinstance(context.retriever, str):
         return context.retriever
-    from retrievers.collections import ensure_sample
-    from retrievers.kinds import BM25Retriever, ChromaRetriever, ColbertRetriever, HybridRetriever, depth
-    from retrievers.names import SAMPLE, check_name
+    from quorum.retrievers.collections import ensure_sample
+    from quorum.retrievers.kinds import BM25Retriever, ChromaRetriever, ColbertRetriever, HybridRetriever, depth
+    from quorum.retrievers.names import SAMPLE, check_name
 
     kind, name = context.retriever, check_name(context.collection)
     model = late_model(kind)
@@ -74,6 +74,6 @@ def chosen_retriever(context: "Context", given: list[Passage] | None) -> "BaseRe
     """BM25 over the given passages if there are any to choose from, else the context's retriever."""
     if given is None:
         return retriever(context)
-    from retrievers.kinds import GivenRetriever
+    from quorum.retrievers.kinds import GivenRetriever
 
     return GivenRetriever(k=context.k, passages=given)

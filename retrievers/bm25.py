@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.sentences import word_set
-from core.state import Passage
-from retrievers.passages import indexed_text, scored
-from retrievers.split import UNSPACED
+from quorum.core.sentences import word_set
+from quorum.core.state import Passage
+from quorum.retrievers.passages import indexed_text, scored
+from quorum.retrievers.split import UNSPACED
 
 K1, B = 0.9, 0.4
 HANGUL = "\uac00-\ud7a3"
@@ -110,7 +110,7 @@ class Ranking:
 
 def build(texts: Iterable[str]) -> Any:
     """A bm25s index of texts; None when they have no token at all."""
-    from retrievers.bm25_index import Index
+    from quorum.retrievers.bm25_index import Index
 
     lengths, known = array("i"), Numbers()
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from core.errors import SetupError
-from core.state import Passage
-from retrievers.bm25 import Ranking
-from retrievers.store import Store
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.retrievers.bm25 import Ranking
+from quorum.retrievers.store import Store
 
 FORMAT = "1"  # changes with tokens, parameters or files: indexes of another format are built again
 IN_MEMORY = 8

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from core.state import Passage
-from models.embed_tokens import TokenEncoder
-from retrievers.passages import scored
+from quorum.core.state import Passage
+from quorum.models.embed_tokens import TokenEncoder
+from quorum.retrievers.passages import scored
 
 Vectors = NDArray[np.float16]
 TOKENS_AT_ONCE = 1 << 16

@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock
 
-from core.errors import SetupError
-from core.state import Passage
-from models.embed_tokens import TokenEncoder
-from retrievers.colbert import TokenIndex, Vectors
-from retrievers.passages import indexed_text
-from retrievers.store import Store
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.models.embed_tokens import TokenEncoder
+from quorum.retrievers.colbert import TokenIndex, Vectors
+from quorum.retrievers.passages import indexed_text
+from quorum.retrievers.store import Store
 
 FORMAT = "1"  # changes with the files: indexes of another format are made again
 IN_MEMORY = 4

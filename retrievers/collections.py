@@ -4,13 +4,13 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
-from core.context import Context
-from core.errors import SetupError
-from core.state import Passage
-from models import embedding_name
-from retrievers.index import Progress, add_documents
-from retrievers.names import SAMPLE, check_name
-from retrievers.store import DEFAULT_FOLDER, Store, open_store
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.models import embedding_name
+from quorum.retrievers.index import Progress, add_documents
+from quorum.retrievers.names import SAMPLE, check_name
+from quorum.retrievers.store import DEFAULT_FOLDER, Store, open_store
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "sample"  # beside the packages, in a checkout and in a wheel
 FORMAT = "1"  # changes with the splitter

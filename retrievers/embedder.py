@@ -4,12 +4,12 @@ from functools import lru_cache
 
 from langchain_core.embeddings import Embeddings
 
-from models import embeddings
-from models.spec import read_spec
+from quorum.models import embeddings
+from quorum.models.spec import read_spec
 
 
 def embedder(spec: str | Embeddings) -> Embeddings:
-    """Like `models.embeddings`, but the same object for the same spec and server. Blocks the first time."""
+    """Like `quorum.models.embeddings`, but the same object for the same spec and server. Blocks the first time."""
     return made(spec, read_spec(spec, "embeddings").base_url) if isinstance(spec, str) else spec
 
 

@@ -13,13 +13,13 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
-from core.state import Passage
-from models.cluster import Crew, cluster, each, one_core, processors
-from retrievers.embedder import embedder
-from retrievers.index import Counted, IndexReport, pieces_of, pieces_of_passage
-from retrievers.ledger import Ledger
-from retrievers.passages import content_hash, indexed_text
-from retrievers.read import Unreadable, is_lines, read_lines
+from quorum.core.state import Passage
+from quorum.models.cluster import Crew, cluster, each, one_core, processors
+from quorum.retrievers.embedder import embedder
+from quorum.retrievers.index import Counted, IndexReport, pieces_of, pieces_of_passage
+from quorum.retrievers.ledger import Ledger
+from quorum.retrievers.passages import content_hash, indexed_text
+from quorum.retrievers.read import Unreadable, is_lines, read_lines
 
 LINES_AT_ONCE = 64
 Digests = NDArray[np.uint64]

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from core.errors import SetupError
+from quorum.core.errors import SetupError
 
 Skipped = tuple[str, str]
 

@@ -7,18 +7,18 @@ from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
 
-from core.errors import SetupError
-from core.state import Passage
-from models import embedding_name
-from models.cluster import check_engine
-from retrievers.embedder import embedder
-from retrievers.files import find_files, lies_in, roots_of
-from retrievers.ledger import Change, Ledger
-from retrievers.names import SAMPLE, check_name
-from retrievers.passages import content_hash
-from retrievers.read import Unreadable, count_lines, is_lines, read_document, read_lines
-from retrievers.split import size, split
-from retrievers.store import DEFAULT_FOLDER, open_store
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.models import embedding_name
+from quorum.models.cluster import check_engine
+from quorum.retrievers.embedder import embedder
+from quorum.retrievers.files import find_files, lies_in, roots_of
+from quorum.retrievers.ledger import Change, Ledger
+from quorum.retrievers.names import SAMPLE, check_name
+from quorum.retrievers.passages import content_hash
+from quorum.retrievers.read import Unreadable, count_lines, is_lines, read_document, read_lines
+from quorum.retrievers.split import size, split
+from quorum.retrievers.store import DEFAULT_FOLDER, open_store
 
 LONGEST_LINE = 3
 Progress = Callable[[int, int, str], None]
@@ -52,10 +52,10 @@ def index_documents(
 ) -> IndexReport:
     """Put the passages of files and folders into a collection, which is made if it is new. Blocks.
 
-    txt, md, html, pdf and docx are split into passages of at most `words` words (see `retrievers.split`), named by a
-    hash of title and text. In jsonl and jsonl.gz every line {"id", "title", "text"} is a passage and keeps its id; only
-    a line of more than 3 x `words` words is split, into passages named id#1, id#2, ... A passage that several documents
-    hold is stored once and goes when the last of them does. Of two texts with one id the first stays.
+    txt, md, html, pdf and docx are split into passages of at most `words` words (see `quorum.retrievers.split`),
+    named by a hash of title and text. In jsonl and jsonl.gz every line {"id", "title", "text"} is a passage and keeps
+    its id; only a line of more than 3 x `words` words is split, into passages named id#1, id#2, ... A passage that
+    several documents hold is stored once and goes when the last of them does. Of two texts with one id the first stays.
 
     `prune` removes documents that lay under the given paths and are gone. `progress(done, total, path)` counts files
     and lines. A file that cannot be read is skipped, and what was indexed of it before stays. Killed and started again,
@@ -139,7 +139,7 @@ def read_by(
 ) -> Generator[tuple[Path, Iterator[Passage]], None, None]:
     """Each file with its passages, which are read while they are taken."""
     if engine == "ray":
-        from retrievers.engine_ray import read_on_ray
+        from quorum.retrievers.engine_ray import read_on_ray
 
         yield from read_on_ray(files, words, report, done, ledger, embeddings)
         return

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from core.errors import SetupError
-from core.state import Passage
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
 
 if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection

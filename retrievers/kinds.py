@@ -14,16 +14,16 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field, InstanceOf
 
-from core.errors import SetupError
-from core.state import Passage
-from models import embedding_name
-from models.embed_tokens import token_encoder
-from retrievers.bm25 import Ranking
-from retrievers.bm25_cache import ranking
-from retrievers.colbert_cache import token_index
-from retrievers.embedder import embedder
-from retrievers.passages import check_question, to_document
-from retrievers.store import open_store
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.models import embedding_name
+from quorum.models.embed_tokens import token_encoder
+from quorum.retrievers.bm25 import Ranking
+from quorum.retrievers.bm25_cache import ranking
+from quorum.retrievers.colbert_cache import token_index
+from quorum.retrievers.embedder import embedder
+from quorum.retrievers.passages import check_question, to_document
+from quorum.retrievers.store import open_store
 
 RRF_K = 60
 

@@ -7,11 +7,11 @@ from typing import Literal
 
 from langchain_core.embeddings import Embeddings
 
-from core.errors import SetupError
-from core.state import Passage
-from retrievers.kept import Entry, Info
-from retrievers.passages import content_hash, indexed_text
-from retrievers.store import Changes, Store
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.retrievers.kept import Entry, Info
+from quorum.retrievers.passages import content_hash, indexed_text
+from quorum.retrievers.store import Changes, Store
 
 LOG = logging.getLogger("quorum")
 EMBEDDED_AT_ONCE = 128

@@ -3,7 +3,7 @@
 import re
 from ipaddress import IPv4Address
 
-from core.errors import SetupError
+from quorum.core.errors import SetupError
 
 SAMPLE = "sample"
 NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")

@@ -4,9 +4,9 @@ import math
 
 from langchain_core.documents import Document
 
-from core.data import content_hash as content_hash  # also for those who import it from here
-from core.errors import SetupError
-from core.state import Passage
+from quorum.core.data import content_hash as content_hash  # also for those who import it from here
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
 
 
 def indexed_text(passage: Passage) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from core.json_text import loads, whole
-from core.state import Passage
+from quorum.core.json_text import loads, whole
+from quorum.core.state import Passage
 
 TEXT = {".txt", ".text", ".md", ".markdown"}
 CONVERTED = {".html", ".htm", ".pdf", ".docx"}
@@ -167,7 +167,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, Passage | str]]:
 
 def line_passage(line: bytes) -> Passage | str:
     """The passage of a line {"id", "title", "text"}, or why it is none. `title` may be missing, `id` too."""
-    from retrievers.passages import content_hash
+    from quorum.retrievers.passages import content_hash
 
     try:
         value = loads(line)

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from core.state import Passage
-from retrievers.embedder import embedder
-from retrievers.passages import indexed_text
+from quorum.core.state import Passage
+from quorum.retrievers.embedder import embedder
+from quorum.retrievers.passages import indexed_text
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings

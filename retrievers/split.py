@@ -4,7 +4,7 @@ import re
 from math import ceil
 from typing import NamedTuple
 
-from core.text import sentences
+from quorum.core.text import sentences
 
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Myanmar, Khmer

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
-from core.errors import SetupError
-from core.state import Passage
-from retrievers.chroma_client import connect, make_folder, told, torn
-from retrievers.kept import Entry, Info, entry_of, info_of, passage_of
-from retrievers.passages import scored
-from retrievers.torn import clear, is_cut, is_torn, marked, take_in
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.retrievers.chroma_client import connect, make_folder, told, torn
+from quorum.retrievers.kept import Entry, Info, entry_of, info_of, passage_of
+from quorum.retrievers.passages import scored
+from quorum.retrievers.torn import clear, is_cut, is_torn, marked, take_in
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI

@@ -54,10 +54,10 @@ def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
     monkeypatch.chdir(tmp_path)
     yield
-    if "models.journal" in sys.modules:
-        sys.modules["models.journal"].close_journals()
-    if "models.chat" in sys.modules:
-        sys.modules["models.chat"].scripted.cache_clear()  # another test writes its own replies
+    if "quorum.models.journal" in sys.modules:
+        sys.modules["quorum.models.journal"].close_journals()
+    if "quorum.models.chat" in sys.modules:
+        sys.modules["quorum.models.chat"].scripted.cache_clear()  # another test writes its own replies
 
 
 @pytest.fixture

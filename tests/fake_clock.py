@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from models.clock import Clock
+from quorum.models.clock import Clock
 
 
 class FakeClock(Clock):

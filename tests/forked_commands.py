@@ -8,17 +8,15 @@ import os
 import signal
 import sys
 
-import langchain_openai
+import langchain_openai  # noqa: F401
 
-import evaluation.compare
-import evaluation.report
-import graphs.concat
-import graphs.post_fusion
-import models.embedded.chat
-import retrievers
-from cli.main import main
-
-IMPORTED = (langchain_openai, evaluation, graphs, models, retrievers)
+import quorum.evaluation.compare
+import quorum.evaluation.report
+import quorum.graphs.concat
+import quorum.graphs.post_fusion
+import quorum.models.embedded.chat
+import quorum.retrievers  # noqa: F401
+from quorum.cli.main import main
 
 
 def forked(arguments: list[str]) -> int:

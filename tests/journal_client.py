@@ -3,8 +3,8 @@
 import asyncio
 import sys
 
-from core.context import Context
-from models.call import call
+from quorum.core.context import Context
+from quorum.models.call import call
 
 
 async def main(journal: str, questions: list[str]) -> None:

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from core.context import Context
-from core.state import Passage, Result
-from graphs import METHODS, answer
-from models.scripted import ScriptedModel
+from quorum.core.context import Context
+from quorum.core.state import Passage, Result
+from quorum.graphs import METHODS, answer
+from quorum.models.scripted import ScriptedModel
 
 QUESTION = "SuperMansion starred the actress who had a recurring role as whom on Workaholics?"
 PASSAGES = [

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from openai_server import Request
 
-from prompts import BUILT_IN
+from quorum.prompts import BUILT_IN
 
 FILLER = "It stands on a hill above the old harbour, and people still come to look at it on the first day of spring."
 TOWER = "Tower number {n} in the town of Vell{n} was finished by the mason Orm{n}. " + FILLER

@@ -5,17 +5,17 @@ import random
 from pathlib import Path
 from typing import Any
 
-from core.context import Context
-from evaluation.compare import Decision, Options, Plan, decide
-from evaluation.comparison import compare_groups
-from evaluation.estimate import Estimate
-from evaluation.methods import parse_methods
-from evaluation.prices import Prices
-from evaluation.purse import Spent
-from evaluation.report import write_report
-from evaluation.results import Results, write_json
-from evaluation.run import Report
-from evaluation.spending import Spending
+from quorum.core.context import Context
+from quorum.evaluation.compare import Decision, Options, Plan, decide
+from quorum.evaluation.comparison import compare_groups
+from quorum.evaluation.estimate import Estimate
+from quorum.evaluation.methods import parse_methods
+from quorum.evaluation.prices import Prices
+from quorum.evaluation.purse import Spent
+from quorum.evaluation.report import write_report
+from quorum.evaluation.results import Results, write_json
+from quorum.evaluation.run import Report
+from quorum.evaluation.spending import Spending
 
 METHODS = ("concat", "post_fusion", "sure")
 NASTY = '</script><script>window.hacked = true</script><img src=x onerror="window.hacked = true"> \' ${body} &amp;'

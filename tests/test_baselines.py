@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from tower import PASSAGES, QUESTION, readers, runtime, trace
 
-from core.context import MOST_PASSAGES, MOST_SUPERSTEPS, Context
-from core.errors import SetupError, TooLong
-from core.state import Evidence, State
-from graphs import METHODS, answer
-from models.scripted import ScriptedModel
-from nodes.base import base_answer, closed_answer
-from nodes.infer import infer
-from nodes.self_verification import RECOVERIES, choose_verified, mask_condition, recover_condition
+from quorum.core.context import MOST_PASSAGES, MOST_SUPERSTEPS, Context
+from quorum.core.errors import SetupError, TooLong
+from quorum.core.state import Evidence, State
+from quorum.graphs import METHODS, answer
+from quorum.models.scripted import ScriptedModel
+from quorum.nodes.base import base_answer, closed_answer
+from quorum.nodes.infer import infer
+from quorum.nodes.self_verification import RECOVERIES, choose_verified, mask_condition, recover_condition
 
 BEGIN: list[tuple[str, dict[str, Any]]] = [("begin", {}), ("retrieve", {"passages": "p1 p2 p3"})]
 KNOWN = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"]}

@@ -2,12 +2,12 @@
 
 import pytest
 
-from core.context import Context
-from core.state import Passage
-from core.text import is_unknown
-from graphs import answer
-from models.embedded.replies import Draw
-from models.embedded.replies_baselines import (
+from quorum.core.context import Context
+from quorum.core.state import Passage
+from quorum.core.text import is_unknown
+from quorum.graphs import answer
+from quorum.models.embedded.replies import Draw
+from quorum.models.embedded.replies_baselines import (
     NOTHING,
     RESPONDERS,
     answer_base,
@@ -18,8 +18,8 @@ from models.embedded.replies_baselines import (
     recover_condition,
     zero_shot_cot,
 )
-from nodes.parse_rankings import ranking
-from nodes.parse_statements import masked_statement, noted_answer
+from quorum.nodes.parse_rankings import ranking
+from quorum.nodes.parse_statements import masked_statement, noted_answer
 
 BORN = "Where was Joseph Haydn born?"
 PASSAGES = [

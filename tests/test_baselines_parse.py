@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.state import Masked
-from core.text import normalize
-from nodes.parse import Parsed, Reasoned
-from nodes.parse_statements import MASK, masked_statement, missing_words, noted_answer
+from quorum.core.state import Masked
+from quorum.core.text import normalize
+from quorum.nodes.parse import Parsed, Reasoned
+from quorum.nodes.parse_statements import MASK, masked_statement, missing_words, noted_answer
 
 HIDDEN = Masked(statement="The [MASK] was finished in 1931.", condition="Lumen Tower")
 

@@ -4,9 +4,9 @@ import pytest
 from openai_server import OpenAIServer, Request
 from tower import PASSAGES, QUESTION
 
-from core.context import Context
-from core.state import Passage
-from graphs import answer
+from quorum.core.context import Context
+from quorum.core.state import Passage
+from quorum.graphs import answer
 
 CALLS = {"base": 1, "zero_shot_cot": 1, "rerank": 3, "replug": 3, "selection_inference": 4, "self_verification": 5}
 REPLY = "Notes: So it is.\nAnswer: 1931"

@@ -10,12 +10,12 @@ from langchain_core.embeddings import Embeddings
 from openai_server import OpenAIServer
 from tower import PASSAGES, QUESTION, runtime
 
-from core.errors import CallError
-from core.state import State, Vote
-from core.tfidf import cosines
-from core.votes import tally
-from nodes.weigh import softmax, weigh_by_meaning, weigh_by_words, weighted
-from retrievers.similarity import cosine, similarities
+from quorum.core.errors import CallError
+from quorum.core.state import State, Vote
+from quorum.core.tfidf import cosines
+from quorum.core.votes import tally
+from quorum.nodes.weigh import softmax, weigh_by_meaning, weigh_by_words, weighted
+from quorum.retrievers.similarity import cosine, similarities
 
 
 def test_cosines_by_hand() -> None:

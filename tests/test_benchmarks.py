@@ -3,11 +3,11 @@
 from benchmarks.fuzz import PARSERS, sound
 from benchmarks.poison import KINDS, Case, Gullible, poison, poisoned
 from benchmarks.replies import VARIABLE, recognise
-from core.context import Context
-from core.data import Record
-from core.state import Passage
-from graphs import answer
-from prompts import BUILT_IN
+from quorum.core.context import Context
+from quorum.core.data import Record
+from quorum.core.state import Passage
+from quorum.graphs import answer
+from quorum.prompts import BUILT_IN
 
 
 def test_every_parser_is_found_and_reads_nothing() -> None:

@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mansion import PASSAGES, names
 
-from core.context import Context
-from core.state import Passage
-from graphs import answer
-from models.embedded.replies import Draw
-from models.embedded.replies_blend import RESPONDERS
-from nodes.parse import short_answer
-from nodes.parse_ids import passage_ids
-from nodes.parse_reasoning import concluded, concluded_yes_no, free_text
-from nodes.parse_yes_no import yes_no_answer
+from quorum.core.context import Context
+from quorum.core.state import Passage
+from quorum.graphs import answer
+from quorum.models.embedded.replies import Draw
+from quorum.models.embedded.replies_blend import RESPONDERS
+from quorum.nodes.parse import short_answer
+from quorum.nodes.parse_ids import passage_ids
+from quorum.nodes.parse_reasoning import concluded, concluded_yes_no, free_text
+from quorum.nodes.parse_yes_no import yes_no_answer
 
 BORN = "Where was Joseph Haydn born?"
 HAYDN = [

@@ -7,14 +7,14 @@ import pytest
 from mansion import PASSAGES, script
 from tower import runtime
 
-from core.context import Context
-from core.errors import SetupError
-from core.text import contains_answer, normalize
-from graphs import answer
-from models.scripted import ScriptedModel
-from nodes.demonstrations import BUILT_IN, demonstrations
-from nodes.parse import Reasoned
-from nodes.parse_reasoning import concluded
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.text import contains_answer, normalize
+from quorum.graphs import answer
+from quorum.models.scripted import ScriptedModel
+from quorum.nodes.demonstrations import BUILT_IN, demonstrations
+from quorum.nodes.parse import Reasoned
+from quorum.nodes.parse_reasoning import concluded
 
 OWN = [
     {

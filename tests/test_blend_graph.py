@@ -8,15 +8,15 @@ from langgraph.checkpoint.memory import InMemorySaver
 from mansion import EXTERNAL, INTERNAL, PASSAGES, QUESTION, REASONING, names, run, script, steps
 from tower import runtime
 
-from core.context import Context
-from core.errors import SetupError
-from core.state import Knowledge, Passage, State
-from evaluation.trace import Tracer
-from graphs import METHODS, answer
-from models import chat_model
-from models.scripted import ScriptedModel
-from nodes.blend import blend_queries
-from nodes.unite import collect, unite
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Knowledge, Passage, State
+from quorum.evaluation.trace import Tracer
+from quorum.graphs import METHODS, answer
+from quorum.models import chat_model
+from quorum.models.scripted import ScriptedModel
+from quorum.nodes.blend import blend_queries
+from quorum.nodes.unite import collect, unite
 
 EX, IN = f"{EXTERNAL}\n{QUESTION}", f"{INTERNAL}\n{QUESTION}"
 ANSWER = {

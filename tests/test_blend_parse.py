@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodes.parse import Parsed, Reasoned
-from nodes.parse_reasoning import concluded, concluded_yes_no, free_text, topic_of
-from nodes.parse_yes_no import yes_no_answer
+from quorum.nodes.parse import Parsed, Reasoned
+from quorum.nodes.parse_reasoning import concluded, concluded_yes_no, free_text, topic_of
+from quorum.nodes.parse_yes_no import yes_no_answer
 
 QUESTION = "Which film?"
 

@@ -9,9 +9,9 @@ import pytest
 from mansion import INTERNAL, PASSAGES, QUESTION, REASONING
 from openai_server import OpenAIServer, Request, Response, error
 
-from core.context import Context
-from core.state import Passage, Result
-from graphs import answer
+from quorum.core.context import Context
+from quorum.core.state import Passage, Result
+from quorum.graphs import answer
 
 KINDS = {  # what a prompt ends with -> its reply
     "\nRelevant passages:": "1, 2",

@@ -15,12 +15,12 @@ from langgraph.graph import START, StateGraph
 from openai_server import OpenAIServer, Request, Response, error
 from typing_extensions import TypedDict
 
-from core.context import Context
-from core.errors import SetupError
-from models import chat_model
-from models.call import call, without_thinking
-from models.loops import LOOPS
-from models.scripted import ScriptedModel
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.models import chat_model
+from quorum.models.call import call, without_thinking
+from quorum.models.loops import LOOPS
+from quorum.models.scripted import ScriptedModel
 
 SERVED = Context(model="openai:test")
 

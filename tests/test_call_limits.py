@@ -6,9 +6,9 @@ import threading
 from fake_clock import FakeClock
 from openai_server import OpenAIServer, Request, Response, error
 
-from core.context import Context
-from models.call import call
-from models.scripted import ScriptedModel
+from quorum.core.context import Context
+from quorum.models.call import call
+from quorum.models.scripted import ScriptedModel
 
 
 async def test_as_many_calls_at_once_as_allowed_and_no_more(openai_server: OpenAIServer) -> None:

@@ -8,11 +8,11 @@ import pytest
 from fake_clock import FakeClock
 from openai_server import OpenAIServer, Response, error, too_long
 
-from core.context import Context
-from core.errors import CallError, SetupError, TooLong
-from models.call import call
-from models.failures import classify
-from models.scripted import ScriptedModel
+from quorum.core.context import Context
+from quorum.core.errors import CallError, SetupError, TooLong
+from quorum.models.call import call
+from quorum.models.failures import classify
+from quorum.models.scripted import ScriptedModel
 
 SERVED = Context(model="openai:test")
 

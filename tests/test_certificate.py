@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tower import PASSAGES, QUESTION, readers
 
-from cli.main import main
-from core.certificate import certified
-from core.context import Context
-from core.state import Vote
-from core.votes import ballot, tally
-from graphs import answer
+from quorum.cli.main import main
+from quorum.core.certificate import certified
+from quorum.core.context import Context
+from quorum.core.state import Vote
+from quorum.core.votes import ballot, tally
+from quorum.graphs import answer
 
 Answers = tuple[str, ...]  # of one passage, one per sample; "?" is unknown
 

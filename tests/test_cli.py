@@ -8,9 +8,9 @@ from typing import NamedTuple
 import pytest
 from openai_server import OpenAIServer, Request, error
 
-from cli.main import main
-from core.state import Result
-from graphs import METHODS
+from quorum.cli.main import main
+from quorum.core.state import Result
+from quorum.graphs import METHODS
 
 
 class Ran(NamedTuple):

@@ -10,7 +10,7 @@ import pytest
 from openai_server import OpenAIServer, Response
 
 ROOT = Path(__file__).resolve().parent.parent
-QUORUM = [sys.executable, "-m", "cli.main"]
+QUORUM = [sys.executable, "-m", "quorum.cli.main"]
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def passages(tmp_path: Path) -> str:
 def test_help_imports_nothing_heavy(environment: dict[str, str]) -> None:
     script = (
         "import sys\n"
-        "from cli.main import main\n"
+        "from quorum.cli.main import main\n"
         "try:\n    main(['--help'])\nexcept SystemExit as end:\n    assert not end.code\n"
         "heavy = {'rich', 'langgraph', 'langchain_core', 'chromadb', 'onnxruntime', 'numpy', 'pydantic', 'asyncio'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"

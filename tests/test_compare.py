@@ -8,12 +8,12 @@ import pytest
 from openai_server import OpenAIServer, Request, Response, error
 from test_cli import Quorum, quorum
 
-from core.context import Context
-from core.errors import SetupError
-from evaluation.compare import Decision, Options, Plan, compare, plan, variants
-from evaluation.estimate import bounds, pace, value
-from evaluation.methods import parse_methods
-from evaluation.prices import Price, Prices
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.evaluation.compare import Decision, Options, Plan, compare, plan, variants
+from quorum.evaluation.estimate import bounds, pace, value
+from quorum.evaluation.methods import parse_methods
+from quorum.evaluation.prices import Price, Prices
 
 __all__ = ["quorum"]
 

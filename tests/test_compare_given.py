@@ -8,7 +8,7 @@ from openai_server import OpenAIServer
 from test_cli import Quorum, quorum
 from test_compare import data, reader, run
 
-from evaluation.compare import Options
+from quorum.evaluation.compare import Options
 
 __all__ = ["data", "quorum"]
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.errors import SetupError
-from evaluation.figures import figures_of, shared_questions
-from evaluation.recommend import Figures, Recommendation, dollars, few, front, joined, read_budget, recommend
-from evaluation.results import Row, Scores
+from quorum.core.errors import SetupError
+from quorum.evaluation.figures import figures_of, shared_questions
+from quorum.evaluation.recommend import Figures, Recommendation, dollars, few, front, joined, read_budget, recommend
+from quorum.evaluation.results import Row, Scores
 
 
 def scores(share: float, seed: int, *, calls: float = 1, count: int = 400, failed: int = 0) -> Scores:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from core.data import as_passage, read_passages, read_questions
-from core.errors import SetupError
+from quorum.core.data import as_passage, read_passages, read_questions
+from quorum.core.errors import SetupError
 
 PASSAGE = {"id": 7, "title": None, "text": "It is 38 metres high."}
 QUESTION: dict[str, Any] = {

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.embedded import FOLDER, manifest, weights_hash
-from models.embedded.embeddings import EmbeddedEmbeddings
-from models.embedded.encoder import EMBEDDED_TOKENS, encoder
+from quorum.models.embedded import FOLDER, manifest, weights_hash
+from quorum.models.embedded.embeddings import EmbeddedEmbeddings
+from quorum.models.embedded.encoder import EMBEDDED_TOKENS, encoder
 
 ROOT = Path(__file__).parent.parent
 
@@ -131,7 +131,7 @@ def run(script: str) -> str:
 
 READ = """
 from langchain_core.messages import HumanMessage
-from models.embedded.chat import EmbeddedReader
+from quorum.models.embedded.chat import EmbeddedReader
 inputs = {"question": "Where was Joseph Haydn born?",
           "passages": [{"id": "h", "title": "Joseph Haydn", "text": "Joseph Haydn was born in Rohrau in 1732."}]}
 message = HumanMessage("ask", additional_kwargs={"quorum": {"prompt": "answer", "inputs": inputs}})
@@ -143,7 +143,7 @@ def test_it_runs_without_torch_or_transformers() -> None:
 import sys
 {READ}
 answer = EmbeddedReader().invoke([message]).text
-from models.embedded.embeddings import EmbeddedEmbeddings
+from quorum.models.embedded.embeddings import EmbeddedEmbeddings
 EmbeddedEmbeddings().embed_query("a")
 unwanted = {{"torch", "transformers", "onnx", "safetensors"}}
 print("Rohrau" in answer, sorted(unwanted & set(sys.modules)))

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import SetupError
-from core.state import Passage
-from core.text import sentences
-from models.embedded import FOLDER, weights_hash
-from models.embedded.encoder import encoder
-from models.embedded.heads import Members, SentenceHead, Verdict, sentence_head
-from models.embedded.judging import filter_threshold, judged, members, sentence_probabilities, verdict
-from models.embedded.reading import windows
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.core.text import sentences
+from quorum.models.embedded import FOLDER, weights_hash
+from quorum.models.embedded.encoder import encoder
+from quorum.models.embedded.heads import Members, SentenceHead, Verdict, sentence_head
+from quorum.models.embedded.judging import filter_threshold, judged, members, sentence_probabilities, verdict
+from quorum.models.embedded.reading import windows
 
 QUESTION = "Who painted the ceiling of the Almond Theatre?"
 PASSAGES = [

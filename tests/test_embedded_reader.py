@@ -15,33 +15,33 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 
-from core.context import Context
-from core.errors import SetupError
-from core.state import Passage
-from core.text import is_unknown
-from graphs import answer
-from models.call import call
-from models.embedded import batching
-from models.embedded.chat import EmbeddedReader
-from models.embedded.encoder import encoder
-from models.embedded.reading import Reading, Span
-from models.embedded.replies import Draw
-from models.embedded.responders import RESPONDERS
-from nodes.ask import listed
-from nodes.parse import Parsed, reasoned_answer, short_answer
-from nodes.parse_candidates import candidate_answers
-from nodes.parse_choices import chosen_candidate
-from nodes.parse_ids import passage_ids
-from nodes.parse_labels import long_answer, turn_answer
-from nodes.parse_preferences import preferred_passage
-from nodes.parse_rankings import ranking
-from nodes.parse_reasoning import concluded, concluded_yes_no, free_text, topic_of
-from nodes.parse_statements import masked_statement, missing_words, noted_answer
-from nodes.parse_steps import final_answer, next_follow_up, step_action
-from nodes.parse_summaries import summary_text
-from nodes.parse_verdicts import validity_verdict
-from nodes.parse_yes_no import yes_no_answer
-from prompts import BUILT_IN, numbered, render
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.core.text import is_unknown
+from quorum.graphs import answer
+from quorum.models.call import call
+from quorum.models.embedded import batching
+from quorum.models.embedded.chat import EmbeddedReader
+from quorum.models.embedded.encoder import encoder
+from quorum.models.embedded.reading import Reading, Span
+from quorum.models.embedded.replies import Draw
+from quorum.models.embedded.responders import RESPONDERS
+from quorum.nodes.ask import listed
+from quorum.nodes.parse import Parsed, reasoned_answer, short_answer
+from quorum.nodes.parse_candidates import candidate_answers
+from quorum.nodes.parse_choices import chosen_candidate
+from quorum.nodes.parse_ids import passage_ids
+from quorum.nodes.parse_labels import long_answer, turn_answer
+from quorum.nodes.parse_preferences import preferred_passage
+from quorum.nodes.parse_rankings import ranking
+from quorum.nodes.parse_reasoning import concluded, concluded_yes_no, free_text, topic_of
+from quorum.nodes.parse_statements import masked_statement, missing_words, noted_answer
+from quorum.nodes.parse_steps import final_answer, next_follow_up, step_action
+from quorum.nodes.parse_summaries import summary_text
+from quorum.nodes.parse_verdicts import validity_verdict
+from quorum.nodes.parse_yes_no import yes_no_answer
+from quorum.prompts import BUILT_IN, numbered, render
 
 BORN = "Where was Joseph Haydn born?"
 PASSAGES = [

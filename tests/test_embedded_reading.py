@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.state import Passage
-from core.text import contains_answer
-from models.embedded import manifest
-from models.embedded.batching import RECENT, Done, Job, read_jobs
-from models.embedded.encoder import Logits, encoder
-from models.embedded.reading import (
+from quorum.core.state import Passage
+from quorum.core.text import contains_answer
+from quorum.models.embedded import manifest
+from quorum.models.embedded.batching import RECENT, Done, Job, read_jobs
+from quorum.models.embedded.encoder import Logits, encoder
+from quorum.models.embedded.reading import (
     LONGEST_ANSWER,
     Calibration,
     Token,

@@ -14,23 +14,23 @@ import pytest
 from openai_server import OpenAIServer
 from wordvectors import WordVectors
 
-from core.context import Context
-from core.data import Record
-from core.errors import CallError, SetupError
-from core.state import Passage
-from evaluation.dataset import DataSet, read_data
-from evaluation.engine_ray import Keeper, crew_of, needed, raising, threaded, with_part
-from evaluation.engine_worker import Answers, Services, environment
-from evaluation.methods import MethodRun, parse_methods
-from evaluation.results import Results
-from evaluation.retrieval import share_retrieval
-from evaluation.rows import failed_row
-from evaluation.run import evaluate
-from evaluation.spending import Spending
-from models.cluster import Applied, check_address, check_engine, check_machine, portable, version_of
-from models.journal import Record as Reply
-from retrievers.engine_ray import Ahead, Part, digest_of, parts_of
-from retrievers.read import Unreadable
+from quorum.core.context import Context
+from quorum.core.data import Record
+from quorum.core.errors import CallError, SetupError
+from quorum.core.state import Passage
+from quorum.evaluation.dataset import DataSet, read_data
+from quorum.evaluation.engine_ray import Keeper, crew_of, needed, raising, threaded, with_part
+from quorum.evaluation.engine_worker import Answers, Services, environment
+from quorum.evaluation.methods import MethodRun, parse_methods
+from quorum.evaluation.results import Results
+from quorum.evaluation.retrieval import share_retrieval
+from quorum.evaluation.rows import failed_row
+from quorum.evaluation.run import evaluate
+from quorum.evaluation.spending import Spending
+from quorum.models.cluster import Applied, check_address, check_engine, check_machine, portable, version_of
+from quorum.models.journal import Record as Reply
+from quorum.retrievers.engine_ray import Ahead, Part, digest_of, parts_of
+from quorum.retrievers.read import Unreadable
 
 
 def test_an_engine_that_there_is_not() -> None:
@@ -257,8 +257,8 @@ def test_the_driver_embeds_only_what_no_worker_has() -> None:
 
 
 def test_what_cannot_be_read_ends_its_file_alone(tmp_path: Path) -> None:
-    from retrievers.engine_ray import Read, passages_of
-    from retrievers.index import Counted, IndexReport
+    from quorum.retrievers.engine_ray import Read, passages_of
+    from quorum.retrievers.index import Counted, IndexReport
 
     class Ledger:
         new: dict[str, Passage] = {}

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from cli.tables import Column, bracketed, cell, panel_table, report_tables
-from core.errors import SetupError
-from evaluation.comparison import Comparison, check_baseline, compare, compare_groups
-from evaluation.results import Row, Scores
-from evaluation.statistics import bootstrap, mcnemar, sign_flip
+from quorum.cli.tables import Column, bracketed, cell, panel_table, report_tables
+from quorum.core.errors import SetupError
+from quorum.evaluation.comparison import Comparison, check_baseline, compare, compare_groups
+from quorum.evaluation.results import Row, Scores
+from quorum.evaluation.statistics import bootstrap, mcnemar, sign_flip
 
 
 def scores(em: dict[str, float | None], **more: dict[str, float | None]) -> Scores:

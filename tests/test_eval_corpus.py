@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from openai_server import EMBEDDINGS, OpenAIServer
 
-from core.context import Context
-from core.errors import SetupError
-from evaluation.methods import parse_methods
-from evaluation.run import Report, evaluate
-from retrievers.collections import names
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.evaluation.methods import parse_methods
+from quorum.evaluation.run import Report, evaluate
+from quorum.retrievers.collections import names
 
 CONTEXT = {"model": "openai:test", "embeddings": "openai:embed", "k": 2}
 FACTS = {"Rhine": "Basel", "Thames": "London", "Danube": "Vienna", "Tiber": "Rome"}

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from core.errors import SetupError
-from evaluation.dataset import read_data
-from evaluation.results import MEASURES, Results, Row, keep_config
+from quorum.core.errors import SetupError
+from quorum.evaluation.dataset import read_data
+from quorum.evaluation.results import MEASURES, Results, Row, keep_config
 
 
 def row(id_: str, method: str = "concat", **given: Any) -> Row:

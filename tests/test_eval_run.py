@@ -15,13 +15,13 @@ import pytest
 from filelock import FileLock
 from openai_server import OpenAIServer, Request, Response, error
 
-from core.context import Context
-from core.errors import SetupError
-from evaluation.config import configuration
-from evaluation.dataset import read_data
-from evaluation.methods import MethodRun, parse_methods
-from evaluation.results import Row
-from evaluation.run import Report, evaluate
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.evaluation.config import configuration
+from quorum.evaluation.dataset import read_data
+from quorum.evaluation.methods import MethodRun, parse_methods
+from quorum.evaluation.results import Row
+from quorum.evaluation.run import Report, evaluate
 
 CONTEXT = {"model": "openai:test", "attempts": 1}
 
@@ -206,7 +206,18 @@ def summary(folder: Path) -> dict[str, dict[str, Any]]:
 def command(data: Path, out: Path) -> list[str]:
     methods = "concat,post_fusion,concat_pf"
     options = ["--model", "openai:test", "--out", str(out), "--set", "attempts=1", "--set", f"journal={out}.sqlite"]
-    return [sys.executable, "-m", "cli.main", "eval", str(data), "--methods", methods, "--concurrency", "2", *options]
+    return [
+        sys.executable,
+        "-m",
+        "quorum.cli.main",
+        "eval",
+        str(data),
+        "--methods",
+        methods,
+        "--concurrency",
+        "2",
+        *options,
+    ]
 
 
 def hear_ctrl_c() -> None:

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from openai_server import OpenAIServer
 
-from core.context import Context
-from core.errors import SetupError
-from evaluation.corpus_measures import read_measures
-from evaluation.dataset import read_data
-from evaluation.methods import parse_methods
-from evaluation.run import Report, evaluate
-from evaluation.tasks import groups_of, looks_like, measures_of, task_of_all
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.evaluation.corpus_measures import read_measures
+from quorum.evaluation.dataset import read_data
+from quorum.evaluation.methods import parse_methods
+from quorum.evaluation.run import Report, evaluate
+from quorum.evaluation.tasks import groups_of, looks_like, measures_of, task_of_all
 
 CONTEXT = Context(model="openai:test", attempts=1)
 PASSAGE = {"id": "a", "title": "Tower", "text": "The tower stands in Paris."}

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from openai_server import OpenAIServer, Request, error
 
-from core.context import Context
-from evaluation.analyses import best_of_runs, shared_name, split_by_top, spread_of_draws
-from evaluation.preference import compare_summaries, outcome_of, pairs_of
-from evaluation.results import Row, Scores
+from quorum.core.context import Context
+from quorum.evaluation.analyses import best_of_runs, shared_name, split_by_top, spread_of_draws
+from quorum.evaluation.preference import compare_summaries, outcome_of, pairs_of
+from quorum.evaluation.results import Row, Scores
 
 CONTEXT = Context(model="openai:test", attempts=1)
 

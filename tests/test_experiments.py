@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from openai_server import OpenAIServer, Request
 
-from cli.main import main
-from cli.tables import FURTHER
-from core.context import Context
-from core.errors import SetupError
-from core.examples import read_examples
-from evaluation.dataset import read_data
-from evaluation.experiment import Options, run_experiment
-from evaluation.experiments import EXPERIMENTS, grouped_runs
-from evaluation.shots import draw_shots
-from graphs import METHODS
+from quorum.cli.main import main
+from quorum.cli.tables import FURTHER
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.examples import read_examples
+from quorum.evaluation.dataset import read_data
+from quorum.evaluation.experiment import Options, run_experiment
+from quorum.evaluation.experiments import EXPERIMENTS, grouped_runs
+from quorum.evaluation.shots import draw_shots
+from quorum.graphs import METHODS
 
 CONTEXT = Context(model="openai:test", attempts=1)
 TOWN = {"Rhine": "Basel", "Thames": "London", "Danube": "Vienna"}

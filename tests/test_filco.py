@@ -9,13 +9,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 from openai_server import OpenAIServer
 from tower import PASSAGES, QUESTION, readers, trace
 
-from core.context import Context, filter_of
-from core.errors import SetupError
-from core.state import Passage
-from graphs import METHODS, answer
-from graphs.context_filter import context_filter
-from models import chat_model
-from models.scripted import ScriptedModel
+from quorum.core.context import Context, filter_of
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.graphs import METHODS, answer
+from quorum.graphs.context_filter import context_filter
+from quorum.models import chat_model
+from quorum.models.scripted import ScriptedModel
 
 FINISHED = "The Lumen Tower was finished in 1931."
 ENDED = "Work on the Lumen Tower ended in 1931, after a strike."

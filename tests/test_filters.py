@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage
 
-from core.context import Context
-from core.errors import SetupError
-from core.matching import match
-from core.measures import pieces, shortened
-from core.state import Passage
-from graphs import answer
-from models.embedded import FOLDER
-from models.embedded.chat import EmbeddedReader
-from models.embedded.replies_filter import last_turn
-from models.filters import context_filter
-from nodes.parse_sentences import chosen_passages, copied_sentences
-from prompts import numbered, render
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.matching import match
+from quorum.core.measures import pieces, shortened
+from quorum.core.state import Passage
+from quorum.graphs import answer
+from quorum.models.embedded import FOLDER
+from quorum.models.embedded.chat import EmbeddedReader
+from quorum.models.embedded.replies_filter import last_turn
+from quorum.models.filters import context_filter
+from quorum.nodes.parse_sentences import chosen_passages, copied_sentences
+from quorum.prompts import numbered, render
 
 TOWER = Passage(
     id="t",

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from cli.main import main
-from core.context import Context
-from core.errors import SetupError
-from core.silver import Silver, read_silver
-from graphs import answer
-from models.scripted import ScriptedModel
-from prompts import version
-from training.finetune import Settings
-from training.finetune_jsonl import check, export
-from training.pairs import Task, measure_of, read_lines
+from quorum.cli.main import main
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.silver import Silver, read_silver
+from quorum.graphs import answer
+from quorum.models.scripted import ScriptedModel
+from quorum.prompts import version
+from quorum.training.finetune import Settings
+from quorum.training.finetune_jsonl import check, export
+from quorum.training.pairs import Task, measure_of, read_lines
 
 TEXTS = [
     "The tower is old. It was finished in 1931. Rain fell.",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.data import Record, content_hash, read_questions
+from quorum.core.data import Record, content_hash, read_questions
 
 TOWER = "The tower of Vell was built in 1412. It is 80 metres high."
 SQUAD = {

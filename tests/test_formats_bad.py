@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cli.main import main
-from core.data import Record, read_questions, write_questions
-from core.errors import SetupError
-from core.formats import FORMATS
-from core.formats.convert import Broken
+from quorum.cli.main import main
+from quorum.core.data import Record, read_questions, write_questions
+from quorum.core.errors import SetupError
+from quorum.core.formats import FORMATS
+from quorum.core.formats.convert import Broken
 
 GOOD = {"question": "Who?", "answer": ["Ann"]}
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import SetupError
-from evaluation.results import Results, writable, write_json
+from quorum.core.errors import SetupError
+from quorum.evaluation.results import Results, writable, write_json
 
 FULL = Path("/dev/full")  # Linux: a file on a disk that is always full
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full here")

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai_server import OpenAIServer, Request, error
 
-from core.context import Context
-from core.data import Record
-from core.errors import SetupError
-from core.state import Passage
-from evaluation.dataset import read_data
-from evaluation.experiment import Options, run_experiment
-from evaluation.experiments import EXPERIMENTS, grouped_runs
-from evaluation.gold import gold_among, gold_of, gold_rank, placed
+from quorum.core.context import Context
+from quorum.core.data import Record
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.evaluation.dataset import read_data
+from quorum.evaluation.experiment import Options, run_experiment
+from quorum.evaluation.experiments import EXPERIMENTS, grouped_runs
+from quorum.evaluation.gold import gold_among, gold_of, gold_rank, placed
 
 CONTEXT = Context(model="openai:test", attempts=1)
 

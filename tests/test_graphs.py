@@ -13,13 +13,13 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from tower import PASSAGES, QUESTION
 
-import graphs
-from core.context import Context
-from core.errors import SetupError
-from core.state import Passage
-from graphs import METHODS, answer, answer_sync
-from models import chat_model
-from models.scripted import ScriptedModel
+from quorum import graphs
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.graphs import METHODS, answer, answer_sync
+from quorum.models import chat_model
+from quorum.models.scripted import ScriptedModel
 
 HERE = Path(__file__).parent
 NAMES = [
@@ -101,7 +101,9 @@ def test_every_method_is_listed_with_its_cost() -> None:
 
 
 def test_listing_methods_imports_no_langgraph() -> None:
-    code = "import sys, graphs; print([m for m in ('langgraph', 'langchain_core', 'chromadb') if m in sys.modules])"
+    code = (
+        "import sys, quorum.graphs; print([m for m in ('langgraph', 'langchain_core', 'chromadb') if m in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=HERE.parent, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -125,7 +127,7 @@ def test_every_graph_has_a_snapshot_and_no_snapshot_is_left_over() -> None:
 
 def test_langgraph_json_names_every_method_by_module() -> None:
     config = json.loads((HERE.parent / "langgraph.json").read_text(encoding="utf-8"))
-    assert config["graphs"] == {name: f"graphs.{name}:graph" for name in NAMES}
+    assert config["graphs"] == {name: f"quorum.graphs.{name}:graph" for name in NAMES}
     for name, place in config["graphs"].items():
         module, _, variable = place.partition(":")
         assert getattr(import_module(module), variable) is METHODS[name].graph

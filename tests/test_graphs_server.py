@@ -8,10 +8,10 @@ import pytest
 from openai_server import OpenAIServer, Request, Response, too_long
 from tower import PASSAGES, QUESTION
 
-from core.context import Context
-from core.errors import CallError
-from core.state import Passage, Result
-from graphs import answer
+from quorum.core.context import Context
+from quorum.core.errors import CallError
+from quorum.core.state import Passage, Result
+from quorum.graphs import answer
 
 # Calls of the methods whose prompts all hold passages and a question; tests of the others stand with them.
 STEPS = {"concat": 1, "post_fusion": 3, "pruning": 1, "summary": 1, "concat_pf": 1, "pf_concat": 4}

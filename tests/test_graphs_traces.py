@@ -9,12 +9,12 @@ from hypothesis import settings as run_with
 from hypothesis import strategies as st
 from tower import PASSAGES, QUESTION, readers, trace
 
-from core.context import Context
-from core.errors import CallError, SetupError
-from core.state import Result
-from graphs import METHODS, answer
-from models.scripted import ScriptedModel
-from prompts import BUILT_IN
+from quorum.core.context import Context
+from quorum.core.errors import CallError, SetupError
+from quorum.core.state import Result
+from quorum.graphs import METHODS, answer
+from quorum.models.scripted import ScriptedModel
+from quorum.prompts import BUILT_IN
 
 BEGIN: list[tuple[str, dict[str, Any]]] = [("begin", {}), ("retrieve", {"passages": "p1 p2 p3"})]
 KNOWN = {"answer": "1931", "unknown": False, "confidence": None, "evidence": ["p1 32-36", "p3 33-37"]}

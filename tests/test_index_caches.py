@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from wordvectors import WordVectors
 
-from core.context import Context
-from core.state import Passage
-from retrievers import bm25_cache, search
-from retrievers.colbert_cache import load, settle
-from retrievers.index import index_passages
+from quorum.core.context import Context
+from quorum.core.state import Passage
+from quorum.retrievers import bm25_cache, search
+from quorum.retrievers.colbert_cache import load, settle
+from quorum.retrievers.index import index_passages
 
 SUBJECTS = ["river", "tiger", "opera"]
 CORPUS = [Passage(id=name, title=name.title(), text=f"All about the {name}.") for name in SUBJECTS]

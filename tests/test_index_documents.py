@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from wordvectors import WordVectors
 
-from core.context import Context
-from core.errors import SetupError
-from core.state import Passage
-from retrievers import collections
-from retrievers.index import IndexReport, index_documents, index_passages
-from retrievers.passages import content_hash
-from retrievers.store import open_store
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.retrievers import collections
+from quorum.retrievers.index import IndexReport, index_documents, index_passages
+from quorum.retrievers.passages import content_hash
+from quorum.retrievers.store import open_store
 
 VECTORS = WordVectors()
 Index = Callable[..., IndexReport]

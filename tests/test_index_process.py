@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 from wordvectors import WordVectors
 
-from core.context import Context
-from core.state import Passage
-from retrievers import collections, search
-from retrievers.index import index_documents
-from retrievers.store import open_store
+from quorum.core.context import Context
+from quorum.core.state import Passage
+from quorum.retrievers import collections, search
+from quorum.retrievers.index import index_documents
+from quorum.retrievers.store import open_store
 
 ROOT = Path(__file__).parents[1]
 VECTORS = WordVectors()
 INDEXER = """
 import os, signal, sys
 sys.path[:0] = sys.argv[1:3]
-from retrievers.index import index_documents
+from quorum.retrievers.index import index_documents
 from wordvectors import WordVectors
 
 def progress(done, total, path):

@@ -10,13 +10,13 @@ from types import ModuleType
 import pytest
 from wordvectors import WordVectors
 
-from core.context import Context
-from core.data import Record, read_questions
-from core.errors import SetupError
-from core.text import contains_answer
-from retrievers import collections, search
-from retrievers.index import index_passages
-from retrievers.store import open_store
+from quorum.core.context import Context
+from quorum.core.data import Record, read_questions
+from quorum.core.errors import SetupError
+from quorum.core.text import contains_answer
+from quorum.retrievers import collections, search
+from quorum.retrievers.index import index_passages
+from quorum.retrievers.store import open_store
 
 VECTORS = WordVectors()
 SAMPLE = Path(__file__).parents[1] / "data" / "sample"

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from langchain_core.embeddings import Embeddings
 
-from core.errors import SetupError
-from core.state import Passage
-from retrievers.chroma_client import torn
-from retrievers.index import index_passages
-from retrievers.store import Store, cached, open_store
-from retrievers.torn import boot, marked, speaks_of_index
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.retrievers.chroma_client import torn
+from quorum.retrievers.index import index_passages
+from quorum.retrievers.store import Store, cached, open_store
+from quorum.retrievers.torn import boot, marked, speaks_of_index
 
 NAME = "towers"
 PASSAGES = [Passage(id=f"p{n}", title="Numbers", text=f"Number {n}.") for n in range(1100)]  # Chroma writes at 1,000

@@ -13,12 +13,12 @@ import pytest
 from fake_clock import FakeClock
 from openai_server import OpenAIServer, Request, Response
 
-from core.context import Context
-from core.errors import CallError, SetupError
-from models import identity
-from models.call import call
-from models.journal import Record, close_journals, journal_path, key_of, open_journal
-from models.scripted import ScriptedModel
+from quorum.core.context import Context
+from quorum.core.errors import CallError, SetupError
+from quorum.models import identity
+from quorum.models.call import call
+from quorum.models.journal import Record, close_journals, journal_path, key_of, open_journal
+from quorum.models.scripted import ScriptedModel
 
 CLIENT = Path(__file__).with_name("journal_client.py")
 

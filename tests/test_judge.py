@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from openai_server import OpenAIServer, Request, error
 
-from cli.main import main
-from core.context import Context
-from core.errors import SetupError
-from evaluation.compare import Options, compare, plan
-from evaluation.judge import judge_of
-from evaluation.methods import parse_methods
-from evaluation.run import Report, evaluate
-from nodes.parse_correctness import correctness_verdict
+from quorum.cli.main import main
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.evaluation.compare import Options, compare, plan
+from quorum.evaluation.judge import judge_of
+from quorum.evaluation.methods import parse_methods
+from quorum.evaluation.run import Report, evaluate
+from quorum.nodes.parse_correctness import correctness_verdict
 
 CONTEXT = Context(model="openai:test", attempts=1)
 SAID = {"Rhine": "the town of Basel", "Thames": "London", "Danube": "Budapest", "Elbe": "unknown", "Styx": "Hades"}

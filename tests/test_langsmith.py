@@ -17,10 +17,10 @@ from langsmith_server import Collector, Run
 from openai_server import OpenAIServer, error
 from tower import PASSAGES, QUESTION
 
-from core.context import Context
-from core.errors import CallError, SetupError
-from graphs import METHODS, answer
-from models.tracing import TraceClient, cleaned
+from quorum.core.context import Context
+from quorum.core.errors import CallError, SetupError
+from quorum.graphs import METHODS, answer
+from quorum.models.tracing import TraceClient, cleaned
 
 KEY, PASSWORD = "sk-0123456789abcdef", "open-sesame"
 WORD = "zanzibar"

@@ -14,7 +14,7 @@ from langsmith_server import Workspace
 from openai_server import OpenAIServer, Request, Response, error
 from test_cli import Quorum, quorum
 
-from evaluation.langsmith_rows import dated_id
+from quorum.evaluation.langsmith_rows import dated_id
 
 __all__ = ["quorum"]
 

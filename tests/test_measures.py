@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import SetupError
-from core.labels import are_verdicts, is_silent, is_verdict, type_of
-from core.measures import (
+from quorum.core.errors import SetupError
+from quorum.core.labels import are_verdicts, is_silent, is_verdict, type_of
+from quorum.core.measures import (
     THRESHOLDS,
     Piece,
     best,
@@ -21,7 +21,7 @@ from core.measures import (
     strinc,
     unigram_precision,
 )
-from core.state import Passage
+from quorum.core.state import Passage
 
 PASSAGES = [
     Passage(id="a", title="Mast", text="The mast must stand. It was painted in 1950.", score=2.0),

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.state import Result, Vote
-from evaluation import scoring
-from evaluation.metrics import Reference, accuracy, oracle, overlap_other, overlap_own, rouge_l, str_em
-from evaluation.scoring import SCORERS
+from quorum.core.state import Result, Vote
+from quorum.evaluation import scoring
+from quorum.evaluation.metrics import Reference, accuracy, oracle, overlap_other, overlap_own, rouge_l, str_em
+from quorum.evaluation.scoring import SCORERS
 
 
 def score(outputs: Result, answers: list[str], **given: Any) -> dict[str, Any]:

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.state import Passage, Result
-from evaluation.metrics import Reference
-from evaluation.metrics_passages import (
+from quorum.core.state import Passage, Result
+from quorum.evaluation.metrics import Reference
+from quorum.evaluation.metrics_passages import (
     answer_in_passages,
     answer_on_top,
     context_precision,

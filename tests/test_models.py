@@ -10,13 +10,13 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import HumanMessage
 from openai_server import EMBEDDINGS, OpenAIServer
 
-from core.context import Context
-from core.errors import CallError, SetupError
-from models import chat_model, embedding_name, embeddings, identity
-from models.call import call
-from models.embedded import manifest, reader_name, weights_hash
-from models.embedded.chat import EmbeddedReader
-from models.scripted import NoReplyError, ScriptedModel
+from quorum.core.context import Context
+from quorum.core.errors import CallError, SetupError
+from quorum.models import chat_model, embedding_name, embeddings, identity
+from quorum.models.call import call
+from quorum.models.embedded import manifest, reader_name, weights_hash
+from quorum.models.embedded.chat import EmbeddedReader
+from quorum.models.scripted import NoReplyError, ScriptedModel
 
 
 def test_openai_without_key_or_server_names_both_variables() -> None:
@@ -178,7 +178,8 @@ async def test_the_scripted_model_counts_tokens_and_works_alone() -> None:
 
 def test_importing_models_does_not_import_providers() -> None:
     code = (
-        "import sys, models.call; print([m for m in ('openai', 'langchain_openai', 'langchain') if m in sys.modules])"
+        "import sys, quorum.models.call; "
+        "print([m for m in ('openai', 'langchain_openai', 'langchain') if m in sys.modules])"
     )
     root = Path(__file__).parent.parent
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)

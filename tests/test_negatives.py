@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from core.errors import SetupError
-from core.text import contains_answer
-from training.examples import read_negatives
-from training.negatives import drawn, main, options_of, questions_in, run
+from quorum.core.errors import SetupError
+from quorum.core.text import contains_answer
+from quorum.training.examples import read_negatives
+from quorum.training.negatives import drawn, main, options_of, questions_in, run
 
 LONG = (
     " It stands beside the river, and every summer thousands of people come to look at it from the old stone quay." * 2

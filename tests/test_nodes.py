@@ -6,17 +6,17 @@ import pytest
 from langgraph.types import Overwrite, Send
 from tower import PASSAGES, QUESTION, readers, runtime
 
-from core.errors import CallError, SetupError, TooLong
-from core.state import Evidence, Passage, State, Vote
-from models.scripted import ScriptedModel
-from nodes.answer import concat_answer, distill_answer, passage_answer, pruned_answer, summarized_answer
-from nodes.begin import begin
-from nodes.evidence import evidence_for, evidence_of_voters
-from nodes.keep import keep_answered
-from nodes.retrieve import retrieve
-from nodes.routes import each_passage, every_passage, fall_back_if_unknown, more_votes, one_or_both_rounds
-from nodes.unknown import unknown_check
-from nodes.vote import vote
+from quorum.core.errors import CallError, SetupError, TooLong
+from quorum.core.state import Evidence, Passage, State, Vote
+from quorum.models.scripted import ScriptedModel
+from quorum.nodes.answer import concat_answer, distill_answer, passage_answer, pruned_answer, summarized_answer
+from quorum.nodes.begin import begin
+from quorum.nodes.evidence import evidence_for, evidence_of_voters
+from quorum.nodes.keep import keep_answered
+from quorum.nodes.retrieve import retrieve
+from quorum.nodes.routes import each_passage, every_passage, fall_back_if_unknown, more_votes, one_or_both_rounds
+from quorum.nodes.unknown import unknown_check
+from quorum.nodes.vote import vote
 
 STATE = State(question=QUESTION, passages=PASSAGES[:3])
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text import is_unknown
-from nodes.parse import Parsed, Reasoned, reasoned_answer, short_answer
+from quorum.core.text import is_unknown
+from quorum.nodes.parse import Parsed, Reasoned, reasoned_answer, short_answer
 
 QUESTION = "Which film?"
 

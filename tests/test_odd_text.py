@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from openai_server import OpenAIServer, Response
 
-from core.context import Context
-from core.data import as_passage, read_passages, read_questions
-from core.errors import SetupError
-from core.json_text import loads
-from evaluation.methods import parse_methods
-from evaluation.run import evaluate
-from graphs import answer
-from nodes.parse import reasoned_answer
-from nodes.parse_candidates import candidate_answers
+from quorum.core.context import Context
+from quorum.core.data import as_passage, read_passages, read_questions
+from quorum.core.errors import SetupError
+from quorum.core.json_text import loads
+from quorum.evaluation.methods import parse_methods
+from quorum.evaluation.run import evaluate
+from quorum.graphs import answer
+from quorum.nodes.parse import reasoned_answer
+from quorum.nodes.parse_candidates import candidate_answers
 
 HALF = "\\ud83d"  # an escape that JSON can write: half of a character
 GOOD = '{"id": "1", "question": "Who?", "answers": ["me"]}'

@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 from langgraph.graph import StateGraph
 
-from core.context import Context
-from core.errors import SetupError
-from core.state import Question, Result, State
-from evaluation.compare import Options, compare, plan, variants
-from evaluation.methods import method_run, parse_methods
-from evaluation.run import Report, evaluate
-from graphs import answer, answer_sync
-from graphs.refinement import refinement
-from nodes.answer import concat_answer
-from nodes.begin import begin
-from nodes.retrieve import retrieve
-from nodes.routes import refine_or
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Question, Result, State
+from quorum.evaluation.compare import Options, compare, plan, variants
+from quorum.evaluation.methods import method_run, parse_methods
+from quorum.evaluation.run import Report, evaluate
+from quorum.graphs import answer, answer_sync
+from quorum.graphs.refinement import refinement
+from quorum.nodes.answer import concat_answer
+from quorum.nodes.begin import begin
+from quorum.nodes.retrieve import retrieve
+from quorum.nodes.routes import refine_or
 
 PASSAGES = [{"id": "p", "title": "Vell", "text": "The lighthouse of Vell was built in 1874 by Ada Korn."}]
 QUESTION = "Who built the lighthouse of Vell?"

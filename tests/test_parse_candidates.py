@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.letters import letter, lettered
-from core.text import is_unknown, normalize
-from models.thinking import without_thinking
-from nodes.parse import Parsed
-from nodes.parse_candidates import candidate_answers
-from nodes.parse_choices import chosen_candidate
+from quorum.core.letters import letter, lettered
+from quorum.core.text import is_unknown, normalize
+from quorum.models.thinking import without_thinking
+from quorum.nodes.parse import Parsed
+from quorum.nodes.parse_candidates import candidate_answers
+from quorum.nodes.parse_choices import chosen_candidate
 
 TWO = ["Paris", "London"]
 

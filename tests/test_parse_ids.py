@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import settings as run_with
 from hypothesis import strategies as st
 
-from nodes.parse import Parsed
-from nodes.parse_ids import passage_ids
+from quorum.nodes.parse import Parsed
+from quorum.nodes.parse_ids import passage_ids
 
 ALL = [1, 2, 3, 4, 5]
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodes.parse import Parsed
-from nodes.parse_steps import Action, FollowUp, final_answer, next_follow_up, step_action
+from quorum.nodes.parse import Parsed
+from quorum.nodes.parse_steps import Action, FollowUp, final_answer, next_follow_up, step_action
 
 T = "I need the height."
 

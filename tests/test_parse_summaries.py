@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.thinking import without_thinking
-from nodes.parse import Parsed
-from nodes.parse_summaries import summary_text
+from quorum.models.thinking import without_thinking
+from quorum.nodes.parse import Parsed
+from quorum.nodes.parse_summaries import summary_text
 
 BORN = "Joseph Haydn was born in Rohrau, a village on the Leitha."
 TWO = f"{BORN}\n\nHe died in Vienna in 1809."

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.thinking import without_thinking
-from nodes.parse import Parsed
-from nodes.parse_preferences import preferred_passage
-from nodes.parse_verdicts import validity_verdict
+from quorum.models.thinking import without_thinking
+from quorum.nodes.parse import Parsed
+from quorum.nodes.parse_preferences import preferred_passage
+from quorum.nodes.parse_verdicts import validity_verdict
 
 TRUE = [
     "True",

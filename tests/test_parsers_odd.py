@@ -2,8 +2,8 @@
 
 import pytest
 
-from nodes.parse_choices import chosen_candidate
-from nodes.parse_ids import passage_ids
+from quorum.nodes.parse_choices import chosen_candidate
+from quorum.nodes.parse_ids import passage_ids
 
 
 @pytest.mark.parametrize("reply", ["İ", "(ſ)", "K.", "answer: İ"])

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import SetupError
-from core.state import Passage
-from prompts import BUILT_IN, load, numbered, render, version
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.prompts import BUILT_IN, load, numbered, render, version
 
 ONE = Passage(id="a", title="Harbour", text="It was dug in 1850.\n")
 BARE = Passage(id="b", title="", text="Ships came.")

@@ -9,13 +9,13 @@ from openai_server import OpenAIServer, Response, error
 from question_writer import Say, write_corpus, writer
 from test_cli import Quorum, Ran, quorum
 
-from core.context import Context
-from core.data import read_passages, read_questions
-from core.errors import SetupError
-from evaluation.questions import Made, Options, make_questions, plan
-from evaluation.questions_draw import KINDS
-from evaluation.questions_file import QuestionFile
-from retrievers.index import index_passages
+from quorum.core.context import Context
+from quorum.core.data import read_passages, read_questions
+from quorum.core.errors import SetupError
+from quorum.evaluation.questions import Made, Options, make_questions, plan
+from quorum.evaluation.questions_draw import KINDS
+from quorum.evaluation.questions_file import QuestionFile
+from quorum.retrievers.index import index_passages
 
 __all__ = ["quorum"]
 

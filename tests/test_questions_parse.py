@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.state import Passage
-from core.text import normalize
-from evaluation.questions_check import SHOWN, Asked
-from evaluation.questions_draw import KINDS, Draw, Supply, counts, draws, in_turn, long_enough, partner, read_mix
-from nodes.parse_questions import Written, written_question
+from quorum.core.state import Passage
+from quorum.core.text import normalize
+from quorum.evaluation.questions_check import SHOWN, Asked
+from quorum.evaluation.questions_draw import KINDS, Draw, Supply, counts, draws, in_turn, long_enough, partner, read_mix
+from quorum.nodes.parse_questions import Written, written_question
 
 TOWN, LUND = "In which town did she go to school?", ["Lund"]
 

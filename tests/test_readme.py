@@ -2,16 +2,15 @@
 
 import re
 import shlex
-import tomllib
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from cli.main import main
-from core.context import Context
 from docs.tables import filled, parts
-from graphs import METHODS
+from quorum.cli.main import main
+from quorum.core.context import Context
+from quorum.graphs import METHODS
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -73,10 +72,9 @@ def test_the_first_block_holds_two_commands_of_the_makefile() -> None:
 
 
 def test_every_folder_of_the_house_is_named() -> None:
-    packages = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"][
-        "packages"
-    ]
-    assert all(f"| `{package}/` |" in README for package in packages)
+    own = {f"quorum/{path.name}" for path in (ROOT / "quorum").iterdir() if path.is_dir() and not path.is_symlink()}
+    shown = own - {"quorum/__pycache__"} | {"quorum", "graphs", "nodes", "retrievers", "tests", "notebooks"}
+    assert [folder for folder in sorted(shown) if f"| `{folder}/` |" not in README] == []
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in DOCS)])

@@ -7,12 +7,12 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from tower import PASSAGES, QUESTION, readers, runtime, trace
 
-from core.context import Context
-from core.state import Passage, State
-from graphs import METHODS
-from graphs.refinement import refinement
-from models.scripted import ScriptedModel
-from nodes.routes import each_passage, refine_or
+from quorum.core.context import Context
+from quorum.core.state import Passage, State
+from quorum.graphs import METHODS
+from quorum.graphs.refinement import refinement
+from quorum.models.scripted import ScriptedModel
+from quorum.nodes.routes import each_passage, refine_or
 
 READERS = [name for name in METHODS if name != "no_retrieval"]
 OWN = {"filco": {"filter_context"}, "blendfilter": {"gather", "gather/filter"}, "self_verification": {"verify"}}

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from report_folder import METHODS, NASTY, made_decision, made_report
 
-from evaluation.recommend import Figures
-from evaluation.report import write_report
-from evaluation.report_charts import Axis, cost_axis, quality_against_cost, ticks
-from evaluation.report_questions import inert
-from evaluation.report_text import plain, safe
+from quorum.evaluation.recommend import Figures
+from quorum.evaluation.report import write_report
+from quorum.evaluation.report_charts import Axis, cost_axis, quality_against_cost, ticks
+from quorum.evaluation.report_questions import inert
+from quorum.evaluation.report_text import plain, safe
 
 
 class Elements(HTMLParser):

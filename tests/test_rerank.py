@@ -8,15 +8,15 @@ from langchain_core.embeddings import Embeddings
 from langgraph.checkpoint.memory import InMemorySaver
 from tower import PASSAGES, QUESTION, runtime
 
-from core.context import Context
-from core.errors import TooLong
-from core.state import Passage, Result, State
-from graphs import METHODS, answer
-from graphs.reranking import reranking
-from graphs.retrieval import unfiltered
-from models.scripted import ScriptedModel
-from nodes.rank_passages import WINDOW, rank_window, window_start
-from nodes.reorder import gist, reorder, take_query
+from quorum.core.context import Context
+from quorum.core.errors import TooLong
+from quorum.core.state import Passage, Result, State
+from quorum.graphs import METHODS, answer
+from quorum.graphs.reranking import reranking
+from quorum.graphs.retrieval import unfiltered
+from quorum.models.scripted import ScriptedModel
+from quorum.nodes.rank_passages import WINDOW, rank_window, window_start
+from quorum.nodes.reorder import gist, reorder, take_query
 
 
 class Axes(Embeddings):

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodes.parse import Parsed
-from nodes.parse_rankings import ranking
+from quorum.nodes.parse import Parsed
+from quorum.nodes.parse_rankings import ranking
 
 
 def order(*numbers: int, malformed: bool = False) -> Parsed[list[int]]:

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.context import Context
-from core.errors import SetupError
-from core.state import Passage
-from retrievers import bm25_index, search
-from retrievers.bm25 import K1, B, Ranking, build, query_tokens, tokens, words
-from retrievers.passages import indexed_text
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.retrievers import bm25_index, search
+from quorum.retrievers.bm25 import K1, B, Ranking, build, query_tokens, tokens, words
+from quorum.retrievers.passages import indexed_text
 
 RIVERS = [
     Passage(id="a", title="Rhine", text="The Rhine flows through Basel and Cologne."),

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from wordvectors import WordVectors
 
-from core.context import Context
-from core.errors import SetupError
-from retrievers import collections, search
-from retrievers.index import index_documents
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.retrievers import collections, search
+from quorum.retrievers.index import index_documents
 
 VECTORS = WordVectors()
 

@@ -13,13 +13,13 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from wordvectors import WordVectors
 
-from core.context import Context
-from core.errors import SetupError
-from core.state import Passage
-from retrievers import retriever, search
-from retrievers.index import index_passages
-from retrievers.kinds import fuse
-from retrievers.store import open_store
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.retrievers import retriever, search
+from quorum.retrievers.index import index_passages
+from quorum.retrievers.kinds import fuse
+from quorum.retrievers.store import open_store
 
 SUBJECTS = ["river", "bridge", "tiger", "helium", "opera", "comet", "coffee", "vaccine", "tower", "glacier"]
 CORPUS = [
@@ -194,7 +194,7 @@ async def test_the_lexical_index_follows_every_change(tmp_path: Path) -> None:
 
 
 async def test_a_broken_lexical_index_is_built_again(store: Path, context: Context) -> None:
-    from retrievers import bm25_cache
+    from quorum.retrievers import bm25_cache
 
     bm25 = replace(context, retriever="bm25")
     before = await search("opera", bm25)

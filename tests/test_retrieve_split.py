@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.text import sentences
-from retrievers.split import size, split
+from quorum.core.text import sentences
+from quorum.retrievers.split import size, split
 
 
 def texts_of(text: str) -> list[str]:

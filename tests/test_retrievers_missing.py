@@ -4,10 +4,10 @@ from importlib.util import find_spec
 
 import pytest
 
-from core.context import Context
-from core.errors import SetupError
-from models import embedding_name, embeddings
-from retrievers import search
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.models import embedding_name, embeddings
+from quorum.retrievers import search
 
 without_extras = pytest.mark.skipif(
     find_spec("sentence_transformers") is not None, reason="the packages of the extras are installed here"

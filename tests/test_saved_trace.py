@@ -7,7 +7,7 @@ import pytest
 from openai_server import OpenAIServer, error
 from tower import PASSAGES, QUESTION
 
-from cli.main import main
+from quorum.cli.main import main
 
 ASK = ("ask", QUESTION, "--passages", "passages.jsonl", "--model", "openai:test", "--k", "2")
 

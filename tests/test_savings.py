@@ -9,11 +9,11 @@ from tower import PASSAGES, QUESTION
 from benchmarks.harness import made_questions
 from benchmarks.replies import recognise, replied
 from benchmarks.savings import measured
-from core.context import Context
-from core.data import write_questions
-from core.state import Passage
-from evaluation.dataset import read_data
-from graphs import answer
+from quorum.core.context import Context
+from quorum.core.data import write_questions
+from quorum.core.state import Passage
+from quorum.evaluation.dataset import read_data
+from quorum.graphs import answer
 
 
 async def test_equal_passages_are_asked_once_and_vote_each(openai_server: OpenAIServer) -> None:

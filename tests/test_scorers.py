@@ -6,12 +6,12 @@ import pytest
 from fake_clock import FakeClock
 from openai_server import COMPLETIONS, OpenAIServer, Request, Response, echoed, error
 
-from core.context import Context
-from core.errors import CallError, SetupError
-from core.measures import silver
-from core.state import Passage
-from models.scorer_completions import CompletionsScorer, read_score
-from models.scorers import scorer
+from quorum.core.context import Context
+from quorum.core.errors import CallError, SetupError
+from quorum.core.measures import silver
+from quorum.core.state import Passage
+from quorum.models.scorer_completions import CompletionsScorer, read_score
+from quorum.models.scorers import scorer
 
 PAIRS = [("Question: who?\nAnswer:", "Ada Byron"), ("It was Ada Byron.\n\nQuestion: who?\nAnswer:", "Ada Lovelace")]
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from openai_server import OpenAIServer
 
-from cli.main import main
-from core.context import Context
-from core.errors import SetupError
-from core.silver import read_silver
-from retrievers.index import index_documents
-from training.silver import Recipe, Statistics, make_silver
+from quorum.cli.main import main
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.silver import read_silver
+from quorum.retrievers.index import index_documents
+from quorum.training.silver import Recipe, Statistics, make_silver
 
 STRINC = Recipe(measure="strinc")
 

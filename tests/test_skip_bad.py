@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from cli.main import main
-from core.errors import SetupError
-from evaluation.dataset import read_data
-from evaluation.source import passage_source, pool
+from quorum.cli.main import main
+from quorum.core.errors import SetupError
+from quorum.evaluation.dataset import read_data
+from quorum.evaluation.source import passage_source, pool
 
 PASSAGE = {"id": "p", "title": "Rhine", "text": "The Rhine flows through Basel."}
 

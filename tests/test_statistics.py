@@ -9,7 +9,16 @@ from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import NormalIndPower
 
-from evaluation.statistics import CELLS, bootstrap, chunks, holm, mcnemar, percentile, questions_needed, sign_flip
+from quorum.evaluation.statistics import (
+    CELLS,
+    bootstrap,
+    chunks,
+    holm,
+    mcnemar,
+    percentile,
+    questions_needed,
+    sign_flip,
+)
 
 DRAW = np.random.default_rng(7)
 EM = (DRAW.random(300) < 0.4).astype(float)

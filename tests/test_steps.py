@@ -14,14 +14,14 @@ from langgraph.errors import GraphRecursionError
 from openai_server import OpenAIServer, Request
 from tower import runtime
 
-from core.context import MOST_ROUNDS, MOST_STEPS, MOST_SUPERSTEPS, Context
-from core.errors import SetupError
-from core.state import Passage, Result, State, Step
-from graphs import METHODS, answer
-from models.scripted import ScriptedModel
-from nodes.iter_retgen import next_query
-from nodes.react import think
-from nodes.routes import (
+from quorum.core.context import MOST_ROUNDS, MOST_STEPS, MOST_SUPERSTEPS, Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage, Result, State, Step
+from quorum.graphs import METHODS, answer
+from quorum.models.scripted import ScriptedModel
+from quorum.nodes.iter_retgen import next_query
+from quorum.nodes.react import think
+from quorum.nodes.routes import (
     act_on_thought,
     answer_what_was_asked,
     follow_up_or_answer,
@@ -29,7 +29,7 @@ from nodes.routes import (
     more_rounds,
     search_or_finish,
 )
-from nodes.steps import outcome
+from quorum.nodes.steps import outcome
 
 NAMES = ["react", "self_ask", "iter_retgen"]
 QUESTION = "SuperMansion starred the actress who had a recurring role as whom on Workaholics?"

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tower import PASSAGES, QUESTION, runtime
 
-from core.context import Context
-from core.ranking import Choice, choose, every_pair, next_pairs, validity_of
-from core.state import Preference, State, Verdict
-from graphs import answer
-from models.scripted import ScriptedModel
-from nodes.rank import rank_pair
-from nodes.select import select
+from quorum.core.context import Context
+from quorum.core.ranking import Choice, choose, every_pair, next_pairs, validity_of
+from quorum.core.state import Preference, State, Verdict
+from quorum.graphs import answer
+from quorum.models.scripted import ScriptedModel
+from quorum.nodes.rank import rank_pair
+from quorum.nodes.select import select
 
 Outcome = dict[tuple[int, int], int | None]
 

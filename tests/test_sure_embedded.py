@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from core.context import Context
-from core.letters import lettered
-from core.state import Passage
-from core.text import contains_answer
-from graphs import answer
-from models.embedded.replies import Draw
-from models.embedded.responders import RESPONDERS
-from nodes.parse_candidates import candidate_answers
+from quorum.core.context import Context
+from quorum.core.letters import lettered
+from quorum.core.state import Passage
+from quorum.core.text import contains_answer
+from quorum.graphs import answer
+from quorum.models.embedded.replies import Draw
+from quorum.models.embedded.responders import RESPONDERS
+from quorum.nodes.parse_candidates import candidate_answers
 
 QUESTION = "Where was Joseph Haydn born?"
 PASSAGES = [

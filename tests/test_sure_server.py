@@ -11,12 +11,12 @@ import pytest
 from openai_server import OpenAIServer, Request
 from tower import PASSAGES, QUESTION
 
-from core.context import Context
-from core.errors import SetupError
-from core.letters import lettered
-from core.state import Result
-from graphs import answer
-from prompts import BUILT_IN
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.letters import lettered
+from quorum.core.state import Result
+from quorum.graphs import answer
+from quorum.prompts import BUILT_IN
 
 YEARS = ["1931", "1950", "1929", "1911"]
 CUES = {  # how each prompt ends, up to what varies

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from tower import PASSAGES, QUESTION, trace
 
-from core.context import Context
-from core.errors import SetupError
-from core.state import Passage
-from graphs import answer
-from models.scripted import ScriptedModel
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.graphs import answer
+from quorum.models.scripted import ScriptedModel
 
 Steps = list[tuple[str, dict[str, Any]]]
 FIRST, SECOND = "The tower was finished in 1931.", "The mast was painted in 1950."

@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tower import PASSAGES
 
-from core.context import Context
-from core.errors import SetupError
-from core.labels import LABELS
-from core.text import UNKNOWN
-from graphs import answer
-from models.scripted import ScriptedModel
-from nodes.parse_labels import label_answer, long_answer, turn_answer
-from prompts import render
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.labels import LABELS
+from quorum.core.text import UNKNOWN
+from quorum.graphs import answer
+from quorum.models.scripted import ScriptedModel
+from quorum.nodes.parse_labels import label_answer, long_answer, turn_answer
+from quorum.prompts import render
 
 S, R, N = LABELS
 CLAIM = "The Lumen Tower was finished in 1931."

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.context import Context
-from core.errors import SetupError
-from ui.asking import FIXED, OWN, Asking, from_query, knobs
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.ui.asking import FIXED, OWN, Asking, from_query, knobs
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 

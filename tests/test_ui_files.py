@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.context import Context
-from core.errors import SetupError
-from retrievers.collections import names
-from retrievers.store import open_store
-from ui.files import LONGEST_NAME, MOST_BYTES, Indexing, Save, check_target, own_names, safe_name, take_in
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.retrievers.collections import names
+from quorum.retrievers.store import open_store
+from quorum.ui.files import LONGEST_NAME, MOST_BYTES, Indexing, Save, check_target, own_names, safe_name, take_in
 
 
 @given(st.text(st.characters(), max_size=300) | st.text("漢é.\ud800", max_size=300))

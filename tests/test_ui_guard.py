@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import SetupError
-from ui.guard import Guard, check_address, is_loopback, key_of
+from quorum.core.errors import SetupError
+from quorum.ui.guard import Guard, check_address, is_loopback, key_of
 
 TOKEN = "a-token-of-some-length"
 

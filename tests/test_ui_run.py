@@ -8,13 +8,13 @@ import pytest
 from openai_server import OpenAIServer, Response, error
 from tower import QUESTION
 
-from cli.main import main
-from core.context import Context
-from core.errors import SetupError
-from retrievers.index import index_passages
-from ui.asking import Asking
-from ui.past import load, recent, save
-from ui.run import Answer, Run, lights, path, start, totals
+from quorum.cli.main import main
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.retrievers.index import index_passages
+from quorum.ui.asking import Asking
+from quorum.ui.past import load, recent, save
+from quorum.ui.run import Answer, Run, lights, path, start, totals
 
 BASE = {"model": "openai:test", "collection": "towers", "retriever": "bm25", "k": 2}
 FOLDER = Path("runs")

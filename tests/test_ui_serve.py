@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from cli.main import main
-from core.errors import SetupError
-from ui.serve import listen
+from quorum.cli.main import main
+from quorum.core.errors import SetupError
+from quorum.ui.serve import listen
 
 
 def said(capsys: pytest.CaptureFixture[str], *args: str) -> str:

@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from core.context import Context
-from core.errors import SetupError
-from evaluation.uncertainty import abstained, calibration, check_confidence
-from graphs import METHODS, answer
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.evaluation.uncertainty import abstained, calibration, check_confidence
+from quorum.graphs import METHODS, answer
 
 NAN = float("nan")
 

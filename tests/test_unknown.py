@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text import is_unknown
+from quorum.core.text import is_unknown
 
 UNKNOWN = r"""
 unknown

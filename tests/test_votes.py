@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.state import Vote
-from core.votes import agreement, decided, next_stage, tally
+from quorum.core.state import Vote
+from quorum.core.votes import agreement, decided, next_stage, tally
 
 
 def ballots(*answers: str, samples: int = 1) -> list[Vote]:

@@ -19,8 +19,8 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from models.pretrained import quietly
-from prompts import BUILT_IN
+from quorum.models.pretrained import quietly
+from quorum.prompts import BUILT_IN
 
 TEXTS = [BUILT_IN[name] for name in ("answer", "filter_sentences", "filter_passages")]
 

@@ -5,10 +5,10 @@ from typing import Any
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
-from core.context import Context
-from core.state import Passage, State, Vote
-from graphs import METHODS
-from models.scripted import ScriptedModel
+from quorum.core.context import Context
+from quorum.core.state import Passage, State, Vote
+from quorum.graphs import METHODS
+from quorum.models.scripted import ScriptedModel
 
 QUESTION = "When was the Lumen Tower finished?"
 PASSAGES = [

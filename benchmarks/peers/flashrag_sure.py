@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import MODEL, Control, made_questions, met, report, serving
-from core.context import Context
-from graphs import answer
+from quorum.core.context import Context
+from quorum.graphs import answer
 
 DRIVER = Path(__file__).with_name("flashrag_driver.py")
 INSTALL = (

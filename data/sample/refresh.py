@@ -7,8 +7,8 @@ import json
 import sys
 from pathlib import Path
 
-from core.data import lines_of
-from retrievers.index import pieces_of
+from quorum.core.data import lines_of
+from quorum.retrievers.index import pieces_of
 
 HERE = Path(__file__).resolve().parent
 QUESTION_FILES = ("questions.jsonl", "claims.jsonl", "dialogue.jsonl", "long.jsonl")

@@ -18,7 +18,7 @@ OFFLINE = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "tests")!r})
 import conftest  # from here on this process reaches this machine alone
-from cli.main import main
+from quorum.cli.main import main
 main()
 """
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from openai_server import OpenAIServer
 
-from core.context import Context
-from core.errors import SetupError
-from ui.app import MOST_UNDER_WAY, Desk
-from ui.asking import Asking
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.ui.app import MOST_UNDER_WAY, Desk
+from quorum.ui.asking import Asking
 
 
 async def test_no_more_runs_at_once_than_the_machine_bears(

@@ -8,9 +8,9 @@ import pytest
 from browser import Page
 from report_folder import made_decision
 
-from evaluation.recommend import Figures, front
-from evaluation.report_page import asset, costs
-from graphs import METHODS
+from quorum.evaluation.recommend import Figures, front
+from quorum.evaluation.report_page import asset, costs
+from quorum.graphs import METHODS
 
 NAMES = [*sorted(METHODS)[:23], "blendfilter[filter_turns=1]"]
 BOXES = """[...document.querySelectorAll('svg .name, svg .tick, svg .axis, svg .point')]

@@ -6,8 +6,8 @@ from pathlib import Path
 from nicegui import Client
 from starlette.testclient import TestClient
 
-from core.context import Context
-from ui.app import build
+from quorum.core.context import Context
+from quorum.ui.app import build
 
 
 def runs() -> list[str]:

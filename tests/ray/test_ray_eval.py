@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from openai_server import OpenAIServer, Request, Response, error
 
-from core.context import Context
-from core.errors import SetupError
-from evaluation.methods import parse_methods
-from evaluation.run import Report, evaluate
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.evaluation.methods import parse_methods
+from quorum.evaluation.run import Report, evaluate
 
 pytestmark = [pytest.mark.usefixtures("ray_here"), pytest.mark.filterwarnings("ignore")]  # Ray warns of itself
 ROOT = Path(__file__).parents[2]
@@ -180,7 +180,18 @@ async def test_passages_are_searched_by_the_workers(data: Path, openai_server: O
 
 def command(data: Path, out: Path) -> list[str]:
     options = ["--model", "openai:test", "--out", str(out), "--set", "attempts=1", "--concurrency", "2"]
-    return [sys.executable, "-m", "cli.main", "eval", str(data), "--methods", "concat", "--engine", "ray", *options]
+    return [
+        sys.executable,
+        "-m",
+        "quorum.cli.main",
+        "eval",
+        str(data),
+        "--methods",
+        "concat",
+        "--engine",
+        "ray",
+        *options,
+    ]
 
 
 def test_on_the_command_line_interrupted_and_continued(

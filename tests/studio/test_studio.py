@@ -9,8 +9,8 @@ from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk.client import LangGraphClient
 from studio_server import ROOT, Server
 
-from core.context import Context
-from graphs import METHODS
+from quorum.core.context import Context
+from quorum.graphs import METHODS
 
 QUESTION, NEXT = "Who designed the Eiffel Tower?", "In which city was helium first turned into a liquid?"
 TOWER = [
@@ -187,4 +187,4 @@ def test_the_server_says_that_nothing_blocked_and_reached_nowhere(server: Server
 
 def test_the_file_for_the_server_names_modules_of_all_methods() -> None:
     named = json.loads((ROOT / "langgraph.json").read_text())["graphs"]
-    assert named == {name: f"graphs.{name}:graph" for name in METHODS}
+    assert named == {name: f"quorum.graphs.{name}:graph" for name in METHODS}

@@ -14,8 +14,8 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 from torch import Tensor
 
-from training.encoder import LINEARS
-from training.examples import CALIBRATION_PERCENT, Example, held_out
+from quorum.training.encoder import LINEARS
+from quorum.training.examples import CALIBRATION_PERCENT, Example, held_out
 
 torch.set_num_threads(1)  # so small a model gains nothing from more
 
@@ -134,7 +134,7 @@ def data(tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]]
 
 @pytest.fixture(scope="session")
 def negatives(tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]]) -> Path:
-    """Five wrong passages for each question, as training.negatives writes them."""
+    """Five wrong passages for each question, as quorum.training.negatives writes them."""
     path = tmp_path_factory.mktemp("data") / "negatives.jsonl"
     with path.open("w", encoding="utf-8") as lines:
         for number, record in enumerate(records):

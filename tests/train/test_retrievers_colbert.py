@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wordvectors import WordVectors
 
-from core.context import Context
-from core.errors import SetupError
-from core.state import Passage
-from models.embed_tokens import TokenEncoder, token_encoder
-from retrievers import search
-from retrievers.colbert import TokenIndex
-from retrievers.colbert_cache import held, token_index
-from retrievers.index import index_passages
-from retrievers.store import Store, open_store
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.models.embed_tokens import TokenEncoder, token_encoder
+from quorum.retrievers import search
+from quorum.retrievers.colbert import TokenIndex
+from quorum.retrievers.colbert_cache import held, token_index
+from quorum.retrievers.index import index_passages
+from quorum.retrievers.store import Store, open_store
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # a missing model must not be looked for
 PASSAGES = [

@@ -10,13 +10,13 @@ import tiny_models
 import torch
 from numpy.typing import NDArray
 
-from core.context import Context
-from core.errors import SetupError
-from core.state import Passage
-from models import embedding_name, embeddings
-from retrievers import search
-from retrievers.index import index_passages
-from retrievers.store import open_store
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.models import embedding_name, embeddings
+from quorum.retrievers import search
+from quorum.retrievers.index import index_passages
+from quorum.retrievers.store import open_store
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # a missing model must not be looked for
 PASSAGES = [

@@ -14,14 +14,14 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
-from core.state import Passage
-from models.embedded import manifest
-from models.embedded.batching import Job, read_jobs
-from models.embedded.encoder import Encoder, Logits
-from models.embedded.reading import Calibration
-from training import calibrate, evaluate, export, reader
-from training.encoder import TwoTowers, load_base, start_from
-from training.examples import Encoded, Example, encode
+from quorum.core.state import Passage
+from quorum.models.embedded import manifest
+from quorum.models.embedded.batching import Job, read_jobs
+from quorum.models.embedded.encoder import Encoder, Logits
+from quorum.models.embedded.reading import Calibration
+from quorum.training import calibrate, evaluate, export, reader
+from quorum.training.encoder import TwoTowers, load_base, start_from
+from quorum.training.examples import Encoded, Example, encode
 
 LOW = 2
 Folder = Callable[[int], Path]

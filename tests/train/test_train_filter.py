@@ -9,18 +9,18 @@ import pytest
 import tiny_language_models as tiny
 from safetensors.torch import load_file
 
-from core.context import Context
-from core.errors import SetupError, TooLong
-from core.silver import Silver, read_silver
-from core.state import Passage
-from graphs import answer
-from models.call import call
-from models.chat import chat_model, identity
-from models.pretrained import fingerprint, load, read_card
-from models.scripted import ScriptedModel
-from prompts import BUILT_IN, numbered, render
-from training.finetune import Report, Settings, finetune
-from training.pairs import Task, read_lines
+from quorum.core.context import Context
+from quorum.core.errors import SetupError, TooLong
+from quorum.core.silver import Silver, read_silver
+from quorum.core.state import Passage
+from quorum.graphs import answer
+from quorum.models.call import call
+from quorum.models.chat import chat_model, identity
+from quorum.models.pretrained import fingerprint, load, read_card
+from quorum.models.scripted import ScriptedModel
+from quorum.prompts import BUILT_IN, numbered, render
+from quorum.training.finetune import Report, Settings, finetune
+from quorum.training.pairs import Task, read_lines
 
 TOWNS = {"Ana": "Rome", "Bea": "Oslo", "Cal": "Lima", "Dov": "Bonn"}
 FAST = {"rate": 5e-3, "batch": 4, "length": 700, "output": 24}

@@ -10,15 +10,15 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
-from core.errors import SetupError
-from core.text import sentences
-from models.embedded import manifest
-from models.embedded.encoder import Encoder
-from models.embedded.heads import SentenceHead, pooled
-from models.embedded.judging import judged
-from training import export, reader, sentence_filter, verdict
-from training.encoder import start_from
-from training.sentence_filter import IGNORED, Head, cases, collated, exported, items, sentence_scores, train
+from quorum.core.errors import SetupError
+from quorum.core.text import sentences
+from quorum.models.embedded import manifest
+from quorum.models.embedded.encoder import Encoder
+from quorum.models.embedded.heads import SentenceHead, pooled
+from quorum.models.embedded.judging import judged
+from quorum.training import export, reader, sentence_filter, verdict
+from quorum.training.encoder import start_from
+from quorum.training.sentence_filter import IGNORED, Head, cases, collated, exported, items, sentence_scores, train
 
 SILVER = {
     "id": "1",
@@ -124,7 +124,7 @@ def test_the_exported_head_is_the_trained_one(folder: Path, silver: Path, tmp_pa
         expected = torch.sigmoid(head(states, mask, belongs)).numpy()
     (tmp_path / "sentences.onnx").write_bytes(exported(head, windows).SerializeToString())
     (tmp_path / "sentences.json").write_text(json.dumps({"reader": "r", "threshold": 0.5}), encoding="utf-8")
-    from models.embedded.heads import Members
+    from quorum.models.embedded.heads import Members
 
     found = SentenceHead(tmp_path, "r").probabilities(
         [item.states.astype(np.float32) for item in windows], [Members(item.members) for item in windows]
@@ -134,7 +134,7 @@ def test_the_exported_head_is_the_trained_one(folder: Path, silver: Path, tmp_pa
 
 
 def test_training_goes_on_from_an_exported_file(base: Path, folder: Path) -> None:
-    from training.encoder import load_base
+    from quorum.training.encoder import load_base
 
     kept = start_from(load_base(base, 2), folder / "r.safetensors").trained()
     read_back = start_from(load_base(base, 2), folder / "reader.onnx").trained()

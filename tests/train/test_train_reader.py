@@ -8,9 +8,9 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from training.encoder import ADAPTER_SCALE, LINEARS, RANK, TwoTowers, load_base, start_from
-from training.examples import Encoded, Example, encode
-from training.reader import Mixture, allowed_positions, loss_of, main, pad, train
+from quorum.training.encoder import ADAPTER_SCALE, LINEARS, RANK, TwoTowers, load_base, start_from
+from quorum.training.examples import Encoded, Example, encode
+from quorum.training.reader import Mixture, allowed_positions, loss_of, main, pad, train
 
 Batch = tuple[Tensor, Tensor, Tensor]
 

@@ -7,11 +7,11 @@ import pytest
 import tiny_language_models as tiny
 import torch
 
-from cli.main import main
-from core.errors import SetupError
-from models.pretrained import load
-from models.scorer_transformers import TOKENS_AT_ONCE, groups
-from models.scorers import scorer
+from quorum.cli.main import main
+from quorum.core.errors import SetupError
+from quorum.models.pretrained import load
+from quorum.models.scorer_transformers import TOKENS_AT_ONCE, groups
+from quorum.models.scorers import scorer
 
 PAIRS = [
     ("Question: Who designed it?\nAnswer:", "Eiffel"),

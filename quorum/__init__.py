@@ -1,0 +1,1 @@
+"""Question answering over your documents, by the method that is worth its cost on your questions."""

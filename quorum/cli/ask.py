@@ -1,0 +1,198 @@
+"""`quorum ask`: one question, its answer and the evidence."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quorum.cli.options import AsJson, Collection, Embeddings, K, Model, Retriever, Settings, Store
+from quorum.core.errors import SetupError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from quorum.core.context import Context
+    from quorum.core.state import Passage, Result
+    from quorum.evaluation.trace import Step, Tracer
+
+
+def ask(
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.", show_default=False)],
+    method: Annotated[
+        str, typer.Option("--method", metavar="NAME", help="Strategy; see: quorum methods.")
+    ] = "concat_pf",
+    collection: Collection = None,
+    passages: Annotated[
+        Path | None,
+        typer.Option("--passages", metavar="FILE", help="Answer from these passages (JSON lines of id, title, text)."),
+    ] = None,
+    model: Model = None,
+    retriever: Retriever = None,
+    k: K = None,
+    store: Store = None,
+    embeddings: Embeddings = None,
+    abstain_below: Annotated[
+        float | None,
+        typer.Option("--abstain-below", metavar="X", help='Answer "unknown" when the confidence is below X (0 to 1).'),
+    ] = None,
+    settings: Settings = None,
+    json: AsJson = False,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Print the run as a tree: nodes, prompts, replies, tokens, time.")
+    ] = False,
+    save_trace: Annotated[
+        Path | None, typer.Option("--save-trace", metavar="FILE", help="Keep that tree in a file; see: quorum trace.")
+    ] = None,
+    stream: Annotated[bool, typer.Option("--stream", help="Tell of every node as it ends (on stderr).")] = False,
+) -> None:
+    """Answer a question from a collection (by default the sample) or from given passages."""
+    import asyncio
+
+    from quorum.cli.settings import made_context
+
+    context = made_context(
+        settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings
+    )
+    given = given_passages(passages, collection)
+    check_asked(question, method, context)
+    if abstain_below is not None:
+        check_abstaining(method, context, abstain_below)
+    keep = trace_keeper(save_trace, method)
+    tracer = started_tracer(stream) if trace or stream or keep else None
+    if given is None:
+        make_sample(context)
+    try:
+        result = asyncio.run(run(valid_text(question), method, context, given, tracer))
+    finally:
+        if tracer is not None and keep is not None:
+            keep(tracer.root, question)
+        if trace and tracer is not None:
+            print_trace(tracer.root, to_stderr=json)
+    if abstain_below is not None:
+        result = sure_enough(result, method, abstain_below)
+    print_result(result, method, as_json=json)
+
+
+def check_asked(question: str, method: str, context: "Context") -> None:
+    """A mistake is told before the sample collection is made, which takes some seconds."""
+    from quorum.graphs import method_of
+    from quorum.retrievers import late_model
+    from quorum.retrievers.passages import check_question
+
+    check_question(question)
+    method_of(method)
+    if isinstance(context.retriever, str):
+        late_model(context.retriever)
+
+
+def check_abstaining(method: str, context: "Context", below: float) -> None:
+    """A bound out of range, or a method that never states a confidence, is a `SetupError` before anything is asked."""
+    from quorum.evaluation.uncertainty import check_confidence
+    from quorum.graphs import method_of
+
+    if not 0 <= below <= 1:
+        raise SetupError(f"--abstain-below {below:g} does not fit; give a confidence from 0 to 1.")
+    check_confidence(method_of(method).name, context)
+
+
+def sure_enough(result: "Result", method: str, below: float) -> "Result":
+    """The result, unknown where the confidence is below the bound; it is said on stderr what was withheld, or that this
+    answer came without a confidence.
+    """
+    from quorum.evaluation.uncertainty import abstained
+
+    confidence, made = result.get("confidence"), abstained(result, below)
+    if confidence is None and not result["unknown"]:
+        typer.echo(f"quorum: {method} stated no confidence in this answer, which stands.", err=True)
+    elif made is not result:
+        said = f"the answer {result['answer']!r} was withheld: confidence {confidence:.2f} is below {below:g}."
+        typer.echo(f"quorum: {said}", err=True)
+    return made
+
+
+def make_sample(context: "Context") -> None:
+    """The sample collection, if the question goes there and it is not made yet; this takes some seconds once."""
+    from quorum.retrievers.names import SAMPLE
+
+    if context.collection != SAMPLE or not isinstance(context.retriever, str):
+        return
+    from quorum.cli.progress import progress_bar
+    from quorum.retrievers.collections import ensure_sample
+
+    with progress_bar() as progress:
+        ensure_sample(context, lambda done, total, path: progress("index the sample", done, total))
+
+
+async def run(
+    question: str, method: str, context: "Context", given: "list[Passage] | None", tracer: "Tracer | None"
+) -> "Result":
+    from quorum.graphs import answer
+
+    return await answer(question, method, context, given=given, config={"callbacks": [tracer]} if tracer else None)
+
+
+def given_passages(file: Path | None, collection: str | None) -> "list[Passage] | None":
+    """The passages of --passages; None when a collection is searched."""
+    if file is None:
+        return None
+    from quorum.core.data import read_passages
+
+    if collection is not None:
+        raise SetupError(
+            f"Both --passages {file} and --collection {collection} are given; name one place to answer from."
+        )
+    passages = read_passages(file)
+    if not passages:
+        raise SetupError(f"{file} holds no passages; expected JSON lines of id, title and text.")
+    return passages
+
+
+def valid_text(text: str) -> str:
+    """The argument with bytes that are no UTF-8 replaced."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def started_tracer(stream: bool) -> "Tracer":
+    from quorum.cli.show import stderr
+    from quorum.cli.trace import headline
+    from quorum.evaluation.trace import Tracer
+
+    console = stderr()
+
+    def tell(step: "Step") -> None:
+        if step.kind == "node":
+            console.print(headline(step).append("  " + ", ".join(step.changes), style="not bold"), soft_wrap=True)
+
+    return Tracer(tell) if stream else Tracer()
+
+
+def trace_keeper(file: Path | None, method: str) -> "Callable[[Step, str], None] | None":
+    """What writes the run to --save-trace; a file that cannot be written is told before anything is asked."""
+    if file is None:
+        return None
+    from quorum.cli.saved_trace import check_writable, save
+
+    check_writable(file)
+    return lambda root, question: save(file, root, question, method)
+
+
+def print_trace(root: "Step", *, to_stderr: bool) -> None:
+    from quorum.cli.show import stderr, stdout
+    from quorum.cli.trace import tree
+
+    console = stderr() if to_stderr else stdout()
+    for step in root.steps:
+        console.print(tree(step))
+    console.print()
+
+
+def print_result(result: "Result", method: str, *, as_json: bool) -> None:
+    if as_json:
+        from json import dumps
+
+        typer.echo(dumps(result, ensure_ascii=False, indent=2))
+        return
+    from quorum.cli.show import shown_result, stdout
+
+    console = stdout()
+    console.print(shown_result(result, method, colours=console.color_system is not None))

@@ -1,0 +1,64 @@
+"""`quorum data`: data sets of other formats as JSON lines of ours."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from quorum.core.data import Record
+
+SHOWN = 5
+data = typer.Typer(help="Convert data sets.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@data.callback()
+def group() -> None:
+    """Convert data sets. Every command that takes a DATA file reads the same formats directly."""
+
+
+@data.command()
+def convert(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="IN",
+            help="SQuAD, NQ-open, TriviaQA, HotpotQA, 2WikiMultihopQA, StrategyQA, WebQuestions, FEVER, ASQA, KILT, "
+            "DPR results, FlashRAG, CSV, or JSON lines of ours; also gzip.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="OUT.jsonl", help="File to write; .jsonl.gz packs it.", show_default=False)
+    ],
+    split: Annotated[
+        str | None, typer.Option("--split", metavar="NAME", help="Only this part, in files that hold several (ASQA).")
+    ] = None,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out broken records and count them.")] = False,
+) -> None:
+    """Write the questions of a data set as JSON lines of id, question, answers, passages and gold ids."""
+    from quorum.core.data import read_questions, write_questions
+    from quorum.core.errors import SetupError
+    from quorum.core.text import counted
+
+    if out.exists() and source.exists() and out.samefile(source):
+        raise SetupError(f"--out {out} is the file to convert; give another name.")
+    bad: list[str] = []
+    left_out: list[str] = []
+    found = chosen(read_questions(source, bad=bad if skip_bad else None, left_out=left_out), split)
+    count = write_questions(out, found)
+    for reason in bad[:SHOWN]:
+        typer.echo(f"quorum: skipped {reason}", err=True)
+    if len(bad) > SHOWN:
+        typer.echo(f"quorum: skipped {len(bad) - SHOWN:,} more", err=True)
+    if left_out:
+        typer.echo(f"quorum: left out {counted(len(left_out), 'question')} marked keep: false", err=True)
+    typer.echo(f"{out}: {counted(count, 'question')}, {len(bad):,} skipped.")
+    if not count:
+        raise typer.Exit(1)
+
+
+def chosen(records: "Iterable[Record]", split: str | None) -> "Iterator[Record]":
+    """The records of a split; all of them without one."""
+    return (record for record in records if split is None or record.get("meta", {}).get("split") == split)

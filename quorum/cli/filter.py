@@ -1,0 +1,98 @@
+"""`quorum filter`: data for context filters, and filters made from them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from quorum.cli.finetune import check, export, train_filter
+from quorum.cli.options import Collection, Embeddings, K, Retriever, Settings, Store
+
+if TYPE_CHECKING:
+    from quorum.training.silver import Statistics
+
+app = typer.Typer(name="filter", help="Make context filters (FILCO) from your own questions.", no_args_is_help=True)
+app.command("train")(train_filter)
+app.command("export")(export)
+app.command("check")(check)
+
+
+@app.command()
+def silver(
+    data: Annotated[
+        Path,
+        typer.Argument(metavar="DATA", help="Questions with answers and passages (also gzip).", show_default=False),
+    ],
+    measure: Annotated[
+        Literal["strinc", "lexical", "cxmi"],
+        typer.Option("--measure", help="strinc: holds the answer; lexical: resembles it; cxmi: makes it likelier."),
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Silver lines to write (.jsonl).")],
+    top: Annotated[
+        Literal["one", "per_passage"], typer.Option("--top", help="The best of all passages, or of each one.")
+    ] = "one",
+    unit: Annotated[
+        Literal["sentence", "passage"], typer.Option("--unit", help="What is chosen: sentences or whole passages.")
+    ] = "sentence",
+    k: K = None,
+    scorer: Annotated[
+        str | None,
+        typer.Option("--scorer", metavar="SPEC", help="For cxmi: transformers:PATH or completions:MODEL."),
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="Only the first N questions.")] = None,
+    collection: Collection = None,
+    retriever: Retriever = None,
+    store: Store = None,
+    embeddings: Embeddings = None,
+    settings: Settings = None,
+) -> None:
+    """Find the sentences that answers need, to train a filter on; the same command again continues."""
+    import asyncio
+
+    from quorum.cli.progress import progress_bar
+    from quorum.cli.settings import made_context
+    from quorum.core.errors import SetupError
+    from quorum.models.scorers import scorer as scorer_of
+    from quorum.training.silver import Recipe, make_silver
+
+    if (measure == "cxmi") != (scorer is not None):
+        raise SetupError(
+            "--measure cxmi needs a model that gives log-probabilities; add --scorer transformers:PATH or "
+            "--scorer completions:MODEL."
+            if scorer is None
+            else f"--scorer {scorer} is for --measure cxmi; {measure} asks no model."
+        )
+    context = made_context(
+        settings, k=k, collection=collection, retriever=retriever, store=store, embeddings=embeddings
+    )
+    recipe = Recipe(measure=measure, unit=unit, top=top, k=context.k, scorer=scorer, limit=limit, collection=collection)
+    with progress_bar() as progress:
+        found = asyncio.run(
+            make_silver(
+                data,
+                out,
+                recipe,
+                scorer=None if scorer is None else scorer_of(scorer, context),
+                context=context,
+                progress=lambda done: progress("silver", done, limit),
+            )
+        )
+    print_statistics(found, out)
+
+
+def print_statistics(found: "Statistics", out: Path) -> None:
+    """What was found on stdout, where it lies on stderr."""
+    from quorum.core.text import counted
+
+    share = found.found / found.questions
+    typer.echo(
+        f"{counted(found.questions, 'question')}, silver for {found.found} ({share:.0%}), nothing for "
+        f"{found.questions - found.found}.\n"
+        f"Words a question: {found.words_before:.1f} in the passages, {found.words_after:.1f} in the silver."
+    )
+    if found.precision_before is not None:
+        typer.echo(
+            f"Unigram precision where silver was found: {found.precision_before:.1%} of the passages, "
+            f"{found.precision_after:.1%} of the silver."
+        )
+    typer.echo(f"quorum: silver lines in {out}", err=True)

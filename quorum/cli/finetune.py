@@ -1,0 +1,214 @@
+"""`quorum filter train`, `export`, `check` and `quorum generator train`: FILCO's models from silver data."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+import typer
+
+from quorum.core.errors import SetupError
+
+if TYPE_CHECKING:
+    from quorum.training.finetune import Report, Settings
+    from quorum.training.pairs import Task
+
+SilverFile: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="SILVER", help="Silver lines of `quorum filter silver`.", show_default=False)
+]
+Out: TypeAlias = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the trained model.")]
+Base: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--base", metavar="PATH", help="Model to start from, as transformers has it; for a filter also: embedded."
+    ),
+]
+Rate: TypeAlias = Annotated[float, typer.Option("--rate", metavar="R", help="Learning rate.")]
+Epochs: TypeAlias = Annotated[int, typer.Option("--epochs", metavar="N", help="Times through the data.")]
+Batch: TypeAlias = Annotated[int, typer.Option("--batch", metavar="N", help="Examples in a step.")]
+AtOnce: TypeAlias = Annotated[
+    int, typer.Option("--at-once", metavar="N", help="Examples in memory at once; changes no result but rounding.")
+]
+Length: TypeAlias = Annotated[int, typer.Option("--length", metavar="N", help="Tokens of a prompt.")]
+Output: TypeAlias = Annotated[int, typer.Option("--output", metavar="N", help="Tokens of a reply.")]
+Lora: TypeAlias = Annotated[
+    bool | None,
+    typer.Option(
+        "--lora/--no-lora",
+        help="Low-rank adapters, or all weights; default: adapters for causal models.",
+        show_default=False,
+    ),
+]
+Limit: TypeAlias = Annotated[int | None, typer.Option("--limit", metavar="N", help="Only the first N questions.")]
+Seed: TypeAlias = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the order and of dropout.")]
+Mode: TypeAlias = Annotated[
+    Literal["filco", "psg"], typer.Option("--mode", help="Learn to copy sentences, or to name whole passages.")
+]
+ContextOf: TypeAlias = Annotated[
+    Literal["silver", "full"], typer.Option("--context", help="Learn to answer from the silver, or from all text.")
+]
+
+generator = typer.Typer(name="generator", help="Make answering models from silver data (FILCO).", no_args_is_help=True)
+
+
+def train_filter(
+    silver: SilverFile,
+    out: Out,
+    base: Base,
+    mode: Mode = "filco",
+    rate: Annotated[
+        float | None, typer.Option("--rate", metavar="R", help="Learning rate [default: 5e-5; embedded: 5e-4].")
+    ] = None,
+    epochs: Epochs = 3,
+    batch: Batch = 32,
+    at_once: AtOnce = 4,
+    length: Length = 1024,
+    output: Output = 512,
+    lora: Lora = None,
+    limit: Limit = None,
+    seed: Seed = 0,
+) -> None:
+    """Train a filter; the same command again continues. Use it as --set context_filter=transformers:DIR.
+
+    --base embedded trains the sentence filter on the embedded model, in one go; use it as context_filter=embedded:DIR.
+    """
+    if base == "embedded":
+        train_embedded(silver, out, epochs, 5e-4 if rate is None else rate, batch, limit, seed)
+        return
+    from quorum.training.finetune import Settings
+    from quorum.training.pairs import Task
+
+    settings = Settings(
+        rate=5e-5 if rate is None else rate,
+        epochs=epochs,
+        batch=batch,
+        at_once=at_once,
+        length=length,
+        output=output,
+        lora=lora,
+        seed=seed,
+    )
+    report = train(Task("filter", mode=mode), silver, base, out, settings, limit)
+    print_report(report, out, f"--method filco --set context_filter=transformers:{out}")
+
+
+def train_embedded(silver: Path, out: Path, epochs: int, rate: float, batch: int, limit: int | None, seed: int) -> None:
+    """The sentence filter on the embedded model."""
+    try:
+        from quorum.training.sentence_filter import train as train_sentences
+    except ModuleNotFoundError as missing:
+        raise SetupError(
+            f"Training a filter needs the package {missing.name}; install the extra: pip install 'quorum-rag[train]'."
+        ) from None
+    scores = train_sentences(
+        [silver],
+        out,
+        epochs=epochs,
+        rate=rate,
+        batch=batch,
+        limit=limit,
+        seed=seed,
+        say=lambda line: typer.echo(f"quorum: {line}", err=True),
+    )
+    typer.echo(
+        f"Sentences kept, against the silver ones of {scores['questions']:.0f} questions held apart: "
+        f"F1 {scores['f1']:.3f}, precision {scores['precision']:.3f}, recall {scores['recall']:.3f}."
+    )
+    typer.echo(
+        f"quorum: the filter is in {out}; use it with --method filco --set context_filter=embedded:{out}", err=True
+    )
+
+
+@generator.command("train")
+def train_generator(
+    silver: SilverFile,
+    out: Out,
+    base: Base,
+    context: ContextOf = "silver",
+    rate: Rate = 5e-5,
+    epochs: Epochs = 3,
+    batch: Batch = 32,
+    at_once: AtOnce = 4,
+    length: Length = 1024,
+    output: Output = 128,
+    lora: Lora = None,
+    limit: Limit = None,
+    seed: Seed = 0,
+) -> None:
+    """Train a model that answers from filtered context; again continues. Use it as --model transformers:DIR."""
+    from quorum.training.finetune import Settings
+    from quorum.training.pairs import Task
+
+    settings = Settings(
+        rate=rate, epochs=epochs, batch=batch, at_once=at_once, length=length, output=output, lora=lora, seed=seed
+    )
+    report = train(Task("generator", context=context), silver, base, out, settings, limit)
+    print_report(report, out, f"--model transformers:{out} --method " + ("filco" if context == "silver" else "concat"))
+
+
+@generator.callback()
+def about_generators() -> None:
+    """Make answering models from silver data (FILCO)."""
+
+
+def train(task: "Task", silver: Path, base: str, out: Path, settings: "Settings", limit: int | None) -> "Report":
+    from quorum.cli.progress import progress_bar
+    from quorum.training.finetune import finetune
+    from quorum.training.pairs import read_lines
+
+    lines = read_lines(silver, task.kind, limit)
+    try:
+        with progress_bar() as progress:
+            return finetune(task, lines, silver, base, out, settings, progress)
+    except KeyboardInterrupt:
+        typer.echo("quorum: stopped; the same command again goes on from the last checkpoint.", err=True)
+        raise
+
+
+def print_report(report: "Report", out: Path, use: str) -> None:
+    """What was learned on stdout, how to use it on stderr."""
+    from quorum.core.text import counted
+
+    losses = ", ".join(f"{loss:.3f}" for loss in report.losses)
+    typer.echo(f"{counted(report.examples, 'example')}; training loss by epoch, nats a token: {losses}.")
+    if report.left_out or report.shortened:
+        typer.echo(f"Too long: {report.left_out} left out; {report.shortened} lost their last passages.")
+    typer.echo(f"quorum: the model is in {out}; use it with {use}", err=True)
+
+
+def export(
+    silver: SilverFile,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Chat fine-tuning file to write (.jsonl).")],
+    role: Annotated[Literal["filter", "generator"], typer.Option("--for", help="What the examples teach.")] = "filter",
+    mode: Mode = "filco",
+    context: ContextOf = "silver",
+    limit: Limit = None,
+) -> None:
+    """Write silver data as a fine-tuning service takes them; use the model as context_filter=llm:openai:NAME."""
+    from quorum.core.text import counted
+    from quorum.training.finetune_jsonl import export
+    from quorum.training.pairs import Task, read_lines
+
+    count = export(Task(role, mode=mode, context=context), read_lines(silver, role, limit), out)
+    typer.echo(f"{counted(count, 'example')} for a {role} in {out}; look it over with: quorum filter check {out}")
+
+
+def check(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Chat fine-tuning file (.jsonl).", show_default=False)],
+    window: Annotated[int, typer.Option("--window", metavar="N", help="Tokens that an example may have.")] = 16384,
+) -> None:
+    """Say what a fine-tuning service would refuse in a file, or learn wrong from it. Problems make exit code 1."""
+    from quorum.core.text import counted
+    from quorum.training.finetune_jsonl import SHOWN, check
+
+    found = check(file, window)
+    for problem in found.problems[:SHOWN]:
+        typer.echo(f"quorum: {problem}", err=True)
+    if len(found.problems) > SHOWN:
+        typer.echo(f"quorum: and {len(found.problems) - SHOWN} more.", err=True)
+    for note in found.notes:
+        typer.echo(f"quorum: {note}", err=True)
+    typer.echo(
+        f"{counted(found.examples, 'example')}, about {found.tokens:,} tokens (the longest {found.longest:,}), "
+        f"{found.empty} with nothing to keep; {counted(len(found.problems), 'problem')}."
+    )
+    if found.problems:
+        raise typer.Exit(1)

@@ -1,0 +1,71 @@
+"""The `quorum` command. Data go to stdout, messages to stderr; exit code 0, 1 (something failed) or 2 (wrong input)."""
+
+import os
+import sys
+from typing import Any
+
+import typer
+
+from quorum.cli.ask import ask
+from quorum.cli.compare import compare
+from quorum.cli.data import data
+from quorum.cli.evaluate import evaluate
+from quorum.cli.experiment import experiment
+from quorum.cli.filter import app as filters
+from quorum.cli.finetune import generator
+from quorum.cli.index import index
+from quorum.cli.methods import methods
+from quorum.cli.questions import questions
+from quorum.cli.saved_trace import trace
+from quorum.cli.serve import serve
+from quorum.core.errors import QuorumError, SetupError
+
+app = typer.Typer(
+    name="quorum",
+    help="Answer questions over your documents by the strategy you choose, and measure which is worth its cost.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command()(ask)
+app.command()(trace)
+app.command()(methods)
+app.command()(index)
+app.command()(serve)
+app.command("eval")(evaluate)
+app.command()(compare)
+app.command()(questions)
+app.command()(experiment)
+app.add_typer(data, name="data")
+app.add_typer(filters)
+app.add_typer(generator)
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run a command line and exit with its code."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure: Any = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")  # a terminal without UTF-8 shows '?' instead of failing
+    try:
+        app(args, prog_name="quorum")
+    except SetupError as error:
+        fail(error, 2)
+    except QuorumError as error:
+        fail(error, 1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left: say nothing more
+        sys.exit(0)
+
+
+def fail(error: Exception, code: int) -> None:
+    """One line on stderr, then the exit code."""
+    print("quorum:", " ".join(str(error).split()), file=sys.stderr)
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

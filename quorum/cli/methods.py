@@ -1,0 +1,33 @@
+"""`quorum methods`: what there is to choose from."""
+
+from typing import Annotated
+
+import typer
+
+from quorum.cli.options import AsJson
+from quorum.core.errors import SetupError
+
+
+def methods(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One method.", show_default=False)] = None,
+    diagram: Annotated[bool, typer.Option("--diagram", help="Print the graph of NAME in Mermaid.")] = False,
+    json: AsJson = False,
+) -> None:
+    """List the methods, or draw one."""
+    from quorum.graphs import METHODS, method_of
+
+    if diagram:
+        if name is None:
+            raise SetupError("A diagram needs a method; write for example: quorum methods concat_pf --diagram.")
+        typer.echo(method_of(name).graph.get_graph().draw_mermaid(), nl=False)
+        return
+    chosen = [method_of(name)] if name is not None else list(METHODS.values())
+    rows = [{part: getattr(one, part) for part in ("name", "paper", "summary", "calls", "depth")} for one in chosen]
+    if json:
+        from json import dumps
+
+        typer.echo(dumps(rows, ensure_ascii=False, indent=2))
+    else:
+        from quorum.cli.show import methods_table, stdout
+
+        stdout().print(methods_table(rows))

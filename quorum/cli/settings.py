@@ -1,0 +1,29 @@
+"""The context of a command from its options and --set."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from quorum.core.context import Context, context_from
+from quorum.core.errors import SetupError
+
+
+def made_context(settings: Sequence[str] | None, **options: Any) -> Context:
+    """Options and key=value texts over the environment over the defaults; a setting given both ways is an error."""
+    chosen: dict[str, str] = {}
+    for item in settings or ():
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if not equals or not key:
+            raise SetupError(
+                f"--set {item!r} cannot be read; write --set key=value, for example --set temperature=0.7."
+            )
+        if key in chosen:
+            raise SetupError(f"--set {key} is given twice ({chosen[key]!r} and {value!r}); give it once.")
+        if options.get(key) is not None:
+            raise SetupError(f"Both --{key} {options[key]} and --set {key}={value} are given; give one of them.")
+        chosen[key] = value
+    return context_from(chosen, **options)
+
+
+def stated(name: str, settings: Sequence[str] | None) -> bool:
+    """Whether a setting is given among the key=value texts, be it with its default."""
+    return any(item.partition("=")[0].strip() == name for item in settings or ())

@@ -1,0 +1,90 @@
+"""How results look: on a terminal with colours, in a pipe as plain text of the same layout."""
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from quorum.core.state import Evidence, Passage, Result
+from quorum.core.text import counted
+
+
+def stdout() -> Console:
+    """The console for data; in a pipe 100 columns wide, unless COLUMNS says otherwise."""
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 100
+    return Console(file=sys.stdout, width=width, markup=False, emoji=False, highlight=False)
+
+
+def stderr() -> Console:
+    """The console for messages and progress."""
+    return Console(file=sys.stderr, markup=False, emoji=False, highlight=False)
+
+
+def shown_result(result: Result, method: str, *, colours: bool) -> RenderableType:
+    """The answer on the first line, what it took on the second, then the passages that support it."""
+    head = Text(
+        "unknown" if result["unknown"] else result["answer"], style="bold red" if result["unknown"] else "bold green"
+    )
+    parts: list[RenderableType] = [head, Text(" · ".join(facts(result, method)), style="dim")]
+    if result.get("rationale"):
+        parts += [Text(), Text(result["rationale"] or "")]
+    evidence = result.get("evidence") or []
+    parts += [Text(), Text("Evidence" if evidence else "No passage supports an answer.", style="bold")]
+    passages = {passage["id"]: (rank, passage) for rank, passage in enumerate(result.get("passages") or [], start=1)}
+    for item in evidence:
+        if item["passage"] in passages:
+            parts += shown_passage(item, *passages[item["passage"]], colours=colours)
+    return Group(*parts)
+
+
+def shown_passage(item: Evidence, rank: int, passage: Passage, *, colours: bool) -> list[RenderableType]:
+    """A passage with its rank among those retrieved, the span that supports the answer marked."""
+    title = Text(f"{rank}. {passage['title'] or passage['id']}", style="bold")
+    if passage["title"]:
+        title.append(f"  {passage['id']}", style="not bold dim")
+    text, start, end = passage["text"], item["start"], item["end"]
+    if start is None or end is None:
+        return [title, Padding(Text(text), (0, 0, 1, 3))]
+    marked = Text(text[:start])
+    marked.append(text[start:end] if colours else f"[[{text[start:end]}]]", style="bold black on bright_yellow")
+    marked.append(text[end:])
+    return [title, Padding(marked, (0, 0, 1, 3))]
+
+
+def facts(result: Result, method: str) -> list[str]:
+    """Method, confidence, calls, tokens, and what went wrong on the way."""
+    usage = (result.get("usage") or {}).values()
+    calls = sum(one["calls"] for one in usage)
+    malformed = sum(one["count"] for one in (result.get("malformed") or {}).values())
+    confidence, dropped = result.get("confidence"), result.get("dropped") or 0
+    return [
+        method,
+        *([f"confidence {confidence:.2f}"] if confidence is not None else []),
+        counted(calls, "call"),
+        f"{sum(one['input_tokens'] for one in usage):,} tokens in, {sum(one['output_tokens'] for one in usage):,} out",
+        *([counted(malformed, "malformed reply", "malformed replies")] if malformed else []),
+        *([f"{counted(dropped, 'passage')} dropped to fit the window"] if dropped else []),
+    ]
+
+
+def methods_table(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """Name, what it does, calls and depth of every method."""
+    table = plain_table("method", "summary", "calls", "depth", "paper")
+    for row in rows:
+        table.add_row(
+            Text(row["name"], style="bold"), row["summary"], row["calls"], row["depth"], row["paper"].partition(",")[0]
+        )
+    return table
+
+
+def plain_table(first: str, *others: str, right: bool = False) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column(first, overflow="fold")
+    for name in others:
+        table.add_column(name, justify="right" if right else "left", overflow="fold")
+    return table

@@ -1,0 +1,183 @@
+"""The tables of an evaluation: what was right, what makes the difference, what was read and what it took."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from quorum.cli.show import plain_table
+from quorum.core.text import counted
+from quorum.evaluation.comparison import Comparison, Difference
+from quorum.evaluation.results import Summary
+
+
+class Column(NamedTuple):
+    """A column: its title, the measure, the factor and decimals to show it with; `interval`: with its ends."""
+
+    title: str
+    measure: str
+    scale: int = 100
+    digits: int = 1
+    interval: bool = False
+
+
+JUDGED = {
+    "em": Column("EM", "em", interval=True),
+    "f1": Column("F1", "f1", interval=True),
+    "accuracy": Column("accuracy", "accuracy", interval=True),
+    "rouge_l": Column("ROUGE-L", "rouge_l", interval=True),
+    "str_em": Column("STR-EM", "str_em", interval=True),
+    "judged": Column("judged", "judged", interval=True),
+}
+MORE = (
+    Column("%Unk", "unknown"),
+    Column("%NM", "not_majority"),
+    Column("%pool", "gold_in_pool"),
+)
+READ = (
+    Column("recall", "recall"),
+    Column("prec", "precision"),
+    Column("S-prec", "s_precision"),
+    Column("context", "context_tokens", 1),
+)
+BEFORE = (
+    Column("recall before", "recall_before"),
+    Column("prec before", "precision_before"),
+    Column("S-prec before", "s_precision_before"),
+)
+TOOK = (
+    Column("calls", "calls", 1),
+    Column("tokens in", "input_tokens", 1),
+    Column("out", "output_tokens", 1),
+    Column("p50 s", "seconds_p50", 1, 2),
+    Column("p95 s", "seconds_p95", 1, 2),
+)
+FURTHER = {
+    column.measure: column
+    for column in (
+        Column("%oracle", "oracle"),
+        Column("hit@1", "hit_at_1"),
+        Column("MRR", "mrr"),
+        Column("%answer in", "answer_in_passages"),
+        Column("%answer on top", "answer_on_top"),
+        Column("words prec", "context_precision"),
+        Column("own overlap", "overlap_own"),
+        Column("other overlap", "overlap_other"),
+        *READ,
+        *BEFORE,
+    )
+}
+FAILURES = ("errors", "malformed", "unscored", "judge_errors")
+
+
+def report_tables(
+    summary: Summary,
+    comparisons: Sequence[Comparison],
+    judged: Sequence[str],
+    own: Iterable[str] = (),
+    further: Sequence[str] = (),
+) -> list[RenderableType]:
+    """All that `quorum eval` prints: the answers, by the measures `judged`; differences; passages and costs.
+
+    own: measures that the user brought; further: measures in a table of their own, in place of those of passages.
+    """
+    brought = [Column(name, name, 1, 3) for name in own]
+    answers = [*(JUDGED[name] for name in judged), *present(summary, MORE), *brought]
+    more = present(summary, [FURTHER[name] for name in further])
+    return [
+        measure_table(summary, answers, counts=True),
+        *(difference_table(one, judged) for one in comparisons),
+        *([measure_table(summary, more)] if more else []),
+        measure_table(summary, TOOK if further else [*present(summary, READ), *TOOK]),
+    ]
+
+
+def present(summary: Summary, columns: Iterable[Column]) -> list[Column]:
+    """The columns in which some method has a value."""
+    return [one for one in columns if any(row.get(one.measure) is not None for row in summary.values())]
+
+
+def measure_table(summary: Summary, columns: Sequence[Column], *, counts: bool = False) -> Table:
+    """One row a method; with `counts` the number of questions, and those of errors and malformed replies if any."""
+    failures = [name for name in FAILURES if counts and any(row.get(name) for row in summary.values())]
+    titles = [name.replace("_", " ") for name in failures]
+    table = plain_table("method", *(["n"] if counts else []), *(one.title for one in columns), *titles, right=True)
+    for name, row in summary.items():
+        n = [f"{row['n']:,}"] if counts else []
+        cells = [cell(row, column) for column in columns]
+        table.add_row(Text(name, style="bold"), *n, *cells, *(f"{row[count]:,}" for count in failures))
+    return table
+
+
+def cell(row: Mapping[str, float | int | None], column: Column) -> str:
+    """'15.0', or '15.0 [11.2, 19.1]'; '-' where the method has no such measure."""
+    value = row.get(column.measure)
+    if value is None:
+        return "-"
+    low, high = (row.get(f"{column.measure}_{end}") for end in ("low", "high"))
+    if not column.interval or low is None or high is None:
+        return f"{value * column.scale:,.{column.digits}f}"
+    return bracketed(value, low, high)
+
+
+def bracketed(value: float, low: float, high: float, sign: str = "") -> str:
+    """A share in percent with the ends of its interval; zero has no sign."""
+    mean, *ends = (
+        f"{round(100 * one, 1) + 0.0:{sign if round(100 * one, 1) else ''}.1f}" for one in (value, low, high)
+    )
+    return f"{mean} [{', '.join(ends)}]"
+
+
+def difference_table(comparison: Comparison, judged: Sequence[str]) -> Group:
+    """Each method minus the baseline, with 95% intervals and adjusted p-values."""
+    shown = [name for name in judged if any(name in one for one in comparison["methods"].values())]
+    titles = [title for name in shown for title in (JUDGED[name].title, "p")]
+    table = plain_table("method", *titles, *(["to tell"] if shown else []), right=True)
+    for name, found in comparison["methods"].items():
+        cells = [text for measure in shown for text in difference_cells(found.get(measure))]
+        needed = [told(found[shown[0]]["questions_needed"]) if shown and shown[0] in found else "-"] if shown else []
+        table.add_row(Text(name, style="bold"), *cells, *needed)
+    return Group(Text(over(comparison), style="dim"), table)
+
+
+def over(comparison: Comparison) -> str:
+    """Over which questions a comparison is, and what its columns mean."""
+    left = comparison["left_out"]
+    missing = f" ({left:,} left out, which some did not answer)" if left else ""
+    questions = counted(comparison["n"], "question")
+    return (
+        f"Minus {comparison['baseline']}, over {questions} that all answered{missing}; p by Holm; "
+        "to tell: questions needed"
+    )
+
+
+def difference_cells(found: Difference | None) -> tuple[str, str]:
+    """'+5.0 [+1.2, +9.0]' and the adjusted p."""
+    if found is None:
+        return "-", "-"
+    p = found["p_holm"]
+    return bracketed(found["difference"], found["low"], found["high"], "+"), "<.001" if p < 0.001 else f"{p:.3f}"
+
+
+def told(needed: int | None) -> str:
+    return "-" if needed is None else f"{needed:,}" if needed < 1_000_000 else ">1M"
+
+
+def panel_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Group:
+    """What an experiment found besides: one row each, texts left and numbers right."""
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    table = plain_table(columns[0] if columns else "", *columns[1:], right=True)
+    for row in rows:
+        table.add_row(*(Text(said(row.get(key)), style="bold" if key == columns[0] else "") for key in columns))
+    return Group(Text(title, style="dim"), table)
+
+
+def said(value: Any) -> str:
+    """Shares in percent, with their interval where they have one; counts and texts as they are."""
+    if isinstance(value, tuple):
+        return bracketed(*value)
+    if isinstance(value, float):
+        return f"{100 * value:.1f}"
+    return "-" if value is None else f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,30 @@
+"""How a run looks on a terminal: a tree of nodes, prompts and replies."""
+
+from rich.text import Text
+from rich.tree import Tree
+
+from quorum.evaluation.trace import Step
+
+
+def headline(step: Step) -> Text:
+    """'answer: passage 2  prompt 1f2e3d · 310 tokens in, 4 out · 0.08 s'."""
+    time_taken = [] if step.seconds is None else [f"{step.seconds:.2f} s"]
+    line = Text(step.name, style="bold" if step.kind != "call" else "bold cyan")
+    line.append("  " + " · ".join([*step.details, *time_taken]), style="not bold dim")
+    if step.error is not None:
+        line.append(f"  {step.error}", style="not bold red")
+    return line
+
+
+def tree(step: Step, above: Tree | None = None) -> Tree:
+    """The run as a tree for rich."""
+    branch = Tree(headline(step)) if above is None else above.add(headline(step))
+    if step.prompt:
+        branch.add(Text(step.prompt, style="dim"))
+    if step.reply:
+        branch.add(Text("-> ").append(step.reply, style="green"))
+    for inner in step.steps:
+        tree(inner, branch)
+    for line in step.changes:
+        branch.add(Text(line))
+    return branch

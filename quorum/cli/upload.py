@@ -1,0 +1,45 @@
+"""`--langsmith NAME`: the results of a command as a LangSmith dataset and experiments."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+
+
+def check_langsmith(name: str | None) -> None:
+    """A missing account is told before anything is asked."""
+    if name is not None:
+        from quorum.evaluation.langsmith_upload import check_access
+
+        check_access(name)
+
+
+@contextmanager
+def uploaded(name: str | None, folder: Path) -> Iterator[None]:
+    """Upload the results when they are printed, also where questions failed, whose exit code stays."""
+    failed: typer.Exit | None = None
+    try:
+        yield
+    except typer.Exit as exit_:
+        failed = exit_
+    if name is not None:
+        send(name, folder)
+    if failed is not None:
+        raise failed
+
+
+def send(name: str, folder: Path) -> None:
+    from quorum.cli.progress import progress_bar
+    from quorum.core.text import counted
+    from quorum.evaluation.langsmith_upload import upload
+
+    with progress_bar() as progress:
+        done = upload(folder, name, progress)
+    sent = f"{counted(done.runs, 'run')} sent now" if done.runs else "all of it was there"
+    where = f": {done.url}" if done.url else ""
+    typer.echo(
+        f"quorum: LangSmith's dataset {name} has {counted(len(done.experiments), 'experiment')} of these results "
+        f"({sent}){where}",
+        err=True,
+    )

@@ -1,0 +1,136 @@
+"""Rows of an evaluation as LangSmith has them: examples, runs, feedback.
+
+Every id follows from what it names, so that what is sent twice is there once.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Any
+from uuid import UUID, uuid5
+
+from quorum.evaluation.results import Row
+from quorum.evaluation.scoring import SCORERS
+from quorum.models.tracing import cleaned
+
+COUNTED = ("calls", "malformed", "dropped")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the rows of one method go. model: as settings have it ("openai:gpt-4o"); started: when the experiment was
+    made, which is when its runs begin.
+    """
+
+    dataset: UUID
+    experiment: UUID
+    project: str
+    method: str
+    model: str
+    started: datetime
+
+
+def example_id(dataset: UUID, row: Row) -> UUID:
+    """The same question with the same answers is the same example, whichever evaluation asked it."""
+    return uuid5(dataset, json.dumps([row["id"], row["question"], row["gold"]]))
+
+
+def example_of(dataset: UUID, row: Row, hide: bool) -> dict[str, Any]:
+    """A question with its accepted answers; our id stands in its metadata."""
+    return {
+        "id": example_id(dataset, row),
+        "inputs": cleaned({"question": row["question"]}, hide),
+        "reference_outputs": {"answers": cleaned({"answer": row["gold"]}, hide)["answer"]},
+        "metadata": {"id": row["id"], "task": row.get("task") or "short"},
+    }
+
+
+def dated_id(when: datetime, *what: str) -> UUID:
+    """A UUID of version 7, which LangSmith wants of runs: a time, then what follows from `what`."""
+    digest = int.from_bytes(sha256(json.dumps(what).encode()).digest()[:10])
+    value = int(when.timestamp() * 1000) << 80 | digest
+    version, variant = 0xF << 76, 0x3 << 62
+    return UUID(int=value & ~version & ~variant | 7 << 76 | 2 << 62)
+
+
+def run_id(place: Place, row: Row) -> UUID:
+    """A failed answer and the one got later are two runs."""
+    return dated_id(place.started, str(place.experiment), row["id"], "failed" if row["error"] else "answered")
+
+
+def runs_of(place: Place, row: Row) -> Iterator[dict[str, Any]]:
+    """The run of an answer and, below it, one for its model calls, by which LangSmith counts and prices tokens."""
+    id_, started = run_id(place, row), place.started.astimezone(UTC)
+    ended = started + timedelta(seconds=row["seconds"])
+    order = f"{started:%Y%m%dT%H%M%S%fZ}{id_}"
+    common = {"trace_id": id_, "project_name": place.project, "start_time": started, "end_time": ended}
+    told = {name: row.get(name) for name in COUNTED}
+    yield common | {
+        "id": id_,
+        "dotted_order": order,
+        "name": place.method,
+        "run_type": "chain",
+        "inputs": {"question": row["question"]},
+        "outputs": outputs_of(row) if row["error"] is None else None,
+        "error": row["error"],
+        "reference_example_id": example_id(place.dataset, row),
+        "extra": {"metadata": {"id": row["id"], "task": row.get("task") or "short", "method": place.method, **told}},
+    }
+    if row.get("calls"):
+        below = dated_id(place.started, str(id_), "calls")
+        yield common | {
+            "id": below,
+            "parent_run_id": id_,
+            "dotted_order": f"{order}.{started:%Y%m%dT%H%M%S%fZ}{below}",
+            "name": "1 call" if row["calls"] == 1 else f"{row['calls']} calls",
+            "run_type": "llm",
+            "inputs": {},
+            "outputs": {},
+            "extra": {"metadata": model_metadata(place.model) | {"usage_metadata": usage_of(row)}},
+        }
+
+
+def outputs_of(row: Row) -> dict[str, Any]:
+    """What was answered: the answer, what it was read from (ids), and what the method says of itself."""
+    found: dict[str, Any] = {
+        "answer": row["answer"],
+        "unknown": row["unknown"],
+        "confidence": row["confidence"],
+        "candidates": row.get("candidates"),
+        "rationale": row.get("rationale"),
+        "evidence": [{"passage": id_} for id_ in row["evidence"]],
+        "passages": [{"id": id_} for id_ in row["passages"]],
+        "retrieved": row.get("retrieved"),
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def usage_of(row: Row) -> dict[str, int]:
+    """The tokens of all calls, as LangChain names them."""
+    read, written = row["input_tokens"] or 0, row["output_tokens"] or 0
+    return {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
+
+
+def model_metadata(model: str) -> dict[str, str]:
+    """The model as LangSmith's table of prices has it."""
+    provider, colon, name = model.partition(":")
+    return {"ls_model_type": "chat"} | ({"ls_provider": provider} if colon else {}) | {"ls_model_name": name or model}
+
+
+def feedback_of(place: Place, row: Row) -> Iterator[dict[str, Any]]:
+    """The measures that an answer has, each as a score of its run."""
+    id_ = run_id(place, row)
+    for key in SCORERS:
+        score: Any = row.get(key)
+        if score is not None:
+            yield {
+                "feedback_id": uuid5(id_, key),
+                "run_id": id_,
+                "trace_id": id_,
+                "session_id": place.experiment,
+                "start_time": place.started,
+                "key": key,
+                "score": score,
+            }

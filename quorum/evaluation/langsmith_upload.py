@@ -1,0 +1,215 @@
+"""The results of an evaluation as a LangSmith dataset with an experiment for each method (`--langsmith NAME`).
+
+What is in the results is sent, nothing is asked again. The dataset is found by its name, examples by their ids, an
+experiment by dataset, method and configuration: the same again sends what is missing.
+"""
+
+import hashlib
+import json
+import logging
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import UUID
+
+import langsmith
+from langsmith.schemas import Dataset, TracerSession
+from langsmith.utils import LangSmithError, LangSmithNotFoundError, get_env_var
+from pydantic import ValidationError
+from requests import RequestException
+
+from quorum.core.errors import SetupError
+from quorum.evaluation.config import short_hash
+from quorum.evaluation.details import Lines
+from quorum.evaluation.langsmith_rows import Place, example_id, example_of, feedback_of, runs_of
+from quorum.evaluation.results import Row, read_config
+from quorum.evaluation.source import Progress, silent
+from quorum.models.tracing import TraceClient, cleaned, hides_passages
+
+AT_ONCE = 100  # rows, or examples that are looked up
+LONGEST = 200  # characters of what LangSmith said
+QUERY = re.compile(r"\?[^\s'\"]+")  # of an address: ids without end
+SET = (str, int, float)
+T = TypeVar("T")
+FAILURES = (LangSmithError, RequestException, ValidationError)
+
+
+@dataclass(frozen=True)
+class Uploaded:
+    """What lies in LangSmith now. url: of the dataset, where LangSmith tells it; experiments: their names; runs: how
+    many were sent this time.
+    """
+
+    url: str | None
+    experiments: list[str]
+    runs: int
+
+
+def check_access(name: str) -> None:
+    """Raises `SetupError` where there is no account, or LangSmith lets nobody in, before anything is asked."""
+    if not name.strip():
+        raise SetupError(f"The name {name!r} for LangSmith is empty; write --langsmith NAME, the name of a dataset.")
+    if not (get_env_var("API_KEY") or get_env_var("ENDPOINT")):
+        raise SetupError(
+            f"--langsmith {name} needs an account: set LANGSMITH_API_KEY (and LANGSMITH_ENDPOINT for a server of your "
+            "own), or leave --langsmith out."
+        )
+    try:
+        with connected() as client:
+            client.has_dataset(dataset_name=name)
+    except FAILURES as error:
+        raise SetupError(
+            f"LangSmith cannot be used ({reason(error)}); check LANGSMITH_API_KEY and LANGSMITH_ENDPOINT, or leave "
+            "--langsmith out."
+        ) from None
+
+
+def upload(folder: Path, name: str, progress: Progress = silent) -> Uploaded:
+    """Send the results of a folder to the dataset `name`. Raises `SetupError` where that fails; the results stay."""
+    try:
+        with connected() as client, Lines(folder / "results.jsonl") as lines:
+            return send(client, read_config(folder / "config.json"), lines, name, progress)
+    except FAILURES as error:
+        raise SetupError(
+            f"The results are in {folder}, but LangSmith did not take them ({reason(error)}); the same command again "
+            "sends what is missing and asks nothing anew."
+        ) from None
+
+
+@contextmanager
+def connected() -> Iterator["Sender"]:
+    """A client, closed at the end. What LangSmith would log of a failure is said by us."""
+    log = logging.getLogger("langsmith")
+    level, client = log.level, Sender()
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield client
+    finally:
+        client.close(timeout=0)
+        log.setLevel(level)
+
+
+class Sender(TraceClient):
+    """A client whose work in the background fails aloud, and that sends every run, whatever share is traced."""
+
+    def __init__(self) -> None:
+        self.failures: list[Exception] = []
+        super().__init__(tracing_error_callback=self.failures.append, tracing_sampling_rate=1.0)
+
+    def arrived(self) -> None:
+        """Wait for what is under way; raises what went wrong with it."""
+        self.flush()
+        if self.failures:
+            raise self.failures[0]
+
+
+def reason(error: Exception) -> str:
+    """The beginning of what went wrong, without secrets."""
+    said = " ".join(QUERY.sub("", str(cleaned(str(error), False))).split()) or type(error).__name__
+    return said if len(said) <= LONGEST else f"{said[:LONGEST]} ..."
+
+
+def send(client: Sender, config: Mapping[str, Any], lines: Lines, name: str, progress: Progress) -> Uploaded:
+    """The dataset, its examples, then one experiment after the other."""
+    dataset = dataset_of(client, name, config)
+    add_examples(client, dataset.id, lines)
+    titles, sent, total = [], 0, len(lines.places)
+    for method in config["methods"]:
+        rows = [id_ for one, id_ in lines.places if one == method]
+        title = f"{name}: {method} {short_hash(config)}"
+        about = metadata_of(config, method)
+        experiment = experiment_of(client, title, dataset.id, about, len(rows))
+        digest = digest_of(lines, method, rows)
+        titles.append(title)
+        if experiment.metadata.get("results") != digest:
+            place = Place(dataset.id, experiment.id, title, method, str(about.get("model")), experiment.start_time)
+            for chunk in chunks(rows):
+                send_rows(client, place, [row_of(lines, method, id_) for id_ in chunk])
+                sent += len(chunk)
+                progress("upload", sent, total)
+            client.update_project(experiment.id, metadata=about | {"results": digest})
+    return Uploaded(dataset.url, titles, sent)
+
+
+def dataset_of(client: langsmith.Client, name: str, config: Mapping[str, Any]) -> Dataset:
+    """The dataset of that name, made where there is none."""
+    try:
+        found: Dataset = client.read_dataset(dataset_name=name)
+    except LangSmithNotFoundError:
+        found = client.create_dataset(
+            name,
+            description=f"Questions of {config['data']['file']}, with their accepted answers.",
+            metadata={"quorum": config["quorum"], "file": config["data"]["file"], "sha256": config["data"]["sha256"]},
+        )
+    return found
+
+
+def add_examples(client: langsmith.Client, dataset: UUID, lines: Lines) -> None:
+    """The questions that the dataset has not yet."""
+    asked = {id_: method for method, id_ in lines.places}
+    for chunk in chunks(asked.items()):
+        rows = {example_id(dataset, row): row for row in (row_of(lines, method, id_) for id_, method in chunk)}
+        there = {example.id for example in client.list_examples(dataset_id=dataset, example_ids=list(rows))}
+        missing = [example_of(dataset, row, hides_passages()) for id_, row in rows.items() if id_ not in there]
+        if missing:
+            client.create_examples(dataset_id=dataset, examples=missing)
+
+
+def experiment_of(
+    client: langsmith.Client, title: str, dataset: UUID, about: dict[str, Any], rows: int
+) -> TracerSession:
+    """The experiment of that name, made where there is none."""
+    try:
+        found: TracerSession = client.read_project(project_name=title)
+    except LangSmithNotFoundError:
+        found = client.create_project(title, metadata=about, reference_dataset_id=dataset, num_examples=rows)
+    return found
+
+
+def metadata_of(config: Mapping[str, Any], method: str) -> dict[str, Any]:
+    """What an experiment is found by: the settings of its method, those that are set."""
+    settings = {name: in_words(value) for name, value in config["methods"][method].items()}
+    known = {name: value for name, value in settings.items() if isinstance(value, SET)}
+    return dict(cleaned({"quorum": config["quorum"], "configuration": short_hash(config), **known}, False))
+
+
+def in_words(value: Any) -> Any:
+    """A model's identity as settings write it, "openai:gpt-4o"; anything else as it is."""
+    if not isinstance(value, dict) or "provider" not in value:
+        return value
+    return value["provider"] if value["provider"] == "embedded" else f"{value['provider']}:{value['model']}"
+
+
+def digest_of(lines: Lines, method: str, ids: Sequence[str]) -> str:
+    """What tells results from those that were sent before."""
+    digest = hashlib.sha256()
+    for id_ in ids:
+        digest.update(json.dumps(row_of(lines, method, id_)).encode())
+    return digest.hexdigest()[:12]
+
+
+def chunks(items: Iterable[T]) -> Iterator[list[T]]:
+    """So many at a time as are sent at once."""
+    rest = iter(items)
+    while chunk := list(islice(rest, AT_ONCE)):
+        yield chunk
+
+
+def row_of(lines: Lines, method: str, id_: str) -> Row:
+    return lines.get(method, id_)  # type: ignore[return-value]
+
+
+def send_rows(client: Sender, place: Place, rows: Sequence[Row]) -> None:
+    """Runs with their feedback; waits until LangSmith has them."""
+    for row in rows:
+        for run in runs_of(place, row):
+            client.create_run(**run)
+    client.arrived()
+    for row in rows:
+        for feedback in feedback_of(place, row):
+            client.create_feedback(**feedback)
+    client.arrived()

@@ -1,0 +1,166 @@
+"""What a run did, collected by LangChain callbacks: nodes, prompts, replies, tokens, time; and the same as JSON."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+from uuid import UUID
+
+from langchain_core.callbacks import AsyncCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import LLMResult
+
+from quorum.models.tracing import cleaned, hides_passages
+
+FORMAT = "quorum trace 1"
+Listener = Callable[["Step"], None]
+
+
+@dataclass
+class Step:
+    """A graph, a node, a model call or a search. `seconds` is None while it runs; `changes`: what a node changed."""
+
+    kind: str
+    name: str
+    started: float = field(default_factory=time.perf_counter)
+    seconds: float | None = None
+    prompt: str = ""
+    reply: str = ""
+    details: list[str] = field(default_factory=list)
+    changes: list[str] = field(default_factory=list)
+    error: str | None = None
+    steps: list["Step"] = field(default_factory=list)
+
+
+class Tracer(AsyncCallbackHandler):
+    """Collects the steps of one run; `listener` is told of every step that ends."""
+
+    def __init__(self, listener: Listener = lambda step: None) -> None:
+        self.root = Step("run", "run")
+        self.listener = listener
+        self.open: dict[UUID, Step] = {}
+        self.parents: dict[UUID, Step] = {}
+
+    def begin(self, step: Step | None, run_id: UUID, parent: UUID | None) -> None:
+        """Hang a step under the nearest ancestor that is a step; None: a run of LangGraph's own, seen through."""
+        above = self.parents.get(parent, self.root) if parent is not None else self.root
+        if step is not None:
+            above.steps.append(step)
+            self.open[run_id] = step
+        self.parents[run_id] = step or above
+
+    def end(self, run_id: UUID, **found: Any) -> None:
+        step = self.open.pop(run_id, None)
+        if step is None:
+            return
+        step.seconds = time.perf_counter() - step.started
+        for name, value in found.items():
+            setattr(step, name, value)
+        self.listener(step)
+
+    async def on_chain_start(
+        self,
+        serialized: dict[str, Any] | None,
+        inputs: Any,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        name = str(kwargs.get("name") or "")
+        step = None
+        if parent_run_id is None:
+            step = Step("graph", name)
+        elif name == (metadata or {}).get("langgraph_node") and name != "__start__":  # a branch, which is no node
+            step = Step("node", name)
+        self.begin(step, run_id, parent_run_id)
+
+    async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        step = self.open.get(run_id)
+        is_node = step is not None and step.kind == "node" and isinstance(outputs, dict)
+        self.end(run_id, changes=told(step.name, outputs) if step is not None and is_node else [])
+
+    async def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self.end(run_id, error=failure(error))
+
+    async def on_chat_model_start(
+        self,
+        serialized: dict[str, Any],
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        about = metadata or {}
+        details = [f"prompt {about['prompt_version']}"] if about.get("prompt_version") else []
+        details += ["stored reply"] if about.get("stored") else []
+        step = Step("call", str(kwargs.get("name") or "call"), details=details)
+        step.prompt = shown("\n".join(str(message.text) for message in messages[0]))
+        self.begin(step, run_id, parent_run_id)
+
+    async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        generation = response.generations[0][0]
+        usage = getattr(getattr(generation, "message", None), "usage_metadata", None)
+        if run_id in self.open and usage:
+            self.open[run_id].details.append(f"{usage['input_tokens']:,} tokens in, {usage['output_tokens']:,} out")
+        self.end(run_id, reply=shown(generation.text))
+
+    async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self.end(run_id, error=failure(error))
+
+    async def on_retriever_start(
+        self, serialized: dict[str, Any], query: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        self.begin(Step("search", str(kwargs.get("name") or "search"), prompt=shown(query)), run_id, parent_run_id)
+
+    async def on_retriever_end(self, documents: Sequence[Document], *, run_id: UUID, **kwargs: Any) -> None:
+        self.end(run_id, details=[f"{len(documents)} passages"])
+
+    async def on_retriever_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self.end(run_id, error=failure(error))
+
+
+def shown(text: str) -> str:
+    """A text without secrets, or a note in its place where passages are to be hidden."""
+    return str(cleaned(text, hides_passages()))
+
+
+def failure(error: BaseException) -> str:
+    """What went wrong; its kind alone where passages are to be hidden."""
+    kind = type(error).__name__
+    return kind if hides_passages() else shown(str(error)) or kind
+
+
+SHOWN: dict[str, Callable[[Any], str]] = {
+    "answer": str,
+    "unknown": lambda value: "yes" if value else "no",
+    "candidates": ", ".join,
+    "votes": lambda votes: ", ".join(vote["answer"] for vote in votes),
+    "passages": lambda passages: str(len(passages)),
+    "summaries": lambda summaries: str(len(summaries)),
+    "confidence": "{:.2f}".format,
+    "dropped": str,
+}
+
+
+def told(node: str, update: dict[str, Any]) -> list[str]:
+    """What a node changed, in a few words: 'answer: 1889', 'passages: 5'. The node `begin` only clears."""
+    if node == "begin":
+        return []
+    lines = [f"{key}: {show(update[key])}" for key, show in SHOWN.items() if update.get(key) not in (None, [], 0, "")]
+    return [str(cleaned({"answer": line}, hides_passages())["answer"]) for line in lines]
+
+
+def plain(step: Step) -> dict[str, Any]:
+    """A step as it is kept, without what it does not have; when it started says nothing to another process."""
+    found = {name: value for name, value in asdict(step).items() if value not in (None, "", []) and name != "started"}
+    return found | ({"steps": [plain(inner) for inner in step.steps]} if step.steps else {})
+
+
+def step_of(kept: dict[str, Any]) -> Step:
+    """A step as it was before it was kept."""
+    return Step(**kept | {"steps": [step_of(inner) for inner in kept.get("steps", [])]})

@@ -1,0 +1,140 @@
+"""Chat models by spec, made once per event loop, and what tells one model from another."""
+
+import asyncio
+import os
+import threading
+from functools import lru_cache
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+
+from quorum.core.context import Context
+from quorum.models.loops import PerLoop, per_loop
+from quorum.models.pretrained import fingerprint
+from quorum.models.spec import Spec, made, openai_access, public_url, read_spec
+
+MAKING = threading.Lock()
+
+
+def chat_model(spec: str | BaseChatModel, context: Context | None = None) -> BaseChatModel:
+    """The chat model of a spec: "embedded", "scripted", "transformers:PATH", "openai:NAME" or "provider:name"; an
+    object is used as it is.
+
+    Clients do not retry (`quorum.models.call` does) and report token counts while they stream; inside an event loop
+    the same spec gives the same client. A spec that cannot be used is a `SetupError`.
+    """
+    if not isinstance(spec, str):
+        return spec
+    read, context = read_spec(spec), context or Context()
+    try:
+        state = per_loop()
+    except RuntimeError:  # no event loop: a client that nobody shares
+        return make_chat(read, context, None)
+    return state.once(client_key(read, context), lambda: make_chat(read, context, state))
+
+
+async def chat_model_async(spec: str | BaseChatModel, context: Context) -> BaseChatModel:
+    """As `chat_model`, but imports and certificates are read on a thread, so that the event loop goes on."""
+    if not isinstance(spec, str):
+        return spec
+    read, state = read_spec(spec), per_loop()
+    key = client_key(read, context)
+    if key in state.made:
+        known: BaseChatModel = state.made[key]
+        return known
+    async with state.once(("making", key), asyncio.Lock):
+        if key not in state.made:
+            model = await asyncio.to_thread(make_chat, read, context, state)
+            state.once(key, lambda: model)
+    found: BaseChatModel = state.made[key]
+    return found
+
+
+def client_key(spec: Spec, context: Context) -> Any:
+    """What makes two clients different: where, as whom, and how long they wait."""
+    return ("chat", spec, os.environ.get("OPENAI_API_KEY") if spec.provider == "openai" else None, context.timeout)
+
+
+def make_chat(spec: Spec, context: Context, state: PerLoop | None) -> BaseChatModel:
+    """A new client, which is closed with the loop that `state` belongs to."""
+    if spec.provider in ("embedded", "scripted"):
+        with MAKING:
+            return embedded() if spec.provider == "embedded" else scripted()
+    if spec.provider == "transformers":
+        with MAKING:
+            return local(spec.name, fingerprint(spec.name))
+    options: dict[str, Any] = {"max_retries": 0, "timeout": context.timeout}
+    if spec.provider == "openai":
+        options |= openai_access(spec) | {"stream_usage": True} | own_connections(context.timeout, state)
+
+    def make() -> BaseChatModel:
+        from langchain.chat_models import init_chat_model
+
+        model: BaseChatModel = init_chat_model(spec.name, model_provider=spec.provider, **options)
+        return model
+
+    return made(spec, make)
+
+
+def own_connections(timeout: float, state: PerLoop | None) -> dict[str, Any]:
+    """An HTTP client for one event loop: langchain-openai shares one between loops, and a closed loop breaks it."""
+    import openai
+
+    client = openai.DefaultAsyncHttpxClient(timeout=timeout)
+    if state is not None:
+        state.closers.append(client.aclose)
+    return {"http_async_client": client}
+
+
+@lru_cache(1)
+def embedded() -> BaseChatModel:
+    """The embedded reader, one per process."""
+    from quorum.models.embedded.chat import EmbeddedReader
+
+    return EmbeddedReader()
+
+
+@lru_cache(2)
+def local(folder: str, version: str) -> BaseChatModel:
+    """A model in a folder, one per process, loaded anew when the folder has changed; two fit beside each other."""
+    from quorum.models.transformers_chat import TransformersModel
+
+    return TransformersModel(folder=folder)
+
+
+@lru_cache(1)
+def scripted() -> BaseChatModel:
+    """The scripted model of this process."""
+    from quorum.models.scripted import ScriptedModel
+
+    return ScriptedModel()
+
+
+def identity(model: str | BaseChatModel, context: Context | None = None) -> dict[str, Any] | None:
+    """What tells this model from every other one, for the journal's keys and for an evaluation's configuration.
+
+    {"provider", "base_url", "model"}; for the embedded reader, "model" is a hash of its weights, calibration and code,
+    for a folder of the transformers library one of its trained weights, else of its files' names, sizes and times.
+    None for what has no stable identity: an object made by the caller (but for a plain embedded reader), the scripted
+    model.
+    """
+    if isinstance(model, str):
+        spec = read_spec(model)
+        if spec.provider == "scripted":
+            return None
+        if spec.provider == "transformers":
+            return {"provider": "transformers", "base_url": None, "model": fingerprint(spec.name)}
+        if spec.provider != "embedded":
+            url = public_url(spec.base_url) if spec.base_url else None
+            return {"provider": spec.provider, "base_url": url, "model": spec.name}
+    elif not is_plain_reader(model):
+        return None
+    from quorum.models.embedded import reader
+
+    return {"provider": "embedded", "base_url": None, "model": reader()}
+
+
+def is_plain_reader(model: BaseChatModel) -> bool:
+    """Whether the object is the embedded reader without sampling settings of its own, which no key would show."""
+    own = (type(model).__module__, type(model).__name__) == ("quorum.models.embedded.chat", "EmbeddedReader")
+    return own and (getattr(model, "temperature", None), getattr(model, "top_p", None)) == (0, 1)

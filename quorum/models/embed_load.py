@@ -1,0 +1,132 @@
+"""Loading encoders by name or folder with Sentence Transformers, an extra. What cannot be had is a `SetupError`."""
+
+import importlib.util
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from quorum.core.errors import SetupError
+from quorum.models.failures import without_keys
+
+T = TypeVar("T")
+PATH = re.compile(r"[./~\\]|[A-Za-z]:[\\/]")
+
+
+def need_library(what: str, extra: str) -> None:
+    """A `SetupError` that names the extra to install, if the library is not there."""
+    if importlib.util.find_spec("sentence_transformers") is None:
+        raise SetupError(
+            f"{what} needs the package sentence-transformers, which is not installed; "
+            f"run: pip install 'quorum-rag[{extra}]' (in a checkout: pip install -e '.[{extra}]')"
+        )
+
+
+def place_of(name: str) -> str:
+    """The folder of a model if the name is a path, else the name, which the model hub or its local cache knows."""
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return str(path.resolve())
+    if path.is_file() or PATH.match(name) or name.count("/") > 1:
+        raise SetupError(f"There is no model in {name!r}; give the folder that holds its config.json and weights.")
+    return name
+
+
+def loaded(name: str, load: Callable[[str], T]) -> T:
+    """What `load` makes of a model's folder or name."""
+    place = place_of(name)
+    try:
+        with no_bars():
+            return load(place)
+    except SetupError:
+        raise
+    except Exception as error:  # the library, the hub and the weights' readers raise what they like
+        said = without_keys(" ".join(str(error).split()))[:200] or type(error).__name__
+        raise SetupError(
+            f"The model {name!r} cannot be loaded ({said}); give the folder of a downloaded model, or its full name at "
+            "huggingface.co on a machine that reaches it or has it in its cache."
+        ) from error
+
+
+@contextmanager
+def no_bars() -> Iterator[None]:
+    """Without transformers' progress bars for weights that are read in a second; its warnings stay."""
+    from transformers.utils import logging
+
+    were = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if were:
+            logging.enable_progress_bar()
+
+
+def sentence_encoder(place: str, prompts: dict[str, str]) -> Any:
+    """A `SentenceTransformer`. A model without its pooling written down is pooled by the mean; DPR's own by [CLS]."""
+    from sentence_transformers import SentenceTransformer
+    from transformers import AutoConfig
+
+    config = AutoConfig.from_pretrained(place)
+    if config.model_type == "dpr":
+        return SentenceTransformer(modules=dpr_modules(place, config), prompts=prompts)
+    return SentenceTransformer(place, prompts=prompts)
+
+
+def dpr_modules(place: str, config: Any) -> list[Any]:
+    """The BERT inside a checkpoint in DPR's own format (Karpukhin et al. 2020), and [CLS] pooling.
+
+    Loaded as any model, both of its encoders would pass for question encoders, and a passage encoder's weights would
+    be left out without an error.
+    """
+    from tempfile import TemporaryDirectory
+
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+    from transformers import AutoTokenizer, BertConfig, BertModel, DPRContextEncoder, DPRQuestionEncoder
+
+    if config.projection_dim:
+        raise SetupError(f"The DPR model {place!r} has a projection, which cannot be read; give one without.")
+    reads_passages = "DPRContextEncoder" in (config.architectures or [])
+    encoder: Any = (DPRContextEncoder if reads_passages else DPRQuestionEncoder).from_pretrained(place)
+    inside = (encoder.ctx_encoder if reads_passages else encoder.question_encoder).bert_model
+    said = {name: value for name, value in config.to_dict().items() if name not in ("model_type", "architectures")}
+    bert: Any = BertModel(BertConfig(**said))
+    bert.load_state_dict(inside.state_dict(), strict=False)  # all but the pooling layer, which DPR has not
+    with TemporaryDirectory() as folder:
+        bert.save_pretrained(folder)
+        AutoTokenizer.from_pretrained(place).save_pretrained(folder)
+        transformer = Transformer(folder)
+    return [transformer, Pooling(transformer.get_embedding_dimension(), "cls")]
+
+
+def multi_vector_encoder(place: str) -> Any:
+    """A `MultiVectorEncoder`: a late-interaction model, in its own, PyLate's or Stanford's format.
+
+    To any other encoder the library would add a random projection, and retrieval would be noise: a `SetupError`.
+    """
+    from sentence_transformers import MultiVectorEncoder
+
+    if not late_interaction(place):
+        raise SetupError(
+            f"The model {place!r} was not trained for late interaction; give a ColBERT model such as "
+            f"colbert-ir/colbertv2.0, or use this one as embeddings='huggingface:{place}' with retriever='chroma'."
+        )
+    return MultiVectorEncoder(place)
+
+
+def late_interaction(place: str) -> bool:
+    """Whether a model's files say that it gives a vector for every token."""
+    from sentence_transformers.util import load_file_path
+
+    def read(file: str) -> Any:
+        path = load_file_path(place, file)
+        return json.loads(Path(path).read_text(encoding="utf-8")) if path else None
+
+    saved, config = read("config_sentence_transformers.json"), read("config.json")
+    if saved is None and config is None:
+        raise FileNotFoundError("its config.json was not found")
+    if saved and (saved.get("model_type") in ("MultiVectorEncoder", "ColBERT") or "query_prefix" in saved):
+        return True
+    return bool(config) and "HF_ColBERT" in (config.get("architectures") or [])

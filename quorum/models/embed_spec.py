@@ -1,0 +1,75 @@
+"""What a "huggingface:" spec says: one encoder or two, and how texts become vectors."""
+
+from dataclasses import dataclass, fields
+from typing import Literal, get_args
+from urllib.parse import unquote
+
+from quorum.core.errors import SetupError
+
+Pooling = Literal["mean", "cls", "max", "lasttoken"]
+Similarity = Literal["cosine", "dot"]
+FORM = "huggingface:MODEL, or huggingface:QUESTION_MODEL|PASSAGE_MODEL, then ?OPTION=VALUE&OPTION=VALUE"
+
+
+@dataclass(frozen=True)
+class Options:
+    """None: as the model's own files say.
+
+    query, passage: a prefix of questions or passages, put before the text with one space between; pooling: how token
+    vectors become one; normalize: to unit length or not; similarity: what passages are ranked by; length: tokens
+    of a text that are read.
+    """
+
+    query: str | None = None
+    passage: str | None = None
+    pooling: Pooling | None = None
+    normalize: bool | None = None
+    similarity: Similarity = "cosine"
+    length: int | None = None
+
+
+@dataclass(frozen=True)
+class Encoders:
+    """The encoder of questions, that of passages (the same name: one model for both) and their options."""
+
+    question: str
+    passage: str
+    options: Options
+
+
+def read_encoders(name: str) -> Encoders:
+    """The part of a spec after "huggingface:"; a form that does not fit is a `SetupError`."""
+    models, _, options = name.partition("?")
+    names = [part.strip() for part in models.split("|")]
+    if len(names) > 2 or not all(names):
+        raise SetupError(f"embeddings='huggingface:{name}' names no encoder, or too many; write {FORM}.")
+    return Encoders(names[0], names[-1], read_options(options))
+
+
+def read_options(text: str) -> Options:
+    """Options from "name=value&name=value"; a % begins two hexadecimal digits, as in addresses."""
+    found: dict[str, str | bool | int] = {}
+    known = [field.name for field in fields(Options)]
+    for part in filter(None, text.split("&")):
+        name, equals, value = part.partition("=")
+        if name.strip() not in known or not equals:
+            raise SetupError(f"{part!r} is no option of huggingface embeddings; the options are: {', '.join(known)}.")
+        found[name.strip()] = typed(name.strip(), unquote(value).strip())
+    return Options(**found)  # type: ignore[arg-type]  # `typed` has checked them
+
+
+def typed(name: str, value: str) -> str | bool | int:
+    """An option's value, checked."""
+    if name == "length":
+        if not value.isdecimal() or int(value) < 4:
+            raise SetupError(f"The embeddings' option length={value!r} does not fit; give a whole number from 4 on.")
+        return int(value)
+    choices = {"pooling": get_args(Pooling), "similarity": get_args(Similarity), "normalize": ("true", "false")}
+    if name in choices and value not in choices[name]:
+        raise SetupError(f"The embeddings' option {name}={value!r} does not fit; choose: {', '.join(choices[name])}.")
+    return value == "true" if name == "normalize" else value
+
+
+def prefix(text: str) -> str:
+    """A prefix as it stands before a text: with one space after it. Empty: none."""
+    return f"{text} " if text else ""

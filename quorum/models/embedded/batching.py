@@ -1,0 +1,142 @@
+"""Concurrent readings become one run of the encoder; the event loop never waits for it."""
+
+import asyncio
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from quorum.core.state import Passage
+from quorum.models.embedded import manifest
+from quorum.models.embedded.encoder import Encoder, Logits, encoder
+from quorum.models.embedded.reading import Calibration, Reading, Window, reading_of, windows
+
+AT_ONCE = 32  # readings in one run
+WORKER = ThreadPoolExecutor(1, thread_name_prefix="embedded-reader")
+
+
+@dataclass(frozen=True)
+class Job:
+    """Read the question in these passages together."""
+
+    question: str
+    passages: Sequence[Passage]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of a job: its reading, and the windows and logits behind it."""
+
+    reading: Reading
+    windows: list[Window]
+    logits: list[Logits]
+
+
+class Recent:
+    """The logits of the last windows: several prompts of a method, and several methods, ask the same of a passage."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.lock = size, threading.Lock()
+        self.kept: OrderedDict[Hashable, Logits] = OrderedDict()
+
+    def get(self, key: Hashable) -> Logits | None:
+        with self.lock:
+            if key in self.kept:
+                self.kept.move_to_end(key)
+            return self.kept.get(key)
+
+    def put(self, key: Hashable, logits: Logits) -> None:
+        with self.lock:
+            self.kept[key] = logits
+            while len(self.kept) > self.size:
+                self.kept.popitem(last=False)
+
+
+RECENT: weakref.WeakKeyDictionary[Encoder, Recent] = weakref.WeakKeyDictionary()
+
+
+def read_windows(model: Encoder, asked: Sequence[Window]) -> list[Logits]:
+    """The logits of each window, in order; equal windows are read once, and so are recent ones."""
+    recent = RECENT.setdefault(model, Recent(1024))
+    keys = [(window.first, *window.ids) for window in asked]
+    found: dict[Hashable, Logits | None] = {key: recent.get(key) for key in keys}
+    new = {key: window for key, window in zip(keys, asked, strict=True) if found[key] is None}
+    read = model.read([window.ids for window in new.values()], [window.types for window in new.values()])
+    for key, logits in zip(new, read, strict=True):
+        found[key] = logits
+        recent.put(key, logits)
+    return [done for key in keys if (done := found[key]) is not None]
+
+
+def read_jobs(jobs: Sequence[Job], model: Encoder | None = None, fit: Calibration | None = None) -> list[Done]:
+    """All windows of all jobs in one go, in order; blocking."""
+    model, fit = model or encoder(), fit or Calibration.of(manifest())
+    made = [windows(model, job.question, job.passages, fit.window) for job in jobs]
+    logits = iter(read_windows(model, [window for group in made for window in group]))
+    done = []
+    for job, group in zip(jobs, made, strict=True):
+        own = [next(logits) for _ in group]
+        done.append(Done(reading_of(group, own, job.passages, fit), group, own))
+    return done
+
+
+def attempt(jobs: Sequence[Job]) -> list[Done | Exception]:
+    """As `read_jobs`; a job that cannot be read costs its own reading and no other."""
+    try:
+        return [*read_jobs(jobs)]
+    except Exception as error:  # noqa: BLE001  its own waiter raises it
+        if len(jobs) == 1:
+            return [error]
+        return [result for job in jobs for result in attempt([job])]
+
+
+class Batcher:
+    """Collects the jobs of one event loop while the encoder is busy."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[Job, asyncio.Future[Done]]] = []
+        self.task: asyncio.Task[None] | None = None
+
+    async def read(self, job: Job) -> Done:
+        future: asyncio.Future[Done] = asyncio.get_running_loop().create_future()
+        self.waiting.append((job, future))
+        if self.task is None or self.task.done():
+            self.task = asyncio.create_task(self.drain())
+        return await future
+
+    async def drain(self) -> None:
+        loop = asyncio.get_running_loop()
+        taken: list[tuple[Job, asyncio.Future[Done]]] = []
+        try:
+            await asyncio.sleep(0)  # let the other branches of a fan-out arrive
+            while self.waiting:
+                taken, self.waiting = self.waiting[:AT_ONCE], self.waiting[AT_ONCE:]
+                wanted = [(job, future) for job, future in taken if not future.done()]  # without what was given up
+                results = await loop.run_in_executor(WORKER, attempt, [job for job, _ in wanted])
+                for (_, future), result in zip(wanted, results, strict=True):
+                    settle(future, result)
+        finally:
+            for _, future in [*taken, *self.waiting]:
+                future.cancel()  # of those that nothing came of: this task was cancelled
+            self.waiting = []
+            self.task = None  # a task holds its loop, which must be free to go
+
+
+def settle(future: asyncio.Future[Done], result: Done | Exception) -> None:
+    """Hand a result over, unless nobody waits for it any more."""
+    if future.done():
+        return
+    if isinstance(result, Done):
+        future.set_result(result)
+    else:
+        future.set_exception(result)
+
+
+BATCHERS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Batcher] = weakref.WeakKeyDictionary()
+
+
+async def read(question: str, passages: Sequence[Passage]) -> Done:
+    """Read the question in the passages together, in one run with whatever else is asked at the same time."""
+    return await BATCHERS.setdefault(asyncio.get_running_loop(), Batcher()).read(Job(question, passages))

@@ -1,0 +1,106 @@
+"""The embedded reader as a chat model: it serves Quorum's own prompts, by name."""
+
+import asyncio
+import contextvars
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ClassVar, TypeVar
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, ModelProfile
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.outputs import ChatGeneration, ChatResult
+from pydantic import Field
+
+from quorum.core.errors import SetupError
+from quorum.models.embedded import manifest, weights_hash
+from quorum.models.embedded.batching import WORKER
+from quorum.models.embedded.encoder import encoder
+from quorum.models.embedded.replies import Draw
+from quorum.models.embedded.responders import RESPONDERS
+
+T = TypeVar("T")
+
+
+class EmbeddedReader(BaseChatModel):
+    """An extractive reader behind the interface of a chat model. English; no knowledge of its own; deterministic at
+    temperature 0, and above it by seed. Concurrent calls are read in one run of the encoder.
+
+    A message carries the prompt's name and inputs in `additional_kwargs["quorum"]`; without a prompt that it knows it
+    raises SetupError.
+    """
+
+    wants_inputs: ClassVar[bool] = True
+
+    profile: ModelProfile | None = Field(
+        default=ModelProfile(max_input_tokens=1_000_000), exclude=True
+    )  # it reads in windows
+    temperature: float = 0.0
+    top_p: float = 1.0
+    seed: int = 0
+
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
+        manifest()  # models are made on a thread: no event loop waits for the disk
+
+    @property
+    def _llm_type(self) -> str:
+        return "quorum-embedded"
+
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        return {"model": "embedded", "weights": weights_hash()}
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return in_own_loop(self._agenerate(messages, stop, None, **kwargs))
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        request = next((m.additional_kwargs["quorum"] for m in messages if "quorum" in m.additional_kwargs), None)
+        respond = RESPONDERS.get(request["prompt"]) if request else None
+        if request is None or respond is None:
+            asked = f"the prompt {request['prompt']!r}" if request else "free text"
+            raise SetupError(
+                f"The embedded reader cannot answer {asked}: it serves the prompts {', '.join(RESPONDERS)}; "
+                "choose a chat model for anything else, for example --model openai:NAME."
+            )
+        text = "\n".join(message.text for message in messages)
+        draw = Draw(
+            temperature=float(kwargs.get("temperature", self.temperature)),
+            top_p=float(kwargs.get("top_p", self.top_p)),
+            seed=f"{kwargs.get('seed', self.seed)}\n{text}",
+        )
+        reply = await respond(request["inputs"], draw)
+        loop = asyncio.get_running_loop()
+        read, written = await loop.run_in_executor(WORKER, lambda: (encoder().count(text), encoder().count(reply)))
+        usage = UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)
+        message = AIMessage(reply, usage_metadata=usage, response_metadata={"finish_reason": "stop"})
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+def in_own_loop(work: Coroutine[Any, Any, T]) -> T:
+    """The result of the work, waited for; on a thread of its own where this one runs an event loop."""
+    if not in_a_loop():
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1, thread_name_prefix="embedded-reader-sync") as pool:
+        return pool.submit(contextvars.copy_context().run, asyncio.run, work).result()
+
+
+def in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -1,0 +1,133 @@
+"""Heads on the reader's last states: which sentences help, and whether the passages say yes or no.
+
+`sentences.onnx` is one transformer layer and a score for each sentence; `verdict.json` a linear classifier.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+
+from quorum.core.errors import SetupError
+from quorum.models.embedded import FOLDER, weights_hash
+from quorum.models.embedded.encoder import BUCKET, Floats
+
+ROWS = 16  # windows in one run
+
+
+@dataclass(frozen=True)
+class Members:
+    """The tokens of each sentence in one window: (sentences, length), 1 where a token belongs to it, else 0."""
+
+    tokens: Floats
+
+
+class SentenceHead:
+    """Runs `sentences.onnx` in `folder`. Raises SetupError for a head that was trained on another reader."""
+
+    def __init__(self, folder: Path = FOLDER, reader: str | None = None) -> None:
+        made = json.loads((folder / "sentences.json").read_text(encoding="utf-8"))
+        wanted = weights_hash() if reader is None else reader
+        if made["reader"] != wanted:
+            raise SetupError(
+                f"The sentence filter in {folder} was trained for the reader {made['reader']}, and this one is "
+                f"{wanted}; train it again: quorum filter train --base embedded."
+            )
+        self.threshold = float(made["threshold"])
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 2
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.log_severity_level = 3
+        self.session = onnxruntime.InferenceSession(
+            folder / "sentences.onnx", options, providers=["CPUExecutionProvider"]
+        )
+
+    def probabilities(self, states: Sequence[Floats], members: Sequence[Members]) -> list[Floats]:
+        """For each window, given its states (length, hidden), the chance that each of its sentences helps, in 0..1.
+
+        A sentence without a token in the window gets 0.
+        """
+        out: list[Floats | None] = [None] * len(states)
+        groups: dict[int, list[int]] = defaultdict(list)
+        for place, state in enumerate(states):
+            groups[-(-len(state) // BUCKET) * BUCKET].append(place)
+        for length, places in sorted(groups.items()):
+            for begin in range(0, len(places), ROWS):
+                group = places[begin : begin + ROWS]
+                feed = padded(length, [states[place] for place in group], [members[place].tokens for place in group])
+                (logits,) = self.session.run(["helps"], feed)
+                for row, place in enumerate(group):
+                    own = members[place].tokens
+                    found = 1 / (1 + np.exp(-np.clip(logits[row, : len(own)], -60, 60)))
+                    out[place] = np.where(own.any(1), found, 0).astype(np.float32)
+        return [found for found in out if found is not None]
+
+
+def padded(length: int, states: Sequence[Floats], members: Sequence[Floats]) -> dict[str, NDArray[Any]]:
+    """The inputs of one run over windows padded to `length` tokens."""
+    sentences = max(1, *(len(own) for own in members))
+    made = np.zeros((len(states), length, states[0].shape[1]), np.float32)
+    mask = np.zeros((len(states), length), np.int64)
+    belongs = np.zeros((len(states), sentences, length), np.float32)
+    for row, (state, own) in enumerate(zip(states, members, strict=True)):
+        made[row, : len(state)], mask[row, : len(state)] = state, 1
+        belongs[row, : own.shape[0], : own.shape[1]] = own
+    return {"states": made, "mask": mask, "sentences": belongs}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The chances that the passages say yes, say no, or do not settle the question; they add up to 1."""
+
+    yes: float
+    no: float
+    unknown: float
+
+
+class VerdictHead:
+    """Reads `verdict.json` in `folder`: three linear scores over the pooled states."""
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        made = json.loads((folder / "verdict.json").read_text(encoding="utf-8"))
+        if made["reader"] != weights_hash():
+            raise SetupError(
+                f"The yes/no head in {folder} was trained for the reader {made['reader']}, and this one is "
+                f"{weights_hash()}; train it again: python -m quorum.training.verdict."
+            )
+        self.weights = np.array(made["weights"], np.float32)  # (3, features + 1), the last column the bias
+        self.mean, self.spread = np.array(made["mean"], np.float32), np.array(made["spread"], np.float32)
+
+    def verdict(self, features: Floats) -> Verdict:
+        """The verdict over pooled states (features,), see `pooled`."""
+        scores = self.weights[:, :-1] @ ((features - self.mean) / self.spread) + self.weights[:, -1]
+        raised = np.exp(scores - scores.max())
+        yes, no, unknown = raised / raised.sum()
+        return Verdict(float(yes), float(no), float(unknown))
+
+
+def pooled(states: Sequence[Floats]) -> Floats:
+    """What the verdict is read from: the first token's state and the mean of all, averaged over the windows."""
+    rows: Floats = np.stack([np.concatenate([state[0], state.mean(0)]) for state in states])
+    return np.asarray(rows.mean(0), np.float32)
+
+
+@cache
+def sentence_head(folder: Path = FOLDER) -> SentenceHead:
+    """The filter that comes with the reader, or the one in a folder that `quorum filter train` wrote."""
+    if not (folder / "sentences.json").is_file():
+        raise SetupError(
+            f"There is no sentence filter in {folder}; give the folder that quorum filter train --base embedded wrote."
+        )
+    return SentenceHead(folder)
+
+
+@cache
+def verdict_head() -> VerdictHead:
+    return VerdictHead()

@@ -1,0 +1,211 @@
+"""Extractive reading: windows over passages, best spans, the score of "no answer", sentence scores."""
+
+import heapq
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quorum.core.state import Passage
+from quorum.core.text import normalize
+from quorum.models.embedded.encoder import Encoder, Floats, Logits
+
+SEPARATOR = ": "  # between title and text, as in training
+LONGEST_ANSWER = 20  # tokens
+LONGEST_QUESTION = 64  # tokens
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Fitted on questions that no reported figure uses. P(the best span of a window answers) =
+    sigmoid(margin * span score + answerable * answerability + bias); below the threshold the reader says unknown.
+    """
+
+    margin: float
+    answerable: float
+    bias: float
+    threshold_one: float
+    threshold_many: float
+    window: int
+    candidate_bonus: float
+
+    @classmethod
+    def of(cls, manifest: dict[str, Any]) -> "Calibration":
+        return cls(**manifest["calibration"])
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token's passage number, characters [start, end) in its text, and whether it opens or closes a word."""
+
+    passage: int
+    start: int
+    end: int
+    opens: bool
+    closes: bool
+
+
+Piece = tuple[list[int], list[Token | None]]  # the ids of a passage, or of a part of it, and their places
+
+
+@dataclass(frozen=True)
+class Window:
+    """[CLS] question [SEP] part of the passages [SEP]; `tokens[i]` describes `ids[first + i]`, null in a title."""
+
+    ids: list[int]
+    types: list[int]
+    first: int
+    tokens: list[Token | None]
+
+
+@dataclass(frozen=True)
+class Span:
+    """A place that may answer: `score` is a log-odds, comparable over windows and passages of one question."""
+
+    text: str
+    passage: int
+    start: int
+    end: int
+    score: float
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Distinct spans, best first, and the log-odds that any of them answers."""
+
+    spans: list[Span]
+    score: float
+
+    @property
+    def probability(self) -> float:
+        return 1 / (1 + math.exp(-max(-60.0, min(60.0, self.score))))
+
+
+def passage_tokens(encoder: Encoder, number: int, passage: Passage) -> Piece:
+    """Ids and places of a passage as it is read: title, separator, text."""
+    heading = passage["title"] + SEPARATOR if passage["title"] else ""
+    encoded = encoder.tokens(heading + passage["text"])
+    pieces = encoded.tokens
+    places: list[Token | None] = []
+    for at, (start, end) in enumerate(encoded.offsets):
+        opens = not pieces[at].startswith("##")
+        closes = at + 1 == len(pieces) or not pieces[at + 1].startswith("##")
+        inside = start >= len(heading)
+        places.append(Token(number, start - len(heading), end - len(heading), opens, closes) if inside else None)
+    return encoded.ids, places
+
+
+def windows(
+    encoder: Encoder, question: str, passages: Sequence[Passage], size: int, *, packed: bool = False
+) -> list[Window]:
+    """Windows of at most `size` tokens over the passages, in their order.
+
+    Each passage has its own; one longer than a window is cut into pieces that overlap by a quarter. `packed` reads
+    passages together: as many whole ones as fit, and the next window begins with the last passage of the one before
+    where another fits beside it. A question without a word has no windows.
+    """
+    asked = encoder.tokens(question).ids[:LONGEST_QUESTION]
+    if not asked:
+        return []
+    head = [encoder.cls, *asked, encoder.sep]
+    made = []
+    for group in groups(cut(encoder, passages, size - len(head) - 1), size - len(head) - 1, packed):
+        ids = [id_ for part, _ in group for id_ in part]
+        places = [place for _, part in group for place in part]
+        made.append(Window([*head, *ids, encoder.sep], [0] * len(head) + [1] * (len(ids) + 1), len(head), places))
+    return made
+
+
+def cut(encoder: Encoder, passages: Sequence[Passage], room: int) -> list[Piece]:
+    """The passages' ids and places, in pieces of at most `room` tokens."""
+    pieces: list[Piece] = []
+    for number, passage in enumerate(passages):
+        ids, places = passage_tokens(encoder, number, passage)
+        step = room - room // 4
+        begins = range(0, max(1, len(ids) - room // 4), step) if len(ids) > room else range(1)
+        pieces += [(ids[begin : begin + room], places[begin : begin + room]) for begin in begins]
+    return pieces
+
+
+def groups(pieces: Sequence[Piece], room: int, packed: bool) -> Iterator[Sequence[Piece]]:
+    """The pieces that are read together."""
+    begin = 0
+    while begin < len(pieces):
+        end, used = begin + 1, len(pieces[begin][0])
+        while packed and end < len(pieces) and used + len(pieces[end][0]) <= room:
+            used += len(pieces[end][0])
+            end += 1
+        yield pieces[begin:end]
+        if end == len(pieces):
+            return
+        begin = end - 1 if end - begin > 1 and len(pieces[end - 1][0]) + len(pieces[end][0]) <= room else end
+
+
+def calibrated(score: float, null: float, answerable: float, fit: Calibration) -> float:
+    """Log-odds that a span answers."""
+    return fit.margin * (score - null) + fit.answerable * answerable + fit.bias
+
+
+def spans_of(window: Window, logits: Logits, passages: Sequence[Passage], fit: Calibration, best: int) -> list[Span]:
+    """The `best` spans of one window: whole words, within one passage's text, at most LONGEST_ANSWER tokens."""
+    places = window.tokens
+    begin, stop = window.first, window.first + len(places)
+    starts, ends = logits.start[begin:stop].astype(float), logits.end[begin:stop].astype(float)
+    opens = np.array([place is not None and place.opens for place in places], bool)
+    closes = np.array([place is not None and place.closes for place in places], bool)
+    owner = np.array([-1 if place is None else place.passage for place in places])
+    starts[~opens], ends[~closes] = -np.inf, -np.inf
+    width = min(LONGEST_ANSWER, len(places))
+    scores = np.full((len(places), width), -np.inf)
+    for shift in range(width):
+        same = owner[: len(places) - shift] == owner[shift:]
+        total = starts[: len(places) - shift] + ends[shift:]
+        scores[: len(places) - shift, shift] = np.where(same, total, -np.inf)
+    flat = scores.ravel()
+    few = min(best, flat.size)
+    found = []
+    null = float(logits.start[0] + logits.end[0])
+    for place in np.argpartition(-flat, few - 1)[:few] if few else ():
+        if not np.isfinite(flat[place]):
+            continue
+        first, last = places[place // width], places[place // width + place % width]
+        if first is None or last is None:
+            continue
+        text = passages[first.passage]["text"][first.start : last.end]
+        score = calibrated(float(flat[place]), null, logits.answerable, fit)
+        found.append(Span(text, first.passage, first.start, last.end, score))
+    return found
+
+
+def joined(spans: Sequence[Span], best: int) -> list[Span]:
+    """Distinct by normalised text, the best place of each, best first; ties in reading order; no bare punctuation."""
+    chosen: dict[str, Span] = {}
+    for span in spans:
+        if not any(character.isalnum() for character in span.text):
+            continue
+        name = normalize(span.text) or span.text
+        if name not in chosen or span.score > chosen[name].score:
+            chosen[name] = span
+    return heapq.nsmallest(best, chosen.values(), key=lambda span: (-span.score, span.passage, span.start, span.end))
+
+
+def reading_of(
+    made: Sequence[Window], logits: Sequence[Logits], passages: Sequence[Passage], fit: Calibration, best: int = 20
+) -> Reading:
+    """All windows of one question together."""
+    spans = joined(
+        [span for w, out in zip(made, logits, strict=True) for span in spans_of(w, out, passages, fit, best)], best
+    )
+    return Reading(spans, spans[0].score if spans else -60.0)
+
+
+def token_scores(window: Window, logits: Logits) -> Floats:
+    """How much of the answer's start and end each token of the window carries, 0..2, given that there is one."""
+    total = np.zeros(len(window.tokens), np.float32)
+    for side in (logits.start, logits.end):
+        part = side[window.first : window.first + len(window.tokens)]
+        raised = np.exp(part - part.max()) if len(part) else part
+        total += raised / raised.sum() if len(part) else raised
+    return total

@@ -1,0 +1,152 @@
+"""What the reader replies to each prompt, in that prompt's own output contract.
+
+An extractive reader finds spans, keeps or drops passages and picks sentences; it knows nothing by itself. One function
+per prompt: (inputs, draw) -> reply. `draw` picks among spans: the best at temperature 0, else at random by weight.
+"""
+
+import asyncio
+import hashlib
+import math
+import random
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from quorum.core.sentences import sentences
+from quorum.core.state import Passage
+from quorum.core.text import normalize
+from quorum.models.embedded import manifest
+from quorum.models.embedded.batching import read
+from quorum.models.embedded.reading import Calibration, Reading, Span
+
+UNKNOWN = "Unknown"
+LABELS = ("answer", "question")  # alone they are a prompt's own words, not an answer
+SLOT = re.compile(r"\b(answer|question)[*_\"'`]*[ \t]*[:：]", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Temperature 0 takes the best; above, the softmax over the distinct spans and "unknown" is sampled."""
+
+    temperature: float = 0.0
+    top_p: float = 1.0
+    seed: str = ""
+
+    def choose(self, reading: Reading, threshold: float) -> str:
+        """The answer, or Unknown: by the threshold at temperature 0. Above, first whether there is one, then which, is
+        drawn, by odds that the temperature flattens, so that a low temperature comes close to 0.
+        """
+        spans = [span for span in reading.spans if normalize(span.text) not in LABELS]
+        if not spans:
+            return UNKNOWN
+        if self.temperature <= 0:
+            return in_line(spans[0].text) if reading.probability >= threshold else UNKNOWN
+        limit = math.log(threshold / (1 - threshold)) if 0 < threshold < 1 else 0.0
+        rng = random.Random(int(hashlib.sha256(self.seed.encode()).hexdigest()[:16], 16))
+        if self.sample([(reading.score - limit, "known"), (0.0, UNKNOWN)], rng) == UNKNOWN:
+            return UNKNOWN
+        return self.sample([(span.score, in_line(span.text)) for span in spans], rng)
+
+    def sample(self, choices: list[tuple[float, str]], rng: random.Random) -> str:
+        """One of the choices by the softmax of their scores over the temperature, within the nucleus."""
+        ranked = sorted(choices, key=lambda choice: -choice[0])
+        heats = [math.exp(max(-700.0, (score - ranked[0][0]) / self.temperature)) for score, _ in ranked]
+        total, reached, kept = sum(heats), 0.0, 0
+        while kept < len(heats) and (kept == 0 or reached / total < self.top_p):
+            reached += heats[kept]
+            kept += 1
+        return rng.choices([text for _, text in ranked[:kept]], heats[:kept])[0]
+
+
+def in_line(text: str) -> str:
+    """On one line, as the replies' contracts want it."""
+    return " ".join(text.split())
+
+
+def plain(text: str) -> str:
+    """Quoted text without "Answer:" and "Question:", which would end the rationale that quotes it."""
+    return SLOT.sub(r"\1", text)
+
+
+Inputs = Mapping[str, Any]
+Responder = Callable[[Inputs, Draw], Awaitable[str]]
+
+
+def fit() -> Calibration:
+    return Calibration.of(manifest())
+
+
+def threshold(passages: list[Passage]) -> float:
+    return fit().threshold_one if len(passages) == 1 else fit().threshold_many
+
+
+async def answer(inputs: Inputs, draw: Draw) -> str:
+    """The best span over all passages, read together."""
+    passages = inputs["passages"]
+    return draw.choose((await read(inputs["question"], passages)).reading, threshold(passages))
+
+
+async def answer_candidates(inputs: Inputs, draw: Draw) -> str:
+    """As `answer`; spans that single passages already gave count for more."""
+    names = {normalize(candidate) for candidate in inputs["candidates"]}
+    reading = (await read(inputs["question"], inputs["passages"])).reading
+    bonus = fit().candidate_bonus
+    raised = [replace(s, score=s.score + bonus) if normalize(s.text) in names else s for s in reading.spans]
+    raised.sort(key=lambda span: -span.score)
+    best = raised[0].score if raised else reading.score
+    return draw.choose(Reading(raised, best), threshold(inputs["passages"]))
+
+
+async def each(question: str, passages: list[Passage]) -> list[Reading]:
+    """One reading per passage alone."""
+    return [done.reading for done in await asyncio.gather(*(read(question, [passage]) for passage in passages))]
+
+
+async def pruning(inputs: Inputs, draw: Draw) -> str:
+    """Rules out passages which alone do not answer, and reads the rest together."""
+    question, passages = inputs["question"], inputs["passages"]
+    readings = await each(question, passages)
+    limit = fit().threshold_one
+    kept = [n for n, reading in enumerate(readings) if reading.probability >= limit]
+    if not kept:
+        return f"Rationale: No passage answers the question.\nAnswer: {draw.choose(Reading([], -60.0), 1.0)}"
+    rest = [passages[n] for n in kept]
+    chosen = draw.choose((await read(question, rest)).reading, threshold(rest))
+    ruled_out = [str(n + 1) for n in range(len(passages)) if n not in kept]
+    out = f"Passages that do not answer the question, by number: {', '.join(ruled_out)}. " if ruled_out else ""
+    left = ", ".join(str(n + 1) for n in kept)
+    return f"Rationale: {out}Passages that remain: {left}.\nAnswer: {plain(chosen)}"
+
+
+async def summary(inputs: Inputs, draw: Draw) -> str:
+    """Picks the sentences which hold the best span of each passage, at most three, and reads the answer from them."""
+    question, passages = inputs["question"], inputs["passages"]
+    readings = await each(question, passages)
+    found = [(reading.score, n, reading.spans[0]) for n, reading in enumerate(readings) if reading.spans]
+    found.sort(key=lambda item: (-item[0], item[1]))
+    picked = sorted((n, sentence_of(passages[n]["text"], span)) for _, n, span in found[:3])
+    text = " ".join(sentence for _, sentence in picked)
+    if not text:
+        return f"Rationale: The passages say nothing.\nAnswer: {UNKNOWN}"
+    title = passages[found[0][1]]["title"]
+    made = Passage(id="summary", title=title, text=text)
+    chosen = draw.choose((await read(question, [made])).reading, fit().threshold_one)
+    said = " ".join(f"Passage {n + 1} says: {sentence}" for n, sentence in picked)
+    return f"Rationale: {plain(said)}\nAnswer: {plain(chosen)}"
+
+
+def sentence_of(text: str, span: Span) -> str:
+    """The sentence that the span stands in."""
+    for start, end in sentences(text):
+        if start <= span.start < end:
+            return in_line(text[start:end])
+    return in_line(text)
+
+
+RESPONDERS: dict[str, Responder] = {
+    "answer": answer,
+    "answer_candidates": answer_candidates,
+    "pruning": pruning,
+    "summary": summary,
+}

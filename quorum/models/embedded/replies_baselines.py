@@ -1,0 +1,119 @@
+"""What the reader replies to SuRe's baselines.
+
+It reads: a chain of thought is the sentence that the answer stands in, a ranking is by how surely each passage alone
+answers, notes are sentences. It cannot rewrite: where a condition is to be hidden, it quotes the question and hides a
+name, a number or a telling word of it, and it restores that by reading the rest as a question for it.
+"""
+
+import re
+from dataclasses import replace
+
+from quorum.core.state import Passage
+from quorum.core.text import normalize
+from quorum.models.embedded.batching import read
+from quorum.models.embedded.reading import SEPARATOR, Reading
+from quorum.models.embedded.replies import (
+    UNKNOWN,
+    Draw,
+    Inputs,
+    Responder,
+    each,
+    fit,
+    in_line,
+    plain,
+    sentence_of,
+    threshold,
+)
+from quorum.models.embedded.replies_blend import QUESTION_WORDS, nothing_known
+
+WORDS = 3  # at most, in an answer to the base prompt
+NOTES = 5  # sentences; the best passages come first
+NOTHING = "Nothing so far."
+MASK = "[MASK]"
+NAME = re.compile(r"\b[A-Z][\w'’-]*(?:[ ](?:(?:of|the|de|von|van|and)[ ]){0,2}[A-Z][\w'’-]*){0,6}")
+NUMBER = re.compile(r"\b\d[\d,.]*\b")
+QUOTED = re.compile(r'\AThe answer to "(?:\w+ )?(.*)" is (.*)\.\Z')  # by `mask_condition`: all but the question word
+WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
+
+
+def brief(reading: Reading) -> Reading:
+    """The spans of at most three words, if there are any."""
+    return replace(reading, spans=[span for span in reading.spans if len(span.text.split()) <= WORDS] or reading.spans)
+
+
+async def answer_base(inputs: Inputs, draw: Draw) -> str:
+    """The best short span over all passages, read together."""
+    passages = inputs["passages"]
+    return draw.choose(brief((await read(inputs["question"], passages)).reading), threshold(passages))
+
+
+async def zero_shot_cot(inputs: Inputs, draw: Draw) -> str:
+    """The sentence that holds the best short span over all passages, then the span."""
+    passages = inputs["passages"]
+    reading = brief((await read(inputs["question"], passages)).reading)
+    chosen = draw.choose(reading, threshold(passages))
+    span = next((span for span in reading.spans if in_line(span.text) == chosen), None)
+    if span is None:
+        return f"Rationale: The passages do not tell.\nAnswer: {UNKNOWN}"
+    said = f"Passage {span.passage + 1} says: {sentence_of(passages[span.passage]['text'], span)}"
+    return f"Rationale: {plain(said)}\nAnswer: {plain(chosen)}"
+
+
+async def rank_passages(inputs: Inputs, draw: Draw) -> str:
+    """The passages by how surely each of them alone answers; equals as they stand."""
+    readings = await each(inputs["question"], inputs["passages"])
+    order = sorted(range(len(readings)), key=lambda place: -readings[place].score)
+    return " > ".join(f"[{place + 1}]" for place in order) or "none"
+
+
+async def inference(inputs: Inputs, draw: Draw) -> str:
+    """Notes the sentence with the best span of a passage that alone answers, and reads the answer from the notes."""
+    question, passages = inputs["question"], inputs["passages"]
+    lines = [] if inputs["notes"] in ("", NOTHING) else inputs["notes"].split("\n")
+    for passage, reading in zip(passages, await each(question, passages), strict=True):
+        if reading.spans and reading.probability >= fit().threshold_one:
+            heading = in_line(passage["title"]) + SEPARATOR if passage["title"] else ""
+            lines.append(plain(heading + sentence_of(passage["text"], reading.spans[0])))
+    notes = "\n".join(list(dict.fromkeys(lines))[:NOTES])
+    known = [Passage(id="notes", title="", text=notes)] if notes else []
+    chosen = draw.choose(brief((await read(question, known)).reading), fit().threshold_one)
+    return f"Notes: {notes or NOTHING}\nAnswer: {plain(chosen)}"
+
+
+async def mask_condition(inputs: Inputs, draw: Draw) -> str:
+    """The question, quoted, with a name in it hidden; without one a number, without one its longest telling word."""
+    question, answer = in_line(inputs["question"]), in_line(inputs["answer"])
+    condition = next((part for part in conditions(question) if normalize(part) not in ("", normalize(answer))), None)
+    if condition is None:
+        return f'Statement: "{plain(question)}" is answered by: {plain(answer)}.\nHidden: none'
+    hidden = re.sub(rf"(?<!\w){re.escape(condition)}(?!\w)", MASK, question)
+    return f'Statement: The answer to "{plain(hidden)}" is {plain(answer)}.\nHidden: {condition}'
+
+
+def conditions(question: str) -> list[str]:
+    """What a question gives, the most telling first."""
+    opening, _, rest = question.partition(" ")
+    named = NAME.findall(rest if opening.lower() in QUESTION_WORDS else question)  # "Which Nobel Prize"
+    names = [name for name in named if name.lower() not in QUESTION_WORDS]
+    words = [word for word in WORD.findall(question) if word.lower() not in QUESTION_WORDS]
+    return [*names, *NUMBER.findall(question), *sorted(words, key=len, reverse=True)]
+
+
+async def recover_condition(inputs: Inputs, draw: Draw) -> str:
+    """The best span over all passages that the statement, read as a question for what it hides, does not show."""
+    passages, shown = inputs["passages"], f" {normalize(inputs['statement'])} "
+    asked = QUOTED.sub(r"\1 \2", inputs["statement"]).replace(MASK, "what")
+    reading = (await read(asked, passages)).reading
+    hidden = [span for span in reading.spans if f" {normalize(span.text)} " not in shown]
+    return draw.choose(replace(reading, spans=hidden), threshold(passages))
+
+
+RESPONDERS: dict[str, Responder] = {
+    "answer_base": answer_base,
+    "answer_base_closed": nothing_known,
+    "zero_shot_cot": zero_shot_cot,
+    "rank_passages": rank_passages,
+    "inference": inference,
+    "mask_condition": mask_condition,
+    "recover_condition": recover_condition,
+}

@@ -1,0 +1,155 @@
+"""What the reader replies to the prompts of BlendFilter and of few-shot answering.
+
+It reads: a chain of thought is the sentence that the answer stands in, a judgement is a reading of each passage alone.
+It knows nothing by heart, and says so.
+"""
+
+import re
+
+from quorum.core.sentences import word_set
+from quorum.core.state import Passage
+from quorum.models.embedded import judging
+from quorum.models.embedded.batching import read
+from quorum.models.embedded.reading import Reading
+from quorum.models.embedded.replies import (
+    UNKNOWN,
+    Draw,
+    Inputs,
+    Responder,
+    answer,
+    each,
+    fit,
+    in_line,
+    plain,
+    sentence_of,
+    threshold,
+)
+
+CONCLUSION = re.compile(r"(?<=so the )answer (?=is\b)", re.IGNORECASE)
+CONCLUDED = re.compile(r".*\bso the answer is[ \t]*[:：]?[ \t]*(?P<answer>[^\n]+)", re.IGNORECASE | re.DOTALL)
+VERDICT = re.compile(r"(?:yes|no|unknown)\b", re.IGNORECASE)
+QUESTION_WORDS = word_set(
+    """a an and any are as at be been by can could did do does for from had has have her his how in into is it its
+    many may might much must of on or shall should that the their them there these they this those to was were what
+    when where which who whom whose why will with would you your"""
+)
+
+
+async def reason(inputs: Inputs, draw: Draw) -> str:
+    """The sentence that holds the best span over all passages, then the span."""
+    passages = inputs["passages"]
+    reading = (await read(inputs["question"], passages)).reading
+    chosen = draw.choose(reading, threshold(passages))
+    span = next((span for span in reading.spans if in_line(span.text) == chosen), None)
+    if span is None:
+        return concluding("The passages do not tell.", UNKNOWN)
+    return concluding(sentence_of(passages[span.passage]["text"], span), chosen)
+
+
+async def reason_yes_no(inputs: Inputs, draw: Draw) -> str:
+    """The sentence that holds the best span, then the likeliest of yes, no and unknown."""
+    question, passages = inputs["question"], inputs["passages"]
+    spans = (await read(question, passages)).reading.spans
+    said = await yes_or_no(question, passages)
+    if not spans or said == UNKNOWN:
+        return concluding("The passages do not settle it.", said)
+    return concluding(sentence_of(passages[spans[0].passage]["text"], spans[0]), said)
+
+
+def concluding(thought: str, said: str) -> str:
+    """A chain of thought; what it quotes ends in no answer of its own."""
+    quoted = CONCLUSION.sub("reply ", plain(in_line(thought)))
+    return f"{quoted} So the answer is {plain(said)}."
+
+
+async def yes_or_no(question: str, passages: list[Passage]) -> str:
+    verdict = await judging.verdict(question, passages)
+    return max((verdict.unknown, UNKNOWN), (verdict.yes, "Yes"), (verdict.no, "No"))[1]
+
+
+async def direct_yes_no(inputs: Inputs, draw: Draw) -> str:
+    """The likeliest of yes, no and unknown."""
+    return await yes_or_no(inputs["question"], inputs["passages"])
+
+
+async def nothing_known(inputs: Inputs, draw: Draw) -> str:
+    """It has no memory to write from."""
+    return UNKNOWN
+
+
+async def nothing_to_reason_from(inputs: Inputs, draw: Draw) -> str:
+    return concluding("Without a passage nothing can be told.", UNKNOWN)
+
+
+async def extract_answer(inputs: Inputs, draw: Draw) -> str:
+    """The answer that the reasoning states; else the best span that is read from it."""
+    reasoning = inputs["reasoning"]
+    if stated := CONCLUDED.match(reasoning):
+        return in_line(stated["answer"]).removesuffix(".") or UNKNOWN
+    passage = Passage(id="reasoning", title="", text=reasoning)
+    return await answer({"question": inputs["question"], "passages": [passage]}, draw)
+
+
+async def extract_answer_yes_no(inputs: Inputs, draw: Draw) -> str:
+    """The verdict that the reasoning states; else what it says to the question."""
+    reasoning = inputs["reasoning"]
+    stated = CONCLUDED.match(reasoning)
+    if stated and (said := VERDICT.match(stated["answer"])):
+        return said[0].capitalize()
+    return await yes_or_no(inputs["question"], [Passage(id="reasoning", title="", text=reasoning)])
+
+
+async def topic(inputs: Inputs, draw: Draw) -> str:
+    """The question's words that say what it is about."""
+    words = re.findall(r"[^\W_]+(?:[-'’][^\W_]+)*", inputs["question"])
+    telling = [word for word in words if word.lower() not in QUESTION_WORDS]
+    return " ".join(telling[:8] or words[:8]) or "anything"
+
+
+async def helpful(inputs: Inputs) -> list[tuple[int, Reading]]:
+    """(number from 1, reading) of each passage that alone answers."""
+    readings = await each(inputs["question"], inputs["passages"])
+    return [(n, reading) for n, reading in enumerate(readings, start=1) if reading.probability >= fit().threshold_one]
+
+
+async def judge(inputs: Inputs, draw: Draw) -> str:
+    """Each passage by number, with the sentence that may answer."""
+    found, passages = dict(await helpful(inputs)), inputs["passages"]
+    lines = [
+        f"Passage {n}: relevant. {sentence_of(passage['text'], found[n].spans[0])}"
+        if n in found
+        else f"Passage {n}: not relevant."
+        for n, passage in enumerate(passages, start=1)
+    ]
+    return "\n".join(map(plain, lines)) or "There is no passage."
+
+
+async def choose(inputs: Inputs, draw: Draw) -> str:
+    """The numbers of the passages that alone answer."""
+    return ", ".join(str(n) for n, _ in await helpful(inputs)) or "none"
+
+
+async def judge_and_choose(inputs: Inputs, draw: Draw) -> str:
+    return f"{await judge(inputs, draw)}\nRelevant passages: {await choose(inputs, draw)}"
+
+
+RESPONDERS: dict[str, Responder] = {
+    "direct": answer,
+    "direct_yes_no": direct_yes_no,
+    "direct_from_memory": nothing_known,
+    "direct_from_memory_yes_no": nothing_known,
+    "reason": reason,
+    "reason_yes_no": reason_yes_no,
+    "reason_from_memory": nothing_to_reason_from,
+    "reason_from_memory_yes_no": nothing_to_reason_from,
+    "extract_answer": extract_answer,
+    "extract_answer_yes_no": extract_answer_yes_no,
+    "internal": nothing_known,
+    "topic": topic,
+    "judge": judge,
+    "judge_yes_no": judge,
+    "choose": choose,
+    "choose_yes_no": choose,
+    "judge_and_choose": judge_and_choose,
+    "judge_and_choose_yes_no": judge_and_choose,
+}

@@ -1,0 +1,104 @@
+"""What the reader replies where passages are to be shortened, and where sentences or a verdict are the answer."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from quorum.core.errors import SetupError
+from quorum.core.measures import Piece
+from quorum.core.state import Passage
+from quorum.models.embedded import FOLDER, judging
+from quorum.models.embedded.replies import UNKNOWN, Draw, Inputs, Responder, in_line
+
+NONE = "None"
+MOST = 3  # sentences of a long answer
+TURN = re.compile(r"^[ \t]*[^\W\d_][\w .'-]{0,30}:[ \t]+", re.MULTILINE)
+
+
+def last_turn(question: str) -> str:
+    """The last speaker's words where the question is a conversation of "Name: words", one turn a line."""
+    turns = list(TURN.finditer(question))
+    return question[turns[-1].end() :].strip() if len(turns) > 1 else question
+
+
+async def judged(question: str, passages: Sequence[Passage], folder: Path = FOLDER) -> list[tuple[float, Piece]]:
+    """(probability that it helps, sentence) of every sentence, in reading order."""
+    probabilities = await judging.sentence_probabilities(last_turn(question), passages, folder)
+    return [
+        (probability, Piece(rank, start, end, passages[rank]["title"], passages[rank]["text"][start:end]))
+        for rank, of_passage in enumerate(probabilities)
+        for start, end, probability in of_passage
+    ]
+
+
+async def picked(
+    question: str, passages: Sequence[Passage], mode: Literal["psg", "filco"], folder: Path = FOLDER
+) -> list[Piece]:
+    """The sentences that help, or the passages that have one, whole; by the filter in `folder`."""
+    limit = await judging.filter_threshold(folder)
+    chosen = [piece for probability, piece in await judged(question, passages, folder) if probability >= limit]
+    if mode == "filco":
+        return chosen
+    ranks = dict.fromkeys(piece.rank for piece in chosen)
+    return [Piece(rank, 0, len(p["text"]), p["title"], p["text"]) for rank, p in enumerate(passages) if rank in ranks]
+
+
+async def filter_sentences(inputs: Inputs, draw: Draw) -> str:
+    """The sentences that help, word by word, one a line."""
+    chosen = await picked(inputs["question"], inputs["passages"], "filco")
+    return "\n".join(in_line(piece.text) for piece in chosen) or NONE
+
+
+async def filter_passages(inputs: Inputs, draw: Draw) -> str:
+    """The numbers of the passages with a sentence that helps."""
+    chosen = await picked(inputs["question"], inputs["passages"], "psg")
+    return ", ".join(str(piece.rank + 1) for piece in chosen) or NONE
+
+
+async def best_sentences(inputs: Inputs, count: int) -> str:
+    """The sentences most likely to help, at most `count`, in reading order; Unknown when none does."""
+    found = await judged(inputs["question"], inputs["passages"])
+    limit = await judging.filter_threshold()
+    ranked = sorted((item for item in found if item[0] >= limit), key=lambda item: -item[0])[:count]
+    places = sorted((piece.rank, piece.start, piece.text) for _, piece in ranked)
+    return " ".join(in_line(text) for _, _, text in places) or UNKNOWN
+
+
+async def answer_dialogue(inputs: Inputs, draw: Draw) -> str:
+    """The sentence most likely to help."""
+    return await best_sentences(inputs, 1)
+
+
+async def answer_long(inputs: Inputs, draw: Draw) -> str:
+    """The sentences most likely to help, at most three."""
+    return await best_sentences(inputs, MOST)
+
+
+async def answer_yes_no(inputs: Inputs, draw: Draw) -> str:
+    """The likeliest of yes, no and Unknown."""
+    verdict = await judging.verdict(inputs["question"], inputs["passages"])
+    return max((verdict.unknown, UNKNOWN), (verdict.yes, "Yes"), (verdict.no, "No"))[1]
+
+
+async def answer_label(inputs: Inputs, draw: Draw) -> str:
+    """It was not trained to tell refuted claims from others."""
+    raise SetupError(
+        "The embedded reader cannot check claims (answer_type=label): it finds text, it does not weigh it; choose a "
+        "chat model, for example --model openai:gpt-4o-mini, or openai:NAME with OPENAI_BASE_URL for your own server."
+    )
+
+
+RESPONDERS: dict[str, Responder] = {
+    "filter_sentences": filter_sentences,
+    "filter_passages": filter_passages,
+    "answer_dialogue": answer_dialogue,
+    "answer_long": answer_long,
+    "answer_yes_no": answer_yes_no,
+    "answer_label": answer_label,
+    # What single passages gave is in these passages, too.
+    "answer_candidates_dialogue": answer_dialogue,
+    "answer_candidates_long": answer_long,
+    "answer_candidates_yes_no": answer_yes_no,
+    "answer_candidates_label": answer_label,
+}

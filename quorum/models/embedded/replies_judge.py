@@ -1,0 +1,26 @@
+"""What the reader replies when it is to judge texts that others wrote."""
+
+from quorum.core.state import Passage
+from quorum.core.text import normalize
+from quorum.models.embedded.reading import Reading
+from quorum.models.embedded.replies import Draw, Inputs, Responder, each
+
+CLOSE = 0.05  # probabilities that differ by less are a tie
+
+
+async def preference(inputs: Inputs, draw: Draw) -> str:
+    """The summary from which the answer is read with more certainty."""
+    texts = [Passage(id=name, title="", text=str(inputs[name])) for name in ("first", "second")]
+    first, second = (surely(reading, inputs["answer"]) for reading in await each(inputs["question"], texts))
+    if abs(first - second) < CLOSE:
+        return "Tie"
+    return "Summary 1" if first > second else "Summary 2"
+
+
+def surely(reading: Reading, answer: str) -> float:
+    """How probable the answer is by this reading, in 0..1; 0 where it is not among the spans."""
+    found = (span for span in reading.spans if normalize(span.text) == normalize(answer))
+    return max((Reading([span], span.score).probability for span in found), default=0.0)
+
+
+RESPONDERS: dict[str, Responder] = {"preference": preference}

@@ -1,0 +1,79 @@
+"""What the reader replies to prompts that go step by step.
+
+It cannot take a question apart, and says so: react looks up the question as it is, once, and self_ask needs no
+follow-up question. Then it reads the answer from what was found.
+"""
+
+from quorum.models.embedded.batching import read
+from quorum.models.embedded.replies import (
+    UNKNOWN,
+    Draw,
+    Inputs,
+    Responder,
+    answer,
+    in_line,
+    plain,
+    sentence_of,
+    threshold,
+)
+from quorum.models.embedded.replies_blend import yes_or_no
+
+FIRST = "A question cannot be taken apart by this reader, so it is looked up as it is."
+
+
+async def react(inputs: Inputs, draw: Draw) -> str:
+    """First a search for the question, then the answer, after the sentence that it stands in."""
+    if inputs["step"] == "1":
+        return f"{FIRST}\nAction 1: {await react_action(inputs, draw)}"
+    said, why = await concluded(inputs, draw)
+    return f"{why}\nAction {inputs['step']}: Finish[{within_brackets(said)}]"
+
+
+async def react_action(inputs: Inputs, draw: Draw) -> str:
+    """A search for the question; after it the answer."""
+    if inputs["step"] == "1":
+        return f"Search[{within_brackets(in_line(inputs['question'])) or 'question'}]"
+    return f"Finish[{within_brackets((await concluded(inputs, draw))[0])}]"
+
+
+async def concluded(inputs: Inputs, draw: Draw) -> tuple[str, str]:
+    """The answer over all passages, and the sentence that holds it."""
+    question, passages = inputs["question"], inputs["passages"]
+    if asks_yes_or_no(inputs):
+        said = await yes_or_no(question, passages)
+        return said, f"The passages {'do not settle it' if said == UNKNOWN else 'settle it'}."
+    reading = (await read(question, passages)).reading
+    said = draw.choose(reading, threshold(passages))
+    span = next((span for span in reading.spans if in_line(span.text) == said), None)
+    why = "The passages do not tell." if span is None else sentence_of(passages[span.passage]["text"], span)
+    return plain(said), plain(why)
+
+
+def asks_yes_or_no(inputs: Inputs) -> bool:
+    return str(inputs["kind"]) == "Yes or No"
+
+
+def within_brackets(text: str) -> str:
+    """The text as it can stand in brackets: its own ones are kept in pairs only."""
+    return text if text.count("[") == text.count("]") else text.replace("[", "").replace("]", "").strip()
+
+
+async def self_ask(inputs: Inputs, draw: Draw) -> str:
+    """It thinks of no follow-up question."""
+    return "No."
+
+
+async def self_ask_final(inputs: Inputs, draw: Draw) -> str:
+    """The best span over the passages, or the likeliest of yes, no and unknown."""
+    if asks_yes_or_no(inputs):
+        return await yes_or_no(inputs["question"], inputs["passages"])
+    return await answer(inputs, draw)
+
+
+RESPONDERS: dict[str, Responder] = {
+    "react": react,
+    "react_action": react_action,
+    "self_ask": self_ask,
+    "self_ask_answer": answer,
+    "self_ask_final": self_ask_final,
+}

@@ -1,0 +1,156 @@
+"""What the reader replies to SuRe: candidates, summaries that support them, validity, ranking, and the ablations.
+
+It reads: candidates are its best spans, a summary is the sentences that hold one, a summary is valid when the question
+read from it alone gives the candidate, and of two summaries it prefers the one from which it reads more surely.
+"""
+
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from quorum.core.letters import letter, lettered
+from quorum.core.sentences import sentences
+from quorum.core.state import Passage
+from quorum.core.text import contains_answer, f1, normalize
+from quorum.models.embedded.batching import read
+from quorum.models.embedded.reading import Reading, Span
+from quorum.models.embedded.replies import UNKNOWN, Draw, Inputs, Responder, each, fit, in_line, threshold
+from quorum.models.embedded.replies_baselines import brief
+
+DONE = "[DONE]"
+PICKED = 3  # sentences in a summary
+NOTHING = "The passages say nothing that supports this."
+ALIKE = 0.5  # token F1 from which on two answers are about the same
+
+
+async def candidates(inputs: Inputs, draw: Draw) -> str:
+    """The best short spans that differ, over all passages read together, then over each alone."""
+    question, passages, count = inputs["question"], inputs["passages"], int(inputs["count"])
+    together = brief((await read(question, passages)).reading).spans
+    alone = [span for reading in await each(question, passages) for span in brief(reading).spans]
+    pool = apart([*together, *sorted(alone, key=lambda span: -span.score)])
+    return lettered([in_line(span.text) for span in several(pool, count, draw)] or [UNKNOWN])
+
+
+def apart(spans: Sequence[Span]) -> list[Span]:
+    """Those that do not lie within one that came before, nor hold it."""
+    kept: list[Span] = []
+    for span in spans:
+        if not any(contains_answer(one.text, [two.text]) for old in kept for one, two in ((old, span), (span, old))):
+            kept.append(span)
+    return kept
+
+
+def several(spans: list[Span], count: int, draw: Draw) -> list[Span]:
+    """The first `count`; above temperature 0, drawn one after another by their scores."""
+    if draw.temperature <= 0:
+        return spans[:count]
+    left, rng = {str(place): span for place, span in enumerate(spans)}, random.Random(draw.seed)
+    drawn: list[Span] = []
+    while left and len(drawn) < count:
+        place = draw.sample([(span.score, name) for name, span in left.items()], rng)
+        drawn.append(left.pop(place))
+    return drawn
+
+
+async def conditional_summary(inputs: Inputs, draw: Draw) -> str:
+    """At most three sentences in which the question, read from their passage, finds the prediction; the surest."""
+    question, passages = inputs["question"], inputs["passages"]
+    prediction = re.sub(r"\A\([a-z]\) ", "", inputs["prediction"])
+    found = []
+    for number, (passage, reading) in enumerate(zip(passages, await each(question, passages), strict=True)):
+        for start, end in sentences(passage["text"]):
+            best = next((span for span in reading.spans if start <= span.start < end), None)
+            holds = contains_answer(passage["text"][start:end], [prediction])
+            if best and holds and alike(best.text, prediction):
+                found.append((-best.score, number, start, end))
+    return written([(number, start, end) for _, number, start, end in sorted(found)[:PICKED]], passages)
+
+
+async def generic_summary(inputs: Inputs, draw: Draw) -> str:
+    """The sentences that hold the best span of each passage, of the three passages that answer most surely."""
+    question, passages = inputs["question"], inputs["passages"]
+    found = []
+    for number, (passage, reading) in enumerate(zip(passages, await each(question, passages), strict=True)):
+        for span in reading.spans[:1]:
+            places = [(start, end) for start, end in sentences(passage["text"]) if start <= span.start < end]
+            found += [(-span.score, number, start, end) for start, end in places]
+    return written([(number, start, end) for _, number, start, end in sorted(found)[:PICKED]], passages)
+
+
+def written(places: Sequence[tuple[int, int, int]], passages: Sequence[Passage]) -> str:
+    """The sentences in reading order; a title goes before the first one of its passage that does not hold it."""
+    lines, titled = [], set()
+    for number, start, end in sorted(places):
+        passage = passages[number]
+        line, title = in_line(passage["text"][start:end]), in_line(passage["title"])
+        if title and number not in titled and not contains_answer(line, [title]):
+            line = f"{title}: {line}"
+        titled.add(number)
+        lines.append(line.replace("[", "(").replace("]", ")"))  # no marker of the contract inside
+    return f"{' '.join(dict.fromkeys(lines)) or NOTHING} {DONE}"
+
+
+async def from_text(question: str, *texts: str) -> Reading:
+    """The question read from these texts."""
+    shown = [
+        Passage(id=str(place), title="", text=text) for place, text in enumerate(texts) if text and text != NOTHING
+    ]
+    return (await read(question, shown)).reading
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether two answers are about the same."""
+    holds = contains_answer(one, [other]) or contains_answer(other, [one])
+    return holds or f1(one, [other]) >= ALIKE
+
+
+async def validity(inputs: Inputs, draw: Draw) -> str:
+    """True when the best span of the summary is about the prediction, and sure enough."""
+    reading = await from_text(inputs["question"], inputs["summary"])
+    own = [span for span in reading.spans[:1] if alike(span.text, inputs["prediction"])]
+    answered = draw.choose(replace(reading, spans=own), fit().threshold_one)
+    return "False" if answered == UNKNOWN else "True"
+
+
+async def ranking(inputs: Inputs, draw: Draw) -> str:
+    """The summary that the question is read from more surely, the first of equals."""
+    scores = [(await from_text(inputs["question"], inputs[place])).score for place in ("first", "second")]
+    if draw.temperature > 0:
+        choices = [(score, f"Passage {number}") for number, score in enumerate(scores, start=1)]
+        return draw.sample(choices, random.Random(draw.seed))
+    return "Passage 2" if scores[1] > scores[0] else "Passage 1"
+
+
+async def answer_choices(inputs: Inputs, draw: Draw) -> str:
+    """The choice whose span reads best over all passages, the first where none is read."""
+    texts = re.split(r"(?:\A|\s)\([a-z]\) ", inputs["choices"])[1:]
+    reading = brief((await read(inputs["question"], inputs["passages"])).reading)
+    names = [normalize(text) for text in texts]
+    spans = [span for span in reading.spans if normalize(span.text) in names]
+    chosen = names.index(normalize(several(spans, 1, draw)[0].text)) if spans else 0
+    return f"({letter(chosen)}) {texts[chosen]}"
+
+
+async def answer_summaries(inputs: Inputs, draw: Draw) -> str:
+    """The best short span of the summaries, read together."""
+    reading = brief(await from_text(inputs["question"], *inputs["summaries"]))
+    return draw.choose(reading, threshold(inputs["passages"]))
+
+
+async def answer_summary(inputs: Inputs, draw: Draw) -> str:
+    """The best short span of the summary."""
+    return draw.choose(brief(await from_text(inputs["question"], inputs["summary"])), fit().threshold_one)
+
+
+RESPONDERS: dict[str, Responder] = {
+    "candidates": candidates,
+    "conditional_summary": conditional_summary,
+    "generic_summary": generic_summary,
+    "validity": validity,
+    "ranking": ranking,
+    "answer_choices": answer_choices,
+    "answer_summaries": answer_summaries,
+    "answer_summary": answer_summary,
+}

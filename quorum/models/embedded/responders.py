@@ -1,0 +1,26 @@
+"""Every prompt that the embedded reader serves, by name."""
+
+from quorum.models.embedded import (
+    replies,
+    replies_baselines,
+    replies_blend,
+    replies_correctness,
+    replies_filter,
+    replies_judge,
+    replies_questions,
+    replies_steps,
+    replies_sure,
+)
+from quorum.models.embedded.replies import Responder
+
+RESPONDERS: dict[str, Responder] = {
+    **replies.RESPONDERS,
+    **replies_baselines.RESPONDERS,
+    **replies_blend.RESPONDERS,
+    **replies_correctness.RESPONDERS,
+    **replies_filter.RESPONDERS,
+    **replies_judge.RESPONDERS,
+    **replies_questions.RESPONDERS,
+    **replies_steps.RESPONDERS,
+    **replies_sure.RESPONDERS,
+}

@@ -1,0 +1,280 @@
+"""The journal: every model reply that was paid for, in SQLite, so that nothing is paid twice.
+
+It runs on a thread of its own (the event loop never blocks), in WAL mode with a busy timeout (several processes may
+share one file), and a reply is on disk before its caller sees it (a killed process loses nothing). What is asked for
+while the thread is busy is done together: the replies in one transaction, the look-ups after it. A file that is no
+journal is never deleted, for what is in it was paid for: a `SetupError` names it.
+"""
+
+import asyncio
+import atexit
+import errno
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Protocol
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.models.loops import per_loop
+
+VERSION = 1
+BUSY_SECONDS = 60.0
+TABLE = """
+CREATE TABLE IF NOT EXISTS replies (
+    key TEXT PRIMARY KEY, model TEXT NOT NULL, prompt TEXT NOT NULL, version TEXT NOT NULL, sample INTEGER NOT NULL,
+    text TEXT NOT NULL, finish TEXT, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
+    cached_tokens INTEGER NOT NULL, seconds REAL NOT NULL, created REAL NOT NULL
+)"""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One reply as it came: the raw text, what it took, and which prompt asked for it."""
+
+    text: str
+    finish: str | None
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    seconds: float
+    model: str = ""
+    prompt: str = ""
+    version: str = ""
+    sample: int = 0
+
+
+def key_of(identity: Mapping[str, Any], decoding: Mapping[str, Any], text: str, inputs: Any, sample: int) -> str:
+    """sha256 over provider, base URL and model, decoding parameters, message, structured inputs and sample index."""
+    parts = [dict(identity), dict(decoding), text, inputs, sample]
+    return sha256(json.dumps(parts, sort_keys=True, ensure_ascii=True, default=str).encode()).hexdigest()
+
+
+def journal_path(context: Context) -> str | None:
+    """The journal's file, or None when it is off: beside a local store, else in .quorum/."""
+    if context.journal == "off":
+        return None
+    if context.journal:
+        return context.journal
+    return str(Path(".quorum" if "://" in context.store else context.store) / "journal.sqlite")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A reply to keep or, without a record, one to look up, and who waits for it on which loop."""
+
+    key: str
+    record: Record | None
+    loop: asyncio.AbstractEventLoop
+    done: "asyncio.Future[Record | None]"
+
+
+Outcome = tuple[Job, "Record | None", BaseException | None]
+
+
+class Replies(Protocol):
+    """Where replies are looked up and kept: a `Journal`, or one that another process holds."""
+
+    async def get(self, key: str) -> Record | None: ...
+
+    async def put(self, key: str, record: Record) -> None: ...
+
+
+class Journal:
+    """One journal file. Every method but the constructor touches the disk on the journal's own thread."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix="quorum-journal")
+        self.connection: sqlite3.Connection | None = None
+        self.guard = threading.Lock()
+        self.waiting: list[Job] = []
+        self.awake = False
+
+    async def get(self, key: str) -> Record | None:
+        """The stored reply."""
+        return await self.wait(key, None)
+
+    async def put(self, key: str, record: Record) -> None:
+        """Keep a reply; the first one under a key stays."""
+        await self.wait(key, record)
+
+    async def wait(self, key: str, record: Record | None) -> Record | None:
+        """Hand a job to the thread, which is woken only where it sleeps: it takes all that waits at once."""
+        loop = asyncio.get_running_loop()
+        job = Job(key, record, loop, loop.create_future())
+        with self.guard:
+            self.waiting.append(job)
+            asleep, self.awake = not self.awake, True
+        if asleep:
+            self.thread.submit(self.work)
+        return await job.done
+
+    def work(self) -> None:
+        """On the thread, until nothing waits."""
+        while True:
+            with self.guard:
+                jobs, self.waiting = self.waiting, []
+                self.awake = bool(jobs)
+            if not jobs:
+                return
+            outcomes = [*self.do(jobs, write, True), *self.do(jobs, read, False)]
+            for loop in {job.loop for job in jobs}:
+                with suppress(RuntimeError):  # a loop that was closed waits for nothing
+                    loop.call_soon_threadsafe(tell, [outcome for outcome in outcomes if outcome[0].loop is loop])
+
+    def do(
+        self, jobs: list[Job], act: Callable[[sqlite3.Connection, list[Job]], list[Record | None]], writes: bool
+    ) -> list[Outcome]:
+        """What came of the jobs that write, or of those that do not; a disk that fails them fails all."""
+        chosen = [job for job in jobs if (job.record is not None) is writes]
+        if not chosen:
+            return []
+        try:
+            if self.connection is None:
+                self.connection = connect(self.path)
+            return [(job, found, None) for job, found in zip(chosen, act(self.connection, chosen), strict=True)]
+        except (sqlite3.Error, OSError) as error:
+            told = self.unusable(error)
+            return [(job, None, told) for job in chosen]
+        except Exception as error:  # noqa: BLE001  a bug: those who wait are told, or they would wait for ever
+            if len(chosen) > 1:  # one of them cannot be stored: the others' replies were paid for, too
+                return [outcome for job in chosen for outcome in self.do([job], act, writes)]
+            return [(job, None, error) for job in chosen]
+
+    def unusable(self, error: Exception) -> SetupError:
+        """What to do about a file that cannot be read or written."""
+        full = "full" in str(error) or getattr(error, "errno", None) == errno.ENOSPC
+        mend = "make room, then run the same again" if full else "move that file away, or run with journal=off"
+        return SetupError(f"The journal {self.path} cannot be used ({error}); {mend}.")
+
+    def close(self) -> None:
+        """Finish what is under way and close the file."""
+        self.thread.shutdown(wait=True)
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+
+
+def tell(outcomes: list[Outcome]) -> None:
+    """On the loop of those who wait: what came of their jobs. Who was cancelled waits no more."""
+    for job, found, error in outcomes:
+        if job.done.done():
+            continue
+        if error is None:
+            job.done.set_result(found)
+        else:
+            job.done.set_exception(error)
+
+
+def connect(path: str) -> sqlite3.Connection:
+    """Open the file, made if need be."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    try:
+        patiently(lambda: connection.execute("PRAGMA journal_mode=WAL").close())
+        connection.execute("PRAGMA synchronous=NORMAL").close()
+        found = connection.execute("PRAGMA user_version").fetchone()[0]
+        if found not in (0, VERSION):
+            raise sqlite3.DatabaseError(f"written by another version, layout {found} where {VERSION} is known")
+        patiently(lambda: connection.executescript(f"BEGIN IMMEDIATE; {TABLE}; PRAGMA user_version={VERSION}; COMMIT;"))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def patiently(work: Callable[[], object]) -> None:
+    """Try again while another process opens the file: SQLite does not wait by itself when it changes to WAL."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            work()
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+def read(connection: sqlite3.Connection, jobs: list[Job]) -> list[Record | None]:
+    """The stored reply of each job's key."""
+    fields = "text, finish, input_tokens, output_tokens, cached_tokens, seconds, model, prompt, version, sample"
+    with closing(connection.cursor()) as cursor:
+        rows = [cursor.execute(f"SELECT {fields} FROM replies WHERE key = ?", (job.key,)).fetchone() for job in jobs]
+    return [None if row is None else Record(*row) for row in rows]
+
+
+def write(connection: sqlite3.Connection, jobs: list[Job]) -> list[Record | None]:
+    """Keep the replies of all jobs, or none of them."""
+    rows = [row_of(job.key, job.record) for job in jobs if job.record is not None]
+    with closing(connection.cursor()) as cursor:
+        cursor.execute("BEGIN IMMEDIATE")
+        try:
+            cursor.executemany(f"INSERT OR IGNORE INTO replies VALUES ({', '.join('?' * len(rows[0]))})", rows)
+            cursor.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:  # SQLite ends it by itself where the disk is full
+                cursor.execute("ROLLBACK")
+            raise
+    return [None] * len(jobs)
+
+
+def row_of(key: str, record: Record) -> tuple[object, ...]:
+    return (
+        *(key, record.model, record.prompt, record.version, record.sample, record.text, record.finish),
+        *(record.input_tokens, record.output_tokens, record.cached_tokens, record.seconds, time.time()),
+    )
+
+
+OPEN: dict[str, Journal] = {}
+OPENING = threading.Lock()
+
+
+def open_journal(path: str) -> Journal:
+    """The journal of a file: one per process. `path` is whole and without links (`whole`)."""
+    with OPENING:
+        if path not in OPEN:
+            OPEN[path] = Journal(path)
+        return OPEN[path]
+
+
+def whole(path: str) -> str:
+    """The path from the root, links followed. Looks at the disk, so never call it on an event loop."""
+    return str(Path(path).expanduser().resolve())
+
+
+@atexit.register
+def close_journals() -> None:
+    """Close every file; a later call opens them again."""
+    with OPENING:
+        while OPEN:
+            OPEN.popitem()[1].close()
+
+
+async def journal_of(context: Context) -> Replies | None:
+    """The journal of a run, None when it is off. Where its file lies is found out once per event loop."""
+    path = journal_path(context)
+    if path is None:
+        return None
+    state = per_loop()
+    opener: Callable[[str], Replies] | None = state.once("journals", lambda: None)
+    if opener is not None:
+        return opener(path)
+    places: dict[str, str] = state.once("places of journals", dict)
+    if path not in places:
+        places[path] = await asyncio.to_thread(whole, path)
+    return open_journal(places[path])
+
+
+def share_journals(opener: Callable[[str], Replies]) -> None:
+    """From now on the running loop gets its journals from `opener`: for work in several processes with one writer."""
+    per_loop().made["journals"] = opener

@@ -1,0 +1,263 @@
+"""Models of the transformers library in a folder (extra `train`): loaded, encoded for, generated with.
+
+Beside the weights of a model that `quorum filter train` or `quorum generator train` made lies `quorum.json`, which says
+what it was trained for.
+"""
+
+import json
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+
+from quorum.core.errors import SetupError
+
+CARD = "quorum.json"
+ADAPTER = "adapter_config.json"
+INSTALL = "pip install -e '.[train]'"
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a folder's model was trained for.
+
+    prompts: name -> hash of the prompts that it knows; measure: which silver data; length, output: tokens of a prompt
+    and of a reply; base, base_hash: the model that it was grown from, needed again where adapter is true; weights:
+    sha256 of what was trained.
+    """
+
+    kind: Literal["filter", "generator"]
+    prompts: dict[str, str]
+    measure: str
+    length: int
+    output: int
+    base: str
+    base_hash: str
+    adapter: bool
+    weights: str
+
+
+@dataclass(frozen=True)
+class Generated:
+    """A reply; read, written: tokens of the prompt and of the reply; cut: it was ended by the length limit."""
+
+    text: str
+    read: int
+    written: int
+    cut: bool
+
+
+def need_transformers(what: str) -> None:
+    """A SetupError that says what to install, where PyTorch or transformers is missing."""
+    try:
+        import torch  # noqa: F401
+        import transformers  # noqa: F401
+    except ImportError as error:
+        raise SetupError(
+            f"{what} needs the package {error.name or 'transformers'}, which is not installed; in Quorum's folder "
+            f"run: {INSTALL}"
+        ) from None
+
+
+def read_card(folder: str | Path) -> Trained | None:
+    """What `quorum.json` in the folder says; None for a model that was not trained here."""
+    path = Path(folder) / CARD
+    if not path.is_file():
+        return None
+    try:
+        return Trained(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise SetupError(f"{path} cannot be read ({error}); train again, or copy the folder whole.") from None
+
+
+def write_card(folder: Path, card: Trained) -> None:
+    (folder / CARD).write_text(json.dumps(asdict(card), indent=2) + "\n", encoding="utf-8")
+
+
+def fingerprint(folder: str | Path) -> str:
+    """Names a model: the hash of its trained weights where `quorum.json` holds it, else of names, sizes and times."""
+    card = read_card(folder)
+    if card is not None:
+        return card.weights[:12]
+    files = sorted(path for path in Path(folder).glob("*") if path.is_file())
+    seen = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    return sha256(json.dumps([str(folder), seen]).encode()).hexdigest()[:12]
+
+
+def base_hash(folder: str | Path) -> str:
+    """Hash of what must not change under adapters: configuration, tokenizer, sizes of the weights. "" for a name."""
+    texts = [Path(folder) / name for name in ("config.json", "tokenizer.json", "spiece.model", "tokenizer.model")]
+    present = [path.read_bytes() for path in texts if path.is_file()]
+    sizes = [f"{path.name} {path.stat().st_size}".encode() for path in sorted(Path(folder).glob("*.safetensors"))]
+    return sha256(b"\0".join(present + sizes)).hexdigest()[:12] if present else ""
+
+
+class Codec:
+    """Prompts and targets as token ids, the same in training and in use.
+
+    A prompt goes through the tokenizer's chat template where it has one. Without it, a causal model's target follows
+    the prompt after a space.
+    """
+
+    def __init__(self, tokenizer: Any, seq2seq: bool) -> None:
+        self.tokenizer, self.seq2seq = tokenizer, seq2seq
+        self.chat = not seq2seq and bool(getattr(tokenizer, "chat_template", None))
+
+    def wrapped(self, prompt: str) -> str:
+        """The text that the model reads."""
+        if not self.chat:
+            return prompt
+        message = [{"role": "user", "content": prompt}]
+        return str(self.tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True))
+
+    def prompt(self, text: str) -> list[int]:
+        ids: list[int] = self.tokenizer(self.wrapped(text), add_special_tokens=not self.chat).input_ids
+        return ids
+
+    def target(self, text: str) -> list[int]:
+        """Ends with the end-of-sequence token; of no text that is all."""
+        space = "" if self.seq2seq or self.chat or not text else " "
+        ids: list[int] = self.tokenizer(space + text, add_special_tokens=False).input_ids
+        return [*ids, self.tokenizer.eos_token_id]
+
+    def text(self, ids: Any) -> str:
+        return str(self.tokenizer.decode(ids, skip_special_tokens=True)).strip()
+
+
+class Pretrained:
+    """A model ready to run: on the GPU in bfloat16 where there is one, else on the CPU in float32."""
+
+    def __init__(self, model: Any, tokenizer: Any, card: Trained | None = None) -> None:
+        from transformers import GenerationConfig
+
+        self.model, self.card = model.eval(), card
+        self.codec = Codec(tokenizer, bool(model.config.is_encoder_decoder))
+        own = model.generation_config
+        given = own.eos_token_id if isinstance(own.eos_token_id, list) else [own.eos_token_id]
+        self.ends = sorted({tokenizer.eos_token_id, *given} - {None})
+        # what the model's authors set for sampling would apply to a greedy reply, too
+        model.generation_config = GenerationConfig(
+            eos_token_id=self.ends,
+            pad_token_id=tokenizer.pad_token_id,
+            bos_token_id=own.bos_token_id,
+            decoder_start_token_id=own.decoder_start_token_id,
+        )
+
+    def generate(
+        self, text: str, output: int, temperature: float = 0.0, top_p: float = 1.0, seed: int = 0
+    ) -> Generated:
+        """The reply to a prompt, at most `output` tokens; greedy at temperature 0. Blocking."""
+        import torch
+
+        sampling = {"temperature": temperature, "top_p": top_p, "top_k": 0} if temperature else {}
+        ids = torch.tensor([self.codec.prompt(text)], device=self.model.device)
+        with torch.inference_mode(), torch.random.fork_rng():
+            torch.manual_seed(seed)
+            made = self.model.generate(
+                input_ids=ids,
+                attention_mask=torch.ones_like(ids),
+                max_new_tokens=output,
+                do_sample=bool(temperature),
+                **sampling,
+            )
+        new = made[0, 1 if self.codec.seq2seq else ids.shape[1] :].tolist()
+        return Generated(self.codec.text(new), ids.shape[1], len(new), bool(new) and new[-1] not in self.ends)
+
+
+def load(folder: str) -> Pretrained:
+    """The model of a folder (or of a name that transformers knows), adapters merged in; else a SetupError."""
+    need_transformers(f"The model 'transformers:{folder}'")
+    card = read_card(folder)
+    if card is not None and card.adapter:
+        return Pretrained(*adapted(folder, card), card)
+    model, tokenizer = load_base(folder, half=True)
+    return Pretrained(model, tokenizer, card)
+
+
+def is_seq2seq(name: str) -> bool:
+    """Whether a model has an encoder and a decoder."""
+    from transformers import AutoConfig
+
+    with loading(name):
+        return bool(AutoConfig.from_pretrained(name).is_encoder_decoder)
+
+
+def load_base(name: str, *, half: bool) -> tuple[Any, Any]:
+    """A model and its tokenizer, as transformers loads them. half: in bfloat16 on a GPU, for use or under adapters."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+
+    gpu = torch.cuda.is_available()
+    kind = AutoModelForSeq2SeqLM if is_seq2seq(name) else AutoModelForCausalLM
+    with loading(name):
+        tokenizer = AutoTokenizer.from_pretrained(name)
+        model = kind.from_pretrained(name, dtype=torch.bfloat16 if gpu and half else torch.float32)
+    fit(model, tokenizer, name)
+    return (model.cuda() if gpu else model), tokenizer
+
+
+@contextmanager
+def loading(name: str) -> Iterator[None]:
+    """What transformers raises on a folder that holds no model of its kinds, as a SetupError."""
+    try:
+        with quietly():
+            yield
+    except SetupError:
+        raise
+    except Exception as error:  # noqa: BLE001  it raises what it likes: OSError, ValueError, KeyError, safetensors' own
+        said = " ".join(str(error).split())[:300] or type(error).__name__
+        raise SetupError(
+            f"The model {name!r} cannot be loaded ({said}); give the folder of a seq2seq or causal language model as "
+            "transformers saves it, with its tokenizer, or a name such as google/flan-t5-base."
+        ) from None
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Without the progress bars of transformers, and the warnings that it and peft exchange about each other."""
+    from transformers.utils import logging
+
+    bars = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            yield
+    finally:
+        if bars:
+            logging.enable_progress_bar()
+
+
+def fit(model: Any, tokenizer: Any, name: str) -> None:
+    """The tokenizer and the model belong together, as far as their sizes tell."""
+    words = model.get_input_embeddings().weight.shape[0]
+    if len(tokenizer) > words:
+        raise SetupError(
+            f"The tokenizer in {name!r} has {len(tokenizer)} tokens, its model {words}; they belong to "
+            "different models: copy the tokenizer's files from the model's own folder."
+        )
+    if tokenizer.eos_token_id is None:
+        raise SetupError(f"The tokenizer in {name!r} has no end-of-sequence token; choose a base that has one.")
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+
+
+def adapted(folder: str, card: Trained) -> tuple[Any, Any]:
+    """The base with the folder's adapters merged in, and the tokenizer; the base must be as it was in training."""
+    if card.base_hash and base_hash(card.base) != card.base_hash:
+        state = "has changed since" if Path(card.base).is_dir() else "is not there"
+        raise SetupError(
+            f"The {card.kind} in {folder} was trained on the model {card.base}, which {state}; put that model back, or "
+            "train again on the one you have."
+        )
+    try:
+        from peft import PeftModel
+    except ImportError:
+        raise SetupError(f"The adapters in {folder} need the package peft; in Quorum's folder run: {INSTALL}") from None
+    model, tokenizer = load_base(card.base, half=True)
+    with loading(folder):
+        merged = PeftModel.from_pretrained(model, folder).merge_and_unload()
+    return merged, tokenizer

@@ -1,0 +1,44 @@
+"""A reply that was not asked for again, shown to tracers and streams as every other call is."""
+
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+
+from quorum.models.journal import Record
+
+
+class Replay(BaseChatModel):
+    """Replies with one record."""
+
+    record: Record
+
+    @property
+    def _llm_type(self) -> str:
+        return "stored"
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        sent, got = self.record.input_tokens, self.record.output_tokens
+        message = AIMessage(
+            self.record.text,
+            usage_metadata={"input_tokens": sent, "output_tokens": got, "total_tokens": sent + got},
+            response_metadata={"finish_reason": self.record.finish, "stored": True, "seconds": self.record.seconds},
+        )
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return self._generate(messages)

@@ -1,0 +1,91 @@
+"""Log-probabilities by a model of the transformers library (extra `train`)."""
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from quorum.core.errors import SetupError
+from quorum.models.pretrained import Pretrained, load
+
+TOKENS_AT_ONCE = 8192  # in one pass, padding included
+
+
+class TransformersScorer:
+    """Scores continuations by a seq2seq model (prompt to the encoder) or a causal one (prompt, then continuation).
+
+    The end-of-sequence token is not part of a continuation. The model is loaded with the first batch.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.lock = threading.Lock()
+        self.loaded: Pretrained | None = None
+
+    async def log_probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """For each (prompt, continuation) the summed log-probabilities of the continuation's tokens, in nats."""
+        return await asyncio.to_thread(self.score, pairs)
+
+    def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """The same, blocking; one batch after the other, of texts of similar length."""
+        with self.lock:
+            if self.loaded is None:
+                self.loaded = load(self.folder)
+            codec = self.loaded.codec
+            encoded = [(codec.prompt(prompt), codec.target(text)[:-1]) for prompt, text in pairs]
+            self.check(encoded)
+            scores = [0.0] * len(pairs)
+            for group in groups([len(prompt) + len(target) for prompt, target in encoded]):
+                found = log_likelihoods(self.loaded, [encoded[index] for index in group])
+                for index, score in zip(group, found, strict=True):
+                    scores[index] = score
+        return scores
+
+    def check(self, encoded: Sequence[tuple[list[int], list[int]]]) -> None:
+        assert self.loaded is not None
+        seq2seq, config = self.loaded.codec.seq2seq, self.loaded.model.config
+        longest = max((len(p) if seq2seq else len(p) + len(t) for p, t in encoded), default=0)
+        limit = getattr(config, "max_position_embeddings", None)
+        if limit and longest > limit:
+            raise SetupError(
+                f"A text of {longest} tokens does not fit the scorer 'transformers:{self.folder}', which reads "
+                f"{limit}; split the passages, or choose a scorer with a longer window."
+            )
+
+
+def groups(lengths: Sequence[int]) -> list[list[int]]:
+    """The indices in batches, longest first, each of at most TOKENS_AT_ONCE padded tokens."""
+    made: list[list[int]] = []
+    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
+        if made and (len(made[-1]) + 1) * lengths[made[-1][0]] <= TOKENS_AT_ONCE:
+            made[-1].append(index)
+        else:
+            made.append([index])
+    return made
+
+
+def log_likelihoods(loaded: Pretrained, batch: Sequence[tuple[list[int], list[int]]]) -> list[float]:
+    """One pass through the model."""
+    import torch
+
+    model, pad = loaded.model, loaded.codec.tokenizer.pad_token_id
+
+    def padded(rows: Sequence[list[int]], filler: int) -> Any:
+        longest = max(map(len, rows))
+        return torch.tensor([row + [filler] * (longest - len(row)) for row in rows], device=model.device)
+
+    seq2seq = loaded.codec.seq2seq
+    inputs = [prompt if seq2seq else prompt + target for prompt, target in batch]
+    begun = [model.config.decoder_start_token_id] if seq2seq else []
+    with torch.inference_mode():
+        given = {"input_ids": padded(inputs, pad), "attention_mask": padded([[1] * len(row) for row in inputs], 0)}
+        if seq2seq:
+            given["decoder_input_ids"] = padded([begun + target[:-1] for _, target in batch], pad)
+        logits = model(**given).logits
+        scores = []
+        for row, (prompt, target) in enumerate(batch):
+            first = 0 if seq2seq else len(prompt) - 1
+            read = logits[row, first : first + len(target)].float().log_softmax(-1)
+            chosen = read.gather(-1, torch.tensor(target, dtype=torch.long, device=model.device)[:, None])
+            scores.append(float(chosen.sum()))
+    return scores

@@ -1,0 +1,126 @@
+"""A chat model whose replies are written beforehand, for tests of anything that asks a model."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from pydantic import PrivateAttr
+
+from quorum.models.estimate import tokens
+
+Scripted = str | Exception
+Replier = Callable[[list[BaseMessage]], str]
+
+
+class NoReplyError(AssertionError):
+    """The script has no reply left for a call."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What the model was sent: the prompt's name, its detail ("passage 2"), the messages, the decoding parameters."""
+
+    prompt: str
+    detail: str
+    messages: list[BaseMessage]
+    parameters: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """As the call is named in a trace: "answer: passage 2"."""
+        return f"{self.prompt}: {self.detail}" if self.detail else self.prompt
+
+    @property
+    def text(self) -> str:
+        """The last message."""
+        return str(self.messages[-1].text)
+
+
+class ScriptedModel(BaseChatModel):
+    """Replies from a script.
+
+    `on("answer", ...)` and `on("answer: passage 2", ...)` script one prompt or one call by its name, so that parallel
+    calls are deterministic; every other call takes the next reply of `enqueue(...)`. Each reply serves once, an
+    exception is raised, a function of the messages serves always. A call without a reply raises `NoReplyError`, which
+    names the prompt.
+    """
+
+    _queue: deque[Scripted] = PrivateAttr(default_factory=deque)
+    _named: dict[str, deque[Scripted] | Replier] = PrivateAttr(default_factory=dict)
+    _history: list[Sent] = PrivateAttr(default_factory=list)
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    @property
+    def history(self) -> list[Sent]:
+        """Everything that was sent, in order."""
+        return self._history
+
+    def enqueue(self, *replies: Scripted) -> "ScriptedModel":
+        """Replies for calls without a script of their own, each used once."""
+        self._queue.extend(replies)
+        return self
+
+    def on(self, name: str, *replies: Scripted | Replier) -> "ScriptedModel":
+        """Replies to the prompt `name`, or to one call of it, "name: detail"; or one function of the messages."""
+        first = replies[0] if replies else None
+        if callable(first):
+            self._named[name] = first
+            return self
+        queue = self._named.get(name)
+        if not isinstance(queue, deque):
+            queue = self._named[name] = deque()
+        queue.extend(reply for reply in replies if not callable(reply))
+        return self
+
+    def _next(self, messages: list[BaseMessage], metadata: dict[str, Any], parameters: dict[str, Any]) -> str:
+        """Note the call and take its reply."""
+        sent = Sent(metadata.get("prompt") or "", metadata.get("prompt_detail") or "", messages, parameters)
+        self._history.append(sent)
+        script = self._named.get(sent.name, self._named.get(sent.prompt, self._queue))
+        if callable(script):
+            return script(messages)
+        if not script:
+            raise NoReplyError(
+                f"No scripted reply is left for prompt {sent.name!r} (call {len(self._history)}): {sent.text}"
+            )
+        reply = script.popleft()
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return result(messages, self._next(messages, run_manager.metadata if run_manager else {}, kwargs))
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        reply = self._next(messages, run_manager.metadata if run_manager else {}, kwargs)
+        await asyncio.sleep(0)  # calls at the same time overlap, as real ones do
+        return result(messages, reply)
+
+
+def result(messages: list[BaseMessage], reply: str) -> ChatResult:
+    """A reply with estimated token counts."""
+    sent, got = sum(tokens(message.text) for message in messages), tokens(reply)
+    usage = {"input_tokens": sent, "output_tokens": got, "total_tokens": sent + got}
+    message = AIMessage(reply, usage_metadata=usage, response_metadata={"finish_reason": "stop"})
+    return ChatResult(generations=[ChatGeneration(message=message)])

@@ -1,0 +1,116 @@
+"""Model specs: "provider:name" -> a client. Everything a user can get wrong here is a `SetupError`."""
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from quorum.core.errors import SetupError
+
+T = TypeVar("T")
+OPENAI_URL = "https://api.openai.com/v1"
+PLACEHOLDER_KEY = "none"
+OWN = ("embedded", "scripted")
+
+
+@dataclass(frozen=True)
+class Spec:
+    """provider: "openai", "embedded", ...; name: the model's; base_url: where it is, when that is known."""
+
+    provider: str
+    name: str
+    base_url: str | None = None
+
+    @property
+    def text(self) -> str:
+        return f"{self.provider}:{self.name}" if self.name else self.provider
+
+
+def read_spec(text: str, kind: str = "model") -> Spec:
+    """A spec from its text; checks its form, not whether it can be used."""
+    provider, name = parts_of(text, kind)
+    if not name:
+        return Spec(provider, "")
+    return Spec(provider, name, openai_url() if provider == "openai" else address(provider))
+
+
+@lru_cache(64)
+def parts_of(text: str, kind: str) -> tuple[str, str]:
+    """(provider, name) of a spec; one of ours has no name."""
+    given = text.strip()
+    if given in (OWN if kind == "model" else OWN[:1]):
+        return given, ""
+    provider, colon, name = (part.strip() for part in given.partition(":"))
+    if not colon or not provider or not name:
+        meant = f"openai:{name or provider or 'NAME'}"
+        raise SetupError(f"{kind}={text!r} names no provider; write 'embedded' or provider:name, such as {meant}.")
+    return provider.replace("-", "_").lower(), name
+
+
+def openai_url() -> str:
+    """The base URL of an OpenAI-compatible server, or OpenAI's own."""
+    return checked(os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE") or OPENAI_URL)
+
+
+@lru_cache(64)
+def checked(url: str) -> str:
+    """The address without a slash at its end."""
+    given = url.strip().rstrip("/")
+    parts = urlsplit(given)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise SetupError(f"OPENAI_BASE_URL={given!r} is not an address; write it like http://localhost:8000/v1.")
+    return given
+
+
+def address(provider: str) -> str | None:
+    """Where the environment says that a provider's server is (OLLAMA_HOST, AZURE_OPENAI_ENDPOINT, ...)."""
+    variables = (f"{provider.upper()}_{kind}" for kind in ("BASE_URL", "API_BASE", "API_URL", "ENDPOINT", "HOST"))
+    return next((found for variable in variables if (found := os.environ.get(variable, "").strip())), None)
+
+
+def public_url(url: str) -> str:
+    """The URL without a user's name and password."""
+    return re.sub(r"\A([a-z][\w+.-]*://)?[^/]*@", r"\1", url, flags=re.IGNORECASE)
+
+
+def openai_access(spec: Spec) -> dict[str, Any]:
+    """base_url and api_key for a client. A server of one's own needs no key; OpenAI's does."""
+    key = os.environ.get("OPENAI_API_KEY", "").strip()
+    if not key and not (os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")):
+        raise SetupError(
+            f"The model {spec.text!r} needs OPENAI_API_KEY (for OpenAI) or OPENAI_BASE_URL (for a compatible server, "
+            "such as http://localhost:8000/v1) in the environment; neither is set."
+        )
+    return {"base_url": spec.base_url, "api_key": key or PLACEHOLDER_KEY}
+
+
+def made(spec: Spec, make: Callable[[], T]) -> T:
+    """What `make` makes through LangChain; a missing package, provider or key is a `SetupError`."""
+    try:
+        return make()
+    except ImportError as error:
+        package = package_of(error, spec)
+        raise SetupError(
+            f"The model {spec.text!r} needs the package {package}, which is not installed; run: pip install {package}"
+        ) from None
+    except SetupError:
+        raise
+    except Exception as error:  # providers raise what they like when a setting is missing
+        said = " ".join(str(error).split())
+        if "nable to infer model provider" in said or "not supported" in said or "nsupported provider" in said:
+            raise SetupError(
+                f"The model {spec.text!r} names an unknown provider {spec.provider!r}; use embedded, openai:NAME (any "
+                "compatible server by OPENAI_BASE_URL), or another provider of langchain, such as anthropic:NAME."
+            ) from None
+        raise SetupError(f"The model {spec.text!r} could not be set up: {said[:300]}") from error
+
+
+def package_of(error: ImportError, spec: Spec) -> str:
+    """The pip package to install: named in LangChain's message, else by LangChain's custom."""
+    named = re.search(r"pip install (?:-U )?([\w.-]*\w)", str(error))
+    if named:
+        return named.group(1)
+    return f"langchain-{spec.provider.replace('_', '-')}"

@@ -1,0 +1,186 @@
+"""What a trace says of a run: which method, model, retriever and prompts; no secrets; and no passages if so wished.
+
+LangChain traces to LangSmith by itself when LANGSMITH_TRACING=true. Importing this module puts a client of ours in the
+place of LangSmith's default one, which sends the same but cleaned, however a graph is invoked. QUORUM_HIDE_PASSAGES=1
+hides all text but questions and short answers: the tree, names, ids, numbers and tokens stay.
+"""
+
+import os
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import langsmith
+from langchain_core.runnables.config import var_child_runnable_config
+from langgraph.types import Send
+from langsmith import run_trees
+from pydantic import BaseModel
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+
+HIDE = "QUORUM_HIDE_PASSAGES"
+KEPT = frozenset({"question", "id", "passage", "retrieved", "type", "finish_reason", "model_name", "prompt", "node"})
+ANSWERS = frozenset({"answer", "candidates"})
+LONGEST_ANSWER = 100  # characters: a longer one may be a passage's own sentences
+LOGIN = re.compile(r"(\b[a-z][\w+.-]*://)[^/\s@\"'<>]+@", re.IGNORECASE)
+SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
+SHORTEST_SECRET = 8  # characters; shorter values, such as "none", are placeholders
+
+
+def hides_passages() -> bool:
+    """Whether QUORUM_HIDE_PASSAGES is on: anything but empty, 0, no, off and false."""
+    return os.environ.get(HIDE, "").strip().lower() not in ("", "0", "no", "off", "false")
+
+
+def cleaned(value: Any, hide: bool) -> Any:
+    """A copy without logins in addresses and the environment's secrets; `hide`: without text of passages, too."""
+    return copied(value, hide, secrets(), "")
+
+
+def copied(value: Any, hide: bool, secret: tuple[str, ...], key: str) -> Any:
+    """What is cleaned of a value that stands under `key`."""
+    if isinstance(value, str):
+        return without(secret, value) if not hide or stays(key, value) else hidden(value)
+    if isinstance(value, Mapping):
+        return {name: copied(item, hide, secret, str(name)) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [copied(item, hide, secret, key) for item in value]
+    if not hide or value is None or isinstance(value, bool | int | float):
+        return value
+    return copied(parts(value), hide, secret, key)
+
+
+def parts(value: Any) -> Any:
+    """What an object of LangChain's or LangGraph's (a document, a message, a Send) is made of; else its text."""
+    if isinstance(value, BaseModel):
+        return value.model_dump()
+    if isinstance(value, Send):
+        return {"node": value.node, "arg": value.arg}
+    if is_dataclass(value):
+        return {part.name: getattr(value, part.name) for part in fields(value)}
+    return str(value)
+
+
+def stays(key: str, text: str) -> bool:
+    return key in KEPT or (key in ANSWERS and len(text) <= LONGEST_ANSWER)
+
+
+def hidden(text: str) -> str:
+    """What stands in a trace for a text."""
+    return f"[hidden: {len(text):,} characters]" if text else text
+
+
+def secrets() -> tuple[str, ...]:
+    """The values of the environment's keys, tokens and passwords."""
+    named = {value for name, value in os.environ.items() if SECRET.search(name)}
+    return tuple(value for value in named if len(value) >= SHORTEST_SECRET)
+
+
+def without(secret: tuple[str, ...], text: str) -> str:
+    """The text without user and password in addresses, and without the secrets."""
+    for one in secret:
+        text = text.replace(one, "[secret]")
+    return LOGIN.sub(r"\1", text) if "://" in text else text
+
+
+class TraceClient(langsmith.Client):
+    """LangSmith's client, which sends runs cleaned. It reads the environment when the first run is traced."""
+
+    SETTING_UP = threading.RLock()
+
+    def __init__(self, **options: Any) -> None:
+        about_us = {"hide_metadata": lambda told: cleaned(told, False)}  # what LangSmith adds of the environment, too
+        self.options: dict[str, Any] | None = about_us | options
+
+    def __getattr__(self, name: str) -> Any:
+        """Called for what LangSmith's client does not have before it is set up."""
+        with self.SETTING_UP:
+            options, self.options = self.__dict__.get("options"), None
+            if options is not None:
+                super().__init__(**options)
+        return object.__getattribute__(self, name)
+
+    def create_run(self, name: str, inputs: dict[str, Any], run_type: Any, **about: Any) -> None:
+        """Send a run that begins."""
+        super().create_run(name, cleaned(inputs, hides_passages()), run_type, **clean_run(about))
+
+    def update_run(self, run_id: Any, **about: Any) -> None:
+        """Send how a run ended."""
+        super().update_run(run_id, **clean_run(about))
+
+
+def clean_run(about: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a run as they are sent: texts cleaned, a hidden error told by its kind alone."""
+    hide, sent = hides_passages(), dict(about)
+    for part in ("inputs", "outputs"):
+        if sent.get(part) is not None:
+            sent[part] = cleaned(sent[part], hide)
+    for part in ("extra", "serialized", "events"):
+        if sent.get(part) is not None:
+            sent[part] = cleaned(sent[part], False)
+    if isinstance(sent.get("error"), str):
+        sent["error"] = re.split(r"\W", sent["error"], maxsplit=1)[0] if hide else cleaned(sent["error"], False)
+    if hide:
+        sent["serialized"] = None  # a model in words, its stored reply included
+    return sent
+
+
+def runs_above() -> Iterator[tuple[Any, list[Any]]]:
+    """(LangSmith's tracer, the runs that the running node belongs to, its own first) of every trace that is on."""
+    from langchain_core.tracers.langchain import LangChainTracer
+
+    callbacks: Any = (var_child_runnable_config.get() or {}).get("callbacks")
+    for tracer in getattr(callbacks, "handlers", ()):
+        if isinstance(tracer, LangChainTracer):
+            chain, above = [], callbacks.parent_run_id
+            while (run := tracer.run_map.get(str(above))) is not None:
+                chain.append(run)
+                above = run.parent_run_id
+            yield tracer, chain
+
+
+def describe(context: Context) -> None:
+    """Called by a graph's first node: the graph's run gets its tags and what it is run with.
+
+    Raises SetupError where passages are to be hidden and a client that does not hide them would send them.
+    """
+    for tracer, chain in runs_above():
+        if hides_passages() and not isinstance(tracer.client, TraceClient):
+            raise SetupError(
+                f"{HIDE} is set, but the run is traced by a LangSmith client that hides nothing; make it with "
+                "quorum.models.tracing.TraceClient(), or leave it to Quorum."
+            )
+        if len(chain) > 1:  # the node, the graph
+            graph, told = chain[1], chain[1].metadata
+            method = told.get("method") or told.get("graph_id") or graph.name
+            graph.extra["metadata"] = {**told, **settings_of(context), "method": method, "prompts": {}}
+            graph.tags = sorted({*(graph.tags or []), "quorum", str(method)})
+
+
+def settings_of(context: Context) -> dict[str, Any]:
+    """What a run is found by: the settings that matter most, models and retrievers by name."""
+    verifier = {} if context.verifier is None else {"verifier": named(context.verifier)}
+    chosen = {"model": named(context.model), "retriever": named(context.retriever), "k": context.k}
+    return {**chosen, **verifier, "collection": context.collection, "temperature": context.temperature}
+
+
+def named(thing: Any) -> str:
+    """A model or retriever: its spec, else what it says it is."""
+    return thing if isinstance(thing, str) else str(getattr(thing, "model_name", None) or type(thing).__name__)
+
+
+def note_prompt(prompt: str, version: str) -> None:
+    """Tell the run of the method which text of a prompt it used."""
+    for _, chain in runs_above():
+        for run in chain:
+            used = (run.extra.get("metadata") or {}).get("prompts")
+            if isinstance(used, dict):
+                used[prompt] = version
+                break
+
+
+if run_trees._CLIENT is None:  # no client that a program chose for itself is replaced
+    langsmith.configure(client=TraceClient())

@@ -1,0 +1,109 @@
+"""A model of the transformers library in a folder as a chat model: `transformers:PATH` (extra `train`)."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ClassVar
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.outputs import ChatGeneration, ChatResult
+from pydantic import PrivateAttr
+
+from quorum.core.errors import SetupError, TooLong
+from quorum.models.pretrained import Generated, Pretrained, Trained, load
+
+REPLY = 512  # tokens of a reply, where the folder does not say
+WORKER = ThreadPoolExecutor(1, thread_name_prefix="transformers")
+
+
+class TransformersModel(BaseChatModel):
+    """Greedy at temperature 0, by seed above it. One reply after the other, so that none depends on its neighbours.
+
+    A filter or generator that was trained here knows its prompts, by the text that they had then: any other is a
+    SetupError. A prompt longer than in training is TooLong, so that the last passage goes, as it did there.
+    """
+
+    in_process: ClassVar[bool] = True  # no time limit, and its bugs are not a server's failures
+
+    folder: str
+    temperature: float = 0.0
+    top_p: float = 1.0
+    seed: int = 0
+    _loaded: Pretrained = PrivateAttr()
+
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
+        self._loaded = load(self.folder)  # models are made on a thread: no event loop waits for the disk
+
+    @property
+    def _llm_type(self) -> str:
+        return "quorum-transformers"
+
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        return {"model": f"transformers:{self.folder}"}
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        metadata = (run_manager.metadata if run_manager else None) or {}
+        return WORKER.submit(self.reply, messages, metadata, kwargs).result()
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        metadata = (run_manager.metadata if run_manager else None) or {}
+        return await asyncio.get_running_loop().run_in_executor(WORKER, self.reply, messages, metadata, kwargs)
+
+    def reply(self, messages: list[BaseMessage], metadata: dict[str, Any], given: dict[str, Any]) -> ChatResult:
+        """Blocking."""
+        text, card = "\n\n".join(message.text for message in messages), self._loaded.card
+        if card is not None and metadata.get("prompt"):
+            check_prompt(self.folder, card, metadata["prompt"], metadata.get("prompt_version"))
+        limit = card.length if card else getattr(self._loaded.model.config, "max_position_embeddings", None)
+        length = len(self._loaded.codec.prompt(text)) + (0 if card or self._loaded.codec.seq2seq else REPLY)
+        if limit and length > limit:
+            raise TooLong(f"{length} tokens, the model 'transformers:{self.folder}' takes {limit}")
+        made = self._loaded.generate(
+            text,
+            card.output if card else REPLY,
+            float(given.get("temperature", self.temperature)),
+            float(given.get("top_p", self.top_p)),
+            int(given.get("seed", self.seed)),
+        )
+        return result(made)
+
+
+def result(made: Generated) -> ChatResult:
+    usage = UsageMetadata(input_tokens=made.read, output_tokens=made.written, total_tokens=made.read + made.written)
+    finish = {"finish_reason": "length" if made.cut else "stop"}
+    message = AIMessage(made.text, usage_metadata=usage, response_metadata=finish)
+    return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+def check_prompt(folder: str, card: Trained, prompt: str, version: str | None) -> None:
+    """The prompt is one that the model was trained on, in the same words."""
+    known = card.prompts.get(prompt)
+    use = {"filter": f"--set context_filter=transformers:{folder}", "generator": f"--model transformers:{folder}"}
+    if known is None:
+        how = "filter_mode=" + ("psg" if "filter_passages" in card.prompts else "filco")
+        where = how if card.kind == "filter" else "concat, or with filco and a context_filter beside it"
+        raise SetupError(
+            f"The model 'transformers:{folder}' is a {card.kind} trained on {', '.join(card.prompts)} and cannot be "
+            f"asked the prompt {prompt!r}; use it as {use[card.kind]} with {where}."
+        )
+    if version and version != known:
+        raise SetupError(
+            f"The prompt {prompt!r} has changed since the {card.kind} in {folder} was trained (version {version}, then "
+            f"{known}); set prompts={folder}/prompts to use the old text, or train again."
+        )

@@ -1,0 +1,205 @@
+"""Fit what the reader says of its own certainty: python -m quorum.training.calibrate --help.
+
+Runs the exported reader (no torch) on questions held out of training, with and without their gold passage among wrong
+passages of the same search, and writes reader.json: the weights' hash and quorum.models.embedded.reading.Calibration.
+"""
+
+import argparse
+import hashlib
+import json
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorum.core.state import Passage
+from quorum.core.text import f1, normalize
+from quorum.models.embedded.batching import Done, Job, read_jobs
+from quorum.models.embedded.encoder import Encoder
+from quorum.models.embedded.reading import Calibration, Reading, spans_of
+from quorum.training.examples import CALIBRATION_PERCENT, Example, held_out, read_examples, records
+
+RAW = Calibration(margin=1, answerable=0, bias=0, threshold_one=0, threshold_many=0, window=320, candidate_bonus=0)
+WRONG = 4  # wrong passages beside the gold one
+BONUSES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
+WINDOWS = (256, 320, 384)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question, its accepted answers (none: unknown is right) and the passages it is asked over."""
+
+    question: str
+    answers: tuple[str, ...]
+    passages: tuple[Passage, ...]
+
+
+def passage(text: str, title: str = "") -> Passage:
+    return Passage(id="", title=title, text=text)
+
+
+def cases(
+    examples: Iterable[Example], negatives: dict[str, list[Passage]], seed: int = 0
+) -> tuple[list[Case], list[Case]]:
+    """(over one passage, over several): for each held-out question with enough wrong passages one case with the gold
+    passage and one without it; and what the data itself marks as not answerable, over one passage.
+    """
+    rng, one, many, seen = random.Random(seed), [], [], set()
+    for example in examples:
+        if not held_out(example, CALIBRATION_PERCENT) or example.question in seen:
+            continue
+        if not example.spans and not example.group.endswith("xneg"):
+            seen.add(example.question)
+            one.append(Case(example.question, (), (passage(example.context),)))
+            continue
+        wrong = negatives.get(example.question, [])
+        if not example.spans or len(wrong) <= WRONG:
+            continue
+        seen.add(example.question)
+        answers = tuple(dict.fromkeys(example.context[start:end] for start, end in example.spans))
+        gold = passage(example.context)
+        one += [Case(example.question, answers, (gold,)), Case(example.question, (), (wrong[0],))]
+        mixed = [gold, *wrong[:WRONG]]
+        rng.shuffle(mixed)
+        many += [Case(example.question, answers, tuple(mixed)), Case(example.question, (), tuple(wrong[: WRONG + 1]))]
+    return one, many
+
+
+def read_cases(model: Encoder, group: Sequence[Case], fit: Calibration) -> list[Done]:
+    jobs = [Job(case.question, case.passages) for case in group]
+    return [done for begin in range(0, len(jobs), 64) for done in read_jobs(jobs[begin : begin + 64], model, fit)]
+
+
+def credit(case: Case, answer: str | None) -> float:
+    """F1 of an answer, None being unknown: 1 where unknown is right."""
+    if answer is None:
+        return float(not case.answers)
+    return f1(answer, case.answers) if case.answers else 0.0
+
+
+def logistic(features: NDArray[np.float64], labels: NDArray[np.float64], ridge: float = 1e-3) -> NDArray[np.float64]:
+    """Weights (columns, then bias) of a logistic regression, by Newton's method."""
+    x = np.hstack([features, np.ones((len(features), 1))])
+    weights = np.zeros(x.shape[1])
+    for _ in range(50):
+        p = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
+        gradient = x.T @ (p - labels) + ridge * weights
+        step = np.linalg.solve((x * (p * (1 - p))[:, None]).T @ x + ridge * np.eye(x.shape[1]), gradient)
+        weights = weights - step
+        if np.abs(step).max() < 1e-8:
+            break
+    return weights
+
+
+def best_threshold(group: Sequence[Case], readings: Sequence[Reading]) -> tuple[float, float]:
+    """(threshold on the probability, mean credit): the most F1, unknown counting 1 where it is right; both kinds of
+    cases weigh the same.
+    """
+    known = sum(bool(case.answers) for case in group)
+    weights = [0.5 / known if case.answers else 0.5 / (len(group) - known) for case in group]
+    best = (0.5, -1.0)
+    for threshold in np.arange(0.02, 0.981, 0.02):
+        total = sum(
+            weight * credit(case, reading.spans[0].text if reading.probability >= threshold and reading.spans else None)
+            for weight, case, reading in zip(weights, group, readings, strict=True)
+        )
+        if total > best[1]:
+            best = (round(float(threshold), 2), float(total))
+    return best
+
+
+def matching_threshold(group: Sequence[Case], readings: Sequence[Reading]) -> tuple[float, float]:
+    """(threshold on the probability, mean credit): "unknown" as often as it is right. The most credit would be had by
+    far more silence, since a right answer earns its F1 and a right "unknown" all of 1.
+    """
+    wanted = sum(not case.answers for case in group) / len(group)
+
+    def share(threshold: float) -> float:
+        return sum(reading.probability < threshold or not reading.spans for reading in readings) / len(group)
+
+    steps = [round(0.02 * step, 2) for step in range(1, 50)]
+    best = min(steps, key=lambda threshold: abs(share(threshold) - wanted))
+    total = sum(
+        credit(case, reading.spans[0].text if reading.probability >= best and reading.spans else None)
+        for case, reading in zip(group, readings, strict=True)
+    )
+    return best, total / len(group)
+
+
+def with_bonus(reading: Reading, names: set[str], bonus: float) -> Reading:
+    spans = [replace(span, score=span.score + bonus * (normalize(span.text) in names)) for span in reading.spans]
+    spans.sort(key=lambda span: -span.score)
+    return Reading(spans, spans[0].score if spans else reading.score)
+
+
+def calibrate(model: Encoder, one: list[Case], many: list[Case], say: Callable[[str], None] = print) -> Calibration:
+    """Fit the probability, then the window, the two thresholds and the bonus of candidates."""
+    rows, labels = [], []
+    for case, done in zip(one, read_cases(model, one, RAW), strict=True):
+        for window, logits in zip(done.windows, done.logits, strict=True):
+            for span in spans_of(window, logits, case.passages, RAW, 1):
+                rows.append((span.score, logits.answerable))
+                labels.append(float(credit(case, span.text) >= 0.5))
+    features, right = np.array(rows), np.array(labels)
+    weights = logistic(features, right)
+    if weights[1] < 0:  # the two signals say much the same: then one of them, rather than their difference
+        margin, bias = logistic(features[:, :1], right)
+        weights = np.array([margin, 0.0, bias])
+    fit = replace(RAW, margin=float(weights[0]), answerable=float(weights[1]), bias=float(weights[2]))
+    threshold, reached = best_threshold(one, [done.reading for done in read_cases(model, one, fit)])
+    fit = replace(fit, threshold_one=threshold)
+    say(f"one passage: {len(one)} cases, threshold {threshold}, credit {reached:.3f}")
+    tried = []
+    for size in WINDOWS:
+        trial = replace(fit, window=size)
+        readings = [done.reading for done in read_cases(model, many, trial)]
+        threshold, reached = matching_threshold(many, readings)
+        say(f"several passages, windows of {size}: {len(many)} cases, threshold {threshold}, credit {reached:.3f}")
+        tried.append((reached, replace(trial, threshold_many=threshold), readings))
+    _, fit, readings = max(tried, key=lambda item: item[0])
+    singles = read_cases(model, [Case(c.question, c.answers, (p,)) for c in many for p in c.passages], fit)
+    shares, at = [], 0
+    for bonus in BONUSES:
+        total, at = 0.0, 0
+        for case, reading in zip(many, readings, strict=True):
+            own = [done.reading for done in singles[at : at + len(case.passages)]]
+            at += len(case.passages)
+            names = {normalize(r.spans[0].text) for r in own if r.spans and r.probability >= fit.threshold_one}
+            raised = with_bonus(reading, names, bonus)
+            known = raised.spans and raised.probability >= fit.threshold_many
+            total += credit(case, raised.spans[0].text if known else None)
+        shares.append((total / len(many), bonus))
+        say(f"candidates count {bonus} more: credit {total / len(many):.3f}")
+    return replace(fit, candidate_bonus=max(shares, key=lambda item: (item[0], -item[1]))[1])
+
+
+def read_wrong(path: Path) -> dict[str, list[Passage]]:
+    return {r["question"]: [passage(p["text"], p["title"]) for p in r["negatives"]] for r in records(path)}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m quorum.training.calibrate", description=__doc__)
+    parser.add_argument("--folder", type=Path, required=True, help="where reader.onnx and vocab.txt are")
+    parser.add_argument("--data", type=Path, nargs="+", required=True, help="the files of the training")
+    parser.add_argument("--negatives", type=Path, required=True, help="at least 5 wrong passages a question, mined")
+    parser.add_argument("--limit", type=int, default=600, help="cases over several passages")
+    options = parser.parse_args(arguments)
+    examples = [example for path in options.data for example in read_examples(path)]
+    random.Random(0).shuffle(examples)
+    examples.sort(key=lambda example: not example.group.startswith("nq"))
+    one, many = cases(examples, read_wrong(options.negatives))
+    model = Encoder(options.folder)
+    random.Random(1).shuffle(one)
+    fit = calibrate(model, one[: 3 * options.limit], many[: options.limit])
+    digest = hashlib.sha256((options.folder / "reader.onnx").read_bytes()).hexdigest()
+    rounded = {name: round(value, 4) if isinstance(value, float) else value for name, value in asdict(fit).items()}
+    text = json.dumps({"sha256": digest, "calibration": rounded}, indent=2) + "\n"
+    (options.folder / "reader.json").write_text(text, encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""The model card of the embedded reader: python -m quorum.training.card --help. Every figure in it comes from a file.
+
+`--trained` is what `quorum.training.reader` wrote beside its checkpoint; `--figures` what `quorum.training.evaluate`
+printed.
+"""
+
+import argparse
+import json
+from pathlib import Path
+from string import Template
+from typing import Any
+
+TEXT = Template(Path(__file__).with_suffix(".md").read_text(encoding="utf-8"))
+
+
+def figure_table(figures: dict[str, Any]) -> str:
+    """A Markdown table of what `quorum.training.evaluate` measured."""
+    rows = ["| what | figure |", "|---|---|"]
+    if reading := figures.get("reading"):
+        rows.append(
+            f"| SQuAD 2.0, articles not trained on, answerable questions (n = {reading['n']}): EM / F1 "
+            f"| {reading['em']:.3f} / {reading['f1']:.3f} |"
+        )
+        rows.append(
+            f"| the same set: AUROC of the no-answer score ({reading['n_unanswerable']} without an answer) "
+            f"| {reading['auroc']:.3f} |"
+        )
+    if gold := figures.get("gold"):
+        found = f"{gold['em']:.3f} / {gold['f1']:.3f}"
+        rows.append(f"| Natural Questions, gold passage alone (n = {gold['n']}): EM / F1 | {found} |")
+        rows.append(f"| the same: AUROC of the gold against the best-ranked wrong passage | {gold['auroc']:.3f} |")
+    if vectors := figures.get("embeddings"):
+        rows.append(
+            f"| embeddings, int8 against float: mean cosine on {vectors['cosine_n']} Wikipedia paragraphs (lowest) "
+            f"| {vectors['cosine']:.4f} ({vectors['cosine_lowest']:.4f}) |"
+        )
+        rows.append(
+            f"| open SQuAD, {vectors['questions']} questions, {vectors['passages']} paragraphs: recall@5 int8 / float "
+            f"| {vectors['recall@5 int8']:.3f} / {vectors['recall@5 fp32']:.3f} |"
+        )
+    return "\n".join(rows)
+
+
+def head_rows(figures: dict[str, Any]) -> str:
+    """The rows on the two heads, measured by their trainers on questions held apart."""
+    rows = ""
+    if found := figures.get("sentences"):
+        rows += (
+            f"\n| sentences kept against silver ones, {found['questions']:.0f} questions held apart "
+            f"({found['sentences']:.0f} sentences): F1 / precision / recall "
+            f"| {found['f1']:.3f} / {found['precision']:.3f} / {found['recall']:.3f} |"
+        )
+    if found := figures.get("verdict"):
+        rows += (
+            f"\n| yes or no, cross-validated over {found['questions']:.0f} questions of StrategyQA and HotpotQA: "
+            f"accuracy (majority class) | {found['cross-validated accuracy']:.3f} ({found['majority']:.3f}) |"
+        )
+    return rows
+
+
+def card(trained: dict[str, Any], figures: dict[str, Any], size: int, head: int) -> str:
+    """The card's text. `trained`: {"start", "low", "selection", "runs": [text, ...], "heads": [text, ...],
+    "calibration_contexts", "held_out_percent"}; selection: what was chosen in sight of the reported sets; size, head:
+    bytes of the reader's and the sentence head's files.
+    """
+    runs = "\n".join(f"* {run}" for run in [f"Start: {trained['start']}", *trained["runs"]])
+    return TEXT.substitute(
+        size=f"{size / 1e6:.1f}",
+        head=f"{head / 1e6:.1f}",
+        heads="\n".join(f"* {text}" for text in trained["heads"]),
+        figures=figure_table(figures) + head_rows(figures),
+        low=trained["low"],
+        trained=runs,
+        selection=trained["selection"],
+        calibration=trained["calibration_contexts"],
+        percent=trained["held_out_percent"],
+    )
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m quorum.training.card", description=__doc__)
+    parser.add_argument("--folder", type=Path, required=True, help="where reader.onnx is; README.md is written there")
+    parser.add_argument("--trained", type=Path, required=True)
+    parser.add_argument("--figures", type=Path, required=True)
+    options = parser.parse_args(arguments)
+    trained, figures = (json.loads(path.read_text(encoding="utf-8")) for path in (options.trained, options.figures))
+    sizes = [(options.folder / name).stat().st_size for name in ("reader.onnx", "sentences.onnx")]
+    text = card(trained, figures, *sizes)
+    (options.folder / "README.md").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""The figures of the embedded reader: python -m quorum.training.evaluate --help. Prints one JSON object; needs no
+torch.
+
+Spans are the best ones without a threshold; AUROC is that of the calibrated score.
+"""
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorum.core.state import Passage
+from quorum.core.text import exact_match, f1
+from quorum.models.embedded.batching import Job, read_jobs
+from quorum.models.embedded.encoder import Encoder
+from quorum.models.embedded.reading import Calibration, Reading
+from quorum.training.examples import records
+
+
+def auroc(positive: Sequence[float], negative: Sequence[float]) -> float:
+    """The chance that a random positive scores above a random negative, ties counting a half."""
+    p, n = np.asarray(positive), np.asarray(negative)
+    _, ranks = np.unique(np.concatenate([p, n]), return_inverse=True)
+    counts = np.bincount(ranks)
+    middle = np.cumsum(counts) - (counts - 1) / 2
+    total = middle[ranks[: len(p)]].sum()
+    return float((total - len(p) * (len(p) + 1) / 2) / (len(p) * len(n)))
+
+
+def readings(model: Encoder, fit: Calibration, jobs: Sequence[Job]) -> list[Reading]:
+    return [d.reading for begin in range(0, len(jobs), 64) for d in read_jobs(jobs[begin : begin + 64], model, fit)]
+
+
+def scores(found: Sequence[Reading], answers: Sequence[list[str]]) -> dict[str, float]:
+    texts = [reading.spans[0].text if reading.spans else "" for reading in found]
+    return {
+        "n": len(texts),
+        "em": float(np.mean([exact_match(text, gold) for text, gold in zip(texts, answers, strict=True)])),
+        "f1": float(np.mean([f1(text, gold) for text, gold in zip(texts, answers, strict=True)])),
+    }
+
+
+def reading_set(model: Encoder, fit: Calibration, path: Path) -> dict[str, Any]:
+    """Reading data: EM and F1 on what the context answers, and how well the score tells it from the rest."""
+    data = list(records(path))
+    found = readings(model, fit, [Job(r["question"], [Passage(id="", title="", text=r["context"])]) for r in data])
+    known = [
+        (reading, [a["text"] for a in r["answers"]]) for reading, r in zip(found, data, strict=True) if r["answers"]
+    ]
+    rest = [reading.score for reading, r in zip(found, data, strict=True) if not r["answers"]]
+    out: dict[str, Any] = scores([reading for reading, _ in known], [gold for _, gold in known])
+    return out | {"auroc": auroc([reading.score for reading, _ in known], rest), "n_unanswerable": len(rest)}
+
+
+def gold_set(model: Encoder, fit: Calibration, path: Path) -> dict[str, Any]:
+    """Question answering data: the gold passage alone, and its score against the best-ranked wrong passage's."""
+    data = list(records(path))
+    gold = [next(p for p in r["passages"] if p["id"] in r["gold"]) for r in data]
+    wrong = [next(p for p in r["passages"] if p["id"] not in r["gold"]) for r in data]
+    right = readings(model, fit, [Job(r["question"], [p]) for r, p in zip(data, gold, strict=True)])
+    other = readings(model, fit, [Job(r["question"], [p]) for r, p in zip(data, wrong, strict=True)])
+    out: dict[str, Any] = scores(right, [r["answers"] for r in data])
+    return out | {"auroc": auroc([r.score for r in right], [r.score for r in other])}
+
+
+def recall(vectors: NDArray[np.float32], asked: NDArray[np.float32], gold: Sequence[int], k: int = 5) -> float:
+    """The share of questions whose gold passage is among the k nearest."""
+    hits = 0
+    for row, want in zip(asked, gold, strict=True):
+        similar = vectors @ row
+        hits += int((similar > similar[want]).sum() < k)
+    return hits / len(gold)
+
+
+def embedding_set(model: Encoder, reference: Encoder, corpus: Path, questions: Path, sample: int) -> dict[str, Any]:
+    """int8 against float vectors: mean cosine on `sample` passages, recall@5 of both over the whole corpus."""
+    passages = list(records(corpus))
+    place = {p["id"]: number for number, p in enumerate(passages)}
+    texts = [f"{p['title']}\n{p['text']}" for p in passages]
+    asked = [r for r in records(questions) if r["gold"] and r["gold"][0] in place]
+    gold = [place[r["gold"][0]] for r in asked]
+    out: dict[str, Any] = {"passages": len(texts), "questions": len(asked)}
+    vectors = {}
+    for name, encoder in (("int8", model), ("fp32", reference)):
+        vectors[name] = encoder.embed(texts)
+        out[f"recall@5 {name}"] = recall(vectors[name], encoder.embed([r["question"] for r in asked]), gold)
+    step = max(1, len(texts) // sample)
+    cosines = (vectors["int8"] * vectors["fp32"]).sum(1)[::step]
+    return out | {"cosine": float(cosines.mean()), "cosine_lowest": float(cosines.min()), "cosine_n": len(cosines)}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m quorum.training.evaluate", description=__doc__)
+    parser.add_argument("--folder", type=Path, required=True, help="where reader.onnx, reader.json and vocab.txt are")
+    parser.add_argument("--reading", type=Path, help="reading data")
+    parser.add_argument("--gold", type=Path, help="question answering data with gold passages")
+    parser.add_argument("--reference", type=Path, help="folder of a float export (quorum.training.export --levels 0)")
+    parser.add_argument("--corpus", type=Path, help="passages to embed")
+    parser.add_argument("--questions", type=Path, help="questions over the corpus")
+    options = parser.parse_args(arguments)
+    manifest_ = json.loads((options.folder / "reader.json").read_text(encoding="utf-8"))
+    model, fit = Encoder(options.folder), Calibration.of(manifest_)
+    out: dict[str, Any] = {}
+    if options.reading:
+        out["reading"] = reading_set(model, fit, options.reading)
+    if options.gold:
+        out["gold"] = gold_set(model, fit, options.gold)
+    if options.reference and options.corpus and options.questions:
+        out["embeddings"] = embedding_set(model, Encoder(options.reference), options.corpus, options.questions, 1000)
+    print(json.dumps(out, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,365 @@
+"""One ONNX file from the two towers: python -m quorum.training.export --help (extra `train`).
+
+Inputs `ids`, `types`, `mask` (batch, length) int64; outputs `embedding` (batch, hidden), `span` (batch, length, 2),
+`answerable` (batch), and `hidden` (batch, length, hidden), what further heads read. A run that asks for one output
+computes nothing of the other tower.
+
+Weights are int8 per output channel, word vectors int8 per row. Activations are uint8 with *fixed* ranges, found on
+calibration texts: a dynamic range would be taken over the whole batch, and a text's result would depend on its
+neighbours.
+"""
+
+import argparse
+import copy
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import onnx
+import torch
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+
+from quorum.training.encoder import ADAPTER_SCALE, Layer, TwoTowers, Update, load_base, start_from
+from quorum.training.examples import Encoded, encode, read_examples
+from quorum.training.reader import pad
+
+MICROSOFT = "com.microsoft"  # ONNX Runtime's own operators
+Batch = tuple[Tensor, Tensor, Tensor]  # ids, segment types, mask
+
+
+@dataclass
+class Ranges:
+    """The running range of the activations at one point, as low and high quantiles averaged over batches."""
+
+    low: float = 0.0
+    high: float = 0.0
+
+    def see(self, values: Tensor, tail: float) -> None:
+        flat = values.flatten()
+        if tail:
+            keep = max(1, int(flat.numel() * tail))
+            low, high = flat.kthvalue(keep).values.item(), flat.kthvalue(flat.numel() - keep + 1).values.item()
+        else:
+            low, high = flat.min().item(), flat.max().item()
+        self.low, self.high = min(self.low, low), max(self.high, high)
+
+    def scale(self) -> tuple[float, int]:
+        """uint8 scale and zero point."""
+        scale = max((self.high - self.low) / 255, 1e-8)
+        return scale, int(np.clip(round(-self.low / scale), 0, 255))
+
+
+def observed(layer: Layer, x: Tensor, mask: Tensor) -> Iterator[tuple[str, Tensor]]:
+    """The inputs of a layer's products, and last its output under the name 'out' (as `Layer.forward` computes them)."""
+    batch, length, hidden = x.shape
+    yield "hidden", x
+    query, key, value = (
+        part(x).view(batch, length, layer.heads, -1).transpose(1, 2) for part in (layer.query, layer.key, layer.value)
+    )
+    seen = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
+    attended = seen.transpose(1, 2).reshape(batch, length, hidden)
+    yield "attended", attended
+    x = layer.attended_norm(x + layer.attended(attended))
+    yield "normed", x
+    inner = torch.nn.functional.gelu(layer.inner(x))
+    yield "inner", inner
+    yield "out", layer.outer_norm(x + layer.outer(inner))
+
+
+@torch.no_grad()
+def calibrate(
+    model: TwoTowers,
+    reading: Iterable[Batch],
+    embedding: Iterable[Batch],
+    tail: float,
+) -> dict[str, Ranges]:
+    """Activation ranges by 'base.N.point', 'low.N.point' and 'tower.N.point', over batches of (ids, types, mask)."""
+    ranges: dict[str, Ranges] = {}
+
+    def walk(batches: Iterable[Batch], path: list[tuple[str, Layer]]) -> None:
+        for ids, types, mask in batches:
+            x = model.lowest(ids, types)
+            for name, layer in path:
+                for point, values in observed(layer, x, mask):
+                    if point == "out":
+                        x = values
+                    else:
+                        ranges.setdefault(f"{name}.{point}", Ranges()).see(values[mask], tail)
+
+    base: list[tuple[str, Layer]] = [(f"base.{n}", layer) for n, layer in enumerate(model.base)]
+    tower: list[tuple[str, Layer]] = [(f"tower.{n}", layer) for n, layer in enumerate(model.tower)]
+    walk(embedding, base)
+    walk(reading, [(f"low.{n}", layer) for n, layer in enumerate(merged(model))] + tower)
+    return ranges
+
+
+def merged(model: TwoTowers) -> list[Layer]:
+    """The reader's low layers, their updates added in."""
+    layers = []
+    for number in range(model.low):
+        layer: Layer = copy.deepcopy(model.base[number])
+        layer.load_state_dict(layer.state_dict() | model.updated(number))
+        layers.append(layer)
+    return layers
+
+
+@dataclass
+class Graph:
+    """An ONNX graph under construction."""
+
+    nodes: list[onnx.NodeProto] = field(default_factory=list)
+    constants: list[onnx.TensorProto] = field(default_factory=list)
+    count: int = 0
+
+    def constant(self, name: str, value: NDArray[np.generic]) -> str:
+        """A stored array; the same name again is the same array."""
+        if any(known.name == name for known in self.constants):
+            return name
+        self.constants.append(numpy_helper.from_array(np.asarray(value, order="C"), name))
+        return name
+
+    def node(self, operator: str, *inputs: str, domain: str = "", outputs: int = 1, **attributes: object) -> str:
+        self.count += 1
+        names = [f"v{self.count}" if number == 0 else f"v{self.count}_{number}" for number in range(outputs)]
+        self.nodes.append(helper.make_node(operator, list(inputs), names, domain=domain, **attributes))
+        return names[0] if outputs == 1 else " ".join(names)
+
+
+def array(value: Tensor) -> NDArray[np.float32]:
+    return value.detach().cpu().numpy().astype(np.float32)
+
+
+def quantised(weight: NDArray[np.float32], levels: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """(in, out) weights -> int8 and the scale per output channel; symmetric, `levels` steps to each side."""
+    scale = np.maximum(np.abs(weight).max(0), 1e-8) / levels
+    return np.clip(np.round(weight / scale), -levels, levels).astype(np.int8), scale.astype(np.float32)
+
+
+class Exporter:
+    """Writes layers, or the two towers, into one graph."""
+
+    def __init__(self, ranges: dict[str, Ranges], levels: int) -> None:
+        self.ranges, self.levels = ranges, levels
+        self.graph = Graph()
+        self.quantised_inputs: dict[tuple[str, str], tuple[str, str, str]] = {}
+
+    def product(
+        self, x: str, name: str, point: str, weight: Tensor, bias: Tensor, updates: Sequence[Update] = ()
+    ) -> str:
+        """x W + b with int8 operands and a float result; all in float where `levels` is 0."""
+        graph = self.graph
+        if not self.levels:
+            if updates:
+                weight, name = weight + torch.cat([update() for update in updates]), f"{name}.updated"
+            product = graph.node("MatMul", x, graph.constant(f"{name}.weight", array(weight).T))
+            return graph.node("Add", product, graph.constant(f"{name}.bias", array(bias)))
+        scale, zero = self.ranges[point].scale()
+        if (x, point) not in self.quantised_inputs:
+            scale_name = graph.constant(f"{point}.scale", np.array(scale, np.float32))
+            zero_name = graph.constant(f"{point}.zero", np.array(zero, np.uint8))
+            small = graph.node("QuantizeLinear", x, scale_name, zero_name)
+            self.quantised_inputs[x, point] = (small, scale_name, zero_name)
+        small, scale_name, zero_name = self.quantised_inputs[x, point]
+        values, scales = quantised(array(weight).T, self.levels)
+        stored, stored_scales = graph.constant(f"{name}.weight", values), graph.constant(f"{name}.scales", scales)
+        if updates:
+            stored, stored_scales = self.updated(stored, stored_scales, name, weight, updates)
+        zeros = graph.constant(f"zeros.{values.shape[1]}", np.zeros(values.shape[1], np.int8))
+        inputs = (
+            small,
+            stored,
+            scale_name,
+            stored_scales,
+            zero_name,
+            zeros,
+            graph.constant(f"{name}.bias", array(bias)),
+        )
+        return graph.node("MatMulIntegerToFloat", *inputs, domain=MICROSOFT)
+
+    def updated(
+        self, stored: str, scales: str, name: str, weight: Tensor, updates: Sequence[Update]
+    ) -> tuple[str, str]:
+        """The stored int8 weight plus low-rank updates, int8 again: folded once, when the file is loaded."""
+        graph = self.graph
+        low = []
+        for number, update in enumerate(updates):
+            halves = {"A": array(update.A), "B": array(ADAPTER_SCALE * update.B)}
+            names = [
+                graph.constant(f"{name}.{number}.{side}", part.T.astype(np.float16)) for side, part in halves.items()
+            ]
+            low.append(graph.node("MatMul", *(graph.node("Cast", side, to=TensorProto.FLOAT) for side in names)))
+        change = graph.node("Concat", *low, axis=1) if len(low) > 1 else low[0]
+        plain = graph.node("Mul", graph.node("Cast", stored, to=TensorProto.FLOAT), scales)
+        full = array(weight + torch.cat([update() for update in updates])).T
+        new = graph.constant(f"{name}.updated.scales", quantised(full, self.levels)[1])
+        steps = graph.node("Round", graph.node("Div", graph.node("Add", plain, change), new))
+        limits = [graph.constant(f"limit.{sign}", np.array(sign * self.levels, np.float32)) for sign in (-1, 1)]
+        return graph.node("Cast", graph.node("Clip", steps, *limits), to=TensorProto.INT8), new
+
+    def norm(self, x: str, skip: str, name: str, norm: torch.nn.LayerNorm) -> str:
+        gamma = self.graph.constant(f"{name}.gamma", array(norm.weight))
+        beta = self.graph.constant(f"{name}.beta", array(norm.bias))
+        return self.graph.node(
+            "SkipLayerNormalization", x, skip, gamma, beta, domain=MICROSOFT, epsilon=float(norm.eps)
+        )
+
+    def layer(self, x: str, name: str, layer: Layer, updates: nn.ModuleDict | None = None) -> str:
+        """One layer; with `updates` a low layer of the reader, stored as the base layer's weights and their updates."""
+        graph, point = self.graph, name if updates is None else name.replace("base", "low")
+
+        def change(*names: str) -> list[Update]:
+            return [] if updates is None else [updates[part] for part in names]
+
+        weight = torch.cat([layer.query.weight, layer.key.weight, layer.value.weight])
+        bias = torch.cat([layer.query.bias, layer.key.bias, layer.value.bias])
+        joined = self.product(x, f"{name}.qkv", f"{point}.hidden", weight, bias, change("query", "key", "value"))
+        query, key, value = graph.node("Split", joined, outputs=3, axis=-1, num_outputs=3).split()
+        attended = graph.node(
+            "MultiHeadAttention", query, key, value, "", "mask32", domain=MICROSOFT, num_heads=layer.heads
+        )
+        part = layer.attended
+        out = self.product(attended, f"{name}.o", f"{point}.attended", part.weight, part.bias, change("attended"))
+        x = self.norm(out, x, f"{name}.norm1", layer.attended_norm)
+        part = layer.inner
+        inner = self.product(x, f"{name}.inner", f"{point}.normed", part.weight, part.bias, change("inner"))
+        inner, part = graph.node("Gelu", inner, domain=MICROSOFT), layer.outer
+        out = self.product(inner, f"{name}.outer", f"{point}.inner", part.weight, part.bias, change("outer"))
+        return self.norm(out, x, f"{name}.norm2", layer.outer_norm)
+
+    def lowest(self, model: TwoTowers) -> str:
+        graph = self.graph
+        words, scales = quantised(array(model.words.weight).T, 127)
+        small = graph.node("Gather", graph.constant("words", words.T), "ids")
+        scale = graph.node("Gather", graph.constant("words.scales", scales[:, None]), "ids")
+        summed = graph.node("Mul", graph.node("Cast", small, to=TensorProto.FLOAT), scale)
+        length = graph.node("Shape", "ids", start=1, end=2)
+        zero, one = graph.constant("zero", np.array([0], np.int64)), graph.constant("one", np.array([1], np.int64))
+        table = graph.constant("positions", array(model.positions.weight).astype(np.float16))
+        places = graph.node("Cast", graph.node("Slice", table, zero, length, zero, one), to=TensorProto.FLOAT)
+        types = graph.node("Gather", graph.constant("segments", array(model.types.weight)), "types")
+        summed = graph.node("Add", graph.node("Add", summed, types), places)
+        norm = model.embedded_norm
+        gamma, beta = (
+            graph.constant("embedded.gamma", array(norm.weight)),
+            graph.constant("embedded.beta", array(norm.bias)),
+        )
+        return graph.node("LayerNormalization", summed, gamma, beta, axis=-1, epsilon=float(norm.eps))
+
+    def export(self, model: TwoTowers) -> onnx.ModelProto:
+        graph = self.graph
+        graph.nodes.append(helper.make_node("Cast", ["mask"], ["mask32"], to=TensorProto.INT32))
+        x = self.lowest(model)
+        stem = x
+        for number, layer in enumerate(model.base):
+            x = self.layer(x, f"base.{number}", layer)
+        # A product for each row, not a sum over an axis: that adds up in another order when a row comes alone.
+        middle = graph.constant("middle", np.array([1]))
+        weights = graph.node("Unsqueeze", graph.node("Cast", "mask", to=TensorProto.FLOAT), middle)
+        total = graph.node("Squeeze", graph.node("MatMul", weights, x), middle)
+        mean = graph.node(
+            "Div", total, graph.node("ReduceSum", weights, graph.constant("last", np.array([-1])), keepdims=0)
+        )
+        graph.nodes.append(helper.make_node("LpNormalization", [mean], ["embedding"], axis=-1, p=2))
+        x = stem
+        for number, updates in enumerate(model.updates):
+            x = self.layer(x, f"base.{number}", model.base[number], updates)
+        for number, layer in enumerate(model.tower):
+            x = self.layer(x, f"tower.{number}", layer)
+        graph.nodes.append(helper.make_node("Identity", [x], ["hidden"]))
+        head = graph.constant("span.weight", array(model.span.weight).T)
+        logits = graph.node("MatMul", x, head)
+        graph.nodes.append(
+            helper.make_node("Add", [logits, graph.constant("span.bias", array(model.span.bias))], ["span"])
+        )
+        first = graph.node("Gather", x, graph.constant("first", np.array(0, np.int64)), axis=1)
+        verdict = graph.node("MatMul", first, graph.constant("answerable.weight", array(model.answerable.weight)[0]))
+        bias = graph.constant("answerable.bias", array(model.answerable.bias)[0])
+        graph.nodes.append(helper.make_node("Add", [verdict, bias], ["answerable"]))
+        hidden = model.config["hidden_size"]
+        inputs = [
+            helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"])
+            for name in ("ids", "types", "mask")
+        ]
+        outputs = [
+            helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", hidden]),
+            helper.make_tensor_value_info("span", TensorProto.FLOAT, ["batch", "length", 2]),
+            helper.make_tensor_value_info("answerable", TensorProto.FLOAT, ["batch"]),
+            helper.make_tensor_value_info("hidden", TensorProto.FLOAT, ["batch", "length", hidden]),
+        ]
+        made = helper.make_graph(graph.nodes, "reader", inputs, outputs, graph.constants)
+        opsets = [helper.make_opsetid("", 21), helper.make_opsetid(MICROSOFT, 1)]
+        return helper.make_model(made, opset_imports=opsets, ir_version=10, producer_name="quorum")
+
+
+def text_batches(texts: Sequence[str], tokenizer: Tokenizer, size: int = 16) -> list[Batch]:
+    """Padded batches of texts as the sentence encoder reads them."""
+    rows = sorted((tokenizer.encode(text).ids[:256] for text in texts), key=len)
+    return [pad([Encoded(row, [0] * len(row), []) for row in rows[i : i + size]]) for i in range(0, len(rows), size)]
+
+
+def calibration_batches(tokenizer: Tokenizer, data: Path, count: int, length: int) -> tuple[list[Batch], list[Batch]]:
+    """(reading batches, embedding batches) from a file of reading examples, spread over the whole file."""
+    examples = read_examples(data)
+    examples = examples[:: max(1, len(examples) // count)][:count]
+    encoded = sorted((encode(tokenizer, example, length) for example in examples), key=lambda item: len(item.ids))
+    reading = [pad(encoded[i : i + 16]) for i in range(0, len(encoded), 16)]
+    texts = [example.question if n % 3 == 0 else example.context for n, example in enumerate(examples)]
+    embedding = text_batches(texts, tokenizer)
+    return reading, embedding
+
+
+def export(
+    base: Path,
+    checkpoint: Path,
+    data: Path,
+    out: Path,
+    *,
+    low: int = 2,
+    count: int = 400,
+    tail: float = 0.0,
+    levels: int = 127,
+) -> None:
+    """Calibrate, quantise and write; whole or not at all."""
+    tokenizer = Tokenizer.from_file(str(base / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
+    model = start_from(load_base(base, low), checkpoint).eval()
+    reading, embedding = calibration_batches(tokenizer, data, count, 256)
+    made = Exporter(calibrate(model, reading, embedding, tail), levels).export(model)
+    onnx.checker.check_model(made)
+    part = out.with_suffix(".part")
+    onnx.save(made, part)
+    part.replace(out)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m quorum.training.export", description=__doc__)
+    parser.add_argument("--base", type=Path, required=True, help="folder of all-MiniLM-L6-v2")
+    parser.add_argument("--checkpoint", type=Path, required=True)
+    parser.add_argument("--data", type=Path, required=True, help="reading examples to calibrate activations on")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--low", type=int, default=2)
+    parser.add_argument("--tail", type=float, default=0.0, help="share of extreme activations to clip at each end")
+    parser.add_argument(
+        "--levels", type=int, default=127, help="steps of a weight to each side; 63 avoids saturation without VNNI"
+    )
+    options = parser.parse_args(arguments)
+    export(
+        options.base,
+        options.checkpoint,
+        options.data,
+        options.out,
+        low=options.low,
+        tail=options.tail,
+        levels=options.levels,
+    )
+    print(f"{options.out}: {options.out.stat().st_size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,237 @@
+"""Fine-tuning of FILCO's filter and generator on silver data (extra `train`): what `quorum filter train` does.
+
+It works in OUT.training, where a killed run goes on, and OUT appears whole at the end.
+"""
+
+import json
+import platform
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from hashlib import file_digest, sha256
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quorum.core.errors import SetupError
+from quorum.core.silver import Silver
+from quorum.models.pretrained import (
+    Codec,
+    Trained,
+    base_hash,
+    is_seq2seq,
+    load_base,
+    need_transformers,
+    quietly,
+    write_card,
+)
+from quorum.prompts import text_of
+from quorum.training.finetune_card import written_card
+from quorum.training.pairs import Task, measure_of
+
+if TYPE_CHECKING:  # PyTorch is an extra
+    from quorum.training.steps import Item, Tell, Training
+
+OUTPUT = {"filter": 512, "generator": 128}  # tokens of a reply (section 3.3)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The paper's settings (section 3.3). length, output: tokens of a prompt and of a reply; at_once: examples in one
+    pass, for memory alone; lora: by default for causal models; save_every: seconds between checkpoints.
+    """
+
+    rate: float = 5e-5
+    epochs: int = 3
+    batch: int = 32
+    length: int = 1024
+    output: int | None = None
+    lora: bool | None = None
+    seed: int = 0
+    at_once: int = field(default=4, compare=False)
+    save_every: float = field(default=300.0, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch", "length", "at_once"):
+            if getattr(self, name) < 1:
+                raise SetupError(f"{name}={getattr(self, name)} does not fit; give a whole number of at least 1.")
+        if not 0 < self.rate < 1:
+            raise SetupError(f"rate={self.rate} does not fit; give a learning rate between 0 and 1, such as 5e-5.")
+        if self.output is not None and self.output < 1:
+            raise SetupError(f"output={self.output} does not fit; give a whole number of at least 1.")
+
+
+@dataclass(frozen=True)
+class Report:
+    """examples: trained on; left_out: too long; shortened: lost passages; losses: per epoch, in nats per token."""
+
+    examples: int
+    left_out: int
+    shortened: int
+    losses: list[float]
+
+
+def finetune(
+    task: Task, lines: Sequence[Silver], data: Path, base: str, out: Path, settings: Settings, tell: "Tell"
+) -> Report:
+    """Train and write the folder `out`. The same call again continues what was interrupted, and does nothing when it is
+    done. Raises SetupError for a base that cannot be trained, and where `out` holds something else.
+    """
+    need_transformers(f"Training a {task.kind}")
+    base = str(Path(base).resolve()) if Path(base).is_dir() else base
+    run = described(task, lines, data, base, settings)
+    if (done := finished(out, run)) is not None:
+        return done
+    seq2seq = is_seq2seq(base)
+    lora, output = lora_for(settings, seq2seq), settings.output or OUTPUT[task.kind]
+    model, tokenizer = load_base(base, half=lora)
+    check_window(model, base, settings.length, output)
+    work, codec = started(out, run), Codec(tokenizer, seq2seq)
+    items, shortened = encoded_lines(task, lines, codec, settings.length, output)
+    training = prepared(model, codec, items, settings, lora, work)
+    report = Report(len(items), len(lines) - len(items), shortened, training.run(tell))
+    card = Trained(
+        kind=task.kind,
+        prompts=task.prompts(lines),
+        measure=measure_of(lines),
+        length=settings.length,
+        output=output,
+        base=base,
+        base_hash=base_hash(base),
+        adapter=lora,
+        weights="",
+    )
+    write(out, training.model, tokenizer, card, run, report)
+    shutil.rmtree(work)
+    return report
+
+
+def encoded_lines(
+    task: Task, lines: Sequence[Silver], codec: Codec, length: int, output: int
+) -> "tuple[list[Item], int]":
+    """-> the examples that fit, and how many of them lost passages."""
+    from quorum.training.steps import encoded
+
+    makers = [partial(texts, task, line) for line in lines]
+    items, shortened = encoded(makers, [len(task.passages(line)) for line in lines], codec, length, output)
+    if not items:
+        raise SetupError(f"None of {len(lines)} examples fits {length} tokens; give a larger --length.")
+    return items, shortened
+
+
+def texts(task: Task, line: Silver, shown: int) -> tuple[str, str]:
+    pair = task.pair(line, shown)
+    return pair.prompt, pair.target
+
+
+def lora_for(settings: Settings, seq2seq: bool) -> bool:
+    return not seq2seq if settings.lora is None else settings.lora
+
+
+def prepared(
+    model: Any, codec: Codec, items: "Sequence[Item]", settings: Settings, lora: bool, work: Path
+) -> "Training":
+    """The model with adapters where they are wanted, and its optimiser. Adapters begin by the seed."""
+    import torch
+
+    from quorum.training.lora import with_adapters
+    from quorum.training.steps import Plan, Training
+
+    torch.manual_seed(settings.seed)
+    if lora:
+        model = with_adapters(model, codec.seq2seq)
+    plan = Plan(settings.rate, settings.epochs, settings.batch, settings.at_once, settings.seed, settings.save_every)
+    return Training(model, codec.tokenizer.pad_token_id, codec.seq2seq, items, plan, work / "checkpoint.pt")
+
+
+def check_window(model: Any, base: str, length: int, output: int) -> None:
+    limit = getattr(model.config, "max_position_embeddings", None) or getattr(model.config, "n_positions", None)
+    relative = model.config.model_type in ("t5", "mt5", "umt5", "longt5")  # they name a length, and have no limit
+    needed = max(length, output) if model.config.is_encoder_decoder else length + output
+    if limit and not relative and needed > limit:
+        raise SetupError(
+            f"The model {base!r} takes {limit} tokens and would need {needed} (--length {length}, --output {output}); "
+            "give smaller ones, or a base with a longer window."
+        )
+
+
+def described(task: Task, lines: Sequence[Silver], data: Path, base: str, settings: Settings) -> dict[str, Any]:
+    """What makes two runs the same."""
+    return {
+        "task": asdict(task) | {"prompts": task.prompts(lines)},
+        "data": {"file": data.name, "sha256": digest(data), "questions": len(lines)},
+        "base": {"name": base, "hash": base_hash(base)},
+        "settings": {name: value for name, value in asdict(settings).items() if name not in ("at_once", "save_every")},
+    }
+
+
+def finished(out: Path, run: dict[str, Any]) -> Report | None:
+    """The report of this very run, when it is done already."""
+    if not out.exists():
+        return None
+    record = out / "quorum.training.json"
+    held = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
+    if held.get("run") != run:
+        what = difference(held["run"], run) if "run" in held else "it is not from this command"
+        raise SetupError(f"{out} is there already ({what}); name another folder with --out, or remove it.")
+    return Report(**held["report"])
+
+
+def started(out: Path, run: dict[str, Any]) -> Path:
+    """The working folder, new or of a run that was interrupted."""
+    work = out.with_name(out.name + ".training")
+    record = work / "run.json"
+    if record.is_file():
+        held = json.loads(record.read_text(encoding="utf-8"))
+        if held != run:
+            raise SetupError(
+                f"{work} holds an interrupted run of another kind ({difference(held, run)}); run that one to its end, "
+                "or remove the folder."
+            )
+        return work
+    work.mkdir(parents=True, exist_ok=True)
+    part = work / "run.json.part"
+    part.write_text(json.dumps(run, indent=2), encoding="utf-8")
+    part.replace(record)
+    return work
+
+
+def difference(held: dict[str, Any], run: dict[str, Any]) -> str:
+    """The first thing in which two runs differ, in words."""
+    for part, values in run.items():
+        for name, value in values.items():
+            before = held.get(part, {}).get(name)
+            if before != value:
+                return f"its {name} ({part}) is {before!r}, not {value!r}"
+    return "of an older version"
+
+
+def digest(*files: Path) -> str:
+    """sha256 over the contents of the files, in their order."""
+    whole = sha256()
+    for path in files:
+        with path.open("rb") as file:
+            whole.update(file_digest(file, "sha256").digest())
+    return whole.hexdigest()
+
+
+def write(out: Path, model: Any, tokenizer: Any, card: Trained, run: dict[str, Any], report: Report) -> None:
+    """Weights, tokenizer, `quorum.json`, the prompts and the model card; the folder appears whole."""
+    part = out.with_name(out.name + ".part")
+    shutil.rmtree(part, ignore_errors=True)
+    with quietly():
+        model.save_pretrained(part)
+    tokenizer.save_pretrained(part)
+    card = replace(card, weights=digest(*sorted(part.glob("*.safetensors"))))
+    write_card(part, card)
+    (part / "prompts").mkdir()
+    for name in card.prompts:
+        (part / "prompts" / f"{name}.md").write_text(text_of(name) + "\n", encoding="utf-8")
+    versions = {name: metadata.version(name) for name in ("torch", "transformers")} | {
+        "python": platform.python_version()
+    }
+    record = {"run": run, "report": asdict(report), "versions": versions}
+    (part / "quorum.training.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    (part / "README.md").write_text(written_card(card, record, out.name), encoding="utf-8")
+    part.replace(out)

@@ -1,0 +1,48 @@
+"""The model card of a trained filter or generator."""
+
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from quorum.models.pretrained import Trained
+
+TEXT = Template(Path(__file__).with_suffix(".md").read_text(encoding="utf-8"))
+USE = {
+    "filter_sentences": "quorum ask QUESTION --method filco --set context_filter=transformers:$folder",
+    "filter_passages": "quorum ask QUESTION --method filco --set context_filter=transformers:$folder "
+    "--set filter_mode=psg",
+}
+GENERATE = "quorum ask QUESTION --method filco --model transformers:$folder --set context_filter=transformers:FILTER"
+LEARNED = {
+    "filter_sentences": "copies the sentences of retrieved passages that help to answer a question",
+    "filter_passages": "names the retrieved passages that help to answer a question",
+}
+
+
+def written_card(card: Trained, record: dict[str, Any], folder: str) -> str:
+    """The card's text, from what was trained (`quorum.json`) and how (`quorum.training.json`)."""
+    run, report = record["run"], record["report"]
+    first = next(iter(card.prompts))
+    context = "the sentences that the measure chose" if run["task"]["context"] == "silver" else "whole passages"
+    return TEXT.substitute(
+        kind=card.kind,
+        does=LEARNED.get(first, f"answers a question from {context}"),
+        prompts=", ".join(f"`{name}` (version {version})" for name, version in card.prompts.items()),
+        base=run["base"]["name"],
+        how="low-rank adapters; the base is needed beside them" if card.adapter else "all weights",
+        measure=card.measure,
+        data=run["data"]["file"],
+        sha256=run["data"]["sha256"],
+        examples=report["examples"],
+        left_out=report["left_out"],
+        shortened=report["shortened"],
+        losses=", ".join(f"{loss:.3f}" for loss in report["losses"]),
+        rate=run["settings"]["rate"],
+        epochs=run["settings"]["epochs"],
+        batch=run["settings"]["batch"],
+        seed=run["settings"]["seed"],
+        length=card.length,
+        output=card.output,
+        versions=", ".join(f"{name} {number}" for name, number in record["versions"].items()),
+        use=Template(USE.get(first, GENERATE)).substitute(folder=folder),
+    )

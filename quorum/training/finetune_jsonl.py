@@ -1,0 +1,110 @@
+"""Hosted fine-tuning: silver data in the chat format that OpenAI and compatible services train on, and its check."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from quorum.core.data import lines_of
+from quorum.core.errors import SetupError
+from quorum.core.silver import Silver
+from quorum.models.estimate import tokens
+from quorum.training.pairs import NOTHING, Task
+
+FEWEST = 10  # examples that a service takes
+ROLES = ("system", "user", "assistant")
+SHOWN = 20  # problems that are told one by one
+
+
+@dataclass
+class Checked:
+    """problems: what a service would refuse, or learn wrong; notes: what is worth knowing; tokens: estimates, for all
+    of the file and for its longest example; empty: examples whose reply is "None".
+    """
+
+    examples: int = 0
+    tokens: int = 0
+    longest: int = 0
+    empty: int = 0
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def export(task: Task, lines: Sequence[Silver], out: Path) -> int:
+    """Write one example a line, the prompt being what the graph sends; whole or not at all. Returns how many."""
+    if out.exists():
+        raise SetupError(f"{out} is there already; name another file with --out, or remove it.")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    part = out.with_name(out.name + ".part")
+    with part.open("w", encoding="utf-8") as file:
+        for line in lines:
+            pair = task.pair(line, len(task.passages(line)))
+            messages = [{"role": "user", "content": pair.prompt}, {"role": "assistant", "content": pair.target}]
+            file.write(json.dumps({"messages": messages}, ensure_ascii=False) + "\n")
+    part.replace(out)
+    return len(lines)
+
+
+def check(path: Path, window: int = 16384) -> Checked:
+    """Read a file in the chat format and say what is wrong with it. window: tokens that an example may have.
+
+    Raises SetupError for a file that is not JSON lines at all.
+    """
+    found = Checked()
+    seen: dict[str, tuple[int, str]] = {}
+    for number, value in lines_of(path):
+        found.examples += 1
+        messages = value.get("messages")
+        wrong = list(mistakes(messages))
+        found.problems += [f"line {number}: {problem}" for problem in wrong]
+        if wrong or not isinstance(messages, list):
+            continue
+        *asked, reply = [message["content"] for message in messages]
+        length = sum(map(tokens, [*asked, reply]))
+        found.tokens, found.longest = found.tokens + length, max(found.longest, length)
+        found.empty += reply.strip() == NOTHING
+        if length > window:
+            found.problems.append(f"line {number}: about {length} tokens, more than {window}; show fewer passages.")
+        found.problems += repeated(number, "\n".join(asked), reply, seen)
+    return counted(found)
+
+
+def mistakes(messages: Any) -> Iterator[str]:
+    """What is wrong with the messages of one example."""
+    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
+        yield 'expected {"messages": [{"role": ..., "content": ...}, ...]}.'
+        return
+    roles = [message.get("role") for message in messages]
+    for role in roles:
+        if role not in ROLES:
+            yield f"the role {role!r} is unknown; use {', '.join(ROLES)}."
+    if "user" not in roles or roles[-1:] != ["assistant"]:
+        yield "expected a message of the user, and one of the assistant at the end."
+    for role, message in zip(roles, messages, strict=True):
+        content = message.get("content")
+        if not isinstance(content, str):
+            yield f"the content of the {role} is no text."
+        elif not content.strip():
+            yield f"the content of the {role} is empty" + (
+                f"; write {NOTHING} where no sentence helps." if role == "assistant" else "."
+            )
+
+
+def repeated(number: int, asked: str, reply: str, seen: dict[str, tuple[int, str]]) -> Iterable[str]:
+    """Whether the same was asked before."""
+    before, answered = seen.setdefault(asked, (number, reply))
+    if before != number:
+        same = "repeats" if answered == reply else "contradicts"
+        yield f"line {number}: {same} line {before}; keep one of them."
+
+
+def counted(found: Checked) -> Checked:
+    """With what concerns the file as a whole."""
+    if found.examples < FEWEST:
+        found.problems.append(f"{found.examples} examples; a fine-tuning service takes no fewer than {FEWEST}.")
+    if found.empty and found.empty > 0.9 * found.examples:
+        found.notes.append(
+            f"{found.empty} of {found.examples} replies are {NOTHING}; the model may learn nothing else."
+        )
+    return found

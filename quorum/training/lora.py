@@ -1,0 +1,19 @@
+"""Low-rank adapters (Hu et al. 2022): a large model is trained by small updates beside its frozen weights."""
+
+from typing import Any
+
+from quorum.models.pretrained import quietly
+
+RANK, SCALE, DROPOUT = 16, 32, 0.05  # FILCO does not state its own
+
+
+def with_adapters(model: Any, seq2seq: bool) -> Any:
+    """The model with adapters on all linear layers but the output's; they alone are trained."""
+    from peft import LoraConfig, TaskType, get_peft_model
+
+    task = TaskType.SEQ_2_SEQ_LM if seq2seq else TaskType.CAUSAL_LM
+    settings = LoraConfig(
+        task_type=task, r=RANK, lora_alpha=SCALE, lora_dropout=DROPOUT, target_modules="all-linear", bias="none"
+    )
+    with quietly():
+        return get_peft_model(model, settings)

@@ -1,0 +1,241 @@
+"""Mine hard negatives for the reader: wrong passages of the same search. python -m quorum.training.negatives --help
+
+Every question is searched with the product's own BM25; results that hold no gold answer and are not the question's own
+context become examples without an answer, because they are what a search brings beside the right passage.
+"""
+
+import argparse
+import gzip
+import hashlib
+import heapq
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from quorum.core.data import as_passage, lines_of
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.core.text import contains_answer
+from quorum.retrievers.bm25 import Ranking
+from quorum.retrievers.passages import indexed_text
+
+DEPTH = 12  # search results looked at
+SHORTEST = 150  # characters that a passage must exceed
+QA_NEGATIVES, READING_NEGATIVES = 3, 1
+READING_QUESTIONS = 14_000
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question with its gold answers. `own`: ids and texts of its own passages; `wanted`: negatives to find."""
+
+    id: str
+    question: str
+    answers: tuple[str, ...]
+    own: frozenset[str]
+    wanted: int
+
+
+def passages_in(path: Path, sources: Sequence[str] = ()) -> Iterator[Passage]:
+    """The passages of a file, by its fields: a corpus ({text}), question answering data ({passages}) or reading data
+    ({context}, the records whose `source` begins with one of `sources`; none given: all).
+    """
+    for number, record in lines_of(path):
+        where = f"{path}, line {number}"
+        if "context" in record:
+            if from_sources(record, sources):
+                text = text_of(record, "context", where)
+                yield Passage(id=f"c{digest(text)[:12]}", title="", text=text)
+        elif "passages" in record:
+            yield from (as_passage(passage, where) for passage in record["passages"] or ())
+        else:
+            yield as_passage(record, where)
+
+
+def evaluation_names(paths: Iterable[Path]) -> set[str]:
+    """Ids and texts of all passages of evaluation sets, gold passages that are not listed with them included."""
+    names: set[str] = set()
+    for path in paths:
+        names |= {name for passage in passages_in(path) for name in (passage["id"], passage["text"].strip())}
+        names |= {str(id_) for _, record in lines_of(path) for id_ in record.get("gold") or ()}
+    return names
+
+
+def documents(paths: Iterable[Path], barred: set[str], sources: Sequence[str] = ()) -> list[Passage]:
+    """The passages to search in: longer than SHORTEST, each id and each text once, without the barred ids and texts."""
+    seen = set(barred)
+    kept = []
+    for path in paths:
+        for passage in passages_in(path, sources):
+            names = {passage["id"], passage["text"].strip()}
+            if len(passage["text"]) > SHORTEST and seen.isdisjoint(names):
+                seen |= names
+                kept.append(passage)
+    return kept
+
+
+def questions_in(path: Path, per_question: int | None, sources: Sequence[str] = ()) -> Iterator[Asked]:
+    """The questions of a file that have answers: of reading data ({context, answers: [{text}]}) or question answering
+    data ({question, answers: [text]}).
+    """
+    for number, record in lines_of(path):
+        where = f"{path}, line {number}"
+        question, answers = text_of(record, "question", where), record.get("answers")
+        if not isinstance(answers, list):
+            raise SetupError(f"{where}: expected 'answers', a list, found {json.dumps(answers)[:80]}.")
+        reading = "context" in record
+        texts = tuple(text_of(answer, "text", where) if reading else str(answer) for answer in answers)
+        if not texts or (reading and not from_sources(record, sources)):
+            continue
+        own = {text_of(record, "context", where).strip()} if reading else {str(id_) for id_ in record.get("gold") or ()}
+        wanted = per_question or (READING_NEGATIVES if reading else QA_NEGATIVES)
+        yield Asked(str(record.get("id", number)), question, texts, frozenset(own), wanted)
+
+
+def drawn(questions: Iterable[Asked], limit: int, seed: int) -> list[Asked]:
+    """At most `limit` questions, chosen by seed and id, in their order; memory for those alone."""
+    numbered = ((digest(f"{seed}\n{asked.id}\n{asked.question}"), n, asked) for n, asked in enumerate(questions))
+    return [asked for _, _, asked in sorted(heapq.nsmallest(limit, numbered), key=lambda item: item[1])]
+
+
+def negatives(asked: Asked, ranking: Ranking) -> list[Passage]:
+    """The best-ranked passages that do not answer the question, best first, at most as many as wanted."""
+    found: list[Passage] = []
+    for passage in ranking.top(asked.question, DEPTH):
+        if len(found) == asked.wanted or not passage["score"]:
+            break
+        if asked.own.isdisjoint({passage["id"], passage["text"].strip()}) and not contains_answer(
+            indexed_text(passage), asked.answers
+        ):
+            found.append(passage)
+    return found
+
+
+def mine(questions: Iterable[Asked], ranking: Ranking, out: Path) -> tuple[int, int]:
+    """Write one line for each question with a negative -> (questions, negatives) written."""
+    lines = total = 0
+    with whole(out) as file:
+        for asked in questions:
+            found = negatives(asked, ranking)
+            if not found:
+                continue
+            line = {
+                "id": asked.id,
+                "question": asked.question,
+                "negatives": [{"title": passage["title"], "text": passage["text"]} for passage in found],
+            }
+            file.write((json.dumps(line, ensure_ascii=False) + "\n").encode())
+            lines, total = lines + 1, total + len(found)
+            if lines % 1000 == 0:
+                print(f"{lines} questions, {total} negatives", file=sys.stderr, flush=True)
+    return lines, total
+
+
+@contextmanager
+def whole(out: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    """A file (.gz: compressed, the same bytes every time) that appears at `out` once it is complete, or not at all."""
+    part = out.with_name(out.name + ".part")
+    try:
+        with part.open("wb") as raw:
+            if out.suffix == ".gz":
+                with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
+                    yield packed
+            else:
+                yield raw
+        part.replace(out)
+    except OSError as error:
+        raise SetupError(f"{out} cannot be written ({error.strerror}); give another --out.") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def from_sources(record: dict[str, Any], sources: Sequence[str]) -> bool:
+    return not sources or str(record.get("source", "")).startswith(tuple(sources))
+
+
+def text_of(record: Any, name: str, where: str) -> str:
+    """A field that must be text."""
+    value = record.get(name) if isinstance(record, dict) else None
+    if not isinstance(value, str):
+        raise SetupError(f"{where}: expected {name!r}, a text, found {json.dumps(record)[:80]}.")
+    return value
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def count(text: str) -> int:
+    """An option that counts something."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text!r}")
+    return int(text)
+
+
+def options_of(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m quorum.training.negatives", description=__doc__)
+    parser.add_argument(
+        "--corpus", type=Path, nargs="+", required=True, help="corpora, question answering, reading data"
+    )
+    parser.add_argument(
+        "--exclude-passages-of",
+        type=Path,
+        nargs="*",
+        default=[],
+        help="evaluation sets, whose passages must not appear",
+    )
+    parser.add_argument("--questions", type=Path, nargs="+", required=True, help="question answering or reading data")
+    parser.add_argument(
+        "--sources", nargs="*", default=[], help="of reading data, take records whose source begins so (default: all)"
+    )
+    parser.add_argument(
+        "--per-question",
+        type=count,
+        help=f"{QA_NEGATIVES} for question answering, {READING_NEGATIVES} for reading data",
+    )
+    parser.add_argument(
+        "--limit", type=count, default=READING_QUESTIONS, help="questions of one file, drawn by the seed"
+    )
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, required=True, help=".jsonl or .jsonl.gz")
+    return parser.parse_args(arguments)
+
+
+def run(options: argparse.Namespace) -> tuple[int, int]:
+    """-> (questions, negatives) written. Raises SetupError."""
+    if not options.out.parent.is_dir():
+        raise SetupError(f"There is no folder {options.out.parent}; make it, or give another --out.")
+    questions = [
+        asked
+        for path in options.questions
+        for asked in drawn(questions_in(path, options.per_question, options.sources), options.limit, options.seed)
+    ]
+    if not questions:
+        given = ", ".join(map(str, options.questions))
+        raise SetupError(f"There is no question with an answer in {given}; give question answering or reading data.")
+    found = documents(options.corpus, evaluation_names(options.exclude_passages_of), options.sources)
+    if not found:
+        given = ", ".join(map(str, options.corpus))
+        raise SetupError(
+            f"There is no passage of more than {SHORTEST} characters to search in {given}; add a --corpus."
+        )
+    print(f"{len(found)} passages, {len(questions)} questions", file=sys.stderr, flush=True)
+    return mine(questions, Ranking(found), options.out)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    options = options_of(arguments)
+    try:
+        lines, total = run(options)
+    except SetupError as error:
+        print("quorum.training.negatives:", error, file=sys.stderr)
+        sys.exit(2)
+    print(f"{options.out}: {total} negatives for {lines} questions")
+
+
+if __name__ == "__main__":
+    main()

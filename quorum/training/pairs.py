@@ -1,0 +1,100 @@
+"""What a filter and a generator are trained on: the prompts that the graph sends, and the replies it should get
+(FILCO: Wang et al. 2023, sections 2.3 and 2.4; arXiv:2311.08377).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from quorum.core.errors import SetupError
+from quorum.core.measures import Piece, shortened
+from quorum.core.silver import Silver, read_silver
+from quorum.core.state import Passage
+from quorum.prompts import numbered, render, version
+
+Kind = Literal["filter", "generator"]
+Mode = Literal["filco", "psg"]
+ContextOf = Literal["silver", "full"]
+FILTER_PROMPTS: dict[Mode, str] = {"filco": "filter_sentences", "psg": "filter_passages"}
+NOTHING = "None"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A prompt as the graph sends it, and the reply to learn."""
+
+    id: str
+    prompt: str
+    target: str
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is learned. mode: which filter; context: what a generator reads."""
+
+    kind: Kind
+    mode: Mode = "filco"
+    context: ContextOf = "silver"
+
+    def prompt(self, line: Silver) -> str:
+        """The prompt's name; a generator's goes by the type of the answer, as in the graph."""
+        if self.kind == "filter":
+            return FILTER_PROMPTS[self.mode]
+        return "answer" if line["answer_type"] == "short" else f"answer_{line['answer_type']}"
+
+    def prompts(self, lines: Sequence[Silver]) -> dict[str, str]:
+        """Name -> version of the prompts that the data ask."""
+        return {name: version(name) for name in sorted({self.prompt(line) for line in lines})}
+
+    def pair(self, line: Silver, shown: int) -> Pair:
+        """The example of a line with the first `shown` of the passages that its prompt shows."""
+        passages = self.passages(line)[:shown]
+        text = render(self.prompt(line), question=line["question"], passages=numbered(passages)).text
+        return Pair(line["id"], text, self.target(line, passages))
+
+    def passages(self, line: Silver) -> list[Passage]:
+        """What the prompt shows. A generator learns from the silver context, or from passage 1 where there is none."""
+        if self.kind == "filter" or self.context == "full":
+            return line["passages"]
+        return shortened(line["passages"], chosen(line, line["passages"])) or line["passages"][:1]
+
+    def target(self, line: Silver, passages: Sequence[Passage]) -> str:
+        """A generator's: the first answer. A filter's: the silver sentences, one a line, or the passages' numbers."""
+        if self.kind == "generator":
+            return next(answer for answer in line["answers"] if answer.strip())
+        pieces = chosen(line, passages)
+        if self.mode == "psg":
+            return ", ".join(map(str, sorted({piece.rank + 1 for piece in pieces}))) or NOTHING
+        return "\n".join(" ".join(piece.text.split()) for piece in pieces) or NOTHING
+
+
+def chosen(line: Silver, passages: Sequence[Passage]) -> list[Piece]:
+    """The silver pieces that stand in these passages, in reading order."""
+    found = []
+    for span in line["silver"]:
+        rank = next((rank for rank, passage in enumerate(passages) if passage["id"] == span["passage"]), None)
+        if rank is not None:
+            found.append(Piece(rank, span["start"], span["end"], passages[rank]["title"], span["text"]))
+    return sorted(found, key=lambda piece: (piece.rank, piece.start))
+
+
+def read_lines(path: Path, kind: Kind, limit: int | None = None) -> list[Silver]:
+    """The silver lines that can teach something: with passages and, for a generator, an answer; SetupError if none."""
+    lines = [line for line in some(read_silver(path), limit) if line["passages"]]
+    lines = [line for line in lines if kind == "filter" or any(answer.strip() for answer in line["answers"])]
+    if not lines:
+        raise SetupError(f"{path} holds no question with passages to learn from; check the data it was made of.")
+    return lines
+
+
+def some(lines: Iterator[Silver], limit: int | None) -> Iterator[Silver]:
+    for number, line in enumerate(lines):
+        if limit is not None and number >= limit:
+            return
+        yield line
+
+
+def measure_of(lines: Sequence[Silver]) -> str:
+    """The measure of the data; of a mixture all of them."""
+    return "+".join(sorted({line["measure"] for line in lines}))

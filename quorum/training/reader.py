@@ -1,0 +1,228 @@
+"""Train the embedded reader: python -m quorum.training.reader --help (extra `train`).
+
+One small encoder, all-MiniLM-L6-v2, frozen, and a reader tower grown from it: span logits, where position 0 ([CLS])
+stands for "no answer", and an answerability logit. It writes a checkpoint every few minutes and goes on from one;
+`quorum.training.export` makes the file that the product runs.
+"""
+
+import argparse
+import random
+import sys
+import time
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import save_file
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from quorum.training.encoder import TwoTowers, load_base, start_from
+from quorum.training.examples import (
+    CALIBRATION_PERCENT,
+    Encoded,
+    Example,
+    beside,
+    encode,
+    held_out,
+    read_examples,
+    read_negatives,
+)
+
+MULTI_PASSAGE_SHARE = 0.15
+
+
+def pad(batch: list[Encoded]) -> tuple[Tensor, Tensor, Tensor]:
+    """-> token ids, segment types and mask (true where a token is), each (batch, longest)."""
+    longest = max(len(item.ids) for item in batch)
+    ids = torch.tensor([item.ids + [0] * (longest - len(item.ids)) for item in batch])
+    types = torch.tensor([item.types + [0] * (longest - len(item.types)) for item in batch])
+    mask = torch.tensor([[True] * len(item.ids) + [False] * (longest - len(item.ids)) for item in batch])
+    return ids, types, mask
+
+
+def allowed_positions(types: Tensor, mask: Tensor) -> Tensor:
+    """Where an answer may start or end: context tokens, and [CLS] for none."""
+    allowed = (types == 1) & mask
+    allowed[:, 0] = True
+    return allowed
+
+
+def loss_of(model: TwoTowers, batch: list[Encoded], answerable_weight: float = 0.5, levels: int = 0) -> Tensor:
+    """Marginal likelihood of all gold spans (of [CLS] where there is none), and of answerability.
+
+    `levels`: through the products of the file exported with so many steps of a weight (0: in float).
+    """
+    ids, types, mask = (part.to(model.words.weight.device) for part in pad(batch))
+    span, answerable = model.read(ids, types, mask, levels)
+    span = span.float().masked_fill(~allowed_positions(types, mask)[..., None], -1e4)
+    starts, ends = F.log_softmax(span[..., 0], dim=1), F.log_softmax(span[..., 1], dim=1)
+    losses = []
+    for row, item in enumerate(batch):
+        gold = torch.tensor(item.spans or [(0, 0)], device=ids.device)
+        losses.append(-torch.logsumexp(starts[row, gold[:, 0]] + ends[row, gold[:, 1]], dim=0))
+    has_answer = torch.tensor([float(bool(item.spans)) for item in batch], device=ids.device)
+    verdict = F.binary_cross_entropy_with_logits(answerable.float(), has_answer)
+    return torch.stack(losses).mean() / 2 + answerable_weight * verdict
+
+
+class Mixture:
+    """Draws examples by group weight, without end; each batch holds examples of similar length."""
+
+    def __init__(
+        self, examples: list[Example], weights: dict[str, float], tokenizer: Tokenizer, length: int, seed: int
+    ) -> None:
+        self.examples = examples
+        self.weights = [weight_of(example, weights) for example in examples]
+        self.others = [example.context for example in examples if 80 < len(example.context) < 900]
+        self.tokenizer, self.length, self.rng = tokenizer, length, random.Random(seed)
+
+    def chunk(self, batch: int, count: int) -> list[list[Encoded]]:
+        """`count` batches, drawn together and sorted by length within."""
+        drawn = self.rng.choices(self.examples, self.weights, k=batch * count)
+        items = [self.encoded(example) for example in drawn]
+        items.sort(key=lambda item: len(item.ids))
+        batches = [items[i : i + batch] for i in range(0, len(items), batch)]
+        self.rng.shuffle(batches)
+        return batches
+
+    def encoded(self, example: Example) -> Encoded:
+        length = self.length
+        if self.others and self.rng.random() < MULTI_PASSAGE_SHARE:
+            example, length = beside(example, self.rng.choice(self.others), self.rng), int(self.length * 1.4)
+        return encode(self.tokenizer, example, length, self.rng)
+
+
+def weight_of(example: Example, weights: dict[str, float]) -> float:
+    """The weight of the longest matching group prefix; 1 where none is given."""
+    group = example.group + ("" if example.spans else "/none")
+    fitting = [
+        name for name in weights if group.startswith(name) or (name.startswith("*") and group.endswith(name[1:]))
+    ]
+    return weights[max(fitting, key=len)] if fitting else 1.0
+
+
+def train(
+    model: TwoTowers,
+    mixture: Mixture,
+    out: Path,
+    *,
+    minutes: float,
+    rate: float,
+    batch: int = 32,
+    steps: int | None = None,
+    save_every: float = 300.0,
+    average: float = 0.995,
+    levels: int = 0,
+) -> dict[str, float]:
+    """AdamW, warm-up, linear decay over `minutes` (or `steps`); writes the running average of the weights to `out`.
+
+    Returns what was done: examples seen, steps, minutes.
+    """
+    own = {name: value for name, value in model.named_parameters() if value.requires_grad}
+    flat = [value for name, value in own.items() if value.ndim < 2]
+    deep = [value for name, value in own.items() if value.ndim >= 2]
+    optimiser = torch.optim.AdamW(
+        [{"params": deep, "weight_decay": 0.01}, {"params": flat, "weight_decay": 0.0}], lr=rate
+    )
+    mean = {name: value.detach().clone() for name, value in own.items()}
+    begin = saved = time.monotonic()
+    done, step, running = 0.0, 0, 0.0
+    while done < 1:
+        for group in mixture.chunk(batch, 64):
+            elapsed = (time.monotonic() - begin) / 60
+            done = step / steps if steps else elapsed / minutes
+            if done >= 1:
+                break
+            for parameters in optimiser.param_groups:
+                parameters["lr"] = rate * min(1.0, (step + 1) / 100) * max(0.01, 1 - done)
+            loss = loss_of(model, group, levels=levels)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(list(own.values()), 1.0)
+            optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
+            step += 1
+            keep = min(average, step / (step + 10))
+            with torch.no_grad():
+                for name, value in own.items():
+                    mean[name].lerp_(value, 1 - keep)
+            running += (loss.item() - running) * max(0.01, 1 / step)
+            if step % 50 == 0:
+                print(f"{elapsed:.1f} min, {step * batch} examples, loss {running:.3f}", file=sys.stderr, flush=True)
+            if time.monotonic() - saved > save_every:
+                saved = time.monotonic()
+                write(model.trained() | mean, out)
+    write(model.trained() | mean, out)
+    with torch.no_grad():
+        for name, value in own.items():
+            value.copy_(mean[name])
+    return {"examples": step * batch, "steps": step, "minutes": (time.monotonic() - begin) / 60}
+
+
+def write(weights: dict[str, Tensor], out: Path) -> None:
+    """Whole or not at all."""
+    part = out.with_suffix(".part")
+    save_file({name: value.contiguous() for name, value in weights.items()}, part)
+    part.replace(out)
+
+
+def weights_from(text: str) -> dict[str, float]:
+    """'qamr=0.3,negatives=1' -> {'qamr': 0.3, 'negatives': 1.0}."""
+    pairs = (item.split("=", 1) for item in text.split(",") if item.strip())
+    return {name.strip(): float(weight) for name, weight in pairs}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m quorum.training.reader", description=__doc__)
+    parser.add_argument("--base", type=Path, required=True, help="folder of all-MiniLM-L6-v2")
+    parser.add_argument("--train", type=Path, nargs="+", required=True, help="reading or question answering data")
+    parser.add_argument("--negatives", type=Path, nargs="*", default=[], help="mined by quorum.training.negatives")
+    parser.add_argument("--out", type=Path, required=True, help="checkpoint (.safetensors), outside the repository")
+    parser.add_argument("--init", type=Path, help="go on from a checkpoint or from low-rank adapters")
+    parser.add_argument("--minutes", type=float, default=90)
+    parser.add_argument("--steps", type=int, help="instead of --minutes")
+    parser.add_argument("--rate", type=float, default=1.5e-4)
+    parser.add_argument("--length", type=int, default=168, help="tokens of question and context")
+    parser.add_argument("--low", type=int, default=2, help="lowest layers that get low-rank updates only")
+    parser.add_argument(
+        "--keep-low", action="store_true", help="leave the low-rank updates as they are (a quarter faster)"
+    )
+    parser.add_argument(
+        "--weights", type=weights_from, default={}, help="group=weight,... (group/none: without answer)"
+    )
+    parser.add_argument(
+        "--levels", type=int, default=0, help="quantisation-aware: train for an export with --levels (0: in float)"
+    )
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    torch.manual_seed(options.seed)
+    tokenizer = Tokenizer.from_file(str(options.base / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
+    model = load_base(options.base, options.low)
+    if options.init:
+        start_from(model, options.init)
+    model.updates.requires_grad_(not options.keep_low)
+    if torch.cuda.is_available():
+        model.cuda()
+    examples = [example for path in options.train for example in read_examples(path)]
+    examples += [example for path in options.negatives for example in read_negatives(path)]
+    kept = [example for example in examples if not held_out(example, CALIBRATION_PERCENT)]
+    kept = [example for example in kept if weight_of(example, options.weights) > 0]
+    print(f"{len(kept)} of {len(examples)} examples in the mixture", file=sys.stderr)
+    mixture = Mixture(kept, options.weights, tokenizer, options.length, options.seed)
+    done = train(
+        model,
+        mixture,
+        options.out,
+        minutes=options.minutes,
+        rate=options.rate,
+        steps=options.steps,
+        levels=options.levels,
+    )
+    print(f"done: {done}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,318 @@
+"""Train the embedded sentence filter on silver data: quorum filter train --base embedded (extra `train`).
+
+One transformer layer on the reader's last states and two scores for each token: a sentence helps by the highest of the
+one and the mean of the other. The reader itself stays as it is, so its states are computed once.
+"""
+
+import argparse
+import json
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from onnx import TensorProto, helper
+from torch import Tensor, nn
+
+from quorum.core.data import as_passage, lines_of
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.core.text import contains_answer, sentences
+from quorum.models.embedded import FOLDER
+from quorum.models.embedded.encoder import Encoder
+from quorum.models.embedded.heads import SentenceHead
+from quorum.models.embedded.judging import judged, members
+from quorum.models.embedded.reading import windows
+from quorum.training.encoder import Layer
+from quorum.training.examples import CALIBRATION_PERCENT, Example, held_out, read_examples, records
+from quorum.training.export import Exporter, Ranges, array, observed
+
+IGNORED = -1.0  # a sentence that holds the answer and was not chosen: neither right nor wrong
+HEADS, INNER, LEVELS = 12, 1536, 63
+THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question, its passages, and for each passage its sentences' labels: 1 chosen, 0 not, IGNORED."""
+
+    question: str
+    passages: list[Passage]
+    labels: list[list[float]]
+
+
+@dataclass(frozen=True)
+class Item:
+    """One window: states (length, hidden), which token is in which sentence, and the sentences' labels."""
+
+    states: NDArray[np.float16]
+    members: NDArray[np.float32]
+    labels: list[float]
+
+
+def cases(paths: Sequence[Path]) -> Iterator[Case]:
+    """The lines of silver files ({question, answers, passages, silver: [{passage, start, end}]})."""
+    for path in paths:
+        for number, record in lines_of(path):
+            where = f"{path}, line {number}"
+            if not isinstance(record.get("silver"), list) or not isinstance(record.get("passages"), list):
+                raise SetupError(
+                    f"{where}: expected silver data, a line with 'passages' and 'silver'; make it with "
+                    "quorum filter silver."
+                )
+            passages = [as_passage(passage, where) for passage in record["passages"]]
+            chosen = {(item["passage"], item["start"], item["end"]) for item in record["silver"]}
+            labels = [
+                [
+                    label_of((p["id"], start, end) in chosen, p["text"][start:end], record["answers"])
+                    for start, end in own
+                ]
+                for p in passages
+                for own in [sentences(p["text"])]
+            ]
+            yield Case(record["question"], passages, labels)
+
+
+def label_of(chosen: bool, sentence: str, answers: Sequence[str]) -> float:
+    if chosen:
+        return 1.0
+    return IGNORED if contains_answer(sentence, answers) else 0.0
+
+
+def items(model: Encoder, group: Sequence[Case], size: int) -> Iterator[Item]:
+    """The windows of the cases, each passage read alone, with the reader's states."""
+    made = [
+        (window, members(window, sentences(passage["text"])).tokens, labels)
+        for case in group
+        for passage, labels in zip(case.passages, case.labels, strict=True)
+        for window in windows(model, case.question, [passage], size)
+    ]
+    states = model.hidden([window.ids for window, _, _ in made], [window.types for window, _, _ in made])
+    for (_, own, labels), state in zip(made, states, strict=True):
+        yield Item(state.astype(np.float16), own, labels)
+
+
+class Head(nn.Module):
+    """States (batch, length, hidden) -> a logit for each sentence (batch, sentences)."""
+
+    def __init__(self, hidden: int, heads: int = HEADS, inner: int = INNER) -> None:
+        super().__init__()
+        self.layer = Layer(hidden, inner, heads)
+        self.scores = nn.Linear(hidden, 2)
+
+    def forward(self, states: Tensor, mask: Tensor, sentences: Tensor, levels: int = 0) -> Tensor:
+        scores = self.scores(self.layer(states, mask, levels))
+        best = (scores[..., 0][:, None] + (sentences - 1) * 1e4).amax(-1)
+        mean = (scores[..., 1][:, None] * sentences).sum(-1) / sentences.sum(-1).clamp_min(1)
+        total: Tensor = best + mean
+        return total
+
+
+def collated(batch: Sequence[Item]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """-> states, mask (true where a token is), sentences, labels (IGNORED where there is none)."""
+    length, most = max(len(item.states) for item in batch), max(1, *(len(item.labels) for item in batch))
+    states = torch.zeros(len(batch), length, batch[0].states.shape[1])
+    mask = torch.zeros(len(batch), length, dtype=torch.bool)
+    belongs, labels = torch.zeros(len(batch), most, length), torch.full((len(batch), most), IGNORED)
+    for row, item in enumerate(batch):
+        size, count = len(item.states), len(item.labels)
+        states[row, :size] = torch.from_numpy(item.states.astype(np.float32))
+        mask[row, :size] = True
+        belongs[row, :count, :size] = torch.from_numpy(item.members)
+        present = torch.from_numpy(item.members.any(1))
+        labels[row, :count] = torch.where(present, torch.tensor(item.labels), torch.tensor(IGNORED))
+    return states, mask, belongs, labels
+
+
+def fit(
+    head: Head, data: list[Item], *, epochs: int, rate: float, batch: int, seed: int, say: Callable[[str], None]
+) -> None:
+    """AdamW with linear decay, quantisation-aware; batches of windows of similar length."""
+    rng = random.Random(seed)
+    optimiser = torch.optim.AdamW(head.parameters(), lr=rate, weight_decay=0.01)
+    total, step = epochs * -(-len(data) // batch), 0
+    for epoch in range(epochs):
+        order = sorted(range(len(data)), key=lambda place: (len(data[place].states) // 16, rng.random()))
+        batches = [order[begin : begin + batch] for begin in range(0, len(order), batch)]
+        rng.shuffle(batches)
+        running = 0.0
+        for places in batches:
+            states, mask, belongs, labels = collated([data[place] for place in places])
+            known = labels >= 0
+            for parameters in optimiser.param_groups:
+                parameters["lr"] = rate * min(1.0, (step + 1) / 50) * max(0.01, 1 - step / total)
+            step += 1
+            if not known.any():
+                continue
+            logits = head(states, mask, belongs, LEVELS)
+            loss = F.binary_cross_entropy_with_logits(logits[known], labels[known])
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(head.parameters(), 1.0)
+            optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
+            running += (loss.item() - running) / min(step, 100)
+        say(f"epoch {epoch + 1} of {epochs}: {step} steps, loss {running:.4f}")
+
+
+@torch.no_grad()
+def exported(head: Head, sample: Sequence[Item]) -> onnx.ModelProto:
+    """The head as one graph: `states`, `mask`, `sentences` -> `helps`, int8 with ranges found on the sample."""
+    ranges: dict[str, Ranges] = {}
+    for begin in range(0, len(sample), 16):
+        states, mask, _, _ = collated(sample[begin : begin + 16])
+        for point, values in observed(head.layer, states, mask):
+            if point != "out":
+                ranges.setdefault(f"head.{point}", Ranges()).see(values[mask], 0.0)
+    made = Exporter(ranges, LEVELS)
+    graph = made.graph
+    graph.nodes.append(helper.make_node("Cast", ["mask"], ["mask32"], to=TensorProto.INT32))
+    x = made.layer("states", "head", head.layer)
+    scores = graph.node("MatMul", x, graph.constant("scores.weight", array(head.scores.weight).T))
+    scores = graph.node("Add", scores, graph.constant("scores.bias", array(head.scores.bias)))
+    scores = graph.node("Transpose", scores, perm=[0, 2, 1])
+    first, second = graph.node("Split", scores, outputs=2, axis=1, num_outputs=2).split()
+    one, far = graph.constant("one", np.array(1, np.float32)), graph.constant("far", np.array(1e4, np.float32))
+    outside = graph.node("Mul", graph.node("Sub", "sentences", one), far)
+    last = graph.constant("last", np.array([-1]))
+    best = graph.node("ReduceMax", graph.node("Add", outside, first), last, keepdims=0)
+    summed = graph.node("ReduceSum", graph.node("Mul", "sentences", second), last, keepdims=0)
+    count = graph.node("Max", graph.node("ReduceSum", "sentences", last, keepdims=0), one)
+    graph.nodes.append(helper.make_node("Add", [best, graph.node("Div", summed, count)], ["helps"]))
+    hidden = head.scores.in_features
+    inputs = [
+        helper.make_tensor_value_info("states", TensorProto.FLOAT, ["batch", "length", hidden]),
+        helper.make_tensor_value_info("mask", TensorProto.INT64, ["batch", "length"]),
+        helper.make_tensor_value_info("sentences", TensorProto.FLOAT, ["batch", "count", "length"]),
+    ]
+    outputs = [helper.make_tensor_value_info("helps", TensorProto.FLOAT, ["batch", "count"])]
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    whole = helper.make_graph(graph.nodes, "sentences", inputs, outputs, graph.constants)
+    return helper.make_model(whole, opset_imports=opsets, ir_version=10, producer_name="quorum")
+
+
+def sentence_scores(
+    group: Sequence[Case], model: Encoder, head: SentenceHead, thresholds: Iterable[float] = THRESHOLDS
+) -> dict[str, float]:
+    """Over the cases, at the best of the thresholds: F1, precision and recall of the kept sentences against silver, all
+    sentences pooled; ignored ones count for nothing. `share`: of the sentences, how many are kept.
+    """
+    found, labels = [], []
+    for case in group:
+        for own, wanted in zip(judged(case.question, case.passages, model, head), case.labels, strict=True):
+            found += [chance for _, _, chance in own]
+            labels += wanted
+    chances, truth = np.array(found), np.array(labels)
+    known = truth >= 0
+    best: dict[str, float] = {}
+    for threshold in thresholds:
+        kept = (chances >= threshold) & known
+        right = float((kept & (truth == 1)).sum())
+        precision, recall = right / max(1, kept.sum()), right / max(1, (truth == 1).sum())
+        f1 = 2 * precision * recall / max(1e-9, precision + recall)
+        if not best or f1 > best["f1"]:
+            best = {
+                "threshold": threshold,
+                "f1": f1,
+                "precision": precision,
+                "recall": recall,
+                "share": float((chances >= threshold).mean()),
+            }
+    return best | {"sentences": float(known.sum()), "questions": float(len(group))}
+
+
+def train(
+    silver: Sequence[Path],
+    out: Path,
+    *,
+    folder: Path = FOLDER,
+    epochs: int = 3,
+    rate: float = 5e-4,
+    batch: int = 64,
+    limit: int | None = None,
+    seed: int = 0,
+    say: Callable[[str], None] = print,
+) -> dict[str, float]:
+    """Train on the silver files and write sentences.onnx and sentences.json (reader, threshold) to the folder `out`.
+
+    `folder` holds the reader. Questions of the calibration part are held out: on half of them the threshold is chosen,
+    on the other half the scores are measured that come back (F1, precision and recall against silver).
+    """
+    model, window = Encoder(folder), manifest_in(folder)["calibration"]["window"]
+    everything = list(cases(silver))
+    apart = [case for case in everything if held_out(Example(case.question, ""), CALIBRATION_PERCENT)]
+    rest = [case for case in everything if not held_out(Example(case.question, ""), CALIBRATION_PERCENT)]
+    random.Random(seed).shuffle(rest)
+    rest = rest[:limit]
+    if not rest or len(apart) < 2:
+        raise SetupError(
+            f"{len(everything)} questions are too few to train on and to hold some apart; give more silver data."
+        )
+    say(f"{len(rest)} questions to train on, {len(apart)} held apart; reading them")
+    data = [item for begin in range(0, len(rest), 32) for item in items(model, rest[begin : begin + 32], window)]
+    say(f"{len(data)} windows")
+    torch.manual_seed(seed)
+    hidden = data[0].states.shape[1]
+    head = Head(hidden, HEADS if hidden % HEADS == 0 else 4, 4 * hidden)
+    fit(head, data, epochs=epochs, rate=rate, batch=batch, seed=seed, say=say)
+    made = exported(head.eval(), data[:: max(1, len(data) // 400)][:400])
+    onnx.checker.check_model(made)
+    out.mkdir(parents=True, exist_ok=True)
+    part = out / "sentences.part"
+    onnx.save(made, part)
+    part.replace(out / "sentences.onnx")
+    reader = str(manifest_in(folder)["sha256"])[:12]
+    keep(out, reader, 0.5)
+    trained = SentenceHead(out, reader)
+    chosen = sentence_scores(apart[::2], model, trained)
+    keep(out, reader, chosen["threshold"])
+    return sentence_scores(apart[1::2], model, trained, [chosen["threshold"]])
+
+
+def keep(out: Path, reader: str, threshold: float) -> None:
+    text = json.dumps({"reader": reader, "threshold": threshold}, indent=2) + "\n"
+    (out / "sentences.json").write_text(text, encoding="utf-8")
+
+
+def manifest_in(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "reader.json").read_text(encoding="utf-8"))
+    return found
+
+
+def questions_from_reading(reading: Path, negatives: Path, sources: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Question answering records from reading data: the context that answers first, then the wrong passages that
+    quorum.training.negatives mined for the question.
+    """
+    wrong = {record["question"]: record["negatives"] for record in records(negatives)}
+    for number, example in enumerate(read_examples(reading)):
+        found = wrong.get(example.question)
+        if not found or not example.spans or not example.group.startswith(tuple(sources)):
+            continue
+        passages = [{"id": f"r{number}", "title": "", "text": example.context}]
+        passages += [{"id": f"r{number}-{place}", **passage} for place, passage in enumerate(found)]
+        answers = list(dict.fromkeys(example.context[start:end] for start, end in example.spans))
+        yield {"id": f"r{number}", "question": example.question, "answers": answers, "passages": passages}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m quorum.training.sentence_filter",
+        description="Questions with passages for silver data, from reading data.",
+    )
+    parser.add_argument("--reading", type=Path, required=True)
+    parser.add_argument("--negatives", type=Path, required=True, help="mined by quorum.training.negatives")
+    parser.add_argument("--sources", nargs="*", default=[""], help="take records whose source begins so")
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args(arguments)
+    with options.out.open("w", encoding="utf-8") as file:
+        for record in questions_from_reading(options.reading, options.negatives, options.sources):
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,193 @@
+"""Silver data (Wang et al. 2023, FILCO, sections 2.2 and 2.3): which sentences of its passages each question needs."""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+
+from quorum.core.context import Context
+from quorum.core.data import Record, read_questions
+from quorum.core.errors import SetupError
+from quorum.core.labels import are_verdicts, type_of
+from quorum.core.measures import LogProbabilities, Measure, Top, Unit, silver, unigram_precision
+from quorum.core.silver import Silver, read_silver, spans_of
+from quorum.core.state import Passage
+
+AT_ONCE = 16  # questions: a scorer may be a server
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """How silver data are made. top: one piece over all passages (the paper) or one of each (the released code);
+    k: passages a question; scorer: the name of the model that CXMI asks; limit: only the first questions.
+    """
+
+    measure: Measure
+    unit: Unit = "sentence"
+    top: Top = "one"
+    k: int = 5
+    scorer: str | None = None
+    limit: int | None = None
+    collection: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statistics:
+    """Means over questions. found: questions for which there is silver; words: of the passages and of the silver;
+    precision: unigram precision with respect to the answers, of the passages and of the silver, where there is some and
+    the answers are no verdicts; null without such a question.
+    """
+
+    questions: int
+    found: int
+    words_before: float
+    words_after: float
+    precision_before: float | None
+    precision_after: float | None
+
+
+async def make_silver(
+    data: Path,
+    out: Path,
+    recipe: Recipe,
+    *,
+    scorer: LogProbabilities | None = None,
+    context: Context | None = None,
+    progress: Progress = lambda done: None,
+) -> Statistics:
+    """Write the silver lines of a data set to `out`, whole or not at all; a stopped run goes on where it stopped.
+
+    A question without passages of its own gets them from the context's collection, where the recipe names one. One
+    without gold answers gets an empty silver. Raises SetupError for data without passages or without any gold answer.
+    """
+    if out.suffix == ".gz":
+        raise SetupError(f"--out {out} is a gzip file, which cannot be gone on with; write a plain .jsonl file.")
+    part = part_of(data, out, recipe, context if recipe.collection else None)
+    done = resume(part)
+    try:
+        with part.open("a", encoding="utf-8", newline="\n") as file:
+            async for line in silver_lines(records(data, recipe, done), recipe, scorer, context):
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+                file.flush()
+                done += 1
+                progress(done)
+    finally:
+        if not done:
+            part.unlink()
+    if not done:
+        raise SetupError(f"There are no questions in {data}; give JSON lines of question, answers and passages.")
+    found = statistics(part)
+    if found is None:
+        part.unlink()
+        raise SetupError(
+            f"No question in {data} has gold answers, which silver data are made by; give a set with some."
+        )
+    part.replace(out)
+    return found
+
+
+def part_of(data: Path, out: Path, recipe: Recipe, context: Context | None) -> Path:
+    """Where the lines lie until all are there: a file for this data, as it is now, this recipe and this retrieval."""
+    if not data.is_file():
+        raise SetupError(f"There is no file {data}; give a data set of questions with passages.")
+    stat = data.stat()
+    source = [context.store, str(context.retriever), str(context.embeddings)] if context else []
+    made_from = json.dumps([str(data.resolve()), stat.st_size, stat.st_mtime_ns, asdict(recipe), *source])
+    out.parent.mkdir(parents=True, exist_ok=True)
+    return out.with_name(f".{out.name}.{hashlib.sha256(made_from.encode()).hexdigest()[:10]}.part")
+
+
+def resume(part: Path) -> int:
+    """How many whole lines an earlier run left; what it left of a line is cut off."""
+    if not part.exists():
+        return 0
+    whole, lines = 0, 0
+    with part.open("rb+") as file:
+        for line in file:
+            if line.endswith(b"\n"):
+                whole, lines = whole + len(line), lines + 1
+        file.truncate(whole)
+    return lines
+
+
+def records(data: Path, recipe: Recipe, done: int) -> Iterator[Record]:
+    return islice(read_questions(data), done, recipe.limit)
+
+
+async def silver_lines(
+    questions: Iterator[Record], recipe: Recipe, scorer: LogProbabilities | None, context: Context | None
+) -> AsyncIterator[Silver]:
+    """The questions' silver, in their order; some are worked on at once."""
+    while group := list(islice(questions, AT_ONCE)):
+        for line in await asyncio.gather(*(silver_line(record, recipe, scorer, context) for record in group)):
+            yield line
+
+
+async def silver_line(
+    record: Record, recipe: Recipe, scorer: LogProbabilities | None, context: Context | None
+) -> Silver:
+    answers = record["answers"]
+    passages = await passages_of(record, recipe, context)
+    chosen = (
+        await silver(
+            record["question"], answers, passages, recipe.measure, unit=recipe.unit, top=recipe.top, scorer=scorer
+        )
+        if answers
+        else []
+    )
+    return Silver(
+        id=record["id"],
+        question=record["question"],
+        answers=answers,
+        passages=passages,
+        silver=spans_of(passages, chosen),
+        measure=recipe.measure,
+        answer_type=str((record.get("meta") or {}).get("answer_type") or type_of(answers)),
+    )
+
+
+async def passages_of(record: Record, recipe: Recipe, context: Context | None) -> list[Passage]:
+    """The first k of the question's own passages, else those that its retrieval finds."""
+    if record["passages"]:
+        return record["passages"][: recipe.k]
+    if recipe.collection is None or context is None:
+        raise SetupError(
+            f"Question {record['id']!r} brings no passages; give a set that has them, or name a collection to retrieve "
+            "them from: --collection NAME."
+        )
+    from quorum.retrievers import search
+
+    found = await search(record["question"], context)
+    return [Passage(id=passage["id"], title=passage["title"], text=passage["text"]) for passage in found]
+
+
+def statistics(path: Path) -> Statistics | None:
+    """What a silver file holds; null where no question has gold answers."""
+    questions = found = read = 0
+    words, precision = [0, 0], [0.0, 0.0]
+    answered = False
+    for line in read_silver(path):
+        texts = [" ".join(part["text"] for part in side) for side in (line["passages"], line["silver"])]
+        words = [total + len(text.split()) for total, text in zip(words, texts, strict=True)]
+        questions, found, answered = questions + 1, found + bool(line["silver"]), answered or bool(line["answers"])
+        if line["silver"] and not are_verdicts(line["answers"]):
+            read += 1
+            here = [unigram_precision(text, line["answers"]) for text in texts]
+            precision = [total + value for total, value in zip(precision, here, strict=True)]
+    before, after = (total / read for total in precision) if read else (None, None)
+    return (
+        Statistics(
+            questions=questions,
+            found=found,
+            words_before=words[0] / questions,
+            words_after=words[1] / questions,
+            precision_before=before,
+            precision_after=after,
+        )
+        if answered
+        else None
+    )

@@ -1,0 +1,145 @@
+"""Train the yes/no head of the embedded reader: python -m quorum.training.verdict --help. Needs no torch.
+
+Multinomial logistic regression on pooled states of the reader: yes, no, or not settled. Every question stands beside
+its own passages (yes or no), and beside those of another question (not settled).
+"""
+
+import argparse
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorum.core.data import Record, read_questions
+from quorum.core.state import Passage
+from quorum.models.embedded import FOLDER, manifest, weights_hash
+from quorum.models.embedded.encoder import Encoder, Floats
+from quorum.models.embedded.heads import pooled
+from quorum.models.embedded.reading import windows
+
+CLASSES = ("yes", "no", "unknown")
+PASSAGES = 10  # of a question, at most
+FOLDS = 5
+RIDGES = (0.01, 0.03, 0.1, 0.3)
+
+
+def examples(records: Sequence[Record], seed: int = 0) -> list[tuple[str, list[Passage], int]]:
+    """(question, passages, class) of the yes/no questions: beside their own passages, beside the gold ones alone, and
+    beside all and a few of another question's, which settle nothing.
+    """
+    rng = random.Random(seed)
+    asked = [record for record in records if answer_of(record) in CLASSES[:2] and record["passages"]]
+    others = [record["passages"][:PASSAGES] for record in asked]
+    rng.shuffle(others)
+    made = []
+    for record, other in zip(asked, others, strict=True):
+        own = record["passages"][:PASSAGES]
+        label = CLASSES.index(answer_of(record))
+        made.append((record["question"], own, label))
+        gold = [passage for passage in own if passage["id"] in record["gold"]]
+        if gold and len(gold) < len(own):
+            made.append((record["question"], gold, label))
+        if {p["id"] for p in other}.isdisjoint(p["id"] for p in own):
+            made.append((record["question"], other, 2))
+            made.append((record["question"], rng.sample(other, rng.randint(1, min(3, len(other)))), 2))
+    return made
+
+
+def answer_of(record: Record) -> str:
+    return record["answers"][0].strip().lower() if record["answers"] else ""
+
+
+def features(model: Encoder, made: Sequence[tuple[str, list[Passage], int]]) -> Floats:
+    """(n, features): the pooled states of each question read with its passages."""
+    size, rows = manifest()["calibration"]["window"], []
+    for question, passages, _ in made:
+        read = windows(model, question, passages, size, packed=True)
+        rows.append(pooled(model.hidden([window.ids for window in read], [window.types for window in read])))
+    return np.stack(rows)
+
+
+def softmax_regression(
+    x: NDArray[np.float64], labels: NDArray[np.int64], ridge: float, steps: int = 200
+) -> NDArray[np.float64]:
+    """Weights (classes, features + 1), the bias last: gradient descent with momentum on the penalised likelihood."""
+    wide = np.hstack([x, np.ones((len(x), 1))])
+    truth = np.eye(len(CLASSES))[labels]
+    weights = np.zeros((len(CLASSES), wide.shape[1]))
+    speed, rate = np.zeros_like(weights), 1.0 / (0.25 * np.linalg.norm(wide, 2) ** 2 / len(wide) + ridge)
+    for _ in range(steps):
+        scores = wide @ weights.T
+        raised = np.exp(scores - scores.max(1, keepdims=True))
+        gradient = (raised / raised.sum(1, keepdims=True) - truth).T @ wide / len(wide)
+        gradient[:, :-1] += ridge * weights[:, :-1]
+        speed = 0.9 * speed - rate * gradient
+        weights = weights + speed
+    return weights
+
+
+def accuracy(weights: NDArray[np.float64], x: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
+    """Of the questions beside their own passages: how often the likelier of yes and no is right."""
+    asked = labels < 2
+    scores = x[asked] @ weights[:, :-1].T + weights[:, -1]
+    return float((scores[:, :2].argmax(1) == labels[asked]).mean())
+
+
+def fit(
+    x: NDArray[np.float64], labels: NDArray[np.int64], questions: NDArray[np.int64], seed: int = 0
+) -> tuple[NDArray[np.float64], float, float]:
+    """(weights, ridge, accuracy): the ridge with the best cross-validated accuracy on yes/no, fitted on everything.
+
+    questions: the number of each row's question; all rows of a question are in one fold.
+    """
+    folds = np.random.default_rng(seed).permutation(questions.max() + 1)[questions] % FOLDS
+    tried = []
+    for ridge in RIDGES:
+        found = [
+            accuracy(softmax_regression(x[folds != fold], labels[folds != fold], ridge), x[folds == fold], own)
+            for fold in range(FOLDS)
+            for own in [labels[folds == fold]]
+        ]
+        tried.append((float(np.mean(found)), ridge))
+    reached, ridge = max(tried)
+    return softmax_regression(x, labels, ridge), ridge, reached
+
+
+def train(data: Sequence[Path], out: Path, folder: Path = FOLDER) -> dict[str, float]:
+    """Fit on the yes/no questions of the files and write verdict.json to the folder `out`."""
+    records = [record for path in data for record in read_questions(path)]
+    made = examples(records)
+    x, labels = features(Encoder(folder), made), np.array([label for _, _, label in made])
+    mean, spread = x.mean(0), x.std(0) + 1e-6
+    _, questions = np.unique([question for question, _, _ in made], return_inverse=True)
+    weights, ridge, reached = fit(((x - mean) / spread).astype(np.float64), labels, questions)
+    kept = {
+        "reader": weights_hash(),
+        "mean": np.round(mean, 4).tolist(),
+        "spread": np.round(spread, 4).tolist(),
+        "weights": np.round(weights, 5).tolist(),
+    }
+    (out / "verdict.json").write_text(json.dumps(kept) + "\n", encoding="utf-8")
+    counts = np.bincount(labels, minlength=3)
+    return {
+        "questions": float(questions.max() + 1),
+        "rows": float(len(labels)),
+        "majority": float(counts[:2].max() / counts[:2].sum()),
+        "cross-validated accuracy": reached,
+        "ridge": ridge,
+    }
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m quorum.training.verdict", description=__doc__)
+    parser.add_argument(
+        "--data", type=Path, nargs="+", required=True, help="question answering data with yes/no questions"
+    )
+    parser.add_argument("--out", type=Path, default=FOLDER)
+    options = parser.parse_args(arguments)
+    print(json.dumps(train(options.data, options.out), indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""The pages: / to ask, /run/ID for a run from before, with the same form beside it."""
+
+import asyncio
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from fastapi import FastAPI, Request
+from nicegui import app as nicegui_app
+from nicegui import html, ui
+
+from quorum.core.context import Context
+from quorum.core.errors import QuorumError, SetupError
+from quorum.retrievers.collections import names
+from quorum.retrievers.names import SAMPLE
+from quorum.ui.asking import Asking, from_query
+from quorum.ui.cards import RunView
+from quorum.ui.form import Form
+from quorum.ui.past import Kept, home_of, load, recent, save
+from quorum.ui.run import Run, sentence, start
+from quorum.ui.texts import text
+from quorum.ui.upload import Upload
+
+ASSETS = Path(__file__).parent / "assets"
+HEAD = '<link rel="stylesheet" href="/assets/page.css"><script src="/assets/page.js" defer></script>'
+MOST_UNDER_WAY = 16  # runs at once, of all visitors
+STORE_ANSWERS_IN_S = 60  # where the store is on a server, or the machine is busy
+AGO = ((86400, "day"), (3600, "hour"), (60, "minute"))
+
+
+class Desk:
+    """What all visitors share: the server's settings, and the runs that are under way."""
+
+    def __init__(self, base: Context) -> None:
+        self.base = base
+        self.home = home_of(base)
+        self.under_way: dict[str, Run] = {}
+
+    def ask(self, asking: Asking) -> Run:
+        """Start a run; a bad question or setting, or too many runs at once, is a `SetupError`."""
+        if len(self.under_way) >= MOST_UNDER_WAY:
+            raise SetupError(f"{MOST_UNDER_WAY} questions are under way already; ask again when one is answered.")
+        run = start(asking, asking.runs(self.base), self.keep)
+        self.under_way[run.id] = run
+        return run
+
+    async def keep(self, run: Run) -> None:
+        """A run has ended: into a file with it."""
+        try:
+            await asyncio.to_thread(save, run, self.home / "runs")
+        finally:
+            self.under_way.pop(run.id, None)
+
+    async def find(self, id_: str) -> Run:
+        """A run under way or from before; an unknown one is a `SetupError`."""
+        if id_ in self.under_way:
+            return self.under_way[id_]
+        return await asyncio.to_thread(load, id_, self.home / "runs")
+
+    async def collections(self) -> list[str]:
+        """Those of the store; one that does not answer has none, which asking will tell better."""
+        try:
+            found = await asyncio.to_thread(names, self.base.store)
+        except QuorumError:
+            found = []
+        return sorted({SAMPLE, *found})
+
+
+class Page:
+    """One visitor's page."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+
+    async def draw(self, asking: Asking, *, said: str = "", run: Run | None = None) -> None:
+        """The form at the left, runs at the right. said: what was wrong with the address."""
+        collections = await self.desk.collections()
+        with html.div().classes("page"):
+            with html.div().classes("side"):
+                with html.header().classes("brand"):
+                    ui.link("Quorum", "/")
+                    html.small("answers over your documents, by the strategies you choose")
+                self.form = Form(self.desk.base, asking, collections, self.ask)
+                Upload(self.desk.base, self.form.value("collection"), self.added)
+                with ui.expansion("Past runs", on_value_change=self.list_past) as past:
+                    self.past = html.div()
+                past.props("dense switch-toggle-side").classes("past")
+            with html.main().classes("runs") as self.runs:
+                self.said = text("p", said).classes("error").props("role=alert")
+                self.empty = html.div().classes("empty")
+                if run is None:
+                    draw_welcome(self.empty)
+                else:
+                    RunView(run)
+
+    def ask(self, asking: Asking) -> None:
+        """Start a run and show it above those before; the address becomes the run's."""
+        run = self.desk.ask(asking)
+        self.said.text = ""
+        self.empty.clear()
+        with self.runs:
+            view = RunView(run)
+        view.root.move(target_index=2)
+        ui.navigate.history.push(f"/run/{run.id}")
+        ui.run_javascript("document.querySelector('.run').scrollIntoView({block: 'start'})")
+
+    async def list_past(self) -> None:
+        """The runs that are kept by now."""
+        past = await asyncio.to_thread(recent, self.desk.home / "runs")
+        self.past.clear()
+        with self.past:
+            draw_past(past)
+
+    async def added(self, collection: str) -> None:
+        """Documents were indexed: their collection is chosen."""
+        self.form.offer(await self.desk.collections(), collection)
+
+
+def draw_welcome(place: Any) -> None:
+    with place:
+        html.h2("Ask a question")
+        html.p(
+            "Tick two or more methods to see them side by side: what each answers, from which passages, by which "
+            "steps, and what it costs."
+        )
+
+
+def draw_past(past: list[Kept]) -> None:
+    if not past:
+        html.p("None yet.").classes("note")
+    with html.ul():
+        for one in past:
+            with html.li():
+                ui.link(one.question, f"/run/{one.id}")
+                html.small(f"{one.methods} · {ago(one.asked)}")
+
+
+def ago(asked: float) -> str:
+    """'3 hours ago'."""
+    seconds = datetime.now().timestamp() - asked
+    for size, name in AGO:
+        count = int(seconds // size)
+        if count:
+            return f"{count} {name}{'s' if count > 1 else ''} ago"
+    return "just now"
+
+
+def usable(asking: Asking, base: Context) -> Asking:
+    """What was asked, for the form; of methods and settings that are no more the question alone."""
+    try:
+        return from_query(urlsplit(asking.link()).query, base)[0]
+    except SetupError:
+        return Asking(asking.question)
+
+
+def from_elsewhere(request: Request) -> bool:
+    """Whether another site's page led here: it must not make this one ask, which may cost money."""
+    return request.headers.get("sec-fetch-site", "none") in ("cross-site", "same-site")
+
+
+def build(base: Context) -> FastAPI:
+    """The application, not guarded yet."""
+    desk, outer = Desk(base), FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    nicegui_app.add_static_files("/assets", ASSETS)
+    ui.add_head_html(HEAD, shared=True)
+
+    @ui.page("/", response_timeout=STORE_ANSWERS_IN_S)
+    async def index(request: Request) -> None:
+        page = Page(desk)
+        try:
+            asking, at_once = from_query(request.url.query, base)
+        except SetupError as error:
+            await page.draw(Asking(), said=sentence(error))
+            return
+        await page.draw(asking)
+        if at_once and not from_elsewhere(request):
+            await ui.context.client.connected()  # or given up, where what opened the link is no browser
+            if ui.context.client.has_socket_connection:
+                page.form.submit()
+
+    @ui.page("/run/{id_}", response_timeout=STORE_ANSWERS_IN_S)
+    async def past_run(id_: str) -> None:
+        try:
+            run = await desk.find(id_)
+        except SetupError as error:
+            await Page(desk).draw(Asking(), said=sentence(error))
+            return
+        await Page(desk).draw(usable(run.asking, base), run=run)
+
+    ui.run_with(
+        outer,
+        title="Quorum",
+        favicon=ASSETS / "icon.svg",
+        dark=None,
+        language="en-US",
+        tailwind=False,
+        reconnect_timeout=10,
+        show_welcome_message=False,
+    )
+    return outer

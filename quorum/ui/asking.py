@@ -1,0 +1,133 @@
+"""What is asked: a question, methods and settings, as a form and a link hold them; and the settings there are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
+from urllib.parse import parse_qsl, urlencode
+
+from quorum.core.context import Context, parse_value
+from quorum.core.errors import SetupError
+from quorum.evaluation.methods import MethodRun, parse_methods
+from quorum.graphs import DEFAULT
+
+OWN = ("collection", "model", "k")  # a field of the form and a word of the link each; the rest is "set=key=value"
+FIXED = ("store", "journal")  # a link must not choose where the server writes
+LONGEST_QUESTION = 20_000  # characters
+MOST_WORDS = 200  # of a link
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A question, `methods` as for `quorum eval`, and the settings that differ from the server's, as texts."""
+
+    question: str = ""
+    methods: str = DEFAULT
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def runs(self, base: Context) -> list[MethodRun]:
+        """The methods with their contexts; what does not fit is a `SetupError`."""
+        if not self.question.strip():
+            raise SetupError("There is no question yet; write one.")
+        if len(self.question) > LONGEST_QUESTION:
+            raise SetupError(f"The question has more than {LONGEST_QUESTION:,} characters; shorten it.")
+        found = parse_methods(self.methods, context_of(self.settings, base))
+        for one in found:
+            check_open(one.settings)
+        return found
+
+    def link(self) -> str:
+        """The address that fills the form so."""
+        pairs = [("q", self.question), ("methods", self.methods)]
+        pairs += [(name, self.settings[name]) for name in OWN if name in self.settings]
+        pairs += [("set", f"{name}={value}") for name, value in self.settings.items() if name not in OWN]
+        return f"/?{urlencode(pairs)}"
+
+
+def context_of(settings: Mapping[str, str], base: Context) -> Context:
+    """The server's context with these settings over it."""
+    check_open(settings)
+    return replace(base, **{name: parse_value(name, text) for name, text in settings.items()})
+
+
+def check_open(settings: Mapping[str, str]) -> None:
+    """SetupError for a setting that is the server's alone."""
+    fixed = next((name for name in FIXED if name in settings), None)
+    if fixed:
+        raise SetupError(f"The page does not change {fixed!r}; give it when the server starts: quorum serve --help.")
+
+
+def from_query(query: str, base: Context) -> tuple[Asking, bool]:
+    """What a link's query asks for, and whether it is to be asked at once (`run=1`); a bad one is a `SetupError`."""
+    words, settings = {"q": "", "methods": DEFAULT, "run": ""}, dict[str, str]()
+    try:
+        pairs = parse_qsl(query, max_num_fields=MOST_WORDS)
+    except ValueError:
+        raise SetupError(f"The link has more than {MOST_WORDS} parts; name fewer settings.") from None
+    for name, value in pairs:
+        if name == "set":
+            key, _, text = value.partition("=")
+            settings[key.strip()] = text.strip()
+        elif name in OWN:
+            settings[name] = value
+        elif name in words:
+            words[name] = value
+    known = changed(settings, base)
+    parse_methods(words["methods"], base)
+    return Asking(words["q"], words["methods"], known), words["run"] == "1"
+
+
+def changed(settings: Mapping[str, str], base: Context) -> dict[str, str]:
+    """Those settings that differ from the server's; one that does not fit is a `SetupError`."""
+    made = context_of(settings, base)
+    return {name: text for name, text in settings.items() if getattr(made, name) != getattr(base, name)}
+
+
+@dataclass(frozen=True)
+class Knob:
+    """A setting as a form shows it. `now`: the server's value as text; `optional`: it may be left empty."""
+
+    name: str
+    about: str
+    kind: Literal["flag", "choice", "number", "text"]
+    now: str
+    choices: tuple[str, ...] = ()
+    optional: bool = False
+    least: float | None = None
+    most: float | None = None
+    whole: bool = False
+
+
+def knobs(base: Context) -> list[Knob]:
+    """Every setting but those with a field of their own and those that a page does not change."""
+    from pydantic import TypeAdapter
+
+    shapes: dict[str, Any] = TypeAdapter(Context).json_schema()["properties"]
+    names = [part.name for part in fields(Context) if part.name not in (*OWN, *FIXED)]
+    return [knob(name, shapes[name], getattr(base, name)) for name in names]
+
+
+def knob(name: str, shape: Mapping[str, Any], value: Any) -> Knob:
+    """From the JSON schema of one setting."""
+    parts = [part for part in shape.get("anyOf", [shape]) if part.get("type") != "null"]
+    first, optional = parts[0], len(parts) < len(shape.get("anyOf", [shape]))
+    kinds: dict[str, Literal["flag", "number"]] = {"boolean": "flag", "integer": "number", "number": "number"}
+    return Knob(
+        name=name,
+        about=str(shape.get("description", "")),
+        kind="choice" if "enum" in first else kinds.get(str(first.get("type")), "text"),
+        now=as_text(value),
+        choices=tuple(map(str, first.get("enum", ()))),
+        optional=optional,
+        least=first.get("minimum"),
+        most=first.get("maximum"),
+        whole=first.get("type") == "integer",
+    )
+
+
+def as_text(value: Any) -> str:
+    """A setting's value as it is written in --set; none is empty."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:g}" if isinstance(value, float) else str(value)

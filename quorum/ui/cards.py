@@ -1,0 +1,202 @@
+"""A question's run on the page: a card for each method, which fills as the run goes on."""
+
+import json
+import re
+from functools import lru_cache
+from typing import Any
+
+from nicegui import html, ui
+
+from quorum.core.text import counted
+from quorum.graphs import METHODS
+from quorum.ui.details import parts
+from quorum.ui.run import Answer, Run, lights, path, totals
+from quorum.ui.texts import table, text
+
+REDRAWN_EVERY = 0.1  # seconds, while something runs
+LONG_ANSWER = 60  # characters: set smaller
+PICTURE = {
+    "startOnLoad": False,
+    "securityLevel": "strict",
+    "theme": "base",
+    "fontFamily": "ui-sans-serif, system-ui, sans-serif",
+    "flowchart": {"nodeSpacing": 26, "rankSpacing": 30, "padding": 9, "useMaxWidth": True},
+}
+COLOURS = re.compile(r":::\w+|^\s*classDef .*\n?", re.MULTILINE)
+PHASES = {"running": "running", "done": "", "failed": "failed", "stopped": "stopped"}
+
+
+@lru_cache(maxsize=64)
+def mermaid_of(method: str) -> str | None:
+    """A method's graph as `quorum methods NAME --diagram` prints it, but for the colours; None: no such method."""
+    if method not in METHODS:
+        return None
+    drawn = METHODS[method].graph.get_graph().draw_mermaid()
+    return COLOURS.sub("", drawn)
+
+
+class Card:
+    """One answer. `refresh` brings it up to date; what is under the answer is drawn once it has ended."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer, self.seen = answer, -1
+        with html.article().classes("card") as self.root:
+            with html.header():
+                html.h3(answer.name)
+                self.phase = text("span").classes("phase")
+            self.said = text("p").classes("answer").props("aria-live=polite")
+            self.facts = text("p").classes("facts")
+            self.draw_graph()
+            self.path = text("p").classes("path").props('aria-label="Nodes that ran"')
+            with html.div().classes("below"):
+                self.rationale = text("p").classes("rationale")
+                self.below = html.div()
+        self.refresh()
+
+    def draw_graph(self) -> None:
+        diagram = mermaid_of(self.answer.method)
+        with html.figure().classes("graph") as self.graph:
+            self.graph.props["aria-label"] = f"The graph of {self.answer.method}"
+            self.graph.props["role"] = "img"
+            if diagram is not None:
+                ui.mermaid(diagram, config=PICTURE)
+
+    def refresh(self) -> None:
+        """Show what has changed since the last time."""
+        if self.seen == self.answer.version:
+            return
+        self.seen, answer = self.answer.version, self.answer
+        self.root.props["data-phase"] = answer.phase
+        self.root.props["data-method"] = answer.name
+        self.phase.text = PHASES[answer.phase]
+        shown = {name: [one.phase, one.begun, one.ended] for name, one in lights(answer).items()}
+        self.graph.props["data-lights"] = json.dumps(shown)
+        self.path.text = " → ".join(name + (f" ×{count}" if count > 1 else "") for name, count in path(answer))
+        self.draw_answer()
+        if answer.phase != "running":
+            self.draw_below()
+
+    def draw_answer(self) -> None:
+        answer = self.answer
+        words, kind = headline(answer)
+        self.said.text = words
+        self.said.classes(replace=f"answer {kind}" + (" long" if len(words) > LONG_ANSWER else ""))
+        self.facts.text = " · ".join(facts(answer))
+        self.rationale.text = (answer.result or {}).get("rationale") or ""
+
+    def draw_below(self) -> None:
+        """Tabs, each drawn when it is first opened."""
+        self.below.clear()
+        found = parts(self.answer)
+        if not found:
+            return
+        with self.below:
+            with ui.tabs().props("dense no-caps align=left") as tabs:
+                for name, (title, _) in found.items():
+                    ui.tab(name, label=title)
+            first = next(iter(found))
+            with ui.tab_panels(tabs, value=first, animated=False) as panels:
+                places = {name: ui.tab_panel(name) for name in found}
+
+        def draw(name: str) -> None:
+            if name in places and not places[name].default_slot.children:
+                with places[name]:
+                    found[name][1]()
+
+        panels.on_value_change(lambda event: draw(str(event.value)))
+        draw(first)
+
+
+def headline(answer: Answer) -> tuple[str, str]:
+    """(what stands where the answer goes, its kind)."""
+    if answer.phase == "failed":
+        return answer.error or "It failed.", "error"
+    if answer.phase == "stopped":
+        return "stopped", "pending"
+    if answer.result is None:
+        now = [name for name, one in lights(answer).items() if one.phase == "running"]
+        return (f"{', '.join(now)} …" if now else "…"), "pending"
+    if answer.result.get("unknown"):
+        return "unknown", "unknown"
+    return answer.result.get("answer", ""), "known"
+
+
+def facts(answer: Answer) -> list[str]:
+    """Confidence, calls, tokens, seconds, and what went wrong on the way."""
+    result, (calls, tokens_in, tokens_out) = answer.result or {}, totals(answer)
+    if answer.seconds is None:
+        return []
+    confidence, certified = result.get("confidence"), result.get("certified")
+    malformed = sum(one["count"] for one in (result.get("malformed") or {}).values())
+    return [
+        *(["no passage answers the question"] if result.get("unknown") else []),
+        *([f"confidence {confidence:.2f}"] if confidence is not None else []),
+        *([f"stands with {counted(certified, 'passage')} replaced"] if certified else []),
+        *([counted(calls, "call"), f"{tokens_in + tokens_out:,} tokens"] if result else []),
+        f"{answer.seconds:.2f} s",
+        *([counted(malformed, "malformed reply", "malformed replies")] if malformed else []),
+        *([f"{counted(result['dropped'], 'passage')} dropped"] if result.get("dropped") else []),
+    ]
+
+
+class RunView:
+    """A run: its question, a table where several methods are compared, and their cards."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        with html.section().classes("run").props(f"data-run={run.id}") as self.root:
+            self.draw_head()
+            self.compared = html.div().classes("compared")
+            with html.div().classes("cards").props(f"data-count={len(run.answers)}"):
+                self.cards = [Card(answer) for answer in run.answers]
+            self.timer: Any = ui.timer(REDRAWN_EVERY, self.refresh, active=run.running)
+        self.seen = -1
+        self.refresh()
+
+    def draw_head(self) -> None:
+        settings = [f"{name} {value}" for name, value in self.run.asking.settings.items()]
+        with html.header().classes("asked"):
+            html.h2(self.run.asking.question)
+            with html.p().classes("about"):
+                if settings:
+                    html.span(" · ".join(settings))
+                ui.link("Link to this run", f"/run/{self.run.id}").classes("permanent")
+                ui.link("Ask again", self.run.asking.link()).classes("again")
+                self.stop = ui.button("Stop", on_click=self.run.stop).props("flat dense no-caps").classes("stop")
+            self.note = text("p").classes("error")
+
+    def refresh(self) -> None:
+        """Bring all cards up to date; the last time is when the run has ended and is kept."""
+        for card in self.cards:
+            card.refresh()
+        version = sum(answer.version for answer in self.run.answers)
+        if version != self.seen and len(self.run.answers) > 1:
+            self.compare()
+        self.seen = version
+        self.stop.set_visibility(self.run.running)
+        self.note.text = self.run.note or ""
+        task = self.run.task
+        if not self.run.running and (task is None or task.done()):
+            self.timer.deactivate()
+
+    def compare(self) -> None:
+        """The answers in one table."""
+        self.compared.clear()
+        heads = ["method", "answer", "confidence", "calls", "tokens", "seconds"]
+        with self.compared:
+            table(heads, [line_of(answer) for answer in self.run.answers], "comparison")
+
+
+def line_of(answer: Answer) -> list[Any]:
+    result, (calls, tokens_in, tokens_out) = answer.result or {}, totals(answer)
+    words, kind = headline(answer)
+    shown = words if kind in ("known", "unknown") else answer.phase
+    known = bool(result)
+    return [
+        answer.name,
+        shown,
+        result.get("confidence"),
+        calls if known else None,
+        tokens_in + tokens_out if known else None,
+        None if answer.seconds is None else round(answer.seconds, 2),
+    ]

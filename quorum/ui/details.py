@@ -1,0 +1,161 @@
+"""What lies under an answer: passages with the evidence marked, votes, candidates, steps with prompts, the costs."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nicegui import html
+
+from quorum.core.state import Evidence, Passage, Result
+from quorum.core.text import counted
+from quorum.evaluation.trace import Step
+from quorum.ui.run import Answer, lights
+from quorum.ui.texts import folded, said, table
+
+MOST_SHOWN = 100  # passages or steps of one kind; a browser grows slow with thousands
+
+Part = tuple[str, Callable[[], None]]
+
+
+def parts(answer: Answer) -> dict[str, Part]:
+    """name -> (title, what draws it) of the parts that this answer has."""
+    result: Result = answer.result or {}
+    found: dict[str, Part] = {}
+    passages, votes = result.get("passages") or [], result.get("votes") or []
+    candidates = result.get("candidates") or []
+    if passages:
+        found["passages"] = (f"Passages {len(passages)}", lambda: draw_passages(result))
+    if votes:
+        found["votes"] = (f"Votes {len(votes)}", lambda: draw_votes(result))
+    if candidates or result.get("summaries"):
+        found["candidates"] = (f"Candidates {len(candidates)}", lambda: draw_candidates(result))
+    if answer.root.steps:
+        found["steps"] = ("Steps", lambda: draw_steps(answer))
+        found["costs"] = ("Costs", lambda: draw_costs(answer))
+    return found
+
+
+def draw_passages(result: Result) -> None:
+    passages = result.get("passages") or []
+    marked = {one["passage"]: one for one in result.get("evidence") or []}
+    with html.ol().classes("passages"):
+        for rank, passage in enumerate(passages[:MOST_SHOWN], start=1):
+            draw_passage(rank, passage, marked.get(passage["id"]))
+    draw_rest(len(passages), "passages")
+
+
+def draw_passage(rank: int, passage: Passage, evidence: Evidence | None) -> None:
+    """A passage; the span that supports the answer is marked."""
+    with html.li().classes("passage" + (" evidence" if evidence else "")).props(f"data-rank={rank}"):
+        with html.div().classes("title"):
+            html.b(f"{rank}. {passage['title'] or passage['id']}")
+            if evidence:
+                html.span("evidence").classes("badge")
+            html.small(" · ".join([*([f"score {passage['score']:.3f}"] if "score" in passage else []), passage["id"]]))
+        with html.p():
+            for text, is_marked in spans(passage["text"], evidence):
+                (html.mark if is_marked else html.span)(text)
+
+
+def spans(text: str, evidence: Evidence | None) -> list[tuple[str, bool]]:
+    """The text in parts, and whether each is the marked one."""
+    start, end = (None, None) if evidence is None else (evidence["start"], evidence["end"])
+    if start is None or end is None:
+        return [(text, False)]
+    return [part for part in ((text[:start], False), (text[start:end], True), (text[end:], False)) if part[0]]
+
+
+def draw_votes(result: Result) -> None:
+    """Who voted for what: answers by votes, with a bar; then each passage's own."""
+    votes = result.get("votes") or []
+    ballots: dict[str, list[int]] = {}
+    for vote in votes:
+        ballots.setdefault("unknown" if vote["unknown"] else vote["answer"], []).append(vote["rank"] + 1)
+    with html.div().classes("ballots"):
+        for name, ranks in sorted(ballots.items(), key=lambda item: -len(item[1])):
+            with html.div().classes("ballot" + (" unknown" if name == "unknown" else "")):
+                html.span(name)
+                html.i().style(f"width: {100 * len(ranks) / len(votes):.1f}%")
+                by = ", ".join(map(str, sorted(set(ranks))))
+                html.small(f"{counted(len(ranks), 'vote')} · by passage {by}")
+    weighed = any("weight" in vote for vote in votes)
+    heads = ["passage", "answer", *(["weight"] if weighed else [])]
+    lines = [
+        [vote["rank"] + 1, "unknown" if vote["unknown"] else vote["answer"], *([vote.get("weight")] if weighed else [])]
+        for vote in votes[:MOST_SHOWN]
+    ]
+    table(heads, lines)
+    draw_rest(len(votes), "votes")
+
+
+def draw_candidates(result: Result) -> None:
+    """Every candidate with its score, whether its summary supports it, and the summary."""
+    candidates = result.get("candidates") or []
+    scores, validity = result.get("scores") or [], result.get("validity") or []
+    summaries = result.get("summaries") or []
+    with html.ol().classes("candidates"):
+        for rank, name in enumerate(candidates):
+            with html.li().classes("chosen" if name == result.get("answer") else ""):
+                html.b(name)
+                facts = [f"score {said(scores[rank])}"] if rank < len(scores) else []
+                facts += [("supported" if validity[rank] else "not supported")] if rank < len(validity) else []
+                html.small(" · ".join(facts))
+                if rank < len(summaries):
+                    html.p(summaries[rank])
+    for summary in summaries[len(candidates) :]:
+        html.p(summary)
+
+
+def draw_steps(answer: Answer) -> None:
+    """The run as it went: nodes, with the prompts that they sent and the replies that came."""
+    with html.div().classes("steps"):
+        for graph in answer.root.steps:
+            for step in graph.steps[:MOST_SHOWN]:
+                draw_step(step)
+            draw_rest(len(graph.steps), "steps")
+
+
+def draw_step(step: Step) -> None:
+    """A step, and inside it the steps that it took."""
+    took = [] if step.seconds is None else [f"{step.seconds:.2f} s"]
+    facts = " · ".join([*step.details, *step.changes, *took])
+    if not (step.prompt or step.reply or step.steps or step.error):
+        with html.div().classes("step"):
+            html.span(step.name)
+            html.small(facts)
+        return
+    with folded(step.name, facts).classes(f"step {step.kind}"):
+        if step.error:
+            html.p(step.error).classes("error")
+        if step.prompt:
+            html.span("query" if step.kind == "search" else "prompt").classes("label")
+            html.pre(step.prompt)
+        if step.reply:
+            html.span("reply").classes("label")
+            html.pre(step.reply).classes("reply")
+        for inner in step.steps[:MOST_SHOWN]:
+            draw_step(inner)
+        draw_rest(len(step.steps), "steps")
+
+
+def draw_costs(answer: Answer) -> None:
+    """Calls and tokens by prompt, what broke its contract, and the seconds of every node."""
+    result: Result = answer.result or {}
+    usage: Mapping[str, Mapping[str, Any]] = result.get("usage") or {}
+    malformed = result.get("malformed") or {}
+    columns = ("calls", "input_tokens", "output_tokens", "cached_tokens")
+    if usage:
+        lines = [[name, *(int(one[column]) for column in columns)] for name, one in usage.items()]
+        sums = ["in all", *(sum(int(one[column]) for one in usage.values()) for column in columns)]
+        table(["prompt", "calls", "tokens in", "out", "cached"], [*lines, sums] if len(lines) > 1 else lines)
+    for name, one in malformed.items():
+        with folded(f"{counted(one['count'], 'reply', 'replies')} to {name} broke the contract"):
+            for reply in one["replies"][:MOST_SHOWN]:
+                html.pre(reply)
+    if result.get("dropped"):
+        html.p(f"{counted(result['dropped'], 'passage')} dropped to fit the window.")
+    table(["node", "times", "seconds"], [[name, one.begun, one.seconds] for name, one in lights(answer).items()])
+
+
+def draw_rest(count: int, what: str) -> None:
+    if count > MOST_SHOWN:
+        html.p(f"The first {MOST_SHOWN} of {count:,} {what}.").classes("note")

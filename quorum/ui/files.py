@@ -1,0 +1,140 @@
+"""Documents that were uploaded, into a collection. File names come from strangers."""
+
+import asyncio
+import re
+import sys
+import traceback
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from quorum.core.context import Context
+from quorum.core.errors import QuorumError, SetupError
+from quorum.retrievers.index import IndexReport, index_documents
+from quorum.retrievers.names import SAMPLE, check_name
+from quorum.ui.past import home_of
+from quorum.ui.run import bug, sentence
+
+LARGEST_FILE = 100_000_000  # bytes
+LARGEST_UPLOAD = 500_000_000  # bytes, of all files dropped at once
+LONGEST_NAME = 120  # characters
+MOST_BYTES = 180  # of a name; file systems take 255, and the name may yet get a number
+TURNING = r"\u200e\u200f\u202a-\u202e\u2066-\u2069"  # a text around
+ODD = re.compile(rf"[\x00-\x1f\x7f<>:\"|?*{TURNING}\ud800-\udfff]")
+LINE = re.compile(r"(.+), line (\d+)", re.DOTALL)  # as a report names a line of a file
+one_at_a_time = asyncio.Lock()
+
+Save = Callable[[Path], Awaitable[None]]
+
+
+@dataclass
+class Indexing:
+    """Documents on their way into a collection. `done` of `total` files and lines; `files`: name -> what became of it;
+    `passages`: in the collection at the end; `error`: why all of it stopped, in one sentence.
+    """
+
+    collection: str
+    files: dict[str, str] = field(default_factory=dict)
+    done: int = 0
+    total: int = 0
+    now: str = ""
+    over: bool = False
+    passages: int | None = None
+    error: str | None = None
+
+    def tell(self, done: int, total: int, path: str) -> None:
+        """The progress of `index_documents`, called on its thread."""
+        self.done, self.total, self.now = done, total, Path(path).name
+
+
+def safe_name(name: str) -> str:
+    """The last part of a path of any system, without what a file name should not hold."""
+    bare = ODD.sub("", re.split(r"[/\\]", name)[-1]).strip().lstrip(".")
+    if len(bare) > LONGEST_NAME or len(bare.encode()) > MOST_BYTES:
+        stem, dot, kind = bare.rpartition(".")
+        bare = cut(stem, LONGEST_NAME - 12) + dot + cut(kind, 11) if dot else cut(bare, LONGEST_NAME)
+    return bare or "document"
+
+
+def cut(name: str, longest: int) -> str:
+    """The beginning of a name: so many characters, and as many bytes as such a part of a name may have."""
+    room = longest * MOST_BYTES // LONGEST_NAME
+    return name[:longest].encode()[:room].decode(errors="ignore")
+
+
+def own_names(names: Sequence[str]) -> list[str]:
+    """A safe name for each; of several that are the same the later ones are numbered."""
+    found: dict[str, str] = {}  # in lower case -> as it is
+    numbers: dict[str, int] = {}
+    for name in map(safe_name, names):
+        stem, dot, kind = name.partition(".")
+        number, made = numbers.get(name.lower(), 1), name if name.lower() not in found else ""
+        while not made or made.lower() in found:
+            number += 1
+            made = f"{stem} ({number}){dot}{kind}"
+        found[made.lower()] = made
+        numbers[name.lower()] = number
+    return list(found.values())
+
+
+def check_target(collection: str) -> str:
+    """The name of a collection that documents may go to."""
+    if check_name(collection.strip()) == SAMPLE:
+        raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; give the documents another one.")
+    return collection.strip()
+
+
+async def take_in(job: Indexing, uploads: Sequence[tuple[str, Save]], base: Context) -> None:
+    """Index uploaded files and remove them again; what happens is told in `job`.
+
+    A file of the same name as one before takes its place in the collection.
+    """
+    job.files = dict.fromkeys(own_names([name for name, _ in uploads]), "waits")
+    folder = home_of(base) / "uploads" / job.collection
+    try:
+        async with one_at_a_time:
+            report = await asyncio.shield(indexed(job, [save for _, save in uploads], folder, base))
+        results(job, report)
+    except QuorumError as error:
+        job.error = sentence(error)
+    except OSError as error:
+        job.error = f"The documents cannot be kept in {folder} ({error.strerror}); look at the folder's rights."
+    except Exception as error:  # noqa: BLE001  a bug is told on the page, and in full on the terminal
+        traceback.print_exc(file=sys.stderr)
+        job.error = bug(error)
+    finally:
+        job.over = True
+
+
+async def indexed(job: Indexing, saves: Sequence[Save], folder: Path, base: Context) -> IndexReport:
+    """Write the files, index them on a thread, and remove them."""
+    paths = [folder / name for name in job.files]
+    await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+    try:
+        for path, save in zip(paths, saves, strict=True):
+            await save(path)
+        work = partial(index_documents, collection=job.collection, store=base.store, embeddings=base.embeddings)
+        return await asyncio.to_thread(work, paths, progress=job.tell)
+    finally:
+        await asyncio.to_thread(remove, paths)
+
+
+def remove(paths: Sequence[Path]) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def results(job: Indexing, report: IndexReport) -> None:
+    """What became of each file: indexed, or why it was not read."""
+    job.passages = report.passages
+    job.files = dict.fromkeys(job.files, "indexed")
+    lines: dict[str, list[str]] = {}
+    for where, reason in report.skipped:
+        line = LINE.fullmatch(where)
+        path, said = (where, reason) if line is None else (line[1], f"line {line[2]}: {reason}")
+        lines.setdefault(Path(path).name, []).append(said)
+    for name, reasons in lines.items():
+        whole = not reasons[0].startswith("line ")
+        more = f" and {len(reasons) - 1} more" if len(reasons) > 1 else ""
+        job.files[name] = f"not read: {reasons[0]}" if whole else f"indexed, without {reasons[0]}{more}"

@@ -1,0 +1,162 @@
+"""The left column: question, collection, methods, model, passages and all settings."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nicegui import html, ui
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.text import counted
+from quorum.evaluation.methods import parse_methods
+from quorum.graphs import METHODS
+from quorum.ui.asking import Asking, Knob, as_text, changed, knobs
+from quorum.ui.run import sentence
+from quorum.ui.texts import text
+
+MODELS = ("embedded", "openai:")
+
+
+class Form:
+    """What is to be asked. `settings` holds what differs from the server's settings, as texts."""
+
+    def __init__(
+        self, base: Context, asking: Asking, collections: Sequence[str], ask: Callable[[Asking], None]
+    ) -> None:
+        self.base, self.ask = base, ask
+        self.settings = dict(asking.settings)
+        self.methods: dict[str, Any] = {}
+        with html.form().classes("ask").props('aria-label="Question"') as self.root:
+            self.draw_question(asking.question)
+            self.draw_where(collections)
+            self.draw_methods([one.name for one in parse_methods(asking.methods, base)])
+            self.draw_settings()
+        for held in ("ctrl", "meta"):  # before the field that has the focus, which may have a use of its own for Enter
+            self.root.on(f"keydown.capture.{held}.enter.stop.prevent", self.submit, args=[])
+            self.root.on(f"keyup.capture.{held}.enter.stop.prevent", js_handler="() => {}")
+        self.root.on("submit.prevent", self.submit, args=[])
+
+    def draw_question(self, question: str) -> None:
+        self.question = ui.textarea("Question", value=question).props(
+            "outlined autogrow autofocus input-class=question"
+        )
+        with html.div().classes("go"):
+            ui.button("Ask", on_click=self.submit).props("unelevated no-caps").classes("send")
+            html.small("Ctrl + Enter")
+        self.said = text("p").classes("error").props("role=alert")
+
+    def draw_where(self, collections: Sequence[str]) -> None:
+        """Collection, model and k, each with a field of its own."""
+        chosen = self.value("collection")
+        names = sorted({*collections, chosen})
+        self.collection = ui.select(names, value=chosen, label="Collection").props("outlined dense options-dense")
+        self.collection.on_value_change(lambda event: self.set("collection", event.value))
+        with html.div().classes("pair"):
+            model = ui.input("Model", value=self.value("model"), autocomplete=list(MODELS)).props("outlined dense")
+            model.on_value_change(lambda event: self.set("model", event.value))
+            k = ui.number("Passages", value=float(self.value("k")), min=1, precision=0).props("outlined dense")
+            k.on_value_change(lambda event: self.set("k", event.value))
+
+    def draw_methods(self, chosen: Sequence[str]) -> None:
+        """A box to tick for each method, by the paper that it is from, those with settings of their own first."""
+        with html.fieldset().classes("methods") as box:
+            self.legend = text("legend")
+            own = [name for name in chosen if name not in METHODS]
+            for name in own:
+                self.draw_method(name, "with settings of its own", True)
+            for paper, names in families().items():
+                html.h4(paper)
+                for name in names:
+                    self.draw_method(name, METHODS[name].summary, name in chosen)
+        box.props("tabindex=-1")
+        self.count_methods()
+
+    def draw_method(self, name: str, summary: str, chosen: bool) -> None:
+        with html.div().classes("method"):
+            self.methods[name] = ui.checkbox(name, value=chosen, on_change=self.count_methods).props("dense")
+            self.methods[name].props["data-method"] = name
+            html.small(summary)
+
+    def count_methods(self) -> None:
+        self.legend.text = f"Methods · {counted(len(self.chosen()), 'chosen', 'chosen')}"
+
+    def draw_settings(self) -> None:
+        """All other settings, drawn when they are first opened."""
+        with ui.expansion().props("dense switch-toggle-side").classes("settings") as self.expansion:
+            self.knobs = html.div().classes("knobs")
+        self.count_settings()
+        self.expansion.on_value_change(lambda event: self.open_settings() if event.value else None)
+
+    def open_settings(self) -> None:
+        if self.knobs.default_slot.children:
+            return
+        with self.knobs:
+            for knob in knobs(self.base):
+                self.draw_knob(knob)
+            fixed = f"store {self.base.store}, journal {self.base.journal or 'in the store'}"
+            html.p(f"{fixed}: given when the server starts.").classes("note")
+
+    def draw_knob(self, knob: Knob) -> None:
+        now = self.settings.get(knob.name, knob.now)
+        field: Any
+        if knob.kind == "flag":
+            field = ui.checkbox(knob.name, value=now == "true").props("dense")
+        elif knob.kind == "choice":
+            choices = [*([""] if knob.optional else []), *knob.choices]
+            field = ui.select(choices, value=now, label=knob.name).props("outlined dense options-dense")
+        elif knob.kind == "number":
+            value = float(now) if now else None
+            precision = 0 if knob.whole else None
+            field = ui.number(knob.name, value=value, min=knob.least, max=knob.most, precision=precision)
+            field.props("outlined dense")
+        else:
+            field = ui.input(knob.name, value=now).props("outlined dense")
+        html.small(knob.about)
+        field.on_value_change(lambda event: self.set(knob.name, event.value))
+
+    def value(self, name: str) -> str:
+        """A setting as text, the server's where nothing else is chosen."""
+        return self.settings.get(name, as_text(getattr(self.base, name)))
+
+    def set(self, name: str, value: Any) -> None:
+        """Keep a setting if it differs from the server's."""
+        given = as_text(int(value) if isinstance(value, float) and value.is_integer() else value)
+        self.settings.pop(name, None)
+        if given != as_text(getattr(self.base, name)):
+            self.settings[name] = given
+        self.count_settings()
+
+    def count_settings(self) -> None:
+        count = len([name for name in self.settings if name not in ("collection", "model", "k")])
+        self.expansion.text = "All settings" + (f" · {count} changed" if count else "")
+
+    def chosen(self) -> list[str]:
+        return [name for name, box in self.methods.items() if box.value]
+
+    def asking(self) -> Asking:
+        """What the form says; what does not fit is a `SetupError`."""
+        if not self.chosen():
+            raise SetupError("No method is chosen; tick one or more.")
+        return Asking(
+            str(self.question.value or "").strip(), ",".join(self.chosen()), changed(self.settings, self.base)
+        )
+
+    def submit(self) -> None:
+        """Ask, or say what is wrong beside the button."""
+        self.said.text = ""
+        try:
+            self.ask(self.asking())
+        except SetupError as error:
+            self.said.text = sentence(error)
+
+    def offer(self, collections: Sequence[str], chosen: str) -> None:
+        """New collections to choose from, one of them chosen."""
+        self.collection.set_options(sorted({*collections, chosen}), value=chosen)
+
+
+def families() -> dict[str, list[str]]:
+    """A paper in short -> its methods, in the order of `quorum methods`."""
+    found: dict[str, list[str]] = {}
+    for method in METHODS.values():
+        found.setdefault(method.paper.partition(",")[0], []).append(method.name)
+    return found

@@ -1,0 +1,196 @@
+"""Runs: one question by several methods at the same time, as plain state that a page draws. Nothing here draws."""
+
+import asyncio
+import sys
+import time
+import traceback
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from secrets import token_hex
+from typing import Any, Literal
+from uuid import UUID
+
+from quorum.core.errors import QuorumError
+from quorum.core.state import Result
+from quorum.evaluation.methods import MethodRun
+from quorum.evaluation.trace import Step, Tracer
+from quorum.graphs import answer
+from quorum.models.tracing import cleaned
+from quorum.ui.asking import Asking
+
+Phase = Literal["running", "done", "failed", "stopped"]
+
+
+@dataclass
+class Answer:
+    """One method's way to its answer. `version` grows with every change; `error`: one sentence.
+
+    `root` holds the steps so far, those of a node that failed or still runs among them; `seconds`: in all.
+    """
+
+    name: str
+    method: str
+    phase: Phase = "running"
+    result: Result | None = None
+    error: str | None = None
+    seconds: float | None = None
+    root: Step = field(default_factory=lambda: Step("run", "run"))
+    version: int = 0
+
+    def change(self) -> None:
+        self.version += 1
+
+
+@dataclass
+class Run:
+    """A question under way, or one from before. `asked`: seconds since 1970; `note`: what went wrong in keeping it."""
+
+    id: str
+    asking: Asking
+    asked: float
+    answers: list[Answer]
+    note: str | None = None
+    task: "asyncio.Task[None] | None" = None
+
+    @property
+    def running(self) -> bool:
+        return any(one.phase == "running" for one in self.answers)
+
+    def stop(self) -> None:
+        """End what is under way; the answers that are there stay."""
+        if self.task is not None:
+            self.task.cancel()
+
+
+@dataclass(frozen=True)
+class Light:
+    """How a node of the graph stands: `begun` times it was entered, `ended` of them are over; `seconds` in all."""
+
+    phase: Phase
+    begun: int
+    ended: int
+    seconds: float
+
+
+class Watching(Tracer):
+    """A tracer whose answer changes with every step that begins or ends."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__()
+        self.root, self.answer = answer.root, answer
+
+    def begin(self, step: Step | None, run_id: UUID, parent: UUID | None) -> None:
+        super().begin(step, run_id, parent)
+        self.answer.change()
+
+    def end(self, run_id: UUID, **found: Any) -> None:
+        super().end(run_id, **found)
+        self.answer.change()
+
+
+def new_id() -> str:
+    """A name that sorts by time."""
+    return f"{datetime.now():%Y%m%d-%H%M%S}-{token_hex(3)}"
+
+
+def start(asking: Asking, methods: list[MethodRun], keep: Callable[[Run], Awaitable[None]]) -> Run:
+    """Ask; the answers come into the run as it goes on. `keep` is called when all have ended, in whatever way."""
+    run = Run(new_id(), asking, time.time(), [Answer(one.name, one.method) for one in methods])
+    run.task = asyncio.create_task(work(run, methods, keep), name=f"run {run.id}")
+    return run
+
+
+async def work(run: Run, methods: list[MethodRun], keep: Callable[[Run], Awaitable[None]]) -> None:
+    pairs = zip(methods, run.answers, strict=True)
+    try:
+        await asyncio.gather(*(one_answer(run.asking.question, method, into) for method, into in pairs))
+    except asyncio.CancelledError:
+        for one in run.answers:  # a task that is cancelled before it begins ends nothing by itself
+            if one.phase == "running":
+                ended(one, "stopped")
+    try:
+        await keep(run)
+    except QuorumError as error:
+        run.note = sentence(error)
+
+
+async def one_answer(question: str, method: MethodRun, into: Answer) -> None:
+    """One method's answer; what goes wrong is said in it and never troubles another's."""
+    begun = time.perf_counter()
+    phase: Phase = "failed"
+    try:
+        config: Any = {"callbacks": [Watching(into)]}
+        into.result = await answer(question, method.strategy, method.context, config=config)
+        phase = "done"
+    except asyncio.CancelledError:
+        phase = "stopped"
+        raise
+    except QuorumError as error:
+        into.error = sentence(error)
+    except Exception as error:  # noqa: BLE001  a bug is told on the card, and in full on the terminal
+        traceback.print_exc(file=sys.stderr)
+        into.error = bug(error)
+    finally:
+        into.seconds = time.perf_counter() - begun
+        ended(into, phase)
+
+
+def ended(answer: Answer, phase: Phase) -> None:
+    answer.phase = phase
+    answer.change()
+
+
+def bug(error: Exception) -> str:
+    """What a page says of an error that nobody foresaw."""
+    return f"Something in Quorum failed ({type(error).__name__}); the terminal of quorum serve says where."
+
+
+def sentence(error: BaseException) -> str:
+    """An error on one line, without secrets."""
+    return " ".join(str(cleaned(str(error), False)).split())
+
+
+def top_nodes(answer: Answer) -> Iterator[Step]:
+    """The nodes of the method's own graph, in the order in which they were entered."""
+    return (step for graph in answer.root.steps for step in graph.steps if step.kind == "node")
+
+
+def lights(answer: Answer) -> dict[str, Light]:
+    """How each node stands that was entered, in order."""
+    found: dict[str, list[Step]] = {}
+    for step in top_nodes(answer):
+        found.setdefault(step.name, []).append(step)
+    return {name: light(steps, answer.phase) for name, steps in found.items()}
+
+
+def light(steps: list[Step], phase: Phase) -> Light:
+    """Of one node. What has not ended when its run has was cut off."""
+    over = [step for step in steps if step.seconds is not None]
+    here: Phase = "done"
+    if len(over) < len(steps):
+        here = "running" if phase == "running" else "stopped"
+    elif any(step.error for step in steps):
+        here = "stopped" if phase == "stopped" else "failed"
+    return Light(here, len(steps), len(over), sum(step.seconds or 0.0 for step in over))
+
+
+def path(answer: Answer) -> list[tuple[str, int]]:
+    """(node, times in a row) in order, without `begin`, which only clears."""
+    found: list[tuple[str, int]] = []
+    for step in top_nodes(answer):
+        if found and found[-1][0] == step.name:
+            found[-1] = (step.name, found[-1][1] + 1)
+        elif step.name != "begin":
+            found.append((step.name, 1))
+    return found
+
+
+def totals(answer: Answer) -> tuple[int, int, int]:
+    """(calls, tokens in, tokens out) that the result counts."""
+    usage = ((answer.result or {}).get("usage") or {}).values()
+    return (
+        sum(one["calls"] for one in usage),
+        sum(one["input_tokens"] for one in usage),
+        sum(one["output_tokens"] for one in usage),
+    )

@@ -1,0 +1,89 @@
+"""The part of the left column where documents are dropped."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from nicegui import background_tasks, html, ui
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.text import counted
+from quorum.retrievers.names import SAMPLE
+from quorum.ui.files import LARGEST_FILE, LARGEST_UPLOAD, Indexing, check_target, take_in
+from quorum.ui.run import sentence
+from quorum.ui.texts import table, text
+
+OWN = "my-documents"
+KINDS = ".txt,.text,.md,.markdown,.html,.htm,.pdf,.docx,.jsonl,.jsonl.gz,.gz"
+REDRAWN_EVERY = 0.2  # seconds, while documents are indexed
+
+
+class Upload:
+    """A collection's name, a place to drop files, and what became of them. `added` is told the collection."""
+
+    def __init__(self, base: Context, collection: str, added: Callable[[str], Awaitable[None]]) -> None:
+        self.base, self.added = base, added
+        self.job: Indexing | None = None
+        with ui.expansion("Add documents").props("dense switch-toggle-side").classes("documents"):
+            self.name = ui.input("Into the collection", value=OWN if collection == SAMPLE else collection)
+            self.name.props("outlined dense")
+            self.files = ui.upload(
+                label="Drop files here, or press +",
+                multiple=True,
+                auto_upload=True,
+                max_file_size=LARGEST_FILE,
+                max_total_size=LARGEST_UPLOAD,
+                on_multi_upload=self.take,
+                on_rejected=self.reject,
+            )
+            self.files.props(f'flat accept="{KINDS}" aria-label="Documents"')
+            html.small("txt, md, html, pdf, docx or jsonl; up to 100 MB each.")
+            self.said = text("p").props("role=status").classes("said")
+            self.bar = ui.linear_progress(value=0, show_value=False).props("instant-feedback")
+            self.bar.props["aria-label"] = "Indexed so far"
+            self.bar.set_visibility(False)
+            self.results = html.div().classes("results")
+        self.timer: Any = ui.timer(REDRAWN_EVERY, self.refresh, active=False)
+
+    def reject(self) -> None:
+        self.say("Some files were not taken: of another type, or larger than 100 MB.", wrong=True)
+
+    def say(self, said: str, *, wrong: bool = False) -> None:
+        self.said.text = said
+        self.said.classes(replace="error" if wrong else "said")
+
+    def take(self, event: Any) -> None:
+        """Files have come: index them, however long this page stays open."""
+        self.results.clear()
+        self.files.reset()
+        if self.job is not None and not self.job.over:
+            self.say("Other documents are still being indexed; drop these again when that is done.", wrong=True)
+            return
+        try:
+            self.job = Indexing(check_target(str(self.name.value or "")))
+        except SetupError as error:
+            self.say(sentence(error), wrong=True)
+            return
+        uploads = [(file.name, file.save) for file in event.files]
+        background_tasks.create(take_in(self.job, uploads, self.base), name=f"index into {self.job.collection}")
+        self.timer.activate()
+
+    async def refresh(self) -> None:
+        """How far it is; at the end each file by name with what became of it."""
+        job = self.job
+        if job is None:
+            return
+        self.bar.set_visibility(not job.over)
+        if not job.over:
+            self.bar.value = job.done / job.total if job.total else 0
+            self.say(f"Indexing {job.now or counted(len(job.files), 'file')}: {job.done:,} of {job.total:,}")
+            return
+        self.timer.deactivate()
+        if job.error:
+            self.say(job.error, wrong=True)
+            return
+        self.say(f"{job.collection} holds {counted(job.passages or 0, 'passage')}.")
+        with self.results:
+            table(["file", ""], job.files.items())
+        if job.passages:
+            await self.added(job.collection)
