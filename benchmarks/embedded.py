@@ -16,11 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-from quorum.core.data import read_passages
 from quorum.core.state import Passage
+from quorum.datasets.records import read_passages
+from quorum.documents.pieces import pieces_of
 from quorum.models.embedded.batching import Job, read_jobs
 from quorum.models.embedded.encoder import Encoder, encoder
-from quorum.retrievers.index import pieces_of
 from quorum.retrievers.passages import indexed_text
 
 SAMPLE = Path(__file__).parent.parent / "data" / "sample" / "corpus"

@@ -31,14 +31,15 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
 
-import quorum.nodes
+import quorum.parsing
 from benchmarks.harness import SAMPLE, met, report
-from quorum.core.data import read_passages, read_questions
 from quorum.core.errors import SetupError
-from quorum.core.examples import read_examples
 from quorum.core.json_text import LONE
 from quorum.core.text import is_unknown, normalize, sentences
-from quorum.nodes.parse import Parsed
+from quorum.datasets.examples import read_examples
+from quorum.datasets.questions import read_questions
+from quorum.datasets.records import read_passages
+from quorum.parsing.answers import Parsed
 
 PASSAGES = [
     {"id": "a", "title": "Rohrau", "text": "Joseph Haydn was born in Rohrau. It lies on the Leitha."},
@@ -55,12 +56,10 @@ ARGUMENTS: dict[str, Any] = {  # what parsers are given besides the reply, by na
 
 
 def parsers() -> dict[str, Callable[[str], Parsed[Any]]]:
-    """Every function of `quorum.nodes.parse*` that makes a reply into what it says."""
+    """Every function of `quorum.parsing` that makes a reply into what it says."""
     found: dict[str, Callable[[str], Parsed[Any]]] = {}
-    for module in sorted(
-        module.name for module in iter_modules(quorum.nodes.__path__) if module.name.startswith("parse")
-    ):
-        for name, value in vars(import_module(f"quorum.nodes.{module}")).items():
+    for module in sorted(module.name for module in iter_modules(quorum.parsing.__path__)):
+        for name, value in vars(import_module(f"quorum.parsing.{module}")).items():
             hints = get_type_hints(value) if isfunction(value) else {}
             if next(iter(hints), "") == "reply" and get_origin(hints.get("return")) is Parsed:
                 others = [name for name in signature(value).parameters if name != "reply"]

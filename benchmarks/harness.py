@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from quorum.core.data import write_questions
 from quorum.core.state import Passage
-from quorum.retrievers.index import pieces_of
+from quorum.datasets.questions import write_questions
+from quorum.documents.pieces import pieces_of
 
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "data" / "sample"

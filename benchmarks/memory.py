@@ -14,8 +14,8 @@ from pathlib import Path
 
 from benchmarks.harness import MODEL, met, question_file, report, serving
 from quorum.core.context import Context
-from quorum.evaluation.methods import parse_methods
-from quorum.evaluation.run import evaluate
+from quorum.evaluation.run.columns import parse_methods
+from quorum.evaluation.run.evaluate import evaluate
 
 FIRST, TARGET_MB = 500, 150.0
 

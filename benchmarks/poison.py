@@ -28,11 +28,12 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 
 from benchmarks.harness import SAMPLE, met, report, sample_passages, share
 from benchmarks.replies import recognise
+from quorum.algorithms.votes import ballot
 from quorum.core.context import Context
-from quorum.core.data import Record, read_questions
 from quorum.core.state import Passage, Result
 from quorum.core.text import contains_answer, exact_match, normalize
-from quorum.core.votes import ballot
+from quorum.datasets.questions import read_questions
+from quorum.datasets.records import Record
 from quorum.graphs import answer
 from quorum.models.embedded.chat import EmbeddedReader
 from quorum.retrievers import search

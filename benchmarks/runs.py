@@ -9,8 +9,8 @@ from typing import Any
 
 from benchmarks.harness import MODEL
 from quorum.core.context import Context
-from quorum.evaluation.methods import parse_methods
-from quorum.evaluation.run import evaluate
+from quorum.evaluation.run.columns import parse_methods
+from quorum.evaluation.run.evaluate import evaluate
 
 METHODS = "concat,post_fusion,concat_pf,sure,blendfilter"
 TIMING = ("seconds",)

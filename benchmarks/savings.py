@@ -21,12 +21,12 @@ from langchain_core.messages import BaseMessage
 
 from benchmarks.harness import met, report, share
 from quorum.core.context import Context
-from quorum.core.data import Record
 from quorum.core.errors import SetupError
 from quorum.core.state import Result
-from quorum.evaluation.dataset import DataSet, read_data
-from quorum.evaluation.methods import MethodRun, parse_methods
-from quorum.evaluation.spending import Spending
+from quorum.datasets.records import Record
+from quorum.evaluation.run.columns import MethodRun, parse_methods
+from quorum.evaluation.run.dataset import DataSet, read_data
+from quorum.evaluation.run.spending import Spending
 from quorum.graphs import answer
 
 SAMPLED = "samples={samples};temperature=0.7"

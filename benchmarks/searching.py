@@ -25,8 +25,8 @@ from langchain_core.embeddings import Embeddings
 
 from benchmarks.harness import met, report, sample_passages
 from quorum.core.context import Context
-from quorum.core.data import read_passages
 from quorum.core.state import Passage
+from quorum.datasets.records import read_passages
 from quorum.models import embeddings
 from quorum.retrievers import search
 from quorum.retrievers.bm25 import Ranking

@@ -20,8 +20,8 @@ from typing import Any
 from benchmarks.harness import report, sample_passages
 from benchmarks.searching import Scattered, generated, queries
 from quorum.core.context import Context
-from quorum.core.data import read_passages
 from quorum.core.state import Passage
+from quorum.datasets.records import read_passages
 from quorum.models import embeddings
 from quorum.retrievers import search
 from quorum.retrievers.bm25_cache import ranking

@@ -16,8 +16,8 @@ from typing import Any
 
 from benchmarks.harness import MODEL, Control, met, question_file, report, serving, share
 from quorum.core.context import Context
-from quorum.evaluation.methods import parse_methods
-from quorum.evaluation.run import evaluate
+from quorum.evaluation.run.columns import parse_methods
+from quorum.evaluation.run.evaluate import evaluate
 
 METHODS = "sure,post_fusion,concat_pf,blendfilter,iter_retgen"
 

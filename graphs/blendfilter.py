@@ -8,15 +8,15 @@ from langgraph.graph import StateGraph
 
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
-from quorum.graphs.knowledge import knowledge
-from quorum.graphs.knowledge_filter import knowledge_filter
-from quorum.graphs.refinement import refinement
+from quorum.graphs.parts.knowledge import knowledge
+from quorum.graphs.parts.knowledge_filter import knowledge_filter
+from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.begin import begin
-from quorum.nodes.blend import answer_externally, blend_queries, name_topic, recall
+from quorum.nodes.blend_queries import answer_externally, blend_queries, name_topic, recall
+from quorum.nodes.merge_passages import unite
 from quorum.nodes.reason import cot_answer, extract_answer, reason
 from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import each_query, filter_or_generate, generate, refine_or, search_first, what_queries_need
-from quorum.nodes.unite import unite
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)

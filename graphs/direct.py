@@ -7,7 +7,7 @@ from langgraph.graph import StateGraph
 
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
-from quorum.graphs.refinement import refinement
+from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.begin import begin
 from quorum.nodes.direct import direct_answer, direct_from_memory
 from quorum.nodes.retrieve import retrieve

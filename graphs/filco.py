@@ -7,8 +7,8 @@ from langgraph.graph import StateGraph
 
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
-from quorum.graphs.context_filter import context_filter
-from quorum.graphs.reranking import reranking
+from quorum.graphs.parts.context_filter import context_filter
+from quorum.graphs.parts.rerank_passages import reranking
 from quorum.nodes.answer import concat_answer
 from quorum.nodes.begin import begin
 from quorum.nodes.retrieve import retrieve

@@ -7,7 +7,7 @@ from langgraph.graph import StateGraph
 
 from quorum.core.context import MOST_SUPERSTEPS, Context
 from quorum.core.state import Question, Result, State
-from quorum.graphs.refinement import refinement
+from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.begin import begin
 from quorum.nodes.iter_retgen import next_query
 from quorum.nodes.reason import cot_answer

@@ -7,13 +7,13 @@ from langgraph.graph import StateGraph
 
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
-from quorum.graphs.refinement import refinement
+from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.answer_candidates import answer_from_choices
 from quorum.nodes.begin import begin
 from quorum.nodes.propose_candidates import propose_facts
 from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import choose_if_they_differ, refine_or
-from quorum.nodes.select import select
+from quorum.nodes.select_candidate import select
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)

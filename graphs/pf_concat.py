@@ -7,10 +7,10 @@ from langgraph.graph import StateGraph
 
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
-from quorum.graphs.refinement import refinement
+from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.answer import distill_answer, passage_answer
 from quorum.nodes.begin import begin
-from quorum.nodes.keep import keep_answered
+from quorum.nodes.keep_answered import keep_answered
 from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import every_passage, refine_or
 

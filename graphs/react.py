@@ -7,7 +7,7 @@ from langgraph.graph import StateGraph
 
 from quorum.core.context import MOST_SUPERSTEPS, Context
 from quorum.core.state import Question, Result, State
-from quorum.graphs.refinement import refinement
+from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.begin import begin
 from quorum.nodes.react import ask_action, finish, observe, think
 from quorum.nodes.retrieve import retrieve

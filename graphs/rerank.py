@@ -7,13 +7,13 @@ from langgraph.graph import StateGraph
 
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
-from quorum.graphs.refinement import refinement
+from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.answer import passage_answer
 from quorum.nodes.begin import begin
 from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import every_passage_votes, refine_or
 from quorum.nodes.vote import vote
-from quorum.nodes.weigh import weigh_by_words
+from quorum.nodes.weigh_votes import weigh_by_words
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)

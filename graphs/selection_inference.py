@@ -7,9 +7,9 @@ from langgraph.graph import StateGraph
 
 from quorum.core.context import MOST_SUPERSTEPS, Context
 from quorum.core.state import Question, Result, State
-from quorum.graphs.refinement import refinement
+from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.begin import begin
-from quorum.nodes.infer import cite, infer
+from quorum.nodes.infer_stepwise import cite, infer
 from quorum.nodes.rank_passages import rank_passages
 from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import more_to_read, refine_or

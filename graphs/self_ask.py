@@ -7,7 +7,7 @@ from langgraph.graph import StateGraph
 
 from quorum.core.context import MOST_SUPERSTEPS, Context
 from quorum.core.state import Question, Result, State
-from quorum.graphs.refinement import refinement
+from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.begin import begin
 from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import answer_what_was_asked, follow_up_or_answer, more_follow_ups, refine_or

@@ -7,8 +7,8 @@ from langgraph.graph import StateGraph
 
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
-from quorum.graphs.refinement import refinement
-from quorum.graphs.verification import verification
+from quorum.graphs.parts.refinement import refinement
+from quorum.graphs.parts.verification import verification
 from quorum.nodes.begin import begin
 from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import refine_or, verify_if_they_differ

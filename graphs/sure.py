@@ -9,16 +9,16 @@ from langgraph.graph import StateGraph
 
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
-from quorum.graphs.refinement import refinement
+from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.answer_candidates import answer_from_summaries
 from quorum.nodes.begin import begin
 from quorum.nodes.propose_candidates import propose_answers
-from quorum.nodes.rank import rank_pair
+from quorum.nodes.rank_summaries import rank_pair
 from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import each_candidate, judge_summaries, more_comparisons, refine_or
-from quorum.nodes.select import select
+from quorum.nodes.select_candidate import select
 from quorum.nodes.summarize_candidate import collect_summaries, summarize_candidate
-from quorum.nodes.validate import validate
+from quorum.nodes.validate_summary import validate
 
 graph = (
     StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)

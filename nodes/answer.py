@@ -4,16 +4,16 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
+from quorum.algorithms.votes import agreement
 from quorum.core.context import Context, settings
 from quorum.core.errors import TooLong
 from quorum.core.labels import is_silent
 from quorum.core.state import State, Vote
 from quorum.core.text import UNKNOWN, is_unknown
-from quorum.core.votes import agreement
+from quorum.nodes.answer_types import facts_only, form_of
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import evidence_for
-from quorum.nodes.forms import facts_only, form_of
-from quorum.nodes.parse import reasoned_answer
+from quorum.parsing.answers import reasoned_answer
 
 
 async def concat_answer(state: State, runtime: Runtime[Context]) -> State:

@@ -5,14 +5,14 @@ from functools import partial
 from langgraph.runtime import Runtime
 
 from quorum.core.context import Context
-from quorum.core.letters import lettered
+from quorum.core.lettered_lists import lettered
 from quorum.core.state import State
 from quorum.nodes.answer import answered
+from quorum.nodes.answer_types import facts_only
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import evidence_for
-from quorum.nodes.forms import facts_only
-from quorum.nodes.parse import short_answer
-from quorum.nodes.parse_choices import chosen_candidate
+from quorum.parsing.answers import short_answer
+from quorum.parsing.choices import chosen_candidate
 
 
 async def answer_from_summaries(state: State, runtime: Runtime[Context]) -> State:

@@ -13,8 +13,8 @@ from quorum.core.errors import TooLong
 from quorum.core.state import Malformed, Passage, State, Usage, merge_usage
 from quorum.models.call import Reply, call
 from quorum.models.chat import chat_model_async
-from quorum.models.estimate import tokens
-from quorum.nodes.parse import Parsed
+from quorum.models.token_estimate import tokens
+from quorum.parsing.answers import Parsed
 from quorum.prompts import Rendered, load, render
 from quorum.prompts.passages import numbered_or_none
 

@@ -4,16 +4,16 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
+from quorum.algorithms.votes import agreement
 from quorum.core.context import Context, settings
 from quorum.core.state import Passage, State
 from quorum.core.text import is_unknown
-from quorum.core.votes import agreement
 from quorum.nodes.answer import answered, reasoned
+from quorum.nodes.answer_types import facts_only
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import evidence_for
-from quorum.nodes.forms import facts_only
-from quorum.nodes.pairs import example_pairs
-from quorum.nodes.parse import short_answer
+from quorum.nodes.example_pairs import example_pairs
+from quorum.parsing.answers import short_answer
 
 
 async def base_answer(state: State, runtime: Runtime[Context]) -> State:

@@ -6,10 +6,10 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
 from quorum.core.context import Context, settings
-from quorum.core.data import as_passage
 from quorum.core.errors import SetupError
 from quorum.core.json_text import whole
 from quorum.core.state import State
+from quorum.datasets.records import as_passage
 from quorum.models.tracing import describe
 
 

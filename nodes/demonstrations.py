@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 import quorum.prompts
 from quorum.core.context import Context, settings
 from quorum.core.errors import SetupError
-from quorum.core.examples import Example, read_examples
+from quorum.datasets.examples import Example, read_examples
 from quorum.prompts import numbered
 
 FOLDER = Path(quorum.prompts.__file__).parent / "demonstrations"

@@ -10,8 +10,8 @@ from quorum.nodes.answer import answered
 from quorum.nodes.ask import ask
 from quorum.nodes.demonstrations import demonstrations, variant
 from quorum.nodes.evidence import evidence_for
-from quorum.nodes.parse import short_answer
-from quorum.nodes.parse_yes_no import yes_no_answer
+from quorum.parsing.answers import short_answer
+from quorum.parsing.yes_no import yes_no_answer
 from quorum.prompts.passages import numbered_or_none
 
 

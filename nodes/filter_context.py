@@ -6,14 +6,14 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
+from quorum.algorithms.filco_measures import shortened, silver
 from quorum.core.context import Context, filter_of, settings, writing_filter
 from quorum.core.errors import SetupError
 from quorum.core.labels import are_verdicts
-from quorum.core.measures import shortened, silver
 from quorum.core.state import Passage, State
-from quorum.models.filters import Mode, context_filter
+from quorum.models.context_filters import Mode, context_filter
 from quorum.nodes.ask import ask
-from quorum.nodes.parse_sentences import chosen_passages, copied_sentences
+from quorum.parsing.kept_sentences import chosen_passages, copied_sentences
 
 PROMPTS = {"filco": ("filter_sentences", copied_sentences), "psg": ("filter_passages", chosen_passages)}
 

@@ -8,8 +8,8 @@ from quorum.core.context import Context, settings
 from quorum.core.state import Passage, State
 from quorum.nodes.ask import ask
 from quorum.nodes.demonstrations import variant
-from quorum.nodes.parse_ids import passage_ids
-from quorum.nodes.parse_reasoning import free_text
+from quorum.parsing.passage_ids import passage_ids
+from quorum.parsing.reasoning import free_text
 
 
 async def judge(state: State, runtime: Runtime[Context]) -> State:

@@ -5,12 +5,12 @@ from functools import partial
 from langgraph.runtime import Runtime
 
 from quorum.core.context import Context, settings
-from quorum.core.letters import lettered
+from quorum.core.lettered_lists import lettered
 from quorum.core.state import State
+from quorum.nodes.answer_types import facts_only
 from quorum.nodes.ask import ask
-from quorum.nodes.forms import facts_only
-from quorum.nodes.pairs import example_pairs
-from quorum.nodes.parse_candidates import candidate_answers
+from quorum.nodes.example_pairs import example_pairs
+from quorum.parsing.candidates import candidate_answers
 
 
 async def propose_candidates(state: State, runtime: Runtime[Context]) -> State:

@@ -8,7 +8,7 @@ from quorum.core.context import Context
 from quorum.core.errors import TooLong
 from quorum.core.state import Passage, State
 from quorum.nodes.ask import ask
-from quorum.nodes.parse_rankings import ranking
+from quorum.parsing.rankings import ranking
 
 WINDOW, STEP = 5, 3  # passages
 

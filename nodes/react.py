@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from langgraph.runtime import Runtime
 
 from quorum.core.context import Context
-from quorum.core.examples import Example
 from quorum.core.state import State, Step
+from quorum.datasets.examples import Example
 from quorum.nodes.ask import ask
-from quorum.nodes.parse_steps import step_action
 from quorum.nodes.steps import answer_kind, in_form, outcome, search_for, step_demonstrations
+from quorum.parsing.steps import step_action
 from quorum.prompts import numbered
 
 Place = tuple[int, int]  # a passage's step and its rank in that step, both from 0

@@ -12,9 +12,9 @@ from quorum.nodes.answer import answered
 from quorum.nodes.ask import Asked, ask
 from quorum.nodes.demonstrations import demonstrations, variant
 from quorum.nodes.evidence import evidence_for
-from quorum.nodes.parse import Parsed, Reasoned, short_answer
-from quorum.nodes.parse_reasoning import concluded, concluded_yes_no, free_text
-from quorum.nodes.parse_yes_no import yes_no_answer
+from quorum.parsing.answers import Parsed, Reasoned, short_answer
+from quorum.parsing.reasoning import concluded, concluded_yes_no, free_text
+from quorum.parsing.yes_no import yes_no_answer
 from quorum.prompts.passages import numbered_or_none
 
 T = TypeVar("T")

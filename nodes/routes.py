@@ -6,10 +6,10 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
+from quorum.algorithms.sure_choice import every_pair, next_pairs, validity_of
+from quorum.algorithms.votes import next_stage
 from quorum.core.context import Context, settings, writing_filter
-from quorum.core.ranking import every_pair, next_pairs, validity_of
 from quorum.core.state import State
-from quorum.core.votes import next_stage
 from quorum.nodes.rank_passages import window_start
 
 Router = Callable[[State, Runtime[Context]], Hashable | Sequence[Hashable]]

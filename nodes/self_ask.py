@@ -6,12 +6,12 @@ from functools import partial
 from langgraph.runtime import Runtime
 
 from quorum.core.context import Context
-from quorum.core.examples import Example
 from quorum.core.state import State, Step
+from quorum.datasets.examples import Example
 from quorum.nodes.ask import ask
-from quorum.nodes.parse import short_answer
-from quorum.nodes.parse_steps import final_answer, next_follow_up
 from quorum.nodes.steps import answer_kind, in_form, outcome, search_for, step_demonstrations, union
+from quorum.parsing.answers import short_answer
+from quorum.parsing.steps import final_answer, next_follow_up
 
 
 async def follow_up(state: State, runtime: Runtime[Context]) -> State:

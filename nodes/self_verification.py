@@ -4,16 +4,16 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
+from quorum.algorithms.votes import ballot
 from quorum.core.context import Context
 from quorum.core.state import State, Verified
 from quorum.core.text import UNKNOWN, is_unknown, normalize
-from quorum.core.votes import ballot
 from quorum.nodes.answer import answered
+from quorum.nodes.answer_types import facts_only
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import evidence_for
-from quorum.nodes.forms import facts_only
-from quorum.nodes.parse import reasoned_answer
-from quorum.nodes.parse_statements import masked_statement, missing_words
+from quorum.parsing.answers import reasoned_answer
+from quorum.parsing.statements import masked_statement, missing_words
 
 SAMPLES, SAMPLING = 5, 0.3  # chains of thought, and their temperature
 RECOVERIES, RECOVERING = 10, 0.2  # for each candidate

@@ -8,14 +8,14 @@ from typing import TypeVar
 from langgraph.runtime import Runtime
 
 from quorum.core.context import Context, settings
-from quorum.core.examples import Example, read_examples
 from quorum.core.state import Passage, State, Step
+from quorum.datasets.examples import Example, read_examples
 from quorum.nodes.answer import answered
 from quorum.nodes.demonstrations import BUILT_IN, variant
 from quorum.nodes.evidence import evidence_for
-from quorum.nodes.parse import Parsed
-from quorum.nodes.parse_steps import Action, FollowUp
-from quorum.nodes.parse_yes_no import yes_no_answer
+from quorum.parsing.answers import Parsed
+from quorum.parsing.steps import Action, FollowUp
+from quorum.parsing.yes_no import yes_no_answer
 
 KINDS = {"short": "a name, a place, a date, a number, or yes or no", "yes_no": "Yes or No"}
 

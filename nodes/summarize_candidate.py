@@ -3,10 +3,10 @@
 from langgraph.runtime import Runtime
 
 from quorum.core.context import Context
-from quorum.core.letters import letter, lettered
+from quorum.core.lettered_lists import letter, lettered
 from quorum.core.state import Draft, State
 from quorum.nodes.ask import ask
-from quorum.nodes.parse_summaries import summary_text
+from quorum.parsing.summaries import summary_text
 
 
 async def summarize_candidate(state: State, runtime: Runtime[Context]) -> State:

@@ -2,10 +2,10 @@
 
 from langgraph.runtime import Runtime
 
-from quorum.core.certificate import certified
+from quorum.algorithms.certificate import certified
+from quorum.algorithms.votes import tally
 from quorum.core.context import Context, settings
 from quorum.core.state import State
-from quorum.core.votes import tally
 from quorum.nodes.evidence import evidence_of_voters
 
 

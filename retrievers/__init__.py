@@ -24,9 +24,15 @@ def retriever(context: "Context") -> "BaseRetriever":
     """
     if not isinstance(context.retriever, str):
         return context.retriever
+    from quorum.retrievers.collection_names import SAMPLE, check_name
     from quorum.retrievers.collections import ensure_sample
-    from quorum.retrievers.kinds import BM25Retriever, ChromaRetriever, ColbertRetriever, HybridRetriever, depth
-    from quorum.retrievers.names import SAMPLE, check_name
+    from quorum.retrievers.langchain_retrievers import (
+        BM25Retriever,
+        ChromaRetriever,
+        ColbertRetriever,
+        HybridRetriever,
+        depth,
+    )
 
     kind, name = context.retriever, check_name(context.collection)
     model = late_model(kind)
@@ -74,6 +80,6 @@ def chosen_retriever(context: "Context", given: list[Passage] | None) -> "BaseRe
     """BM25 over the given passages if there are any to choose from, else the context's retriever."""
     if given is None:
         return retriever(context)
-    from quorum.retrievers.kinds import GivenRetriever
+    from quorum.retrievers.langchain_retrievers import GivenRetriever
 
     return GivenRetriever(k=context.k, passages=given)

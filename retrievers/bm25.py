@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from quorum.core.sentences import word_set
 from quorum.core.state import Passage
+from quorum.documents.split import UNSPACED
 from quorum.retrievers.passages import indexed_text, scored
-from quorum.retrievers.split import UNSPACED
 
 K1, B = 0.9, 0.4
 HANGUL = "\uac00-\ud7a3"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from quorum.core.errors import SetupError
-from quorum.retrievers.torn import speaks_of_index
+from quorum.retrievers.index_recovery import speaks_of_index
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI

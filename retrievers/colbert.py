@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorum.core.state import Passage
-from quorum.models.embed_tokens import TokenEncoder
+from quorum.models.token_embeddings import TokenEncoder
 from quorum.retrievers.passages import scored
 
 Vectors = NDArray[np.float16]

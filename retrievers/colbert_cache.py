@@ -17,7 +17,7 @@ from filelock import FileLock
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.models.embed_tokens import TokenEncoder
+from quorum.models.token_embeddings import TokenEncoder
 from quorum.retrievers.colbert import TokenIndex, Vectors
 from quorum.retrievers.passages import indexed_text
 from quorum.retrievers.store import Store

@@ -8,8 +8,9 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.models import embedding_name
-from quorum.retrievers.index import Progress, add_documents
-from quorum.retrievers.names import SAMPLE, check_name
+from quorum.retrievers.collection_names import SAMPLE, check_name
+from quorum.retrievers.index import add_documents
+from quorum.retrievers.index_report import Progress
 from quorum.retrievers.store import DEFAULT_FOLDER, Store, open_store
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "sample"  # beside the packages, in a checkout and in a wheel

@@ -5,7 +5,7 @@ from functools import lru_cache
 from langchain_core.embeddings import Embeddings
 
 from quorum.models import embeddings
-from quorum.models.spec import read_spec
+from quorum.models.model_spec import read_spec
 
 
 def embedder(spec: str | Embeddings) -> Embeddings:

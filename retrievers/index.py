@@ -1,42 +1,23 @@
 """Indexing: files -> passages in a collection. Running it again changes only what changed."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
 
 from quorum.core.errors import SetupError
+from quorum.core.ray_cluster import check_engine
 from quorum.core.state import Passage
+from quorum.documents.find_files import find_files, lies_in, roots_of
+from quorum.documents.pieces import pieces_of, pieces_of_passage
+from quorum.documents.read import Unreadable, count_lines, is_lines, read_lines
 from quorum.models import embedding_name
-from quorum.models.cluster import check_engine
+from quorum.retrievers.collection_names import SAMPLE, check_name
 from quorum.retrievers.embedder import embedder
-from quorum.retrievers.files import find_files, lies_in, roots_of
+from quorum.retrievers.index_report import Counted, IndexReport, Progress
 from quorum.retrievers.ledger import Change, Ledger
-from quorum.retrievers.names import SAMPLE, check_name
-from quorum.retrievers.passages import content_hash
-from quorum.retrievers.read import Unreadable, count_lines, is_lines, read_document, read_lines
-from quorum.retrievers.split import size, split
 from quorum.retrievers.store import DEFAULT_FOLDER, open_store
-
-LONGEST_LINE = 3
-Progress = Callable[[int, int, str], None]
-
-
-@dataclass
-class IndexReport:
-    """What indexing did, in files; `passages` is the collection's total. A file of JSON lines counts once.
-
-    `skipped` names each file, or line of a file, that was not read, with the reason.
-    """
-
-    added: int = 0
-    unchanged: int = 0
-    replaced: int = 0
-    removed: int = 0
-    passages: int = 0
-    skipped: list[tuple[str, str]] = field(default_factory=list)
 
 
 def index_documents(
@@ -52,7 +33,7 @@ def index_documents(
 ) -> IndexReport:
     """Put the passages of files and folders into a collection, which is made if it is new. Blocks.
 
-    txt, md, html, pdf and docx are split into passages of at most `words` words (see `quorum.retrievers.split`),
+    txt, md, html, pdf and docx are split into passages of at most `words` words (see `quorum.documents.split`),
     named by a hash of title and text. In jsonl and jsonl.gz every line {"id", "title", "text"} is a passage and keeps
     its id; only a line of more than 3 x `words` words is split, into passages named id#1, id#2, ... A passage that
     several documents hold is stored once and goes when the last of them does. Of two texts with one id the first stays.
@@ -139,7 +120,7 @@ def read_by(
 ) -> Generator[tuple[Path, Iterator[Passage]], None, None]:
     """Each file with its passages, which are read while they are taken."""
     if engine == "ray":
-        from quorum.retrievers.engine_ray import read_on_ray
+        from quorum.retrievers.index_on_ray import read_on_ray
 
         yield from read_on_ray(files, words, report, done, ledger, embeddings)
         return
@@ -166,13 +147,6 @@ def prune_gone(ledger: Ledger, roots: list[Path], here: list[str]) -> int:
     return len(gone)
 
 
-def pieces_of(path: Path, words: int = 100) -> Iterator[Passage]:
-    """The passages of a document, named by their content."""
-    document = read_document(path)
-    for text in split(document.text, words):
-        yield Passage(id=content_hash(document.title, text), title=document.title, text=text)
-
-
 def lines_of(path: Path, words: int, report: IndexReport, done: "Counted") -> Iterator[Passage]:
     """The passages of a file of JSON lines; those far too long in parts."""
     for number, found in read_lines(path):
@@ -183,33 +157,6 @@ def lines_of(path: Path, words: int, report: IndexReport, done: "Counted") -> It
         done.add(path)
 
 
-def pieces_of_passage(passage: Passage, words: int) -> Iterator[Passage]:
-    """The passage as it is; one that is far too long in parts."""
-    limit = 2 * LONGEST_LINE * words
-    if len(passage["text"]) <= limit or size(passage["text"]) <= limit:
-        yield passage
-        return
-    for part, text in enumerate(split(passage["text"], words), start=1):
-        yield Passage(id=f"{passage['id']}#{part}", title=passage["title"], text=text)
-
-
 def count_change(report: IndexReport, change: Change) -> None:
     if change != "empty":
         setattr(report, change, getattr(report, change) + 1)
-
-
-class Counted:
-    """Tells a callback how far indexing is."""
-
-    def __init__(self, progress: Progress | None, total: int) -> None:
-        self.progress, self.total, self.done = progress, total, 0
-
-    def add(self, path: str | Path) -> None:
-        self.done = min(self.done + 1, self.total)
-        if self.progress:
-            self.progress(self.done, self.total, str(path))
-
-    def each(self, passages: Iterable[Passage], path: str) -> Iterator[Passage]:
-        for passage in passages:
-            yield passage
-            self.add(path)

@@ -9,7 +9,7 @@ from langchain_core.embeddings import Embeddings
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.retrievers.kept import Entry, Info
+from quorum.retrievers.metadata import Entry, Info
 from quorum.retrievers.passages import content_hash, indexed_text
 from quorum.retrievers.store import Changes, Store
 

@@ -4,9 +4,9 @@ import math
 
 from langchain_core.documents import Document
 
-from quorum.core.data import content_hash as content_hash  # also for those who import it from here
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
+from quorum.datasets.records import content_hash as content_hash  # also for those who import it from here
 
 
 def indexed_text(passage: Passage) -> str:

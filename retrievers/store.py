@@ -14,9 +14,9 @@ from filelock import FileLock, Timeout
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.retrievers.chroma_client import connect, make_folder, told, torn
-from quorum.retrievers.kept import Entry, Info, entry_of, info_of, passage_of
+from quorum.retrievers.index_recovery import clear, is_cut, is_torn, marked, take_in
+from quorum.retrievers.metadata import Entry, Info, entry_of, info_of, passage_of
 from quorum.retrievers.passages import scored
-from quorum.retrievers.torn import clear, is_cut, is_torn, marked, take_in
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI

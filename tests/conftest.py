@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from openai_server import OpenAIServer
+from quorum_command import Quorum, Ran
 
 settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
 settings.load_profile("untimed")
@@ -67,3 +68,20 @@ def openai_server(monkeypatch: pytest.MonkeyPatch, isolated: None) -> Iterator[O
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     yield server
     server.close()
+
+
+@pytest.fixture
+def quorum(capsys: pytest.CaptureFixture[str]) -> Quorum:
+    """Run a command line in this process."""
+    from quorum.cli.main import main
+
+    def run(*args: str) -> Ran:
+        try:
+            main([str(arg) for arg in args])
+            code = 0
+        except SystemExit as exit_:
+            code = exit_.code if isinstance(exit_.code, int) else int(exit_.code is not None)
+        out, err = capsys.readouterr()
+        return Ran(code, out, err)
+
+    return run

@@ -10,8 +10,8 @@ import sys
 
 import langchain_openai  # noqa: F401
 
-import quorum.evaluation.compare
-import quorum.evaluation.report
+import quorum.evaluation.compare.compare
+import quorum.evaluation.report.write
 import quorum.graphs.concat
 import quorum.graphs.post_fusion
 import quorum.models.embedded.chat

@@ -6,16 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from quorum.core.context import Context
-from quorum.evaluation.compare import Decision, Options, Plan, decide
-from quorum.evaluation.comparison import compare_groups
-from quorum.evaluation.estimate import Estimate
-from quorum.evaluation.methods import parse_methods
-from quorum.evaluation.prices import Prices
-from quorum.evaluation.purse import Spent
-from quorum.evaluation.report import write_report
-from quorum.evaluation.results import Results, write_json
-from quorum.evaluation.run import Report
-from quorum.evaluation.spending import Spending
+from quorum.evaluation.compare.baseline import compare_groups
+from quorum.evaluation.compare.compare import Options, Plan, decide
+from quorum.evaluation.compare.decision import Decision
+from quorum.evaluation.compare.estimate import Estimate
+from quorum.evaluation.compare.prices import Prices
+from quorum.evaluation.compare.spending_limit import Spent
+from quorum.evaluation.report.write import write_report
+from quorum.evaluation.run.columns import parse_methods
+from quorum.evaluation.run.evaluate import Report
+from quorum.evaluation.run.results import Results, write_json
+from quorum.evaluation.run.spending import Spending
 
 METHODS = ("concat", "post_fusion", "sure")
 NASTY = '</script><script>window.hacked = true</script><img src=x onerror="window.hacked = true"> \' ${body} &amp;'

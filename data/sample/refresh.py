@@ -7,8 +7,8 @@ import json
 import sys
 from pathlib import Path
 
-from quorum.core.data import lines_of
-from quorum.retrievers.index import pieces_of
+from quorum.datasets.records import lines_of
+from quorum.documents.pieces import pieces_of
 
 HERE = Path(__file__).resolve().parent
 QUESTION_FILES = ("questions.jsonl", "claims.jsonl", "dialogue.jsonl", "long.jsonl")

@@ -67,6 +67,8 @@ def ask(
         if tracer is not None and keep is not None:
             keep(tracer.root, question)
         if trace and tracer is not None:
+            from quorum.cli.trace import print_trace
+
             print_trace(tracer.root, to_stderr=json)
     if abstain_below is not None:
         result = sure_enough(result, method, abstain_below)
@@ -87,7 +89,7 @@ def check_asked(question: str, method: str, context: "Context") -> None:
 
 def check_abstaining(method: str, context: "Context", below: float) -> None:
     """A bound out of range, or a method that never states a confidence, is a `SetupError` before anything is asked."""
-    from quorum.evaluation.uncertainty import check_confidence
+    from quorum.evaluation.metrics.uncertainty import check_confidence
     from quorum.graphs import method_of
 
     if not 0 <= below <= 1:
@@ -99,7 +101,7 @@ def sure_enough(result: "Result", method: str, below: float) -> "Result":
     """The result, unknown where the confidence is below the bound; it is said on stderr what was withheld, or that this
     answer came without a confidence.
     """
-    from quorum.evaluation.uncertainty import abstained
+    from quorum.evaluation.metrics.uncertainty import abstained
 
     confidence, made = result.get("confidence"), abstained(result, below)
     if confidence is None and not result["unknown"]:
@@ -112,7 +114,7 @@ def sure_enough(result: "Result", method: str, below: float) -> "Result":
 
 def make_sample(context: "Context") -> None:
     """The sample collection, if the question goes there and it is not made yet; this takes some seconds once."""
-    from quorum.retrievers.names import SAMPLE
+    from quorum.retrievers.collection_names import SAMPLE
 
     if context.collection != SAMPLE or not isinstance(context.retriever, str):
         return
@@ -135,7 +137,7 @@ def given_passages(file: Path | None, collection: str | None) -> "list[Passage] 
     """The passages of --passages; None when a collection is searched."""
     if file is None:
         return None
-    from quorum.core.data import read_passages
+    from quorum.datasets.records import read_passages
 
     if collection is not None:
         raise SetupError(
@@ -174,16 +176,6 @@ def trace_keeper(file: Path | None, method: str) -> "Callable[[Step, str], None]
 
     check_writable(file)
     return lambda root, question: save(file, root, question, method)
-
-
-def print_trace(root: "Step", *, to_stderr: bool) -> None:
-    from quorum.cli.show import stderr, stdout
-    from quorum.cli.trace import tree
-
-    console = stderr() if to_stderr else stdout()
-    for step in root.steps:
-        console.print(tree(step))
-    console.print()
 
 
 def print_result(result: "Result", method: str, *, as_json: bool) -> None:

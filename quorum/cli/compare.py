@@ -22,8 +22,8 @@ from quorum.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from quorum.evaluation.compare import Decision
-    from quorum.evaluation.estimate import Estimate
+    from quorum.evaluation.compare.decision import Decision
+    from quorum.evaluation.compare.estimate import Estimate
 
 
 def compare(
@@ -78,7 +78,7 @@ def compare(
     from quorum.cli.progress import progress_bar
     from quorum.cli.settings import made_context, stated
     from quorum.cli.upload import check_langsmith, uploaded
-    from quorum.evaluation.compare import compare, options_of, plan
+    from quorum.evaluation.compare.compare import compare, options_of, plan
 
     options = options_of(
         methods=methods,
@@ -121,7 +121,7 @@ def compare(
 
 def print_left_out(left_out: "Mapping[str, str]") -> None:
     """On stderr: the methods of 'all' that do not serve these questions, and why."""
-    from quorum.evaluation.able import left_out_words
+    from quorum.evaluation.run.eligibility import left_out_words
 
     for words in left_out_words(left_out):
         typer.echo(f"quorum: {words}", err=True)
@@ -132,7 +132,7 @@ def print_estimate(made: "Estimate", *, to_stderr: bool) -> None:
     from rich.text import Text
 
     from quorum.cli.show import plain_table, stderr, stdout
-    from quorum.evaluation.recommend import dollars
+    from quorum.evaluation.compare.recommend import dollars
 
     table = plain_table("estimated for a question", "calls", "between", "tokens", "cost", right=True)
     for name, one in made.methods.items():
@@ -147,7 +147,7 @@ def print_estimate(made: "Estimate", *, to_stderr: bool) -> None:
 
 def in_all_words(made: "Estimate") -> str:
     """'In all 124 questions: about 1,612 calls, ...'."""
-    from quorum.evaluation.recommend import dollars
+    from quorum.evaluation.compare.recommend import dollars
 
     cost = "no price known" if made.cost is None else dollars(made.cost)
     minutes = f"{made.seconds / 60:,.0f} minutes" if made.seconds >= 90 else f"{made.seconds:,.0f} seconds"

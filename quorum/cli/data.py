@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from quorum.core.data import Record
+    from quorum.datasets.records import Record
 
 SHOWN = 5
 data = typer.Typer(help="Convert data sets.", no_args_is_help=True, rich_markup_mode=None)
@@ -38,9 +38,9 @@ def convert(
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out broken records and count them.")] = False,
 ) -> None:
     """Write the questions of a data set as JSON lines of id, question, answers, passages and gold ids."""
-    from quorum.core.data import read_questions, write_questions
     from quorum.core.errors import SetupError
     from quorum.core.text import counted
+    from quorum.datasets.questions import read_questions, write_questions
 
     if out.exists() and source.exists() and out.samefile(source):
         raise SetupError(f"--out {out} is the file to convert; give another name.")

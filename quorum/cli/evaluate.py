@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from quorum.evaluation.run import Report
+    from quorum.evaluation.run.evaluate import Report
 
 
 FAILED = ("errors", "judge_errors")
@@ -78,10 +78,10 @@ def evaluate(
     from quorum.cli.progress import progress_bar
     from quorum.cli.settings import made_context, stated
     from quorum.cli.upload import check_langsmith, uploaded
-    from quorum.evaluation.corpus_measures import read_measures
-    from quorum.evaluation.judge import judge_of
-    from quorum.evaluation.methods import parse_methods
-    from quorum.evaluation.run import evaluate
+    from quorum.evaluation.metrics.corpus_measures import read_measures
+    from quorum.evaluation.metrics.judge import judge_of
+    from quorum.evaluation.run.columns import parse_methods
+    from quorum.evaluation.run.evaluate import evaluate
 
     context = made_context(
         settings, model=model, k=k, collection=collection, retriever=retriever, store=store, embeddings=embeddings

@@ -21,9 +21,9 @@ from quorum.cli.options import (
 from quorum.core.errors import SetupError
 
 if TYPE_CHECKING:
-    from quorum.evaluation.analyses import Panel
-    from quorum.evaluation.experiments import Experiment
-    from quorum.evaluation.run import Report
+    from quorum.evaluation.experiments.analyses import Panel
+    from quorum.evaluation.experiments.catalogue import Experiment
+    from quorum.evaluation.run.evaluate import Report
 
 
 def experiment(
@@ -74,7 +74,7 @@ def experiment(
     """List the experiments, or run one; the same command again continues."""
     import asyncio
 
-    from quorum.evaluation.experiments import EXPERIMENTS, experiment_of
+    from quorum.evaluation.experiments.catalogue import EXPERIMENTS, experiment_of
 
     if name is None:
         print_experiments(list(EXPERIMENTS.values()))
@@ -86,7 +86,7 @@ def experiment(
     from quorum.cli.progress import progress_bar
     from quorum.cli.settings import made_context, stated
     from quorum.cli.upload import check_langsmith, uploaded
-    from quorum.evaluation.experiment import Options, run_experiment
+    from quorum.evaluation.experiments.run_experiment import Options, run_experiment
 
     context = made_context(
         settings, model=model, k=k, collection=collection, retriever=retriever, store=store, embeddings=embeddings

@@ -8,7 +8,7 @@ import typer
 from quorum.cli.options import Embeddings, Engine, Store
 
 if TYPE_CHECKING:
-    from quorum.retrievers.index import IndexReport
+    from quorum.retrievers.index_report import IndexReport
 
 
 def index(

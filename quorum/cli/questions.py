@@ -20,8 +20,8 @@ from quorum.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from quorum.evaluation.questions import Made
-    from quorum.evaluation.questions_estimate import Estimate
+    from quorum.evaluation.questions.estimate import Estimate
+    from quorum.evaluation.questions.write import Made
 
 ENDED = {"corpus": "the corpus has no more passages for them", "tries": "four drafts were written for each"}
 
@@ -64,8 +64,8 @@ def questions(
 
     from quorum.cli.progress import progress_bar
     from quorum.cli.settings import made_context
-    from quorum.evaluation.questions import Options, make_questions, plan
-    from quorum.evaluation.questions_draw import read_mix
+    from quorum.evaluation.questions.draw import read_mix
+    from quorum.evaluation.questions.write import Options, make_questions, plan
 
     options = Options(
         n=n,
@@ -110,7 +110,7 @@ def questions(
 def estimate_words(made: "Estimate") -> str:
     """'To write 100 questions: about 330 calls, ...', each kept at the first try; drafts that are not cost more."""
     from quorum.core.text import counted
-    from quorum.evaluation.recommend import dollars
+    from quorum.evaluation.compare.recommend import dollars
 
     cost = "no price known" if made.cost is None else dollars(made.cost)
     minutes = f"{made.seconds / 60:,.0f} minutes" if made.seconds >= 90 else f"{made.seconds:,.0f} seconds"
@@ -123,7 +123,7 @@ def estimate_words(made: "Estimate") -> str:
 def print_made(made: "Made") -> None:
     """What was written, kept and rejected on stdout; where, what was spent and what failed on stderr."""
     from quorum.core.text import counted
-    from quorum.evaluation.questions_check import FAULTS
+    from quorum.evaluation.questions.check import FAULTS
 
     kept = sum(made.kept.values())
     rejected = [f"{made.faults[name]:,} {FAULTS[name]}" for name in FAULTS if made.faults[name]]

@@ -15,7 +15,7 @@ def trace(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What --save-trace wrote.", show_default=False)],
 ) -> None:
     """Print a run that was kept with: quorum ask --save-trace FILE."""
-    from quorum.cli.ask import print_trace
+    from quorum.cli.trace import print_trace
 
     print_trace(load(file), to_stderr=False)
 

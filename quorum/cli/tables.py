@@ -9,8 +9,8 @@ from rich.text import Text
 
 from quorum.cli.show import plain_table
 from quorum.core.text import counted
-from quorum.evaluation.comparison import Comparison, Difference
-from quorum.evaluation.results import Summary
+from quorum.evaluation.compare.baseline import Comparison, Difference
+from quorum.evaluation.run.results import Summary
 
 
 class Column(NamedTuple):

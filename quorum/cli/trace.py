@@ -3,6 +3,7 @@
 from rich.text import Text
 from rich.tree import Tree
 
+from quorum.cli.show import stderr, stdout
 from quorum.evaluation.trace import Step
 
 
@@ -28,3 +29,11 @@ def tree(step: Step, above: Tree | None = None) -> Tree:
     for line in step.changes:
         branch.add(Text(line))
     return branch
+
+
+def print_trace(root: Step, *, to_stderr: bool) -> None:
+    """Print every step of a run as a tree."""
+    console = stderr() if to_stderr else stdout()
+    for step in root.steps:
+        console.print(tree(step))
+    console.print()

@@ -159,7 +159,7 @@ class Result(TypedDict, total=False):
     answer: str
     unknown: bool
     confidence: float | None
-    certified: int | None  # so many passages could be replaced and the vote would stand (see quorum.core.certificate)
+    certified: int | None  # passages that could be replaced while the vote stands (see quorum.algorithms.certificate)
     rationale: str | None
     evidence: list[Evidence]
     votes: Annotated[list[Vote], extend]  # null where the method has none: `begin` sets it, the type cannot say it

@@ -11,8 +11,8 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID, uuid5
 
-from quorum.evaluation.results import Row
-from quorum.evaluation.scoring import SCORERS
+from quorum.evaluation.metrics.scoring import SCORERS
+from quorum.evaluation.run.results import Row
 from quorum.models.tracing import cleaned
 
 COUNTED = ("calls", "malformed", "dropped")

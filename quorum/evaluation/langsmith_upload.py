@@ -23,11 +23,11 @@ from pydantic import ValidationError
 from requests import RequestException
 
 from quorum.core.errors import SetupError
-from quorum.evaluation.config import short_hash
-from quorum.evaluation.details import Lines
 from quorum.evaluation.langsmith_rows import Place, example_id, example_of, feedback_of, runs_of
-from quorum.evaluation.results import Row, read_config
-from quorum.evaluation.source import Progress, silent
+from quorum.evaluation.run.config import short_hash
+from quorum.evaluation.run.details import Lines
+from quorum.evaluation.run.results import Row, read_config
+from quorum.evaluation.run.source import Progress, silent
 from quorum.models.tracing import TraceClient, cleaned, hides_passages
 
 AT_ONCE = 100  # rows, or examples that are looked up

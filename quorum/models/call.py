@@ -13,13 +13,13 @@ from langchain_core.runnables.config import merge_configs
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Usage
+from quorum.core.thinking import without_thinking
 from quorum.models.chat import chat_model_async, identity
 from quorum.models.clock import REAL, Clock
-from quorum.models.flights import joined
+from quorum.models.inflight import joined
 from quorum.models.journal import Record, journal_of, key_of
 from quorum.models.replay import Replay
 from quorum.models.request import Request, send
-from quorum.models.thinking import without_thinking
 from quorum.models.tracing import note_prompt
 
 __all__ = ["Reply", "call", "without_thinking"]

@@ -10,8 +10,8 @@ from langchain_core.language_models import BaseChatModel
 
 from quorum.core.context import Context
 from quorum.models.loops import PerLoop, per_loop
+from quorum.models.model_spec import Spec, made, openai_access, public_url, read_spec
 from quorum.models.pretrained import fingerprint
-from quorum.models.spec import Spec, made, openai_access, public_url, read_spec
 
 MAKING = threading.Lock()
 

@@ -14,11 +14,11 @@ from quorum.core.context import Context
 from quorum.core.errors import CallError, QuorumError, SetupError, TooLong
 from quorum.core.json_text import whole
 from quorum.models.clock import Clock
-from quorum.models.estimate import tokens
 from quorum.models.failures import Failure, classify
 from quorum.models.journal import Record
 from quorum.models.limits import allowed
 from quorum.models.loops import per_loop
+from quorum.models.token_estimate import tokens
 
 LOG = logging.getLogger("quorum")
 FIRST_WAIT, LONGEST_WAIT, LONGEST_ASKED = 0.5, 30.0, 600.0

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
-from quorum.models.estimate import tokens
+from quorum.models.token_estimate import tokens
 
 Scripted = str | Exception
 Replier = Callable[[list[BaseMessage]], str]

@@ -1,4 +1,4 @@
-"""Prompts: one NAME.md each, a `string.Template`: what never changes, then passages, question, answer cue.
+"""Prompts: one FAMILY/NAME.md each, a `string.Template`: what never changes, then passages, question, answer cue.
 
 `render` fills a prompt in, `version` names its text, `load` reads overrides; `numbered` writes passages.
 
@@ -19,7 +19,8 @@ from quorum.prompts.passages import numbered
 __all__ = ["BUILT_IN", "Rendered", "load", "numbered", "render", "text_of", "version"]
 
 # Read once, at import: nodes run on an event loop, which must not wait for a disk.
-BUILT_IN = {path.stem: path.read_text(encoding="utf-8").strip() for path in sorted(Path(__file__).parent.glob("*.md"))}
+FOLDER = Path(__file__).parent
+BUILT_IN = dict(sorted((path.stem, path.read_text(encoding="utf-8").strip()) for path in FOLDER.glob("*/*.md")))
 
 Overrides = str | Mapping[str, str] | None
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quorum.core.errors import SetupError
-from quorum.core.silver import Silver
+from quorum.datasets.silver import Silver
 from quorum.models.pretrained import (
     Codec,
     Trained,

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from quorum.core.data import lines_of
 from quorum.core.errors import SetupError
-from quorum.core.silver import Silver
-from quorum.models.estimate import tokens
+from quorum.datasets.records import lines_of
+from quorum.datasets.silver import Silver
+from quorum.models.token_estimate import tokens
 from quorum.training.pairs import NOTHING, Task
 
 FEWEST = 10  # examples that a service takes

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from quorum.core.data import as_passage, lines_of
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.core.text import contains_answer
+from quorum.datasets.records import as_passage, lines_of
 from quorum.retrievers.bm25 import Ranking
 from quorum.retrievers.passages import indexed_text
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from quorum.algorithms.filco_measures import Piece, shortened
 from quorum.core.errors import SetupError
-from quorum.core.measures import Piece, shortened
-from quorum.core.silver import Silver, read_silver
 from quorum.core.state import Passage
+from quorum.datasets.silver import Silver, read_silver
 from quorum.prompts import numbered, render, version
 
 Kind = Literal["filter", "generator"]

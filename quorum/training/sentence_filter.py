@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper
 from torch import Tensor, nn
 
-from quorum.core.data import as_passage, lines_of
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.core.text import contains_answer, sentences
+from quorum.datasets.records import as_passage, lines_of
 from quorum.models.embedded import FOLDER
 from quorum.models.embedded.encoder import Encoder
 from quorum.models.embedded.heads import SentenceHead

@@ -8,13 +8,14 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
+from quorum.algorithms.filco_measures import LogProbabilities, Measure, Top, Unit, silver, unigram_precision
 from quorum.core.context import Context
-from quorum.core.data import Record, read_questions
 from quorum.core.errors import SetupError
 from quorum.core.labels import are_verdicts, type_of
-from quorum.core.measures import LogProbabilities, Measure, Top, Unit, silver, unigram_precision
-from quorum.core.silver import Silver, read_silver, spans_of
 from quorum.core.state import Passage
+from quorum.datasets.questions import read_questions
+from quorum.datasets.records import Record
+from quorum.datasets.silver import Silver, read_silver, spans_of
 
 AT_ONCE = 16  # questions: a scorer may be a server
 Progress = Callable[[int], None]

@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from quorum.core.data import Record, read_questions
 from quorum.core.state import Passage
+from quorum.datasets.questions import read_questions
+from quorum.datasets.records import Record
 from quorum.models.embedded import FOLDER, manifest, weights_hash
 from quorum.models.embedded.encoder import Encoder, Floats
 from quorum.models.embedded.heads import pooled

@@ -12,8 +12,8 @@ from nicegui import html, ui
 
 from quorum.core.context import Context
 from quorum.core.errors import QuorumError, SetupError
+from quorum.retrievers.collection_names import SAMPLE
 from quorum.retrievers.collections import names
-from quorum.retrievers.names import SAMPLE
 from quorum.ui.asking import Asking, from_query
 from quorum.ui.cards import RunView
 from quorum.ui.form import Form

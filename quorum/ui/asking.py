@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from quorum.core.context import Context, parse_value
 from quorum.core.errors import SetupError
-from quorum.evaluation.methods import MethodRun, parse_methods
+from quorum.evaluation.run.columns import MethodRun, parse_methods
 from quorum.graphs import DEFAULT
 
 OWN = ("collection", "model", "k")  # a field of the form and a word of the link each; the rest is "set=key=value"

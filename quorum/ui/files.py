@@ -11,8 +11,9 @@ from pathlib import Path
 
 from quorum.core.context import Context
 from quorum.core.errors import QuorumError, SetupError
-from quorum.retrievers.index import IndexReport, index_documents
-from quorum.retrievers.names import SAMPLE, check_name
+from quorum.retrievers.collection_names import SAMPLE, check_name
+from quorum.retrievers.index import index_documents
+from quorum.retrievers.index_report import IndexReport
 from quorum.ui.past import home_of
 from quorum.ui.run import bug, sentence
 

@@ -8,7 +8,7 @@ from nicegui import html, ui
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.text import counted
-from quorum.evaluation.methods import parse_methods
+from quorum.evaluation.run.columns import parse_methods
 from quorum.graphs import METHODS
 from quorum.ui.asking import Asking, Knob, as_text, changed, knobs
 from quorum.ui.run import sentence

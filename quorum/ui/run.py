@@ -13,7 +13,7 @@ from uuid import UUID
 
 from quorum.core.errors import QuorumError
 from quorum.core.state import Result
-from quorum.evaluation.methods import MethodRun
+from quorum.evaluation.run.columns import MethodRun
 from quorum.evaluation.trace import Step, Tracer
 from quorum.graphs import answer
 from quorum.models.tracing import cleaned

@@ -8,7 +8,7 @@ from nicegui import background_tasks, html, ui
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.text import counted
-from quorum.retrievers.names import SAMPLE
+from quorum.retrievers.collection_names import SAMPLE
 from quorum.ui.files import LARGEST_FILE, LARGEST_UPLOAD, Indexing, check_target, take_in
 from quorum.ui.run import sentence
 from quorum.ui.texts import table, text

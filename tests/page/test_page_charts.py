@@ -8,8 +8,8 @@ import pytest
 from browser import Page
 from report_folder import made_decision
 
-from quorum.evaluation.recommend import Figures, front
-from quorum.evaluation.report_page import asset, costs
+from quorum.evaluation.compare.recommend import Figures, front
+from quorum.evaluation.report.page import asset, costs
 from quorum.graphs import METHODS
 
 NAMES = [*sorted(METHODS)[:23], "blendfilter[filter_turns=1]"]

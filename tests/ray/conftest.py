@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from quorum.models.cluster import cluster
+from quorum.core.ray_cluster import cluster
 
 
 @pytest.fixture(scope="session")

@@ -15,8 +15,8 @@ from openai_server import OpenAIServer, Request, Response, error
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.methods import parse_methods
-from quorum.evaluation.run import Report, evaluate
+from quorum.evaluation.run.columns import parse_methods
+from quorum.evaluation.run.evaluate import Report, evaluate
 
 pytestmark = [pytest.mark.usefixtures("ray_here"), pytest.mark.filterwarnings("ignore")]  # Ray warns of itself
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from quorum.retrievers.index import IndexReport, index_documents
+from quorum.retrievers.index import index_documents
+from quorum.retrievers.index_report import IndexReport
 from quorum.retrievers.store import Store, open_store
 
 pytestmark = [pytest.mark.usefixtures("ray_here"), pytest.mark.filterwarnings("ignore")]  # Ray warns of itself

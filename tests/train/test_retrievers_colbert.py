@@ -14,7 +14,7 @@ from wordvectors import WordVectors
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.models.embed_tokens import TokenEncoder, token_encoder
+from quorum.models.token_embeddings import TokenEncoder, token_encoder
 from quorum.retrievers import search
 from quorum.retrievers.colbert import TokenIndex
 from quorum.retrievers.colbert_cache import held, token_index

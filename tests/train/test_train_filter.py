@@ -11,8 +11,8 @@ from safetensors.torch import load_file
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError, TooLong
-from quorum.core.silver import Silver, read_silver
 from quorum.core.state import Passage
+from quorum.datasets.silver import Silver, read_silver
 from quorum.graphs import answer
 from quorum.models.call import call
 from quorum.models.chat import chat_model, identity

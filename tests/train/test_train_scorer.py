@@ -9,9 +9,9 @@ import torch
 
 from quorum.cli.main import main
 from quorum.core.errors import SetupError
+from quorum.models.logprobs import scorer
+from quorum.models.logprobs_transformers import TOKENS_AT_ONCE, groups
 from quorum.models.pretrained import load
-from quorum.models.scorer_transformers import TOKENS_AT_ONCE, groups
-from quorum.models.scorers import scorer
 
 PAIRS = [
     ("Question: Who designed it?\nAnswer:", "Eiffel"),

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from quorum.algorithms.filco_measures import Piece
 from quorum.core.errors import SetupError
-from quorum.core.measures import Piece
 from quorum.core.state import Passage
 from quorum.models.embedded import FOLDER, judging
 from quorum.models.embedded.replies import UNKNOWN, Draw, Inputs, Responder, in_line

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from quorum.core.letters import letter, lettered
+from quorum.core.lettered_lists import letter, lettered
 from quorum.core.sentences import sentences
 from quorum.core.state import Passage
 from quorum.core.text import contains_answer, f1, normalize

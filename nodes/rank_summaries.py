@@ -1,0 +1,25 @@
+"""Which of two summaries is the more informative."""
+
+from langgraph.runtime import Runtime
+
+from quorum.core.context import Context, settings
+from quorum.core.state import Preference, State
+from quorum.nodes.ask import ask
+from quorum.parsing.preferences import preferred_passage
+
+
+async def rank_pair(state: State, runtime: Runtime[Context]) -> State:
+    """question, pair, summaries (two, in the pair's order) -> preferences (one). No candidates: they distract."""
+    (first, second), pair = state["summaries"] or [], state["pair"]
+    asked = await ask(
+        "ranking",
+        runtime,
+        parse=preferred_passage,
+        inputs={"question": state["question"], "first": first, "second": second},
+        passages=None,
+        detail=f"candidates {pair[0] + 1} and {pair[1] + 1}",
+        model=settings(runtime).verifier,
+    )
+    place = asked.values[0]
+    preference = Preference(first=pair[0], second=pair[1], preferred=None if place is None else pair[place])
+    return {"preferences": [preference], **asked.update}

@@ -1,0 +1,23 @@
+"""Whether a summary supports its candidate."""
+
+from langgraph.runtime import Runtime
+
+from quorum.core.context import Context, settings
+from quorum.core.state import State, Verdict
+from quorum.nodes.ask import ask
+from quorum.parsing.verdicts import validity_verdict
+
+
+async def validate(state: State, runtime: Runtime[Context]) -> State:
+    """question, rank, candidates (one), summaries (its own) -> verdicts (one). No passages: they distract."""
+    (candidate,), (summary,), rank = state["candidates"] or [], state["summaries"] or [], state["rank"]
+    asked = await ask(
+        "validity",
+        runtime,
+        parse=validity_verdict,
+        inputs={"question": state["question"], "prediction": candidate, "summary": summary},
+        passages=None,
+        detail=f"candidate {rank + 1}",
+        model=settings(runtime).verifier,
+    )
+    return {"verdicts": [Verdict(rank=rank, valid=asked.values[0])], **asked.update}

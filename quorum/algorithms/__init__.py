@@ -1,0 +1,4 @@
+"""Pure functions without I/O: votes and their certificates, SuRe's choice, TF-IDF, FILCO's measures.
+
+Begin with `votes`. Imports core only.
+"""

@@ -1,0 +1,43 @@
+"""Questions with answers and gold passages: read from our JSON lines or a published format, written as JSON lines."""
+
+import gzip
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TextIO, cast
+
+from quorum.core.errors import SetupError
+from quorum.datasets.formats import records_of
+from quorum.datasets.records import Record
+
+
+def read_questions(path: Path, *, bad: list[str] | None = None, left_out: list[str] | None = None) -> Iterator[Record]:
+    """The questions of an evaluation set, one at a time, in our JSON lines or another format of
+    `quorum.datasets.formats`.
+
+    A record that does not fit is a `SetupError`; where `bad` is given, a sentence in it, and reading goes on. A record
+    with "keep": false was rejected by who reviewed it and is passed over; `left_out` gets its id.
+    """
+    for record in records_of(path, bad):
+        if record.get("meta", {}).get("keep") is not False:
+            yield record
+        elif left_out is not None:
+            left_out.append(record["id"])
+
+
+def write_questions(path: Path, records: Iterable[Record]) -> int:
+    """Write records as our JSON lines, packed where the name ends in .gz; how many. A failure leaves no half file."""
+    count, temporary = 0, path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        opener = gzip.open if path.suffix == ".gz" else open
+        with cast(TextIO, opener(temporary, "wt", encoding="utf-8")) as file:
+            for record in records:
+                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+                count += 1
+        temporary.replace(path)
+    except OSError as error:
+        raise SetupError(f"{path} cannot be written ({error.strerror or error}); give another path.") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+    return count

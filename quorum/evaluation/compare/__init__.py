@@ -1,0 +1,4 @@
+"""From scores to a decision: estimates, prices, figures, the recommendation.
+
+Begin with `compare`. Imports graphs and below.
+"""

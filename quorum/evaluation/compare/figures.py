@@ -1,0 +1,73 @@
+"""The figures of a comparison: every method's quality, what it takes for a question, what its confidence is worth."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from quorum.evaluation.compare.prices import Prices
+from quorum.evaluation.compare.recommend import Figures
+from quorum.evaluation.metrics.statistics import bootstrap, percentile
+from quorum.evaluation.metrics.uncertainty import Calibration, calibration
+from quorum.evaluation.run.columns import MethodRun
+from quorum.evaluation.run.details import Lines
+from quorum.evaluation.run.evaluate import Report
+from quorum.evaluation.run.results import Scores
+
+
+def shared_questions(scores: Mapping[str, Scores]) -> list[str]:
+    """The questions that all methods answered which answered any."""
+    sets = [set(one.ids) for one in scores.values() if one.ids]
+    return sorted(set.intersection(*sets)) if sets else []
+
+
+def figures_of(name: str, scores: Scores, measure: str, cost: float | None, common: Sequence[str]) -> Figures:
+    """One method in numbers; quality over the questions that all methods answered, what it takes over its own."""
+    ids = [id_ for id_ in common if scores.ids]
+    values = scores.of(measure, ids)
+    values = values[~np.isnan(values)]
+    mean, low, high = bootstrap(values) if len(values) else (0.0, 0.0, 0.0)
+    calls, read, written = (average(scores, unit) for unit in ("calls", "input_tokens", "output_tokens"))
+    seconds = scores.known("seconds")
+    return Figures(
+        name=name,
+        n=len(values),
+        errors=len(scores.failed),
+        quality=mean,
+        low=low,
+        high=high,
+        calls=calls,
+        tokens=read + written,
+        cost=cost,
+        seconds=percentile(seconds, 0.95) if len(seconds) else 0.0,
+    )
+
+
+def average(scores: Scores, name: str) -> float:
+    known = scores.known(name)
+    return float(known.mean()) if len(known) else 0.0
+
+
+def mean_costs(report: Report, runs: Sequence[MethodRun], prices: Prices) -> dict[str, float | None]:
+    """Dollars for a question by run, from the usage that details.jsonl keeps; None where a price is missing."""
+    means: dict[str, float | None] = {}
+    with Lines(report.folder / "details.jsonl") as details:
+        for run in runs:
+            costs = list(costs_of(run, report.scores[run.name].ids, details, prices))
+            known = [one for one in costs if one is not None]
+            means[run.name] = sum(known) / len(known) if known and len(known) == len(costs) else None
+    return means
+
+
+def costs_of(run: MethodRun, ids: Sequence[str], details: Lines, prices: Prices) -> Iterator[float | None]:
+    for id_ in ids:
+        detail = details.get(run.name, id_)
+        if detail is not None:
+            yield prices.cost(run.context, detail["usage"])
+
+
+def calibrated(report: Report, name: str, measure: str) -> Calibration | None:
+    """The calibration of a method over the answers that it gave."""
+    scores = report.scores[name]
+    sure, right, unknown = (np.array(scores.values[one]) for one in ("confidence", measure, "unknown"))
+    said = unknown == 0
+    return calibration(sure[said], right[said], of=len(scores.ids))

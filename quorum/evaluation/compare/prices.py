@@ -1,0 +1,122 @@
+"""What model calls cost, by a table that the user can edit. A model that is not in it has no price, only tokens."""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Usage
+from quorum.models.model_spec import read_spec
+
+BUILT_IN = Path(__file__).with_name("prices.toml")
+MILLION = 1_000_000
+DATED = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|latest)$")
+OWN = ("embedded", "transformers")  # run in this process: free of charge
+JUDGING = ("validity", "ranking")  # the prompts that `Context.verifier` is asked
+FILTERING = ("filter_sentences", "filter_passages")  # those that `context_filter` is asked
+SHAPE = 'expected a table of models, each with numbers: ["openai:NAME"] input = 0.15, output = 0.60'
+
+
+@dataclass(frozen=True)
+class Price:
+    """US dollars for a million tokens; `cached` for input from the provider's prompt cache."""
+
+    input: float
+    output: float
+    cached: float
+
+    def of(self, input_tokens: float, output_tokens: float, cached_tokens: float = 0.0) -> float:
+        """Dollars for so many tokens; the cached ones are part of the input."""
+        fresh = max(0.0, input_tokens - cached_tokens)
+        return (fresh * self.input + cached_tokens * self.cached + output_tokens * self.output) / MILLION
+
+
+FREE = Price(0.0, 0.0, 0.0)
+
+
+class Prices:
+    """Prices by model: those of `file` (TOML or JSON), then the built-in ones."""
+
+    def __init__(self, file: Path | None = None) -> None:
+        self.table = read_table(BUILT_IN) | (read_table(file) if file is not None else {})
+
+    def of(self, model: Any) -> Price | None:
+        """The price of a model; None for one that is not in the table, and for an object that the caller made."""
+        if not isinstance(model, str):
+            return None
+        name = read_spec(model).text
+        return self.table.get(name) or self.table.get(DATED.sub("", name)) or (FREE if is_own(name) else None)
+
+    def cost(self, context: Context, usage: Mapping[str, Usage]) -> float | None:
+        """Dollars for the calls of one answer by prompt name, each priced by the model that it was asked of; None where
+        a price is missing. No discount for cached input: alone, a method would not have found it in the cache.
+        """
+        total = 0.0
+        for prompt, one in usage.items():
+            price = self.of(model_of(prompt, context))
+            if price is None:
+                return None
+            total += price.of(one["input_tokens"], one["output_tokens"])
+        return total
+
+
+def check_limit(cost: float | None, most: float | None, *, given: str = "", instead: str) -> None:
+    """An estimate beyond the limit, or without a price where there is a limit, is a `SetupError`. given: what the
+    estimate rests on; instead: what would cost less.
+    """
+    if most is None:
+        return
+    if cost is None:
+        raise SetupError(
+            f"A limit of ${most:g} is given, but a model has no price; add it to a table with --prices FILE, or leave "
+            "--max-cost out."
+        )
+    if cost > most:
+        raise SetupError(
+            f"This would cost about ${cost:.2f}{given}, more than --max-cost {most:g}; {instead}, or raise the limit."
+        )
+
+
+def is_own(name: str) -> bool:
+    return name.partition(":")[0] in OWN
+
+
+def model_of(prompt: str, context: Context) -> Any:
+    """The model that a prompt is asked of."""
+    if prompt in JUDGING and context.verifier is not None:
+        return context.verifier
+    chosen = context.context_filter or ""
+    if prompt in FILTERING and chosen.startswith(("llm:", *OWN)):
+        return chosen.removeprefix("llm:")
+    return context.model
+
+
+def read_table(file: Path) -> dict[str, Price]:
+    """The prices in a file; anything else in it is a `SetupError`."""
+    try:
+        text = file.read_text(encoding="utf-8")
+        found = json.loads(text) if file.suffix.lower() == ".json" else tomllib.loads(text)
+    except OSError as error:
+        raise SetupError(
+            f"The price table {file} cannot be read ({error.strerror}); give a TOML or JSON file."
+        ) from None
+    except ValueError as error:
+        raise SetupError(f"The price table {file} cannot be read ({error}); {SHAPE}.") from None
+    if not isinstance(found, dict):
+        raise SetupError(f"The price table {file} is no table; {SHAPE}.")
+    return {read_spec(name).text: read_price(name, one, file) for name, one in found.items()}
+
+
+def read_price(name: str, found: Any, file: Path) -> Price:
+    values = found if isinstance(found, dict) else {}
+    numbers = {key: values.get(key) for key in ("input", "output", "cached") if key in values}
+    sound = all(isinstance(one, int | float) and not isinstance(one, bool) and one >= 0 for one in numbers.values())
+    if not sound or not {"input", "output"} <= numbers.keys() or values.keys() - numbers.keys():
+        raise SetupError(f"The price of {name!r} in {file} does not fit ({found}); {SHAPE}.")
+    known: dict[str, float] = {"cached": values["input"], **values}
+    return Price(known["input"], known["output"], known["cached"])

@@ -1,0 +1,143 @@
+"""What experiments work out from the results of their runs, question by question."""
+
+import json
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from typing_extensions import TypedDict
+
+from quorum.datasets.records import Record
+from quorum.evaluation.metrics.statistics import Floats, Interval, bootstrap
+from quorum.evaluation.run.columns import MethodRun
+from quorum.evaluation.run.results import Scores
+
+NAMES = {"em": "EM", "f1": "F1", "accuracy": "accuracy", "rouge_l": "ROUGE-L", "str_em": "STR-EM", "judged": "judged"}
+
+
+class Panel(TypedDict):
+    """A table of an analysis: shares in 0..1, means with their intervals as (mean, low, high)."""
+
+    title: str
+    rows: list[dict[str, Any]]
+
+
+def common(scores: Mapping[str, Scores], names: Iterable[str]) -> list[str]:
+    """The questions that all of these runs answered."""
+    return sorted(set.intersection(*(set(scores[name].ids) for name in names)))
+
+
+def best_of_runs(scores: Mapping[str, Scores], groups: Sequence[Sequence[str]], judged: Sequence[str]) -> list[Panel]:
+    """Of a method's attempts at each question the best: EM 1 if any is right, F1 the highest (BlendFilter)."""
+    rows = []
+    for names in groups:
+        ids = common(scores, names)
+        row: dict[str, Any] = {"method": shared_name(names), "n": len(ids)}
+        for measure in judged:
+            attempts = np.stack([scores[name].of(measure, ids) for name in names])
+            row[NAMES[measure]] = interval(attempts.max(axis=0))
+        rows.append(row)
+    return [Panel(title=f"The best of {len(groups[0])} attempts at each question", rows=rows)]
+
+
+def split_by_top(scores: Mapping[str, Scores], groups: Sequence[Sequence[str]], judged: Sequence[str]) -> list[Panel]:
+    """Results by whether the top passage, as the first run of the group saw it, held the answer (FILCO, figure 5); and
+    the length of the context against that run's (figure 6).
+    """
+    rows = []
+    for names in groups:
+        ids = common(scores, names)
+        on_top, whole = scores[names[0]].of("answer_on_top", ids), scores[names[0]].of("context_tokens", ids)
+        for name in names:
+            row: dict[str, Any] = {"method": name}
+            if whole.sum():
+                row["context"] = float(scores[name].of("context_tokens", ids).sum() / whole.sum())
+            for kind, chosen in (("pos", on_top == 1), ("neg", on_top == 0)):
+                row[f"n {kind}"] = int(chosen.sum())
+                row |= {f"{NAMES[one]} {kind}": mean(scores[name].of(one, ids)[chosen]) for one in judged}
+            rows.append(row)
+    title = "Context as a share of the whole; results where the top passage held the answer (pos) and did not (neg)"
+    return [Panel(title=title, rows=rows)]
+
+
+def spread_of_draws(
+    scores: Mapping[str, Scores], groups: Sequence[Sequence[str]], judged: Sequence[str]
+) -> list[Panel]:
+    """Mean and standard deviation over the draws of demonstrations (SuRe's few-shot results)."""
+    sets: dict[str, list[str]] = {}
+    for name in (name for group in groups for name in group):
+        label, drawn, _ = name.rpartition(";draw=")
+        sets.setdefault(f"{label}]" if drawn else name, []).append(name)
+    rows = []
+    for label, draws in sets.items():
+        row: dict[str, Any] = {"method": label, "draws": len(draws)}
+        for measure in judged:
+            means = [one for name in draws if (one := mean(scores[name].known(measure))) is not None]
+            row[NAMES[measure]] = statistics.fmean(means) if means else None
+            row[f"sd {NAMES[measure]}"] = statistics.stdev(means) if len(means) > 1 else None
+        rows.append(row)
+    return [Panel(title="Mean and standard deviation over the draws", rows=rows)]
+
+
+def known_panel(asked: int, known: int, model: Any) -> Panel:
+    """How many questions the model answers correctly without a context, which the methods are not asked (Post-fusion,
+    section 4). asked: those that the model alone has answered.
+    """
+    title = "Questions that the model answers correctly without a context (EM) are dropped"
+    if model == "embedded" and not known:
+        title = "No question is dropped: the embedded reader knows nothing but what it reads"
+    rows: list[dict[str, Any]] = [
+        {"questions": "all", "n": asked},
+        {"questions": "known without a context, dropped", "n": known},
+        {"questions": "asked of the methods", "n": asked - known},
+    ]
+    return Panel(title=title, rows=rows)
+
+
+def gold_panel(results: Path, runs: Sequence[MethodRun], left_out: int) -> Panel:
+    """How often a gold passage was among those found, and how often it had to be put there; runs that were given the
+    same passages have one row.
+    """
+    placing = {run.name: run.context.k for run in runs if run.gold is not None}
+    ranks: dict[str, list[bool]] = {name: [] for name in placing}
+    with results.open(encoding="utf-8") as file:
+        for row in map(json.loads, file):
+            if row["method"] in ranks and row["error"] is None:
+                ranks[row["method"]].append(row["gold_rank"] is not None)
+    counts = dict.fromkeys((placing[name], len(found), sum(found)) for name, found in ranks.items())
+    rows: list[dict[str, Any]] = [
+        {"passages": f"k={k}", "n": n, "with gold as found": found, "gold put in": n - found} for k, n, found in counts
+    ]
+    questions = f"{left_out} question{'' if left_out == 1 else 's'}"
+    return Panel(title=f"Gold passages; {questions} without one left out", rows=rows)
+
+
+def given_panel(records: Iterable[Record], sizes: Sequence[int]) -> Panel:
+    """How many questions bring so many passages: with fewer, a larger k changes nothing."""
+    brought = [len(record["passages"]) for record in records]
+    rows: list[dict[str, Any]] = [
+        {"passages": f"k={k}", "questions that bring so many": sum(one >= k for one in brought), "n": len(brought)}
+        for k in sizes
+    ]
+    most = max(brought, default=0)
+    return Panel(title=f"The questions bring {most} passages at most; a k beyond all of them is not run", rows=rows)
+
+
+def shared_name(names: Sequence[str]) -> str:
+    """The method of several runs with the settings that all of them have."""
+    method, *_ = names[0].partition("[")
+    settings = [name.partition("[")[2].removesuffix("]").split(";") for name in names]
+    shared = [one for one in settings[0] if one and all(one in others for others in settings)]
+    return f"{method}[{';'.join(shared)}]" if shared else method
+
+
+def mean(values: Floats) -> float | None:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else None
+
+
+def interval(values: Floats) -> Interval | None:
+    known = values[~np.isnan(values)]
+    return bootstrap(known) if len(known) else None

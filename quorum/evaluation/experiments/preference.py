@@ -1,0 +1,133 @@
+"""A judge's preference between the summaries of two methods (SuRe, section 4.3, figure 4b)."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langgraph.runtime import Runtime
+
+from quorum.core.context import Context
+from quorum.core.errors import CallError
+from quorum.core.text import exact_match
+from quorum.evaluation.experiments.analyses import Panel
+from quorum.evaluation.metrics.statistics import bootstrap
+from quorum.nodes.ask import ask
+from quorum.parsing.answers import Parsed, marked
+from quorum.parsing.preferences import preferred_passage
+
+Outcome = Literal["one", "other", "tie", "unscored", "failed"]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two summaries that led to the right answer of a question."""
+
+    id: str
+    question: str
+    answer: str
+    one: str
+    other: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the judge said of a pair. preferred: in each order 0 for the first method's, 1 for the other's, null for a
+    tie; unscored: a reply could not be read; failed: a call failed for good.
+    """
+
+    outcome: Outcome
+    preferred: list[int | None]
+
+
+def pairs_of(results: Path, one: str, other: str) -> Iterator[Pair]:
+    """The questions that both methods have right, with the text that each gave as its rationale. A question without an
+    answer, which both left open, has nothing that a summary could argue for.
+    """
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    with results.open(encoding="utf-8") as file:
+        for row in map(json.loads, file):
+            right = row["error"] is None and row["em"] == 1 and row["gold"]
+            if row["method"] in (one, other) and right and row.get("rationale"):
+                found.setdefault(row["id"], {})[row["method"]] = row
+    for id_, rows in sorted(found.items()):
+        if len(rows) == 2:
+            first, second = rows[one], rows[other]
+            answer = next(gold for gold in first["gold"] if exact_match(first["answer"], [gold]))
+            yield Pair(id_, first["question"], answer, first["rationale"], second["rationale"])
+
+
+async def judged(pair: Pair, context: Context) -> Verdict:
+    """The judge's verdict: asked in both orders, as judges favour the text that stands first."""
+    preferred: list[int | None] = []
+    for turned in (False, True):
+        texts = (pair.other, pair.one) if turned else (pair.one, pair.other)
+        try:
+            said = await preference(pair, texts, context)
+        except CallError:
+            return Verdict("failed", preferred)
+        if said.malformed:
+            return Verdict("unscored", preferred)
+        preferred.append(said.value if said.value is None or not turned else 1 - said.value)
+    return Verdict(outcome_of(preferred), preferred)
+
+
+async def preference(pair: Pair, texts: tuple[str, str], context: Context) -> Parsed[int | None]:
+    """One comparison. A reply that cannot be read is malformed: unscored, never a tie."""
+    asked = await ask(
+        "preference",
+        Runtime(context=context),
+        parse=marked(preferred_passage),
+        inputs={"question": pair.question, "answer": pair.answer, "first": texts[0], "second": texts[1]},
+        passages=None,
+        detail=pair.id,
+    )
+    return asked.values[0]
+
+
+def outcome_of(preferred: list[int | None]) -> Outcome:
+    """Who wins both orders, or one of them with a tie in the other; else a tie."""
+    lead = sum(0 if place is None else 1 - 2 * place for place in preferred)
+    return "one" if lead > 0 else "other" if lead < 0 else "tie"
+
+
+async def compare_summaries(
+    folder: Path,
+    names: tuple[str, str],
+    context: Context,
+    judge: str,
+    *,
+    concurrency: int,
+    config: RunnableConfig,
+    tell: Callable[[int, int], None],
+) -> list[Panel]:
+    """Ask the judge about every pair, write preference.jsonl, and count. Replies in the journal are not asked again."""
+    pairs = list(pairs_of(folder / "results.jsonl", *names))
+    asking = replace(context, model=judge)
+    verdicts: dict[str, Verdict] = {}
+
+    async def one(pair: Pair) -> None:
+        verdicts[pair.id] = await judged(pair, asking)
+        tell(len(verdicts), len(pairs))
+
+    await RunnableLambda(one).abatch(pairs, {**config, "max_concurrency": concurrency})
+    lines = (json.dumps({"id": one.id, **vars(verdicts[one.id])}) + "\n" for one in pairs)
+    (folder / "preference.jsonl").write_text("".join(lines), encoding="utf-8")
+    return [panel(names, pairs, verdicts)]
+
+
+def panel(names: tuple[str, str], pairs: list[Pair], verdicts: Mapping[str, Verdict]) -> Panel:
+    """Wins as shares of what was scored, with intervals; lengths, as judges like longer texts."""
+    outcomes = [verdicts[pair.id].outcome for pair in pairs]
+    scored = [one for one in outcomes if one not in ("unscored", "failed")]
+    rows: list[dict[str, Any]] = []
+    sides = (("one", names[0], [len(pair.one) for pair in pairs]), ("other", names[1], [len(p.other) for p in pairs]))
+    for side, name, lengths in sides:
+        share = bootstrap([outcome == side for outcome in scored]) if scored else None
+        rows.append({"summaries of": name, "preferred": share, "characters": sum(lengths) // max(1, len(lengths))})
+    rows.append({"summaries of": "neither", "preferred": bootstrap([o == "tie" for o in scored]) if scored else None})
+    missing = ", ".join(f"{outcomes.count(kind)} {kind}" for kind in ("unscored", "failed") if kind in outcomes)
+    title = f"{len(pairs)} questions that both have right" + (f", {missing}" if missing else "")
+    return Panel(title=title, rows=rows)

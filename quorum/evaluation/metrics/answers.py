@@ -1,0 +1,148 @@
+"""Scorers of answers: pure functions of a result and the gold answers, usable alone and by `langsmith.evaluate`.
+
+Each takes `outputs` (a `Result`) and `reference_outputs` (a `Reference`: {"answers": [accepted answer, ...]} and what
+else is known) and returns a number or a truth value, None where there is nothing to measure. A question whose `answers`
+are empty has no answer in the data: "unknown" is right. Scorers of passages are in
+`quorum.evaluation.metrics.passages`.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NotRequired
+
+from typing_extensions import TypedDict
+
+from quorum.algorithms.tfidf import cosines
+from quorum.core import text
+from quorum.core.state import Result
+
+WORDS = re.compile(r"[a-z0-9]+")
+
+
+class Reference(TypedDict):
+    """What a question is scored against; no answers: "unknown" is right.
+
+    gold: ids of the passages that support the answer; groups: for each part of a long answer the short answers that are
+    accepted; task: what was asked for, as in `Context.answer_type`.
+    """
+
+    answers: list[str]
+    gold: NotRequired[list[str]]
+    groups: NotRequired[list[list[str]]]
+    task: NotRequired[str]
+
+
+def unknown(outputs: Result, reference_outputs: Reference | None = None) -> bool:
+    """Whether the method gave no answer (%Unk)."""
+    return outputs["unknown"]
+
+
+def em(outputs: Result, reference_outputs: Reference) -> float:
+    """Exact match in 0..1 (SQuAD normalisation, any gold answer)."""
+    golds = reference_outputs["answers"]
+    return text.exact_match(outputs["answer"], golds) if golds else float(unknown(outputs))
+
+
+def f1(outputs: Result, reference_outputs: Reference) -> float:
+    """Token F1 in 0..1, the best over the gold answers. The words of a refusal earn nothing."""
+    if unknown(outputs) or not reference_outputs["answers"]:
+        return em(outputs, reference_outputs)
+    return text.f1(outputs["answer"], reference_outputs["answers"])
+
+
+def accuracy(outputs: Result, reference_outputs: Reference) -> float | None:
+    """Whether the label is right, or the yes or no with which the answer begins; None for other tasks."""
+    task = reference_outputs.get("task")
+    if task == "yes_no":
+        said = text.normalize(outputs["answer"]).split()[:1]
+        golds = [text.normalize(gold).split()[:1] for gold in reference_outputs["answers"]]
+        return float(bool(said) and said in golds)
+    return em(outputs, reference_outputs) if task == "label" else None
+
+
+def pool(outputs: Result) -> list[str] | None:
+    """The known answers that were voted on; None where no vote was held."""
+    votes = outputs.get("votes")
+    return None if votes is None else [vote["answer"] for vote in votes if not vote["unknown"]]
+
+
+def gold_in_pool(outputs: Result, reference_outputs: Reference) -> bool | None:
+    """Whether any of the answers voted on is right, by exact match."""
+    answers = pool(outputs)
+    return None if answers is None else any(text.exact_match(one, reference_outputs["answers"]) for one in answers)
+
+
+def not_majority(outputs: Result, reference_outputs: Reference) -> bool | None:
+    """Whether a right answer was in the pool and the final answer is wrong (%NM; Liu et al. 2024, section 4)."""
+    found = gold_in_pool(outputs, reference_outputs)
+    return None if found is None else found and em(outputs, reference_outputs) == 0
+
+
+def oracle(outputs: Result, reference_outputs: Reference) -> bool | None:
+    """Whether the best choice among the candidates, or among the votes, is right (SuRe, section 4.3); None without."""
+    candidates = outputs.get("candidates")
+    answers = pool(outputs) if candidates is None else candidates
+    if answers is None:
+        return None
+    return any(text.exact_match(one, reference_outputs["answers"]) for one in answers)
+
+
+def rouge_l(outputs: Result, reference_outputs: Reference) -> float | None:
+    """ROUGE-L in 0..1 for long answers (Lin 2004), the best over the gold answers; None for other tasks.
+
+    The F-measure of the longest common subsequence of lower-case words and numbers, without stemming: what rouge_score
+    0.1.2 computes as "rougeL". (That package is not maintained and brings NLTK, which this does not need.)
+    """
+    if reference_outputs.get("task") != "long" or not reference_outputs["answers"]:
+        return None
+    said = WORDS.findall(outputs["answer"].lower())
+    return max(subsequence_f1(said, WORDS.findall(gold.lower())) for gold in reference_outputs["answers"])
+
+
+def subsequence_f1(prediction: Sequence[str], gold: Sequence[str]) -> float:
+    """Twice the length of the longest common subsequence, over both lengths."""
+    before = [0] * (len(gold) + 1)
+    for word in prediction:
+        now = [0]
+        for index, other in enumerate(gold):
+            now.append(before[index] + 1 if word == other else max(before[index + 1], now[index]))
+        before = now
+    return 2 * before[-1] / (len(prediction) + len(gold)) if before[-1] else 0.0
+
+
+def str_em(outputs: Result, reference_outputs: Reference) -> float | None:
+    """STR-EM in 0..1: the share of the groups of short answers of which one stands in the answer (Stelmakh et al. 2022,
+    section 5); None where the data have no groups.
+
+    On normalised token boundaries, as everywhere here; the published code also finds "US" in "must".
+    """
+    groups = reference_outputs.get("groups")
+    if not groups:
+        return None
+    return sum(text.contains_answer(outputs["answer"], group) for group in groups) / len(groups)
+
+
+def overlap_own(outputs: Result, reference_outputs: Reference | None = None) -> float | None:
+    """TF-IDF cosine in 0..1 of a candidate and the summary written for it, the mean over candidates (SuRe, figure 3).
+
+    None for methods without candidates and summaries.
+    """
+    table = overlaps(outputs)
+    return None if table is None else sum(row[index] for index, row in enumerate(table)) / len(table)
+
+
+def overlap_other(outputs: Result, reference_outputs: Reference | None = None) -> float | None:
+    """TF-IDF cosine in 0..1 of a candidate and the summaries written for the others (SuRe, figure 3)."""
+    table = overlaps(outputs)
+    if table is None or len(table) < 2:
+        return None
+    others = [value for index, row in enumerate(table) for other, value in enumerate(row) if other != index]
+    return sum(others) / len(others)
+
+
+def overlaps(outputs: Result) -> list[list[float]] | None:
+    """The cosine of each candidate (row) with each summary (column)."""
+    candidates, summaries = outputs.get("candidates") or [], outputs.get("summaries") or []
+    if not candidates or len(candidates) != len(summaries):
+        return None
+    return [cosines(candidate, summaries) for candidate in candidates]

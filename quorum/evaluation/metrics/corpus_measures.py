@@ -1,0 +1,71 @@
+"""Measures of all answers of a method at once, brought by the user: the place for MAUVE.
+
+MAUVE (Pillutla et al. 2021) compares the distribution of a method's answers with that of the gold ones, and needs a
+large language model for it; so it is not part of Quorum. With `pip install mauve-text` and a file mauve_score.py in the
+working directory,
+
+    import mauve
+
+    def score(answers, golds):
+        return mauve.compute_mauve(p_text=answers, q_text=[one[0] for one in golds]).mauve
+
+`quorum eval ... --measure mauve=mauve_score:score` writes it to summary.json as "mauve" and shows it in a table.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from quorum.core.errors import SetupError
+from quorum.evaluation.run.results import MEASURES
+
+CorpusMeasure = Callable[[list[str], list[list[str]]], float]
+
+
+def read_measures(items: Sequence[str]) -> dict[str, CorpusMeasure]:
+    """The functions named by NAME=MODULE:FUNCTION; modules are found in the working directory, too."""
+    found: dict[str, CorpusMeasure] = {}
+    for item in items:
+        name, equals, where = (part.strip() for part in item.partition("="))
+        module, colon, function = where.partition(":")
+        if not (name and equals and module and colon and function):
+            raise SetupError(f"Measure {item!r} cannot be read; write NAME=MODULE:FUNCTION, as in mauve=my_file:score.")
+        if name in MEASURES or name in found:
+            raise SetupError(f"There is a measure {name!r} already; give yours another name.")
+        found[name] = imported(module, function)
+    return found
+
+
+def imported(module: str, function: str) -> CorpusMeasure:
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.append(here)
+    try:
+        found: Any = getattr(import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise SetupError(f"Measure {module}:{function} cannot be imported ({error}); check the names.") from None
+    if not callable(found):
+        raise SetupError(f"Measure {module}:{function} is no function; name one of (answers, golds) -> number.")
+    made: CorpusMeasure = found
+    return made
+
+
+def corpus_values(path: Path, measures: Mapping[str, CorpusMeasure]) -> dict[str, dict[str, float]]:
+    """{measure: {method: value}} over the answered rows of results.jsonl, in the order of their ids."""
+    if not measures:
+        return {}
+    rows: dict[str, dict[str, tuple[str, list[str]]]] = {}
+    with path.open(encoding="utf-8") as file:
+        for row in map(json.loads, file):
+            if row["error"] is None and row["gold"]:
+                rows.setdefault(row["method"], {})[row["id"]] = (row["answer"], row["gold"])
+    values: dict[str, dict[str, float]] = {name: {} for name in measures}
+    for method, answered in rows.items():
+        answers, golds = zip(*(answered[id_] for id_ in sorted(answered)), strict=True)
+        for name, measure in measures.items():
+            values[name][method] = float(measure(list(answers), list(golds)))
+    return values

@@ -1,0 +1,204 @@
+"""Judged accuracy: a chat model says whether an answer is one of the accepted ones in other words.
+
+An exact match is right and an unknown answer wrong without a question, as is any answer where the data have none. A
+reply that cannot be read leaves the answer unscored: neither right nor wrong. The verdicts go to judged.jsonl, a line
+for each question and method, so that the same call goes on where it stopped; who judged goes to judge.json.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TextIO
+
+from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
+
+from quorum.core.context import Context
+from quorum.core.errors import CallError, SetupError
+from quorum.core.state import Usage
+from quorum.evaluation.run.results import Results, Row, read_config, whole_lines, writable, write_json
+from quorum.evaluation.run.source import Progress
+from quorum.evaluation.run.spending import Spending
+from quorum.evaluation.run.workers import at_once
+from quorum.models import identity
+from quorum.models.chat import chat_model_async
+from quorum.models.embedded.replies_correctness import CANNOT
+from quorum.nodes.ask import ask
+from quorum.parsing.answers import marked
+from quorum.parsing.correctness import correctness_verdict
+from quorum.prompts import version
+
+PROMPT = "correctness"
+COUNTS = ("calls", "input_tokens", "output_tokens")
+
+
+@dataclass(frozen=True)
+class Judge:
+    """context: the settings of its calls, `model` being the judge; spent: what it really spent, apart from methods."""
+
+    context: Context
+    spent: Spending = field(default_factory=Spending)
+
+    def described(self) -> dict[str, Any]:
+        """What its verdicts depend on."""
+        who = identity(self.context.model, self.context) or type(self.context.model).__name__
+        return {"judge": who, "prompt": version(PROMPT, self.context.prompts)}
+
+
+class Line(TypedDict):
+    """One line of judged.jsonl. judged: 1 right, 0 wrong, null unscored; asked: whether the judge was; usage: of its
+    call, as if nothing had been stored.
+    """
+
+    id: str
+    method: str
+    answer: str
+    judged: float | None
+    asked: bool
+    usage: dict[str, int]
+
+
+def judge_of(model: str, context: Context) -> Judge:
+    """The judge of that name, which replies by what is likeliest, whatever the methods' settings are."""
+    return Judge(replace(context, model=model, verifier=None, temperature=0.0, top_p=1.0, samples=1))
+
+
+async def check_judge(judge: Judge) -> None:
+    """A judge that cannot be used is a `SetupError` before anything is asked."""
+    if judge.context.model == "embedded":
+        raise SetupError(CANNOT)
+    await chat_model_async(judge.context.model, judge.context)
+
+
+async def judge_answers(folder: Path, results: Results, judge: Judge, *, concurrency: int, progress: Progress) -> None:
+    """Ask the judge about every answer in `folder` of which it has not spoken yet, and add its verdicts to the scores.
+    Where its calls fail for good, the same call again asks them.
+    """
+    path = folder / "judged.jsonl"
+    keep_judge(folder, judge)
+    lines = kept(path)
+    rows = unjudged(results.path, lines)
+    failed: list[tuple[str, str]] = []
+    with path.open("a", encoding="utf-8") as file:
+
+        async def work() -> None:
+            for row in rows:
+                line = settled(row) or await asked(row, judge)
+                if line is None:
+                    failed.append((row["method"], row["id"]))
+                else:
+                    append(file, path, line)
+                    lines[line["method"], line["id"]] = line
+                progress("judge", len(lines) + len(failed), len(results.done))
+
+        await at_once(concurrency, work)
+    add_to_scores(results, lines, failed)
+
+
+def keep_judge(folder: Path, judge: Judge) -> None:
+    """Write judge.json. What another judge, or another wording of the question, said before is forgotten."""
+    path, described = folder / "judge.json", judge.described()
+    if not path.exists() or read_config(path) != described:
+        (folder / "judged.jsonl").unlink(missing_ok=True)
+        write_json(path, described)
+
+
+def kept(path: Path) -> dict[tuple[str, str], Line]:
+    """The lines of an earlier run."""
+    lines: dict[tuple[str, str], Line] = {}
+    if not path.exists():
+        return lines
+    with path.open("r+b") as file:
+        for text in whole_lines(file):
+            with suppress(ValueError, KeyError, TypeError):
+                found = json.loads(text)
+                line = Line(**{name: found[name] for name in Line.__annotations__})  # type: ignore[typeddict-item]
+                lines[line["method"], line["id"]] = line
+    return lines
+
+
+def append(file: TextIO, path: Path, line: Line) -> None:
+    with writable(path):
+        file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        file.flush()
+
+
+def answers(results: Path) -> Iterator[Row]:
+    """The answers in results.jsonl, one at a time, each once."""
+    seen: set[tuple[str, str]] = set()
+    with results.open(encoding="utf-8") as file:
+        for row in map(json.loads, file):
+            if row["error"] is None and (row["method"], row["id"]) not in seen:
+                seen.add((row["method"], row["id"]))
+                yield row
+
+
+def unjudged(results: Path, lines: dict[tuple[str, str], Line]) -> Iterator[Row]:
+    """The answers of which nothing has been said; what was said of another answer in an answer's place is forgotten."""
+    for row in answers(results):
+        key = row["method"], row["id"]
+        if key in lines and lines[key]["answer"] != str(row["answer"]):
+            del lines[key]
+        if key not in lines:
+            yield row
+
+
+def settled(row: Row) -> Line | None:
+    """The verdict that needs no judge; None where it needs one."""
+    if row["em"] != 1 and row["gold"] and not row["unknown"]:
+        return None
+    return line_of(row, row["em"], {})
+
+
+async def asked(row: Row, judge: Judge) -> Line | None:
+    """The judge's verdict; None where its call failed for good."""
+    config: RunnableConfig = {"callbacks": [judge.spent]}
+    try:
+        found: Line = await RunnableLambda(partial(verdict, context=judge.context)).ainvoke(row, config)
+    except CallError:
+        return None
+    return found
+
+
+async def verdict(row: Row, context: Context) -> Line:
+    """What the judge says of an answer."""
+    said = await ask(
+        PROMPT,
+        Runtime(context=context),
+        parse=marked(correctness_verdict),
+        inputs={"question": row["question"], "golds": row["gold"], "answer": str(row["answer"])},
+        passages=None,
+        detail=row["id"],
+    )
+    value = said.values[0]
+    return line_of(row, None if value.malformed else float(value.value), said.update["usage"])
+
+
+def line_of(row: Row, judged: float | None, usage: Mapping[str, Usage]) -> Line:
+    used: Any = usage.get(PROMPT, {})
+    return Line(
+        id=row["id"],
+        method=row["method"],
+        answer=str(row["answer"]),
+        judged=judged,
+        asked=bool(used),
+        usage={name: used.get(name, 0) for name in COUNTS},
+    )
+
+
+def add_to_scores(results: Results, lines: Mapping[tuple[str, str], Line], failed: list[tuple[str, str]]) -> None:
+    """The verdicts and what they took, to the scores of each method."""
+    for name, scores in results.scores.items():
+        own = {id_: lines[name, id_] for id_ in scores.ids if (name, id_) in lines}
+        counts: dict[str, float | int | None] = {
+            "unscored": sum(one["judged"] is None for one in own.values()),
+            "judge_errors": sum(method == name for method, _ in failed),
+        }
+        for count in COUNTS:
+            used = [one["usage"][count] for one in own.values()]
+            counts[f"judge_{count}"] = round(sum(used) / len(used), 6) if used else None
+        scores.judge({id_: one["judged"] for id_, one in own.items()}, counts)

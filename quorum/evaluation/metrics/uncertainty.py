@@ -1,0 +1,129 @@
+"""Confidence against being right: the risk-coverage curve, the area under it, the expected calibration error.
+
+A method that says unknown has abstained already. So the curves go over the answers that it gave, and coverage is their
+share of all questions: where a curve ends says how often the method answers at all.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Result
+from quorum.core.text import UNKNOWN
+from quorum.evaluation.metrics.statistics import Floats
+
+BINS = 10
+VOTING = ("post_fusion", "concat_pf", "rerank", "replug")  # a share of the vote
+SAMPLED = (
+    "concat",
+    "base",
+    "no_retrieval",
+    "pf_concat",
+    "concat_pf",
+    "filco",
+)  # agreement, where there is more than one sample
+WEIGHED = ("sure", "self_verification")  # the lead over the second candidate
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Answers of like confidence: how many, their mean confidence, the share that is right."""
+
+    count: int
+    confidence: float
+    right: float
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What a method's confidence is worth.
+
+    n: answers with a confidence; coverage, risk: the curve, from the surest answer on, coverage as a share of `of`
+    questions, risk as the share that is wrong among those covered; area: under it, the mean risk over all coverages
+    (AURC; Geifman and El-Yaniv 2017), `best` what a perfect order of the same answers would have, `chance` what no
+    order would; ece: the expected calibration error in ten bins of equal width (Guo et al. 2017, equation 3).
+    """
+
+    n: int
+    of: int
+    coverage: list[float]
+    risk: list[float]
+    area: float
+    best: float
+    chance: float
+    ece: float
+    bins: list[Bin]
+
+
+def calibration(confidence: ArrayLike, right: ArrayLike, of: int | None = None) -> Calibration | None:
+    """From confidences in 0..1 and what each answer was worth, 0..1; NaN where there is no confidence. None where no
+    answer has one. of: questions in all, by default the answers.
+    """
+    sure, worth = np.asarray(confidence, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    known = ~np.isnan(sure) & ~np.isnan(worth)
+    sure, wrong = sure[known], 1 - worth[known]
+    n = len(sure)
+    if n == 0:
+        return None
+    risks = selective_risks(sure, wrong)
+    ends = np.append(np.flatnonzero(np.diff(-np.sort(-sure))), n - 1)  # thresholds: between different confidences
+    bins = calibration_bins(sure, 1 - wrong)
+    total = n if of is None else of
+    return Calibration(
+        n=n,
+        of=total,
+        coverage=[float(end + 1) / total for end in ends],
+        risk=[float(risks[end]) for end in ends],
+        area=float(risks.mean()),
+        best=float(selective_risks(-wrong, wrong).mean()),
+        chance=float(wrong.mean()),
+        ece=sum(one.count * abs(one.confidence - one.right) for one in bins) / n,
+        bins=bins,
+    )
+
+
+def selective_risks(sure: Floats, wrong: Floats) -> Floats:
+    """The mean risk among the i surest answers, i from 1; of equally sure ones each comes as wrong as their mean, which
+    is the expectation over their orders.
+    """
+    order = np.argsort(-sure, kind="stable")
+    _, group = np.unique(-sure[order], return_inverse=True)
+    means = np.bincount(group, weights=wrong[order]) / np.bincount(group)
+    risks: Floats = np.cumsum(means[group]) / np.arange(1, len(sure) + 1)
+    return risks
+
+
+def calibration_bins(sure: Floats, right: Floats) -> list[Bin]:
+    """The bins that hold something, by confidence; 1 belongs to the last."""
+    place = np.minimum((sure * BINS).astype(int), BINS - 1)
+    chosen = [place == number for number in range(BINS)]
+    return [Bin(int(one.sum()), float(sure[one].mean()), float(right[one].mean())) for one in chosen if one.any()]
+
+
+def check_confidence(method: str, context: Context) -> None:
+    """A method that never states a confidence under these settings cannot abstain by it: a `SetupError`."""
+    if method in VOTING and context.vote == "all":
+        return
+    if method in WEIGHED or (method in SAMPLED and context.samples > 1):
+        return
+    sampled = (
+        f"sample its answer ({method} with --set samples=5 --set temperature=0.7), or " if method in SAMPLED else ""
+    )
+    voting = "set vote=all, or " if method in VOTING else ""
+    raise SetupError(
+        f"The method {method} states no confidence, so that --abstain-below has nothing to go by; {voting}{sampled}"
+        f"choose one of: {', '.join((*VOTING, *WEIGHED))}."
+    )
+
+
+def abstained(result: Result, below: float) -> Result:
+    """The result, its answer "unknown" where the method's confidence is below `below`. An answer without a confidence
+    stays.
+    """
+    confidence = result.get("confidence")
+    if result["unknown"] or confidence is None or confidence >= below:
+        return result
+    return {**result, "answer": UNKNOWN, "unknown": True, "evidence": []}

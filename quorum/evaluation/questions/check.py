@@ -1,0 +1,167 @@
+"""Whether a question is kept: answered from its passage, and not without it. What is wrong with it has a name."""
+
+import asyncio
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+
+from quorum.core.context import Context
+from quorum.core.state import Passage
+from quorum.core.text import contains_answer, exact_match, f1, normalize
+from quorum.evaluation.questions.draw import Draw
+from quorum.evaluation.run.tasks import looks_like
+from quorum.graphs import answer
+from quorum.retrievers.bm25 import query_tokens
+
+MOST_WORDS = 10  # of an answer
+NEAR = 0.8  # share of words that two questions have in common which ask the same
+
+FAULTS = {  # name -> as it reads after a number
+    "unread": "that could not be read",
+    "declined": "where there was nothing to ask for",
+    "too_long": "where the passages did not fit the model's window",
+    "speaks_of_passage": "that speak of the passage",
+    "given_away": "that give the answer away",
+    "yes_no": "answered by yes or no",
+    "long": f"with an answer of more than {MOST_WORDS} words",
+    "duplicate": "asked before",
+    "unsupported": "not answered from their passage",
+    "known": "answered without it",
+    "one_enough": "answered from one of their two passages",
+    "answered": "not left open by their passage",
+    "answered_elsewhere": "answered by what is retrieved",
+    "failed": "where a call failed",
+}
+SHOWN = re.compile(
+    r"\b(?i:the|this|that|these|those|both|first|second|given|provided|above)\s+(?:\w+\s+)?"
+    r"(?:passages?|excerpts?|paragraphs?|snippets?)\b"
+    r"|\b(?i:according to|based on|in|from|by)\s+(?:the|this|these)\s+(?:given\s+|provided\s+|above\s+)?"
+    r"(?:texts?|documents?|articles?|contexts?|information)\s*(?:[,?]|$)|\b[Pp]assages? (?:\d|one\b|two\b)"
+)
+
+
+@dataclass
+class Draft:
+    """A question as it was written, and what became of it.
+
+    fault: why it is not kept (a name of `FAULTS`); error: what a failed call said; read: what the verifier answered,
+    by what it was shown.
+    """
+
+    draw: Draw
+    question: str = ""
+    answers: list[str] = field(default_factory=list)
+    fault: str | None = None
+    error: str | None = None
+    read: dict[str, str] = field(default_factory=dict)
+
+
+class Asked:
+    """The questions so far, to notice one that is asked again."""
+
+    def __init__(self) -> None:
+        self.exact: set[str] = set()
+        self.words: list[frozenset[str]] = []
+
+    def add(self, question: str) -> None:
+        self.exact.add(normalize(question))
+        self.words.append(words_of(question))
+
+    def has(self, question: str) -> bool:
+        """Whether it was asked in the same words, or in nearly the same: Jaccard's measure of 0.8 or more."""
+        mine = words_of(question)
+        near = (len(mine & one) >= NEAR * len(mine | one) for one in self.words)
+        return normalize(question) in self.exact or any(near)
+
+
+def words_of(question: str) -> frozenset[str]:
+    return frozenset(query_tokens(question))
+
+
+def fault_in_words(draft: Draft, asked: Asked) -> str | None:
+    """What is wrong with a question on the face of it; no model is asked. One that is sound counts as asked."""
+    answerable = draft.draw.kind != "unanswerable"
+    if SHOWN.search(draft.question):
+        return "speaks_of_passage"
+    if answerable and (fault := fault_of_answer(draft)):
+        return fault
+    if asked.has(draft.question):
+        return "duplicate"
+    asked.add(draft.question)
+    return None
+
+
+def fault_of_answer(draft: Draft) -> str | None:
+    """An answer that cannot be scored, or that the question tells (which one that compares two things may)."""
+    if not draft.answers:
+        return "unread"
+    if looks_like(draft.answers) == "yes_no":
+        return "yes_no"
+    if len(normalize(draft.answers[0]).split()) > MOST_WORDS:
+        return "long"
+    told = draft.draw.kind == "single" and contains_answer(draft.question, draft.answers[:1])
+    return "given_away" if told else None
+
+
+def verifier_of(context: Context) -> Any:
+    """Who checks: the context's `verifier`, or else its model."""
+    return context.model if context.verifier is None else context.verifier
+
+
+class Check:
+    """Asks the verifier by the methods `concat` and `no_retrieval`, at temperature 0."""
+
+    def __init__(self, context: Context, threshold: float) -> None:
+        self.context = replace(
+            context,
+            model=verifier_of(context),
+            verifier=None,
+            temperature=0.0,
+            samples=1,
+            context_filter=None,
+        )
+        self.threshold = threshold
+
+    async def fault(self, draft: Draft, config: RunnableConfig) -> str | None:
+        """Why the draft is not kept, if it is not. Raises CallError when a call failed for good."""
+        ways = {"single": self.of_answerable, "two": self.of_answerable, "unanswerable": self.of_unanswerable}
+        return await ways[draft.draw.kind](draft, config)
+
+    async def of_answerable(self, draft: Draft, config: RunnableConfig) -> str | None:
+        """Answered from its passages, and neither from memory nor from one of two passages."""
+        if not self.right(draft, await self.read(draft, "passages", draft.draw.passages, config)):
+            return "unsupported"
+        alone = draft.draw.passages if draft.draw.kind == "two" else ()
+        memory, *single = await asyncio.gather(
+            self.read(draft, "memory", (), config),
+            *(self.read(draft, f"passage {n}", (one,), config) for n, one in enumerate(alone, start=1)),
+        )
+        if self.right(draft, memory):
+            return "known"
+        return "one_enough" if any(self.right(draft, one) for one in single) else None
+
+    async def of_unanswerable(self, draft: Draft, config: RunnableConfig) -> str | None:
+        """Unknown from its passage, and from what is retrieved for it."""
+        if await self.read(draft, "passages", draft.draw.passages, config) is not None:
+            return "answered"
+        return "answered_elsewhere" if await self.read(draft, "retrieved", None, config) is not None else None
+
+    async def read(
+        self, draft: Draft, what: str, passages: Iterable[Passage] | None, config: RunnableConfig
+    ) -> str | None:
+        """The answer from these passages (none: from memory; null: from those retrieved); null where it is unknown."""
+        given = list(passages or ()) or None
+        context = self.context if given is None else replace(self.context, k=max(self.context.k, 2), reranker=None)
+        method = "concat" if given or passages is None else "no_retrieval"
+        result = await answer(draft.question, method, context, given=given, config=config)
+        draft.read[what] = "unknown" if result["unknown"] else result["answer"]
+        return None if result["unknown"] else result["answer"]
+
+    def right(self, draft: Draft, said: str | None) -> bool:
+        """The same as an accepted answer, or as near to one as the threshold asks for (token F1)."""
+        if said is None:
+            return False
+        return bool(exact_match(said, draft.answers)) or f1(said, draft.answers) >= self.threshold

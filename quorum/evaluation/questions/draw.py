@@ -1,0 +1,153 @@
+"""What questions are written about: passages spread over the documents, and pairs of passages that belong together."""
+
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal, get_args
+
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.datasets.records import content_hash
+from quorum.documents.split import size
+from quorum.retrievers.bm25 import STOP_WORDS
+from quorum.retrievers.passages import indexed_text
+
+Kind = Literal["single", "two", "unanswerable"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+ROUND = 32  # drafts between two states of the file
+NEIGHBOURS = 12  # passages looked at for one that belongs to another
+WORD = re.compile(r"[^\W\d_][\w'’-]{2,}")
+Nearest = Callable[[str, int], Sequence[Passage]]  # (text, k) -> the k best passages for it
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What one question is to be about: a passage, or two."""
+
+    kind: Kind
+    passages: tuple[Passage, ...]
+
+    @property
+    def id(self) -> str:
+        """The question's id: the same for the same passages."""
+        return f"q-{content_hash(self.kind, ' '.join(passage['id'] for passage in self.passages))}"
+
+
+def read_mix(text: str) -> dict[Kind, float]:
+    """The share of each kind, from 'single=70,two=15,unanswerable=15'. A kind that is left out has none."""
+    mix: dict[Kind, float] = {}
+    for item in filter(str.strip, text.split(",")):
+        name, _, number = (part.strip() for part in item.partition("="))
+        kind = next((one for one in KINDS if one == name), None)
+        share = float(number) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", number) else None
+        if kind is None or share is None or kind in mix:
+            raise SetupError(
+                f"The mix {text!r} cannot be read at {item.strip()!r}; write each of {', '.join(KINDS)} once, with its "
+                "share: single=70,two=15,unanswerable=15."
+            )
+        mix[kind] = share
+    if not sum(mix.values()):
+        raise SetupError(f"The mix {text!r} asks for nothing; write for example single=70,two=15,unanswerable=15.")
+    return mix
+
+
+def counts(n: int, mix: Mapping[Kind, float]) -> dict[Kind, int]:
+    """How many of `n` questions are of each kind: whole numbers by the largest remainders, which add up to n."""
+    exact = {kind: n * mix.get(kind, 0) / sum(mix.values()) for kind in KINDS}
+    found = {kind: int(share) for kind, share in exact.items()}
+    for kind in sorted(KINDS, key=lambda kind: found[kind] - exact[kind])[: n - sum(found.values())]:
+        found[kind] += 1
+    return found
+
+
+def long_enough(passages: Sequence[Passage], words: int) -> list[Passage]:
+    """The passages of at least so many words (in scripts without spaces two characters count as one)."""
+    return [passage for passage in passages if size(passage["text"]) >= 2 * words]
+
+
+def in_turn(passages: Sequence[Passage], seed: str) -> list[Passage]:
+    """All passages in a random order in which every document has its turn before one has its next.
+
+    A document is what has a title of its own; passages without one stand each for itself.
+    """
+    documents: dict[tuple[str, str], list[Passage]] = defaultdict(list)
+    for passage in passages:
+        documents[passage["title"], "" if passage["title"] else passage["id"]].append(passage)
+    chance, piles = random.Random(seed), list(documents.values())
+    chance.shuffle(piles)
+    for pile in piles:
+        chance.shuffle(pile)
+    return [pile[turn] for turn in range(max(map(len, piles), default=0)) for pile in piles if turn < len(pile)]
+
+
+def draws(kind: Kind, passages: Sequence[Passage], seed: int, nearest: Nearest) -> Iterator[Draw]:
+    """What the questions of a kind are to be about, one after the other; each passage comes first in one of them."""
+    allowed, paired = {passage["id"] for passage in passages}, set[frozenset[str]]()
+    spread = Counter(name for passage in passages for name in names_in(passage)) if kind == "two" else Counter()
+    for passage in in_turn(passages, f"{seed} {kind}"):
+        if kind != "two":
+            yield Draw(kind, (passage,))
+            continue
+        other = partner(passage, nearest(indexed_text(passage), NEIGHBOURS), allowed, spread)
+        if other is not None and (pair := frozenset((passage["id"], other["id"]))) not in paired:
+            paired.add(pair)
+            yield Draw(kind, (passage, other))
+
+
+class Supply:
+    """What is left to write about, kind by kind. `done`: ids that need not be drawn; `most`: draws of each kind.
+
+    ended: why a kind gave less than was asked for: "corpus" (no passages left) or "tries" (its number is used up).
+    """
+
+    def __init__(
+        self, passages: Sequence[Passage], seed: int, nearest: Nearest, done: set[str], most: Mapping[Kind, int]
+    ) -> None:
+        self.left = {kind: max(0, count) for kind, count in most.items()}
+        self.streams = {
+            kind: (draw for draw in draws(kind, passages, seed, nearest) if draw.id not in done) for kind in KINDS
+        }
+        self.ended: dict[Kind, str] = {}
+
+    def take(self, missing: Mapping[Kind, int]) -> list[Draw]:
+        """So many draws of each kind, or as many as there are, up to a round's. Searches for pairs: blocks."""
+        taken: list[Draw] = []
+        for kind, count in missing.items():
+            if not self.left[kind]:
+                self.ended[kind] = "tries"
+            asked = min(count, self.left[kind], ROUND - len(taken))
+            found = list(islice(self.streams[kind], asked))
+            self.left[kind] -= len(found)
+            if len(found) < asked:
+                self.ended[kind] = "corpus"
+            taken += found
+        return taken
+
+
+def partner(
+    passage: Passage, neighbours: Sequence[Passage], allowed: set[str], spread: Mapping[str, int]
+) -> Passage | None:
+    """Of the neighbours that speak of a name which this passage speaks of, one of another document if there is one,
+    then the one whose name is the rarest, then the nearest. spread: in how many passages a name occurs.
+
+    Where this passage holds no names (or its script has no capitals), the nearest.
+    """
+    names, best = names_in(passage), list[tuple[bool, int, int]]()
+    for rank, one in enumerate(neighbours):
+        shared = names & names_in(one)
+        if one["id"] in allowed and one["text"] != passage["text"] and (shared or not names):
+            same = bool(one["title"]) and one["title"] == passage["title"]
+            best.append((same, min((spread.get(name, 1) for name in shared), default=0), rank))
+    if not best:
+        return None
+    found = neighbours[min(best)[2]]
+    return Passage(id=found["id"], title=found["title"], text=found["text"])
+
+
+def names_in(passage: Passage) -> set[str]:
+    """The words of a passage that are always written with a capital."""
+    words = set(WORD.findall(indexed_text(passage)))
+    return {word for word in words if word[0].isupper() and word.lower() not in words | STOP_WORDS}

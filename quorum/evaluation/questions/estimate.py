@@ -1,0 +1,66 @@
+"""What writing questions will take, before anything is paid for: calls, tokens, dollars, time."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from quorum.core.context import Context
+from quorum.core.state import Passage
+from quorum.evaluation.compare.estimate import SHORT, pace
+from quorum.evaluation.compare.prices import Prices
+from quorum.evaluation.questions.check import verifier_of
+from quorum.evaluation.questions.draw import Kind
+from quorum.models.token_estimate import tokens
+from quorum.prompts import BUILT_IN
+
+QUESTION = 60  # tokens assumed of a reply with a question and its answer
+CHECKS = {"single": 2, "two": 4, "unanswerable": 2}  # calls for a draft that is kept, besides the one that writes it
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Where every draft is kept, and at the `most`, where the last of all that are allowed is.
+
+    calls, tokens: in all; cost: dollars, None where a model has no price; seconds: expected.
+    """
+
+    questions: int
+    calls: int
+    most: int
+    tokens: float
+    cost: float | None
+    seconds: float
+
+
+def estimate(
+    missing: Mapping[Kind, int],
+    tries: int,
+    passages: Sequence[Passage],
+    context: Context,
+    prices: Prices,
+    concurrency: int,
+) -> Estimate:
+    """For so many questions of each kind, from the prompts and the passages' mean length."""
+    questions = sum(missing.values())
+    checks = sum(count * CHECKS[kind] for kind, count in missing.items())
+    mean = sum(tokens(passage["text"]) for passage in passages) / len(passages)
+    read = sum(
+        count * (tokens(BUILT_IN[f"question_{kind}"]) + mean * (2 if kind == "two" else 1))
+        for kind, count in missing.items()
+    )
+    checked = sum(count * checked_tokens(kind, mean, context.k) for kind, count in missing.items())
+    price, other = prices.of(context.model), prices.of(verifier_of(context))
+    cost = (
+        None
+        if price is None or other is None
+        else price.of(read, questions * QUESTION) + other.of(checked, checks * SHORT)
+    )
+    calls, total = questions + checks, read + checked + questions * QUESTION + checks * SHORT
+    return Estimate(questions, calls, tries * calls, total, cost, pace(context, calls, total, concurrency))
+
+
+def checked_tokens(kind: Kind, mean: float, k: int) -> float:
+    """Tokens that the verifier reads for one draft, passages of that mean length."""
+    answer, closed = tokens(BUILT_IN["answer"]), tokens(BUILT_IN["answer_base_closed"])
+    if kind == "unanswerable":
+        return 2 * answer + (1 + k) * mean
+    return answer + mean + closed if kind == "single" else 3 * answer + 4 * mean + closed

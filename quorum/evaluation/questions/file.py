@@ -1,0 +1,142 @@
+"""The file of written questions: JSON lines to review and edit, which every DATA argument takes."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.datasets.questions import read_questions
+from quorum.datasets.records import lines_of
+from quorum.evaluation.questions.check import Draft
+from quorum.evaluation.questions.draw import KINDS, Kind
+from quorum.evaluation.run.results import writable
+
+
+class QuestionFile:
+    """The lines that are there already stay as they are, edited or not; new ones follow. The file is replaced whole
+    with every round, so that it is never seen half-written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if path.suffix != ".jsonl":
+            raise SetupError(f"--out {path} is no name for JSON lines; give one that ends in .jsonl.")
+        self.path = path
+        self.lines: list[dict[str, Any]] = []
+        self.wanted: set[str] = set()  # the ids of those to keep, as every reader of the data takes them
+        self.read()
+
+    def read(self) -> None:
+        """The lines that are there now; one that does not fit is a `SetupError`."""
+        self.lines, self.wanted = [], set()
+        if self.path.exists():
+            self.wanted = {record["id"] for record in read_questions(self.path)}
+            self.lines = [line for _, line in lines_of(self.path)]
+        if not all(
+            isinstance(line.get("question"), str) and isinstance(line.get("answers"), list) for line in self.lines
+        ):
+            raise SetupError(f"{self.path} holds data of another format than questions; give another file with --out.")
+
+    @property
+    def ids(self) -> set[str]:
+        """The questions that need not be written: also those which the reviewer rejected."""
+        return {str(line.get("id")) for line in self.lines}
+
+    def questions(self) -> Iterator[str]:
+        return (line["question"] for line in self.lines)
+
+    def kept(self) -> dict[Kind, int]:
+        """The questions to keep, by kind."""
+        found = Counter(kind_of(line) for line in self.lines if str(line.get("id")) in self.wanted)
+        return {kind: found[kind] for kind in KINDS}
+
+    def tried(self) -> dict[Kind, int]:
+        """All questions, by kind."""
+        found = Counter(map(kind_of, self.lines))
+        return {kind: found[kind] for kind in KINDS}
+
+    def check(self, passages: Sequence[Passage], corpus: str) -> None:
+        """Every question that was written before is about passages of this corpus, as it is now."""
+        known = {passage["id"] for passage in passages}
+        for line in self.lines:
+            gone = [id_ for id_ in evidence_of(line) if id_ not in known]
+            if kind_of(line) is not None and gone:
+                raise SetupError(
+                    f"{self.path} holds question {line.get('id')!r} about the passage {gone[0]!r}, which {corpus} does "
+                    "not hold; give another file with --out, or remove the questions whose documents have changed."
+                )
+
+    def add(self, drafts: Sequence[Draft], about: Mapping[Kind, Mapping[str, Any]]) -> None:
+        """Write them behind the others, now. about: what `meta` says of a kind's model and prompt."""
+        self.lines += [line_of(draft, about[draft.draw.kind]) for draft in drafts]
+        self.wanted |= {draft.draw.id for draft in drafts if draft.fault is None}
+        temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+        with writable(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                temporary.write_text(
+                    "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in self.lines), "utf-8"
+                )
+                temporary.replace(self.path)
+            finally:
+                temporary.unlink(missing_ok=True)
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Held by the one run that writes here; the lines are read again."""
+        lock = FileLock(self.path.with_name(f".{self.path.name}.lock"), timeout=0)
+        with writable(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                lock.acquire()
+            except Timeout:
+                raise SetupError(
+                    f"Another run is writing to {self.path}; wait for it, or give another file with --out."
+                ) from None
+        try:
+            self.read()
+            yield
+        finally:
+            lock.release()
+
+
+def line_of(draft: Draft, about: Mapping[str, Any]) -> dict[str, Any]:
+    """A question as the data format has it: without passages, so that an evaluation searches the corpus. What a
+    reviewer looks at stands in `meta`.
+    """
+    draw = draft.draw
+    evidence = [{"passage": one["id"], "title": one["title"], "text": one["text"]} for one in draw.passages]
+    return {
+        "keep": draft.fault is None,
+        "id": draw.id,
+        "question": draft.question,
+        "answers": draft.answers,
+        "gold": [] if draw.kind == "unanswerable" else [one["id"] for one in draw.passages],
+        "passages": [],
+        "source": "quorum questions",
+        "meta": {"kind": draw.kind, "why": draft.fault, "read": draft.read, "evidence": evidence, **about},
+    }
+
+
+def kind_of(line: Mapping[str, Any]) -> Kind | None:
+    """The kind of a question that we wrote, whatever a reviewer's hand has made of its line."""
+    said = meta_of(line).get("kind")
+    return next((kind for kind in KINDS if kind == said), None)
+
+
+def evidence_of(line: Mapping[str, Any]) -> list[str]:
+    """The ids of the passages that a question was written about."""
+    shown = meta_of(line).get("evidence")
+    listed = shown if isinstance(shown, list) else []
+    return [str(one.get("passage")) for one in listed if isinstance(one, dict)]
+
+
+def meta_of(line: Mapping[str, Any]) -> Mapping[str, Any]:
+    meta = line.get("meta")
+    return meta if isinstance(meta, dict) else {}

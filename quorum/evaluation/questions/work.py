@@ -1,0 +1,89 @@
+"""Drafts of questions: written, compared with one another, checked."""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+from langgraph.runtime import Runtime
+
+from quorum.core.context import Context
+from quorum.core.errors import CallError
+from quorum.evaluation.questions.check import Asked, Check, Draft, fault_in_words
+from quorum.evaluation.questions.draw import Draw, Kind
+from quorum.evaluation.run.workers import at_once
+from quorum.nodes.ask import ask
+from quorum.parsing.answers import marked
+from quorum.parsing.written_questions import written_question
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Work:
+    """Writes and checks drafts, many at once."""
+
+    def __init__(
+        self, context: Context, threshold: float, before: Iterable[str], config: RunnableConfig, concurrency: int
+    ) -> None:
+        self.context, self.config, self.concurrency = context, config, concurrency
+        self.check = Check(context, threshold)
+        self.asked = Asked()
+        for question in before:
+            self.asked.add(question)
+
+    async def done(self, batch: Sequence[Draw]) -> list[Draft]:
+        """The drafts, in the order of the draws, in which they are also compared with one another."""
+        drafts = await self.each(RunnableLambda(self.write), batch)
+        for draft in drafts:
+            draft.fault = draft.fault or fault_in_words(draft, self.asked)
+        sound = [draft for draft in drafts if draft.fault is None]
+        await self.each(RunnableLambda(self.judge), sound)
+        return drafts
+
+    async def each(self, work: Runnable[T, R], items: Sequence[T]) -> list[R]:
+        """The work on every item, `concurrency` at once; the first error ends all of it."""
+        results: dict[int, R] = {}
+        waiting = iter(enumerate(items))
+
+        async def worker() -> None:
+            for place, item in waiting:
+                results[place] = await work.ainvoke(item, self.config)
+
+        await at_once(self.concurrency, worker)
+        return [results[place] for place in range(len(items))]
+
+    async def write(self, draw: Draw) -> Draft:
+        """One question; one call."""
+        draft = Draft(draw)
+        try:
+            asked = await ask(
+                prompt_of(draw.kind),
+                Runtime(context=self.context),
+                parse=marked(written_question),
+                inputs={},
+                passages=draw.passages,
+                detail=draw.id,
+            )
+        except CallError as failure:
+            draft.fault, draft.error = "failed", str(failure)
+            return draft
+        found = asked.values[0]
+        if len(asked.shown) < len(draw.passages):
+            draft.fault = "too_long"
+        elif found.value is None:
+            draft.fault = "unread" if found.malformed else "declined"
+        else:
+            draft.question = found.value.question
+            draft.answers = found.value.answers if draw.kind != "unanswerable" else []
+        return draft
+
+    async def judge(self, draft: Draft, config: RunnableConfig) -> None:
+        """Set the draft's fault, if it has one."""
+        try:
+            draft.fault = await self.check.fault(draft, config)
+        except CallError as failure:
+            draft.fault, draft.error = "failed", str(failure)
+
+
+def prompt_of(kind: Kind) -> str:
+    return f"question_{kind}"

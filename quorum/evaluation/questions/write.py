@@ -1,0 +1,218 @@
+"""Questions with answers and gold passages, written by a model from a corpus, for users who have none.
+
+A passage is drawn, a question about it written, and kept only if it is answered from that passage and not without it.
+What is drawn, and in which order the questions are judged, depends on the seed and the replies alone: run again, with
+the journal, the same command comes to the same questions and pays for nothing twice.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.evaluation.compare.prices import Prices, check_limit
+from quorum.evaluation.compare.spending_limit import Purse
+from quorum.evaluation.questions.check import Draft, verifier_of
+from quorum.evaluation.questions.draw import KINDS, Kind, Nearest, Supply, counts, long_enough
+from quorum.evaluation.questions.estimate import Estimate, estimate
+from quorum.evaluation.questions.file import QuestionFile
+from quorum.evaluation.questions.work import Work, prompt_of
+from quorum.evaluation.run.config import class_name
+from quorum.evaluation.run.evaluate import usable
+from quorum.evaluation.run.source import Progress, Source, corpus_hash, indexed, silent
+from quorum.models.chat import chat_model_async
+from quorum.prompts import version
+
+TRIES = 4  # drafts for a question that is wanted, at most
+THRESHOLD = 0.6  # token F1: of two words one may be missing, but none be another
+MIX: Mapping[Kind, float] = {"single": 70, "two": 15, "unanswerable": 15}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is wanted: `n` questions in the file, of the kinds in `mix`.
+
+    words: of a passage, at least; threshold: token F1 from which an answer counts as right; every: rejected questions
+    are written, too, with keep: false; max_cost: dollars that this run may spend.
+    """
+
+    n: int = 100
+    mix: Mapping[Kind, float] = field(default_factory=lambda: MIX)
+    words: int = 20
+    threshold: float = THRESHOLD
+    every: bool = False
+    concurrency: int = 8
+    max_cost: float | None = None
+    prices: Path | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("n", self.n), ("concurrency", self.concurrency), ("min-words", self.words)):
+            if value < 1:
+                raise SetupError(f"--{name} {value} does not fit; give a number from 1 on.")
+        if not 0 < self.threshold <= 1:
+            raise SetupError(f"--threshold {self.threshold:g} does not fit; give a token F1 above 0, at most 1.")
+        if self.max_cost is not None and not self.max_cost >= 0:
+            raise SetupError(f"--max-cost {self.max_cost} does not fit; give dollars, from 0 on.")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that is needed to begin: the settings with their collection, its passages, the file, what it will take."""
+
+    context: Context
+    options: Options
+    passages: Sequence[Passage]
+    file: QuestionFile
+    estimate: Estimate
+
+    @property
+    def wanted(self) -> dict[Kind, int]:
+        return counts(self.options.n, self.options.mix)
+
+
+@dataclass(frozen=True)
+class Made:
+    """What became of it. kept: in the file now, by kind; before: of them there were so many; written: drafts of this
+    run; faults: those which were not kept, by name; ended: kinds that fell short, "corpus" (no passages left) or
+    "tries" (four drafts for each question); error: what the first failed call said.
+    """
+
+    path: Path
+    wanted: dict[Kind, int]
+    kept: dict[Kind, int]
+    before: int
+    written: int
+    faults: Counter[str]
+    ended: dict[Kind, str]
+    error: str | None
+    spent: Purse
+
+
+async def plan(
+    corpus: str | None,
+    collection: str | None,
+    context: Context,
+    options: Options,
+    out: Path,
+    *,
+    progress: Progress = silent,
+) -> Plan:
+    """Look at everything that can be wrong, index the corpus where it is not yet, and estimate.
+
+    Raises SetupError for a model that writes no questions, a corpus without passages, a file of another corpus, an
+    estimate beyond `max_cost`.
+    """
+    await able(context)
+    file = await asyncio.to_thread(QuestionFile, out)
+    context = await searching(corpus, collection, context, progress)
+    every = await asyncio.to_thread(all_of, context)
+    passages = long_enough(every, options.words)
+    name = corpus or f"the collection {collection!r}"
+    if not passages:
+        raise SetupError(
+            f"{name} holds no passage of {options.words} words or more; give more text, or take shorter passages with "
+            "--min-words."
+        )
+    file.check(every, name)
+    wanted = counts(options.n, options.mix)
+    expected = missing(wanted, file.kept())
+    made = estimate(expected, TRIES, passages, context, Prices(options.prices), options.concurrency)
+    check_limit(
+        made.cost, options.max_cost, given=" even if every draft is kept", instead="ask for fewer questions with --n"
+    )
+    return Plan(context, options, passages, file, made)
+
+
+async def able(context: Context) -> None:
+    """Raises SetupError where the model cannot be used, or cannot write."""
+    if context.answer_type != "short":
+        raise SetupError(
+            f"Questions are written with short answers, answer_type={context.answer_type!r} is set; leave it out."
+        )
+    await usable(context)
+    if getattr(await chat_model_async(context.model, context), "wants_inputs", False):
+        raise SetupError(
+            "The model 'embedded' cannot write questions: it can only find text; choose a chat model, for example "
+            "--model openai:gpt-4o-mini, or openai:NAME with OPENAI_BASE_URL for your own server."
+        )
+
+
+async def searching(corpus: str | None, collection: str | None, context: Context, progress: Progress) -> Context:
+    """The context with the collection that holds the passages."""
+    if (corpus is None) == (collection is None):
+        raise SetupError(
+            "Name where the passages are: a folder of documents or a file of passages, or --collection NAME, one of "
+            f"them{'' if corpus is None else f' (given are {corpus} and {collection})'}."
+        )
+    if corpus is None:
+        return replace(context, collection=str(collection))
+    source = await asyncio.to_thread(source_of, corpus)
+    return replace(context, collection=await indexed(source, None, context, progress))
+
+
+def source_of(corpus: str) -> Source:
+    """The corpus as evaluations have it, so that they share its collection. Blocks."""
+    if not Path(corpus).exists():
+        raise SetupError(f"There is no corpus {corpus}; give a folder of documents, or a .jsonl or .jsonl.gz file.")
+    return Source(corpus, None, corpus_hash(Path(corpus)))
+
+
+def all_of(context: Context) -> list[Passage]:
+    """The passages of the collection. Blocks."""
+    from quorum.retrievers.collections import documents
+
+    return documents(context)
+
+
+async def make_questions(planned: Plan, *, progress: Progress = silent) -> Made:
+    """Write questions until the file holds what is wanted, round by round; it is written after each round."""
+    context, options, file, wanted = planned.context, planned.options, planned.file, planned.wanted
+    spent = Purse(Prices(options.prices), options.max_cost)
+    faults, written, error = Counter[str](), 0, None
+    about = await asyncio.to_thread(described, context)
+    with file.exclusive():
+        before = sum(file.kept().values())
+        most = {kind: TRIES * wanted[kind] - tried for kind, tried in file.tried().items()}
+        supply = Supply(planned.passages, context.seed, neighbours(context), file.ids, most)
+        work = Work(context, options.threshold, file.questions(), {"callbacks": [spent]}, options.concurrency)
+        while batch := await asyncio.to_thread(supply.take, missing(wanted, file.kept())):
+            drafts = await work.done(batch)
+            written += len(drafts)
+            faults.update(draft.fault for draft in drafts if draft.fault is not None)
+            error = error or next((draft.error for draft in drafts if draft.error is not None), None)
+            if told := [draft for draft in drafts if is_told(draft, options)]:
+                await asyncio.to_thread(file.add, told, about)
+            progress("write", sum(file.kept().values()), options.n)
+    short = {kind: supply.ended[kind] for kind in missing(wanted, file.kept())}
+    return Made(file.path, wanted, file.kept(), before, written, faults, short, error, spent)
+
+
+def missing(wanted: Mapping[Kind, int], kept: Mapping[Kind, int]) -> dict[Kind, int]:
+    """How many questions there are to come, by kind."""
+    return {kind: wanted[kind] - kept[kind] for kind in KINDS if wanted[kind] > kept[kind]}
+
+
+def is_told(draft: Draft, options: Options) -> bool:
+    """Whether a draft gets a line: those which are kept, or, where all are wanted, every question that was judged."""
+    return draft.fault is None or (options.every and bool(draft.question) and draft.fault != "failed")
+
+
+def neighbours(context: Context) -> Nearest:
+    """BM25 over the collection, whose index is made with the first search. A search blocks."""
+    from quorum.retrievers.bm25_cache import ranking
+    from quorum.retrievers.store import open_store
+
+    return lambda text, k: ranking(open_store(context.store), context.collection).top(text, k)
+
+
+def described(context: Context) -> dict[Kind, dict[str, str]]:
+    """What wrote and checked the questions of each kind, for their `meta`."""
+    models = {"model": class_name(context.model), "verifier": class_name(verifier_of(context))}
+    return {
+        kind: {**models, "prompt": prompt_of(kind), "version": version(prompt_of(kind), context.prompts)}
+        for kind in KINDS
+    }

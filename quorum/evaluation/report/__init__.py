@@ -1,0 +1,4 @@
+"""The report of a comparison, as a page, as text and as tables.
+
+Begin with `write`. Imports graphs and below.
+"""

@@ -1,0 +1,185 @@
+"""The charts of a report as inline SVG. Colours are classes (c0 to c7), which the page's style gives light and dark."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import pairwise
+
+from quorum.evaluation.compare.recommend import Figures, dollars
+from quorum.evaluation.metrics.uncertainty import Calibration
+from quorum.evaluation.report.chart_labels import Box, drawn, labels, leader
+
+COLOURS = 8
+LETTER = 6.8  # width of a digit beside an axis
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The size of a chart. The names and numbers of the point under the pointer stand above the plot."""
+
+    width: int
+    height: int
+    left: int = 52
+    right: int = 16
+    top: int = 40
+    bottom: int = 48
+
+    @property
+    def area(self) -> Box:
+        """Where labels of points may stand."""
+        return self.left + 3, self.top + 3, self.width - self.right - 3, self.height - self.bottom - 3
+
+
+WIDE, NARROW = Frame(760, 440), Frame(350, 420)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Values to places: from `low` at `start` to `high` at `end`, on a logarithmic scale where `log`."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    log: bool = False
+
+    def at(self, value: float) -> float:
+        low, high, here = (math.log10(one) if self.log else one for one in (self.low, self.high, value))
+        return self.start + (self.end - self.start) * (here - low) / (high - low)
+
+
+def colour(place: int) -> str:
+    """The class of a method's colour; dashed from the ninth on, dotted from the seventeenth."""
+    return f"c{place % COLOURS}" + ("", " dashed", " dotted")[min(place // COLOURS, 2)]
+
+
+def quality_against_cost(
+    figures: Sequence[Figures],
+    front: Sequence[str],
+    unit: str,
+    measure: str,
+    first: Sequence[str] = (),
+    frame: Frame = WIDE,
+) -> str:
+    """A point for each method with its 95% interval; the Pareto front as a line. first: whose names matter most; the
+    front's come after them, and what has no room or no rank for its name is numbered by its place among the methods.
+    """
+    shown = [one for one in figures if one.n]
+    if not shown:
+        return ""
+    x = cost_axis([one.of(unit) or 0.0 for one in shown], frame)
+    y = share_axis([end for one in shown for end in (one.low, one.high)], frame)
+    places = {one.name: (x.at(one.of(unit) or 0.0), y.at(one.quality)) for one in shown}
+    steps = [places[name] for name in front if name in places]
+    said = dollars if unit == "cost" else lambda value: f"{value:,.0f}"
+    parts = [grid(frame, x, y, said, f"{'cost' if unit == 'cost' else 'tokens'} a question", f"{measure}, %")]
+    if len(steps) > 1:
+        parts.append(f'<polyline class="front" points="{points(steps)}"/>')
+    made = labels(places, list(dict.fromkeys([*first, *front])), frame.area)
+    parts.append('<text class="told hint" x="8" y="14">Point at a method, or tap it, for its numbers.</text>')
+    parts += [leader(one) for one in made]
+    for number, one in enumerate(figures):
+        if one.n:
+            parts.append(marker(one, number, places[one.name], y, one.name in front))
+    parts += [drawn(one) for one in made]
+    return svg(frame, "Quality against cost, a point for each method", parts)
+
+
+def risk_coverage(calibrations: Mapping[str, Calibration], names: Sequence[str], frame: Frame = WIDE) -> str:
+    """A curve for each method: the share that is wrong among the surest answers."""
+    x = Axis(0, 1, frame.left, frame.width - frame.right)
+    y = share_axis([0.0, *(r for one in calibrations.values() for r in one.risk)], frame)
+    parts = [
+        grid(frame, x, y, lambda value: f"{100 * value:.0f}", "questions answered, the surest first, %", "wrong, %")
+    ]
+    for name, found in calibrations.items():
+        line = [(x.at(c), y.at(r)) for c, r in zip(found.coverage, found.risk, strict=True)]
+        ends = "".join(f'<circle class="dot" cx="{a:.1f}" cy="{b:.1f}" r="3.5"/>' for a, b in (line[0], line[-1]))
+        parts.append(
+            f'<g class="line {colour(names.index(name))}" data-method="{names.index(name)}">'
+            f"<title>{escape(name)}</title>"
+            f'<polyline class="curve" points="{points(line)}"/>{ends}</g>'
+        )
+    return svg(frame, "The share of wrong answers among the surest, by coverage", parts)
+
+
+def marker(one: Figures, number: int, place: tuple[float, float], y: Axis, best: bool) -> str:
+    """A point and its interval; its name and numbers show above the plot while it has the pointer or the focus."""
+    left, top = place
+    low, high = y.at(one.low), y.at(one.high)
+    price = f", {dollars(one.cost)}" if one.cost else ""
+    said = f"{100 * one.quality:.1f} [{100 * one.low:.1f}, {100 * one.high:.1f}], {one.tokens:,.0f} tokens{price}"
+    return (
+        f'<g class="here {colour(number)}" tabindex="0" role="img" aria-label="{escape(f"{one.name}: {said}")}">'
+        f'<line class="interval" x1="{left:.1f}" x2="{left:.1f}" y1="{low:.1f}" y2="{high:.1f}"/>'
+        f'<circle class="{"point best" if best else "point"}" cx="{left:.1f}" cy="{top:.1f}" r="6"/>'
+        f'<text class="told" x="8" y="14"><tspan class="who">{escape(one.name)}</tspan>'
+        f'<tspan x="8" dy="16">{escape(said)}</tspan></text></g>'
+    )
+
+
+def cost_axis(values: Sequence[float], frame: Frame = WIDE) -> Axis:
+    """From zero, or logarithmic where the dearest takes twenty times as much as the cheapest."""
+    low, high, end = min(values), max(values), frame.width - frame.right
+    if low > 0 and high > 20 * low:
+        return Axis(low / 1.6, high * 1.6, frame.left, end, log=True)
+    return Axis(0.0, (high or 1.0) * 1.12, frame.left, end)
+
+
+def share_axis(values: Sequence[float], frame: Frame = WIDE) -> Axis:
+    """Shares, a little beyond the values on both sides."""
+    low, high = max(0.0, min(values) - 0.04), min(1.0, max(values) + 0.04)
+    return Axis(low, high if high > low else low + 0.1, frame.height - frame.bottom, frame.top)
+
+
+def ticks(axis: Axis, most: int = 7) -> list[float]:
+    """Round numbers, three to eight of them; where there is room for fewer, fewer."""
+    if axis.log:
+        powers = range(math.floor(math.log10(axis.low)), math.ceil(math.log10(axis.high)) + 1)
+        digits = (1, 2, 5) if most > 4 else (1,)
+        every = [digit * 10.0**power for power in powers for digit in digits]
+        return [one for one in every if axis.low <= one <= axis.high]
+    rough = (axis.high - axis.low) / most
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(digit * power for digit in (1, 2, 5, 10) if digit * power >= rough * 0.999)
+    first = math.ceil(axis.low / step - 1e-9)
+    return [number * step for number in range(first, math.floor(axis.high / step + 1e-9) + 1)]
+
+
+def told(axis: Axis, said: Callable[[float], str], ends: float) -> list[tuple[float, str]]:
+    """The numbers below an axis and where they stand: as many as do not touch, none of them beyond `ends`."""
+    for most in (7, 4, 3, 2):
+        made = [(axis.at(one), said(one)) for one in ticks(axis, most)]
+        wide = [(place - LETTER * len(text) / 2, place + LETTER * len(text) / 2) for place, text in made]
+        if all(left[1] + 8 <= right[0] for left, right in pairwise(wide)):
+            break
+    return [one for one, (_, right) in zip(made, wide, strict=True) if right <= ends]
+
+
+def grid(frame: Frame, x: Axis, y: Axis, said: Callable[[float], str], below: str, beside: str) -> str:
+    """Lines, numbers and titles of both axes."""
+    left, end, base = frame.left, frame.width - frame.right, frame.height - frame.bottom
+    parts = [f'<rect class="frame" x="{left}" y="{frame.top}" width="{end - left}" height="{base - frame.top}"/>']
+    for one in ticks(y):
+        place = y.at(one)
+        parts.append(f'<line class="grid" x1="{left}" x2="{end}" y1="{place:.1f}" y2="{place:.1f}"/>')
+        parts.append(f'<text class="tick" x="{left - 8}" y="{place + 4:.1f}" text-anchor="end">{100 * one:.0f}</text>')
+    for place, text in told(x, said, frame.width):
+        parts.append(f'<text class="tick" x="{place:.1f}" y="{base + 18}" text-anchor="middle">{text}</text>')
+    parts.append(
+        f'<text class="axis" x="{(left + end) / 2}" y="{frame.height - 8}" text-anchor="middle">{below}</text>'
+    )
+    middle = (base + frame.top) / 2
+    turned = f'transform="rotate(-90 14 {middle})"'
+    parts.append(f'<text class="axis" x="14" y="{middle}" text-anchor="middle" {turned}>{escape(beside)}</text>')
+    return "".join(parts)
+
+
+def points(places: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{left:.1f},{top:.1f}" for left, top in places)
+
+
+def svg(frame: Frame, title: str, parts: Sequence[str]) -> str:
+    size = f"0 0 {frame.width} {frame.height}"
+    return f'<svg viewBox="{size}" role="group" aria-label="{escape(title)}">{"".join(parts)}</svg>'

@@ -1,0 +1,210 @@
+"""The page of a report: its sections as HTML. Every text that comes from outside is escaped here."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quorum.evaluation.compare.recommend import NAMES, Figures, dollars
+from quorum.evaluation.report.chart_labels import NUMBERED
+from quorum.evaluation.report.charts import NARROW, WIDE, Frame, colour, quality_against_cost, risk_coverage
+from quorum.evaluation.report.text import facts_of, judge_words, not_compared, p_against_best, saved_words, spent_words
+
+if TYPE_CHECKING:
+    from quorum.evaluation.compare.decision import Decision
+
+JUDGED = {"em": "EM", "f1": "F1", "accuracy": "accuracy", "rouge_l": "ROUGE-L", "str_em": "STR-EM", "judged": "judged"}
+FAILURES = ("failed", "malformed", "unscored")
+FRAMES = {"broad": WIDE, "narrow": NARROW}  # which of the two shows is a matter of the screen
+ASSETS = Path(__file__).with_name("assets")
+
+
+def body(decision: "Decision") -> str:
+    """All sections but the scripts."""
+    parts = [
+        opening(decision),
+        costs(decision),
+        table(decision),
+        bars(decision),
+        uncertainty(decision),
+        spending(decision),
+        asset("explore.html"),
+        asset("reading.html"),
+    ]
+    return f"<main>{''.join(parts)}</main>"
+
+
+def opening(decision: "Decision") -> str:
+    """The recommendation in words, before anything else."""
+    first, *more = decision.recommendation.sentences
+    words = "".join(f"<li>{escape(one)}</li>" for one in [*more, *not_compared(decision)])
+    about = escape(" · ".join(facts_of(decision)))
+    return (
+        "<header><h1>Quorum: which strategy is worth its cost</h1>"
+        f'<p class="about">{about}</p></header>'
+        f'<p class="verdict">{escape(first)}</p><ul class="words">{words}</ul>'
+    )
+
+
+def costs(decision: "Decision") -> str:
+    made = decision.recommendation
+    unit = "dollars" if made.unit == "cost" else "tokens (in and out)"
+    measure = NAMES[made.measure]
+    note = (
+        f"{measure[0].upper()}{measure[1:]} with its 95% interval, against {unit} for a question. Filled: on the front."
+    )
+    charts = "".join(f'<div class="{kind}">{cost_chart(decision, frame)}</div>' for kind, frame in FRAMES.items())
+    return (
+        f'<section><h2>Quality against cost</h2><p class="note">{note}</p><div class="figure">{charts}</div></section>'
+    )
+
+
+def cost_chart(decision: "Decision", frame: Frame) -> str:
+    """The chart, and below it whose the numbers are, where not all names have room in it."""
+    made = decision.recommendation
+    first = [name for name in (made.best, baseline_of(decision), made.cheapest) if name is not None]
+    chart = quality_against_cost(decision.figures, made.front, made.unit, NAMES[made.measure], first, frame)
+    if NUMBERED not in chart:
+        return chart
+    kinds = [(one.name, colour(number)) for number, one in enumerate(decision.figures) if one.n]
+    names = "".join(f'<li class="{kind}">{escape(name)}</li>' for name, kind in kinds)
+    return f'{chart}<ol class="names">{names}</ol>'
+
+
+def baseline_of(decision: "Decision") -> str | None:
+    """The method that the others are compared with; that of the first group."""
+    return next((one["baseline"] for one in decision.report.comparisons), None)
+
+
+def table(decision: "Decision") -> str:
+    """One row a method; without columns in which every method has the same nothing."""
+    rows = [table_row(decision, one) for one in decision.figures]
+    kept = [title for title in rows[0] if title not in FAILURES or any(row[title] != "0" for row in rows)]
+    head = "".join(f'<th scope="col">{title}</th>' for title in kept)
+    best = decision.recommendation.best
+    lines = "".join(
+        table_line([row[title] for title in kept], chosen=one.name == best)
+        for one, row in zip(decision.figures, rows, strict=True)
+    )
+    return (
+        '<section><h2>All methods</h2><div class="scroll"><table class="methods">'
+        f"<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div></section>"
+    )
+
+
+def table_line(cells: Iterable[str], *, chosen: bool) -> str:
+    mark = ' class="chosen"' if chosen else ""
+    return f"<tr{mark}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+
+
+def table_row(decision: "Decision", one: Figures) -> dict[str, str]:
+    """The cells of a method by the titles of their columns."""
+    summary = decision.report.summary[one.name]
+    return {
+        "method": escape(one.name),
+        "questions": f"{summary['n']:,}",
+        **{JUDGED[name]: with_ends(summary, name) for name in decision.report.judged},
+        "p&nbsp;against the&nbsp;best": escape(p_against_best(decision, one.name)),
+        "unknown": share(summary["unknown"]),
+        "cost": "–" if one.cost is None else dollars(one.cost),
+        "calls": f"{one.calls:.1f}",
+        "tokens": f"{one.tokens:,.0f}",
+        "median&nbsp;s": number(summary["seconds_p50"], 2),
+        "95%&nbsp;s": number(summary["seconds_p95"], 2),
+        "failed": f"{summary['errors']:,}",
+        "malformed": f"{summary['malformed']:,}",
+        "unscored": f"{summary.get('unscored') or 0:,}",
+    }
+
+
+def with_ends(summary: Mapping[str, Any], name: str) -> str:
+    if summary.get(name) is None:
+        return "–"
+    low, high = summary[f"{name}_low"], summary[f"{name}_high"]
+    return f'{100 * summary[name]:.1f} <span class="ends">{100 * low:.1f}–{100 * high:.1f}</span>'
+
+
+def share(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.1f}%"
+
+
+def number(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:,.{digits}f}"
+
+
+def bars(decision: "Decision") -> str:
+    """What each method leaves unknown and loses by vote; calls and tokens."""
+    summary = decision.report.summary
+    lost = [(name, (row["unknown"] or 0.0, row["not_majority"] or 0.0)) for name, row in summary.items()]
+    takes = {one.name: one for one in decision.figures}
+    key = (
+        '<p class="key"><span><i class="first"></i>unknown</span><span><i class="second"></i>wrong majority</span></p>'
+    )
+    return (
+        '<section><h2>What is lost, and what it takes</h2><div class="bars">'
+        f"<div><h3>Unknown and wrong majority</h3>{key}{stacked(lost)}</div>"
+        f"<div><h3>Calls for a question</h3>{single([(name, one.calls) for name, one in takes.items()], 1)}</div>"
+        f"<div><h3>Tokens for a question</h3>{single([(name, one.tokens) for name, one in takes.items()], 0)}</div>"
+        "</div></section>"
+    )
+
+
+def stacked(values: Iterable[tuple[str, tuple[float, float]]]) -> str:
+    return "".join(
+        bar(
+            name,
+            f'<i class="first" style="--v:{100 * first:.2f}"></i><i class="second" style="--v:{100 * second:.2f}"></i>',
+            f"{100 * first:.0f} + {100 * second:.0f}%",
+        )
+        for name, (first, second) in values
+    )
+
+
+def single(values: Sequence[tuple[str, float]], digits: int) -> str:
+    most = max((value for _, value in values), default=0.0) or 1.0
+    return "".join(
+        bar(name, f'<i style="--v:{100 * value / most:.2f}"></i>', f"{value:,.{digits}f}") for name, value in values
+    )
+
+
+def bar(name: str, inside: str, said: str) -> str:
+    return f'<div class="bar"><span>{escape(name)}</span><span class="track">{inside}</span><span>{said}</span></div>'
+
+
+def uncertainty(decision: "Decision") -> str:
+    """Risk against coverage, for the methods that state a confidence."""
+    found, names = decision.calibrations, [one.name for one in decision.figures]
+    if not found:
+        note = "None of these methods states a confidence; methods that vote or weigh candidates do."
+        return f'<section><h2>Confidence</h2><p class="note">{note}</p></section>'
+    key = "".join(
+        f'<span class="{colour(names.index(name))}" data-method="{names.index(name)}"><i></i>{escape(name)}</span>'
+        for name in found
+    )
+    charts = "".join(
+        f'<div class="{kind}">{risk_coverage(found, names, frame)}</div>' for kind, frame in FRAMES.items()
+    )
+    titles = ("method", "answers with a confidence", "wrong", "AURC", "chance", "perfect order", "ECE")
+    head = "".join(f'<th scope="col">{title}</th>' for title in titles)
+    rows = "".join(
+        f"<tr><td>{escape(name)}</td><td>{one.n:,} of {one.of:,}</td><td>{share(one.chance)}</td>"
+        f"<td>{one.area:.3f}</td><td>{one.chance:.3f}</td><td>{one.best:.3f}</td><td>{one.ece:.3f}</td></tr>"
+        for name, one in found.items()
+    )
+    return (
+        '<section><h2>Does it know when it is right?</h2><p class="note">A method that answers only where it is sure, '
+        "from left to right ever less so: the lower the curve, the more its confidence is worth. A curve ends where "
+        f'the method says unknown.</p><p class="key lines">{key}</p><div class="figure">{charts}</div>'
+        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>'
+    )
+
+
+def spending(decision: "Decision") -> str:
+    told = [*spent_words(decision), saved_words(decision), *judge_words(decision)]
+    items = "".join(f"<li>{escape(one)}</li>" for one in told if one)
+    return f'<section><h2>What this comparison took</h2><ul class="words">{items}</ul></section>'
+
+
+def asset(name: str) -> str:
+    """A file of the page."""
+    return (ASSETS / name).read_text(encoding="utf-8")

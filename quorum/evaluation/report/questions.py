@@ -1,0 +1,97 @@
+"""The questions of a report: an index of all of them, and for each everything that its page shows when it is opened."""
+
+import base64
+import gzip
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from quorum.evaluation.run.details import Lines
+
+CHUNK = 25  # questions packed together: what is unpacked when one of them is opened
+ROW = ("answer", "error", "confidence", "calls", "input_tokens", "output_tokens", "seconds", "malformed", "dropped")
+DETAIL = ("rationale", "candidates", "summaries", "validity", "scores", "votes", "evidence", "steps", "calls")
+SCORED = ("em", "f1", "accuracy", "rouge_l", "str_em")
+
+
+def questions_of(results: Lines) -> list[str]:
+    """The ids of all questions, in the order in which they were answered first."""
+    return list(dict.fromkeys(id_ for _, id_ in results.places))
+
+
+def index_row(id_: str, results: Lines, methods: Sequence[str], measure: str) -> list[Any]:
+    """[id, question, gold answers, for each method [score, mark, confidence]] where the mark is r(ight), w(rong),
+    p(artly), u(nknown), e(rror) or "" for what was not asked.
+    """
+    question, gold, cells = "", [], []
+    for _, row in results.of_question(id_, methods):
+        if row is not None:
+            question, gold = row["question"], row["gold"]
+        cells.append(cell(row, measure))
+    return [id_, question, gold, *cells]
+
+
+def cell(row: dict[str, Any] | None, measure: str) -> list[Any]:
+    if row is None:
+        return [None, "", None]
+    if row["error"] is not None:
+        return [None, "e", None]
+    value = row.get(measure)
+    worth = 0.0 if value is None else float(value)
+    mark = "u" if row["unknown"] else "r" if worth > 0.999 else "w" if worth < 0.001 else "p"
+    return [round(worth, 3), mark, row.get("confidence")]
+
+
+def opened(
+    id_: str, results: Lines, details: Lines, methods: Sequence[str], verdicts: Lines | None = None
+) -> dict[str, Any]:
+    """Everything about one question; a passage that several methods read is there once. verdicts: a judge's."""
+    passages: dict[tuple[str, str, str], int] = {}
+    answers: list[dict[str, Any] | None] = []
+    for method, row in results.of_question(id_, methods):
+        if row is None:
+            answers.append(None)
+            continue
+        detail = details.get(method, id_) or {}
+        shown = [
+            passages.setdefault((one["id"], one["title"], one["text"]), len(passages))
+            for one in detail.get("passages") or []
+        ]
+        answers.append(
+            {name: row.get(name) for name in ROW}
+            | {"marks": marks_of(row, None if verdicts is None else verdicts.get(method, id_))}
+            | {name: detail.get(name) for name in DETAIL if name != "calls"}
+            | {"replies": detail.get("calls"), "passages": shown, "unknown": row.get("unknown")}
+        )
+    return {"answers": answers, "passages": list(passages)}
+
+
+def marks_of(row: dict[str, Any], verdict: dict[str, Any] | None) -> dict[str, float]:
+    """What the answer was worth by each measure that it has, and by the judge's word."""
+    marks = {name: row[name] for name in SCORED if row.get(name) is not None}
+    said = None if verdict is None else verdict["judged"]
+    return marks if said is None else marks | {"judged": said}
+
+
+def chunks(
+    ids: Sequence[str], results: Lines, details: Lines, methods: Sequence[str], verdicts: Lines | None = None
+) -> Iterator[str]:
+    """The opened questions, CHUNK of them at a time: JSON, gzip, base64, which no reader takes for markup."""
+    for start in range(0, len(ids), CHUNK):
+        found = [opened(id_, results, details, methods, verdicts) for id_ in ids[start : start + CHUNK]]
+        packed = gzip.compress(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"), 6, mtime=0)
+        yield base64.b64encode(packed).decode()
+
+
+def files_of(folder: Path) -> tuple[Lines, Lines]:
+    """results.jsonl and details.jsonl."""
+    return Lines(folder / "results.jsonl"), Lines(folder / "details.jsonl")
+
+
+def inert(value: Any) -> str:
+    """JSON that can stand in a script element: nothing in it ends the element or opens a comment."""
+    text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text

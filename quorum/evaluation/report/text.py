@@ -1,0 +1,206 @@
+"""The report without a page: report.md for people, report.csv and questions.csv for spreadsheets."""
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quorum.evaluation.compare.recommend import ALPHA, NAMES, dollars, percent
+from quorum.evaluation.run.details import Lines
+from quorum.evaluation.run.eligibility import left_out_words
+from quorum.evaluation.run.results import Summary, read_config
+
+if TYPE_CHECKING:
+    from quorum.evaluation.compare.decision import Decision
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with what a spreadsheet takes a cell for a formula
+QUESTION = [*("id", "method", "question", "gold", "answer", "em", "f1", "accuracy", "rouge_l", "str_em", "unknown")]
+QUESTION += ["confidence", "calls", "input_tokens", "output_tokens", "seconds", "error"]
+
+
+def facts_of(decision: "Decision") -> list[str]:
+    """What was asked over what: '124 questions', 'questions.jsonl', 'corpus', the models, the version."""
+    config = read_config(decision.report.folder / "config.json")
+    models = {str(run.context.model) for run in decision.runs}
+    searched = config["source"].get("corpus") or config["source"].get("collection") or "given passages"
+    count = max(int(row["n"] or 0) for row in decision.report.summary.values())
+    named = ", ".join(sorted(models))
+    return [f"{count:,} questions of {config['data']['file']}", f"over {searched}", named, f"Quorum {config['quorum']}"]
+
+
+def not_compared(decision: "Decision") -> list[str]:
+    """Which methods of 'all' are not in the comparison, and why."""
+    return [f"Compared {one}" for one in left_out_words(decision.left_out)]
+
+
+def p_against_best(decision: "Decision", name: str) -> str:
+    """'0.012 *': the corrected p of the deciding measure, starred below 0.05; a dash for the best itself."""
+    made = decision.recommendation
+    found = made.comparison["methods"].get(name, {}).get(made.measure) if made.comparison else None
+    if found is None:
+        return "–"
+    p = found["p_holm"]
+    return f"{'< 0.001' if p < 0.001 else f'{p:.3f}'}{' *' if p < ALPHA else ''}"
+
+
+def spent_words(decision: "Decision") -> list[str]:
+    """What the calls that were really made have cost, over all runs in this folder."""
+    spent = decision.spent
+    if not spent["models"]:
+        return ["Nothing was spent: every reply came from the journal."]
+    told = []
+    for name, used in spent["models"].items():
+        tokens = f"{used['input_tokens']:,} tokens in ({used['cached_tokens']:,} from the provider's cache)"
+        told.append(f"{name}: {used['calls']:,} calls really made, {tokens}, {used['output_tokens']:,} out.")
+    cost = spent["cost"]
+    if cost is None:
+        told.append("A model has no price, so that the money spent is not known; give its price with --prices FILE.")
+    else:
+        told.append(f"Money really spent: {dollars(cost)}.")
+    return told
+
+
+def judge_words(decision: "Decision") -> list[str]:
+    """Who judged the answers, what that was really paid, and what it left unscored; nothing without a judge."""
+    told = []
+    for name, used in (decision.spent["judge"]["models"] if "judge" in decision.spent else {}).items():
+        tokens = f"{used['input_tokens']:,} tokens in, {used['output_tokens']:,} out"
+        told.append(f"Beside the methods, {name} judged answers: {used['calls']:,} calls really made, {tokens}.")
+    cost = decision.spent["judge"]["cost"] if "judge" in decision.spent else None
+    if told and cost:
+        told.append(f"Money really spent on judging: {dollars(cost)}.")
+    unscored = sum(int(row.get("unscored") or 0) for row in decision.report.summary.values())
+    if unscored:
+        told.append(f"Replies of the judge that could not be read left {unscored:,} answers unscored.")
+    return told
+
+
+def saved_words(decision: "Decision") -> str:
+    """What sharing saved: the calls and searches that the methods would have made alone, and those that were made."""
+    alone = sum(float(scores.known("calls").sum()) for scores in decision.report.scores.values())
+    made = sum(used["calls"] for used in decision.spent["models"].values())
+    spent = decision.spent
+    if not alone:
+        return ""
+    calls = f"Alone, the methods would have made {alone:,.0f} calls; {made:,} were made"
+    kept = f", {percent(max(0.0, 1 - made / alone), 0)} saved by shared and stored replies" if made < alone else ""
+    searches = f"; of {spent['searches']:,} searches {spent['searched']:,} were made" if spent["searches"] else ""
+    return f"{calls}{kept}{searches}."
+
+
+def markdown(decision: "Decision") -> str:
+    """report.md."""
+    first, *more = decision.recommendation.sentences
+    lines = [
+        "# Which strategy is worth its cost",
+        "",
+        plain(" · ".join(facts_of(decision))),
+        "",
+        f"**{plain(first)}**",
+        "",
+    ]
+    lines += [f"- {plain(one)}" for one in [*more, *not_compared(decision)]]
+    lines += ["", "## All methods", "", *methods_table(decision), ""]
+    if decision.calibrations:
+        lines += [
+            "## Confidence",
+            "",
+            "| method | answers with a confidence | AURC | chance | ECE |",
+            "| --- | --: | --: | --: | --: |",
+        ]
+        lines += [
+            f"| {plain(name)} | {one.n:,} of {one.of:,} | {one.area:.3f} | {one.chance:.3f} | {one.ece:.3f} |"
+            for name, one in decision.calibrations.items()
+        ]
+        lines.append("")
+    lines += ["## What this comparison took", ""]
+    took = (*spent_words(decision), saved_words(decision), *judge_words(decision))
+    lines += [f"- {plain(one)}" for one in took if one]
+    return "\n".join(lines) + "\n"
+
+
+def methods_table(decision: "Decision") -> Iterator[str]:
+    measure = NAMES[decision.measure]
+    judged = "judged" in decision.report.judged
+    titles = (
+        f"{measure}, %",
+        *(["judged, %"] if judged else []),
+        "p against the best",
+        "unknown, %",
+        "wrong majority, %",
+        "cost",
+        "calls",
+        "tokens",
+        "median s",
+        "95% s",
+        "failed",
+    )
+    yield f"| method | {' | '.join(titles)} |"
+    yield "| --- |" + " --: |" * len(titles)
+    for one in decision.figures:
+        row = decision.report.summary[one.name]
+        quality = f"{100 * one.quality:.1f} [{100 * one.low:.1f}, {100 * one.high:.1f}]" if one.n else "-"
+        cost = "-" if one.cost is None else dollars(one.cost)
+        shares = (
+            f"{100 * value:.1f}" if (value := row[name]) is not None else "-" for name in ("unknown", "not_majority")
+        )
+        times = (f"{value:.2f}" if (value := row[name]) is not None else "-" for name in ("seconds_p50", "seconds_p95"))
+        cells = [
+            plain(one.name),
+            quality,
+            *([judged_words(row)] if judged else []),
+            plain(p_against_best(decision, one.name)),
+            *shares,
+            cost,
+            f"{one.calls:.1f}",
+            f"{one.tokens:,.0f}",
+            *times,
+            f"{one.errors:,}",
+        ]
+        yield f"| {' | '.join(cells)} |"
+
+
+def judged_words(row: Mapping[str, float | int | None]) -> str:
+    """'71.0 [62.0, 80.0]', as far as the judge's replies could be read."""
+    ends = [row.get(name) for name in ("judged", "judged_low", "judged_high")]
+    mean, low, high = (None if one is None else f"{100 * one:.1f}" for one in ends)
+    return "-" if mean is None else f"{mean} [{low}, {high}]"
+
+
+def plain(text: str) -> str:
+    """A text that Markdown takes for nothing else, and no HTML."""
+    for sign in "\\`*_[]<>|":
+        text = text.replace(sign, f"\\{sign}" if sign not in "<>" else f"&{'lt' if sign == '<' else 'gt'};")
+    return " ".join(text.split())
+
+
+def safe(value: Any) -> Any:
+    """A cell that no spreadsheet runs."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+
+
+def write_methods(path: Path, summary: Summary, costs: dict[str, float | None]) -> None:
+    """report.csv: a line for each method, with every measure of summary.json."""
+    columns = list(dict.fromkeys(name for row in summary.values() for name in row))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["method", "cost", *columns])
+        writer.writerows(
+            [safe(name), costs[name], *(row.get(column) for column in columns)] for name, row in summary.items()
+        )
+
+
+def write_questions(path: Path, ids: Sequence[str], methods: Sequence[str], results: Lines) -> None:
+    """questions.csv: a line for each question and method."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(QUESTION)
+        for id_ in ids:
+            for _, row in results.of_question(id_, methods):
+                if row is not None:
+                    writer.writerow([cell_of(row.get(name)) for name in QUESTION])
+
+
+def cell_of(value: Any) -> Any:
+    text = " | ".join(value) if isinstance(value, list) else value
+    return safe(text.encode("utf-8", "replace").decode()) if isinstance(text, str) else text

@@ -1,0 +1,68 @@
+"""The report of a comparison: report.html, which is one file and needs nothing else, report.md, report.csv and
+questions.csv.
+
+Questions, passages and replies are anybody's texts. In the page they stand escaped, or as packed data which the page's
+script shows as text; a content security policy lets no other script run.
+"""
+
+import base64
+import os
+from contextlib import nullcontext
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING
+
+from quorum.evaluation.compare.recommend import NAMES
+from quorum.evaluation.report.page import asset, body
+from quorum.evaluation.report.questions import CHUNK, chunks, files_of, index_row, inert, questions_of
+from quorum.evaluation.report.text import markdown, write_methods, write_questions
+from quorum.evaluation.run.details import Lines
+from quorum.evaluation.run.results import writable
+from quorum.evaluation.run.source import Progress, silent
+
+if TYPE_CHECKING:
+    from quorum.evaluation.compare.decision import Decision
+
+PAGE = 50  # questions on a page of the table
+
+
+def write_report(decision: "Decision", progress: Progress = silent) -> Path:
+    """Write all files of the report beside the results; the path of the page. Memory holds the index of the questions
+    and one chunk of their details.
+    """
+    folder = decision.report.folder
+    methods = [one.name for one in decision.figures]
+    results, details = files_of(folder)
+    judged = "judged" in decision.report.judged
+    with results, details, Lines(folder / "judged.jsonl") if judged else nullcontext() as verdicts:
+        ids = questions_of(results)
+        rows = [index_row(id_, results, methods, decision.measure) for id_ in ids]
+        index = {"methods": methods, "measure": NAMES[decision.measure], "chunk": CHUNK, "page": PAGE, "rows": rows}
+        before, after = page(decision, inert(index)).split("<!--chunks-->\n")
+        draft = folder / "report.html.tmp"
+        with writable(draft), draft.open("w", encoding="utf-8", errors="replace") as file:
+            file.write(before)
+            for number, packed in enumerate(chunks(ids, results, details, methods, verdicts)):
+                file.write(f'<script type="text/plain" id="c{number}">{packed}</script>\n')
+                progress("report", min((number + 1) * CHUNK, len(ids)), len(ids))
+            file.write(after)
+        os.replace(draft, folder / "report.html")
+        write_questions(folder / "questions.csv", ids, methods, results)
+    (folder / "report.md").write_text(markdown(decision), encoding="utf-8", errors="replace")
+    write_methods(folder / "report.csv", decision.report.summary, {one.name: one.cost for one in decision.figures})
+    return folder / "report.html"
+
+
+def page(decision: "Decision", index: str) -> str:
+    """The page without the packed questions, which belong in place of <!--chunks-->."""
+    script = asset("report.js")
+    return Template(asset("report.html")).substitute(
+        title=escape(f"Quorum: {decision.recommendation.sentences[0]}"),
+        style=asset("report.css"),
+        body=body(decision),
+        index=index,
+        script=script,
+        script_hash=base64.b64encode(sha256(script.encode()).digest()).decode(),
+    )

@@ -1,0 +1,125 @@
+"""A data set, checked whole before the first question is asked, then read one question at a time."""
+
+import hashlib
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.datasets.questions import read_questions
+from quorum.datasets.records import Record
+from quorum.evaluation.run.tasks import looks_like, stated_task, task_of_all
+
+LOG = logging.getLogger("quorum")
+NAMED = 5  # records that were skipped are named, so many of them
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A sound data set: `count` questions, of which `given` bring their own passages.
+
+    task: that of the questions which do not state one. most: passages that a question brings at most. skipped: broken
+    records that were passed over, as was wished. without: ids of questions that are not asked. golds: for questions
+    whose gold passages are not their own, those passages, which their records then carry.
+    """
+
+    path: Path
+    limit: int | None
+    sha256: str
+    count: int
+    given: int
+    task: str = "short"
+    most: int = 0
+    skip_bad: bool = False
+    skipped: int = 0
+    without: frozenset[str] = frozenset()
+    golds: Mapping[str, list[Passage]] = field(default_factory=dict)
+
+    def questions(self) -> Iterator[Record]:
+        """One at a time: memory does not grow with the data."""
+        for record in islice(sound(self.path, bad=[]) if self.skip_bad else read_questions(self.path), self.limit):
+            if record["id"] in self.golds:
+                record["gold_passages"] = self.golds[record["id"]]
+            if record["id"] not in self.without:
+                yield record
+
+    def task_of(self, record: Record) -> str:
+        """What is asked for, as `Context.answer_type` has it."""
+        return stated_task(record) or self.task
+
+
+def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -> DataSet:
+    """Read all questions (or `limit`) once; a broken line, an empty question, an id used twice is a `SetupError`, or,
+    with `skip_bad`, passed over, counted and told.
+    """
+    if limit is not None and limit < 1:
+        raise SetupError(f"A limit of {limit} questions does not fit; give a number from 1 on, or none for all.")
+    count = given = most = 0
+    kinds: set[str] = set()
+    left_out: list[str] = []
+    bad: list[str] = []
+    for record in islice(sound(path, bad=bad if skip_bad else None, left_out=left_out), limit):
+        count += 1
+        given += bool(record["passages"])
+        most = max(most, len(record["passages"]))
+        if stated_task(record) is None and record["answers"]:
+            kinds.add(looks_like(record["answers"]))
+    if not count:
+        but = f" but {len(left_out)} with keep: false" if left_out else ""
+        but += f" but {len(bad)} that cannot be read (the first: {bad[0].rstrip('.')})" if bad else ""
+        raise SetupError(f"{path} holds no questions{but}; expected JSON lines of id, question and answers.")
+    sha256 = file_hash(path)
+    if left_out:
+        tell_left_out(path, sha256, len(left_out))
+    if bad:
+        tell_skipped(path, sha256, len(bad), tuple(bad[:NAMED]))
+    return DataSet(path, limit, sha256, count, given, task_of_all(kinds), most, skip_bad, len(bad))
+
+
+def sound(path: Path, *, bad: list[str] | None, left_out: list[str] | None = None) -> Iterator[Record]:
+    """The questions that can be asked. Another one is a `SetupError`, or, where `bad` is given, a sentence in it."""
+    ids: set[str] = set()
+    for record in read_questions(path, bad=bad, left_out=left_out):
+        try:
+            check_record(record, ids, path)
+        except SetupError as error:
+            if bad is None:
+                raise
+            bad.append(str(error))
+            continue
+        ids.add(record["id"])
+        yield record
+
+
+def check_record(record: Record, ids: set[str], path: Path) -> None:
+    """Something is asked, under an id that none of `ids` is, and the task is one of ours; else a `SetupError`."""
+    if not record["question"].strip():
+        raise SetupError(f"{path}: question {record['id']!r} is empty; remove the line or write the question.")
+    if record["id"] in ids:
+        raise SetupError(f"{path}: id {record['id']!r} is there twice; give each question an id of its own.")
+    stated_task(record)
+
+
+@lru_cache(maxsize=64)
+def tell_skipped(path: Path, sha256: str, count: int, reasons: tuple[str, ...]) -> None:
+    """Say once what was skipped, the first by name."""
+    for reason in reasons:
+        LOG.warning("skipped %s", reason)
+    more = f" ({count - len(reasons):,} more than are named here)" if count > len(reasons) else ""
+    LOG.warning("%s: %d broken record%s skipped%s.", path, count, "" if count == 1 else "s", more)
+
+
+@lru_cache(maxsize=64)
+def tell_left_out(path: Path, sha256: str, count: int) -> None:
+    """Say so, once: a comparison reads its questions twice."""
+    LOG.warning("%s: %d question%s left out, marked keep: false.", path, count, "" if count == 1 else "s")
+
+
+def file_hash(path: Path) -> str:
+    """The sha256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

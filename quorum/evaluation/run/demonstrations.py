@@ -1,0 +1,46 @@
+"""Demonstrations for few-shot runs, drawn from a pool of the user's."""
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from quorum.core.errors import SetupError
+from quorum.core.text import normalize
+from quorum.datasets.records import lines_of, shown
+from quorum.evaluation.run.dataset import DataSet
+
+
+def draw_shots(
+    pool: Path, dataset: DataSet, folder: Path, *, shots: Sequence[int], draws: int
+) -> list[tuple[str, str]]:
+    """(label, file) of `draws` random sets of each size, written to `folder`; the same again for the same pool.
+
+    The pool holds JSON lines of question and answer, or of question and answers, of which the first is taken. Questions
+    of the data set are left out. Too few others are a `SetupError`. A smaller set is the beginning of a larger one.
+    """
+    asked = {normalize(record["question"]) for record in dataset.questions()}
+    found = [pair for pair in pairs(pool) if normalize(pair["question"]) not in asked]
+    if len(found) < max(shots):
+        raise SetupError(
+            f"{pool} has {len(found)} examples that are not questions of the data set; give a file with {max(shots)} "
+            "or more."
+        )
+    made = []
+    for size in shots:
+        for draw in range(draws):
+            file = folder / f"shots-{size}-{draw}.jsonl"
+            drawn = random.Random(draw).sample(found, max(shots))[:size]
+            file.write_text("".join(json.dumps(pair) + "\n" for pair in drawn), encoding="utf-8")
+            made.append((f"shots={size};draw={draw}", str(file)))
+    return made
+
+
+def pairs(pool: Path) -> Iterator[dict[str, str]]:
+    """Question and answer of each line; questions without an answer, or with keep: false, are passed over."""
+    for number, value in lines_of(pool):
+        answers = value.get("answers", [value.get("answer")])
+        if not isinstance(value.get("question"), str) or not isinstance(answers, list):
+            raise SetupError(f"{pool}, line {number}: expected a question and its answer, found {shown(value)}.")
+        if answers and isinstance(answers[0], str) and value.get("keep") is not False:
+            yield {"question": value["question"], "answer": answers[0]}

@@ -1,0 +1,126 @@
+"""What every answer was made of, beside results.jsonl: details.jsonl, a line for each question and method.
+
+It holds what a reader of a report wants to see of one answer and what results.jsonl leaves out: the path through the
+graph, the passages with their texts, votes, candidates, summaries, and the replies of the model.
+"""
+
+import json
+from collections import deque
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypedDict, cast
+
+from quorum.core.state import Evidence, Passage, Result, Usage, Vote
+from quorum.evaluation.run.results import whole_lines, writable
+from quorum.evaluation.watch import Call, Step, Watch
+
+KEPT = ("rationale", "candidates", "summaries", "validity", "scores", "votes")
+
+
+class Detail(TypedDict):
+    """One line of details.jsonl; `steps` and `calls` are what `quorum.evaluation.watch` saw, in order of start."""
+
+    id: str
+    method: str
+    rationale: str | None
+    candidates: list[str] | None
+    summaries: list[str] | None
+    validity: list[bool] | None
+    scores: list[float] | None
+    votes: list[Vote] | None
+    evidence: list[Evidence]
+    passages: list[Passage]
+    usage: dict[str, Usage]
+    malformed: dict[str, int]
+    steps: list[Step]
+    calls: list[Call]
+
+
+def detail_of(id_: str, method: str, result: Result, watch: Watch) -> Detail:
+    """The line for one answer."""
+    found: dict[str, Any] = {name: result.get(name) for name in KEPT}
+    made: Any = {
+        "id": id_,
+        "method": method,
+        **found,
+        "evidence": result.get("evidence") or [],
+        "passages": result.get("passages") or [],
+        "usage": result.get("usage") or {},
+        "malformed": {name: one["count"] for name, one in (result.get("malformed") or {}).items()},
+        "steps": watch.steps,
+        "calls": watch.calls,
+    }
+    return cast(Detail, made)
+
+
+class Details:
+    """details.jsonl, open for appending whole lines; a last line that a kill cut short is dropped."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.file = path.open("a+b")
+        deque(whole_lines(self.file), maxlen=0)
+
+    def append(self, detail: Detail) -> None:
+        """Write a line now. It goes before the question's line in results.jsonl, so that no result is without it."""
+        with writable(self.path):
+            self.file.write(json.dumps(detail, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+            self.file.flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(OSError):  # as in results.jsonl: of a full disk it was told
+            self.file.close()
+
+
+class Lines:
+    """The lines of a file of JSON lines by method and question, found by where they begin: flat in memory.
+
+    Of several lines with one key the last one counts: a question that failed and was asked again.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.places: dict[tuple[str, str], int] = {}
+        self.file = path.open("rb") if path.exists() else None
+        place = 0
+        for line in self.file or ():
+            key = key_of(line)
+            if key is not None:
+                self.places[key] = place
+            place += len(line)
+
+    def get(self, method: str, id_: str) -> dict[str, Any] | None:
+        """The line; None where there is none."""
+        place = self.places.get((method, id_))
+        if place is None or self.file is None:
+            return None
+        self.file.seek(place)
+        return cast(dict[str, Any], json.loads(self.file.readline()))
+
+    def of_question(self, id_: str, methods: Sequence[str]) -> Iterable[tuple[str, dict[str, Any] | None]]:
+        """(method, line) of each method."""
+        return ((method, self.get(method, id_)) for method in methods)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.file is not None:
+            self.file.close()
+
+
+def key_of(line: bytes) -> tuple[str, str] | None:
+    """(method, id) of a line; None for what is no line of ours."""
+    try:
+        found = json.loads(line)
+        return found["method"], found["id"]
+    except (ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,210 @@
+"""The engine `ray`: workers ask and return rows; this process alone writes them (docs/scale.md)."""
+
+import asyncio
+import logging
+import os
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from quorum.core.errors import SetupError
+from quorum.core.ray_cluster import Crew, cluster, each, processors
+from quorum.evaluation.run.columns import MethodRun
+from quorum.evaluation.run.dataset import DataSet
+from quorum.evaluation.run.details import Details
+from quorum.evaluation.run.engine_worker import Answers, Asker, Job, Open, Services
+from quorum.evaluation.run.results import Results, Row
+from quorum.evaluation.run.rows import failed_row
+from quorum.evaluation.run.spending import Spending
+
+LOG = logging.getLogger("quorum")
+T = TypeVar("T")
+TRIES_TOGETHER, TRIES_ALONE = 2, 2
+MOST_SERVED = 100_000  # calls of the actor that wait at once
+
+
+@dataclass
+class Keeper:
+    """Writes what arrives. failed: (method, question) that got an error now; they are not asked again in this run."""
+
+    dataset: DataSet
+    runs: Sequence[MethodRun]
+    results: Results
+    details: Details | None
+    spent: Spending
+    tell: Callable[[], None]
+    failed: set[tuple[str, str]] = field(default_factory=set)
+
+    def keep(self, answers: Answers) -> None:
+        """Details first, so that no result is without them."""
+        for name, amount in zip(("calls", "input_tokens", "output_tokens"), answers.spent, strict=True):
+            setattr(self.spent, name, getattr(self.spent, name) + amount)
+        if self.details is not None:
+            for detail in answers.details:
+                self.details.append(detail)
+        for row in answers.rows:
+            self.row(row)
+
+    def row(self, row: Row) -> None:
+        if (row["method"], row["id"]) in self.results.done:
+            return  # asked twice: its worker ended after the answer, before it was told of
+        self.results.append(row)
+        if row["error"] is not None:
+            self.failed.add((row["method"], row["id"]))
+        self.tell()
+
+    def open(self) -> Open:
+        """What has neither an answer nor an error of this run."""
+        names = [run.name for run in self.runs]
+        settled: dict[str, list[str]] = {}
+        for name, id_ in self.results.done | self.failed:
+            settled.setdefault(id_, []).append(name)
+        left = {id_: [name for name in names if name not in found] for id_, found in settled.items()}
+        finished = frozenset(id_ for id_, missing in left.items() if not missing)
+        started = {id_: missing for id_, missing in left.items() if missing and len(missing) < len(names)}
+        return Open(self.dataset.questions, names, finished, started)
+
+    def lost(self, ask: Any) -> Iterator[Row]:
+        """Error rows for what no worker survived."""
+        runs = {run.name: run for run in self.runs}
+        tries = TRIES_TOGETHER + TRIES_ALONE
+        for record, names in self.open()():
+            for name in names:
+                task = runs[name].for_task(ask.keywords["task_of"](record)).answer_type
+                error = f"Its worker ended each of the {tries} times that it was asked (out of memory, or killed)."
+                yield failed_row(record, name, task, error, seconds=0.0)
+
+
+async def ask_on_ray(
+    dataset: DataSet,
+    runs: Sequence[MethodRun],
+    results: Results,
+    ask: Any,
+    concurrency: int,
+    tell: Callable[[], None],
+    spent: Spending,
+    details: Details | None,
+) -> None:
+    """What `quorum.evaluation.run.evaluate.ask_all` does, on Ray. `ask`: a partial of
+    `quorum.evaluation.run.evaluate.ask` without spent and details.
+
+    A question whose worker ends is asked again elsewhere, then once more by a worker that has nothing else to do, so
+    that no other question suffers with it; after that it is a row with an error.
+    """
+    keeper = Keeper(replace(dataset, path=dataset.path.resolve()), runs, results, details, spent, tell)
+    with cluster(*needed(runs)):
+        crew = crew_of(runs, concurrency, processors())
+        job = Job([with_part(run, crew.workers) for run in runs], ask, details is not None)
+        check_travels(job)
+        with services(job.folder) as shared:
+            for one in (crew, replace(crew, at_once=1, tries=TRIES_ALONE)):
+                open_ = keeper.open()
+                if next(iter(open_()), None) is None:
+                    return
+                async for answers in threaded(lambda: each(open_, Asker, (job, shared), one)):  # noqa: B023
+                    keeper.keep(answers)
+    for row in keeper.lost(ask):
+        keeper.row(row)
+
+
+def needed(runs: Sequence[MethodRun]) -> list[str]:
+    """The files and folders that workers read."""
+    from quorum.retrievers.langchain_retrievers import BM25Retriever, ChromaRetriever
+
+    found: list[str] = []
+    for run in runs:
+        context = run.context
+        retriever = getattr(context.retriever, "inner", None)
+        for part in (retriever, *(getattr(retriever, name, None) for name in ("dense", "lexical"))):
+            if isinstance(part, BM25Retriever | ChromaRetriever) and "://" not in str(part.store):
+                found.append(str(part.store))
+        found += [path for path in (context.examples, context.prompts) if isinstance(path, str)]
+    return list(dict.fromkeys(found))
+
+
+def crew_of(runs: Sequence[MethodRun], concurrency: int, cores: int) -> Crew:
+    """A worker for each core, as far as there are questions and calls at once for so many. Never more than
+    `concurrency` questions at once in all, nor more calls than the contexts allow.
+    """
+    workers = min(concurrency, cores, *(run.context.concurrency for run in runs))
+    return Crew(workers=workers, at_once=concurrency // workers, tries=TRIES_TOGETHER)
+
+
+def with_part(run: MethodRun, workers: int) -> MethodRun:
+    """The run with one worker's part of the calls at once."""
+    return replace(run, context=replace(run.context, concurrency=run.context.concurrency // workers))
+
+
+def check_travels(job: Job) -> None:
+    from ray import cloudpickle
+
+    try:
+        cloudpickle.dumps(job)
+    except Exception as error:
+        raise SetupError(
+            f"The settings cannot be sent to other processes ({error}); name models, retrievers and graphs by text "
+            "instead of giving objects, or use the engine 'local'."
+        ) from error
+
+
+@contextmanager
+def services(folder: str) -> Iterator[Any]:
+    """The actor that all workers share, on this machine; what workers warn of is logged here."""
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    actor = ray.remote(Services).options(num_cpus=0, max_concurrency=MOST_SERVED, scheduling_strategy=here)
+    shared = actor.remote(os.path.abspath(folder))
+
+    async def listen() -> None:
+        while True:
+            LOG.warning("%s", await shared.heard.remote())
+
+    listening = asyncio.ensure_future(listen())
+    try:
+        yield shared
+    finally:
+        listening.cancel()
+        ray.kill(shared)
+
+
+async def threaded(make: Callable[[], Iterator[T]]) -> AsyncIterator[T]:
+    """The items of a blocking iterator. When this is cancelled nothing waits for the thread."""
+    loop, arrived = asyncio.get_running_loop(), asyncio.Queue[Callable[[], T]]()
+
+    def put(get: Callable[[], T]) -> None:
+        with_open_loop(loop, lambda: arrived.put_nowait(get))
+
+    def pump() -> None:
+        try:
+            for item in make():
+                put(lambda item=item: item)  # type: ignore[misc]
+        except BaseException as error:  # noqa: BLE001  raised by who reads
+            put(raising(error))
+        else:
+            put(raising(StopAsyncIteration()))
+
+    threading.Thread(target=pump, daemon=True).start()
+    while True:
+        get = await arrived.get()
+        try:
+            item = get()
+        except StopAsyncIteration:
+            return
+        yield item
+
+
+def raising(error: BaseException) -> Callable[[], Any]:
+    def get() -> Any:
+        raise error
+
+    return get
+
+
+def with_open_loop(loop: asyncio.AbstractEventLoop, act: Callable[[], Any]) -> None:
+    """On the loop, unless it is closed: then nobody waits any more."""
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(act)

@@ -1,0 +1,199 @@
+"""A worker of the engine `ray`: it asks questions, and returns rows. What is kept, the driver keeps."""
+
+import asyncio
+import logging
+import os
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from quorum.core.ray_cluster import one_core
+from quorum.datasets.records import Record
+from quorum.evaluation.run.columns import MethodRun
+from quorum.evaluation.run.details import Detail
+from quorum.evaluation.run.results import Row
+from quorum.evaluation.run.spending import Spending
+from quorum.models.clock import REAL, Clock
+from quorum.models.embedded.encoder import encoder
+from quorum.models.journal import Record as Reply
+from quorum.models.journal import open_journal, share_journals, whole
+from quorum.models.limits import Correctable, Minute, share_allowances
+
+Question = tuple[Record, list[str]]
+HANDED_ON = ("QUORUM_", "OPENAI_", "AZURE_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_", "HF_")
+ENDINGS = ("_API_KEY", "_BASE_URL", "_API_BASE")
+
+
+def environment() -> dict[str, str]:
+    """The variables that say which servers are asked, how and as whom: workers elsewhere have none of their own."""
+    return {name: text for name, text in os.environ.items() if name.startswith(HANDED_ON) or name.endswith(ENDINGS)}
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker is to do. runs: their contexts with this worker's part of the calls at once. ask: as
+    `quorum.evaluation.run.evaluate.ask`, which wants `spent` and `details` besides. folder: what relative paths are
+    relative to.
+    """
+
+    runs: Sequence[MethodRun]
+    ask: Callable[..., Awaitable[Row]]
+    detailed: bool
+    folder: str = field(default_factory=os.getcwd)
+    environment: Mapping[str, str] = field(default_factory=environment)
+
+
+@dataclass
+class Answers:
+    """To one question by the methods that had not answered it. spent: calls, tokens in, tokens out."""
+
+    rows: list[Row] = field(default_factory=list)
+    details: list[Detail] = field(default_factory=list)
+    spent: tuple[int, int, int] = (0, 0, 0)
+
+
+class Services:
+    """An actor on the driver's machine: the journal of all workers, what servers allow in a minute to all of them, and
+    what the workers have to say.
+    """
+
+    def __init__(self, folder: str) -> None:
+        os.chdir(folder)
+        self.minutes: dict[tuple[str, str, float], Minute] = {}
+        self.tokens: dict[int, Correctable] = {}
+        self.numbers = count()
+        self.said: dict[str, None] = {}
+        self.unheard: asyncio.Queue[str] = asyncio.Queue()
+
+    async def get(self, path: str, key: str) -> Reply | None:
+        return await open_journal(whole(path)).get(key)
+
+    async def put(self, path: str, key: str, reply: Reply) -> None:
+        await open_journal(whole(path)).put(key, reply)
+
+    async def take(self, kind: str, model: str, limit: float, amount: float) -> int:
+        """Wait until the minute allows `amount`; the number by which tokens may be corrected."""
+        share = await self.minutes.setdefault((kind, model, limit), Minute(limit)).take(amount, REAL)
+        number = next(self.numbers)
+        if kind == "tokens":
+            self.tokens[number] = share
+        return number
+
+    async def correct(self, number: int, amount: float) -> None:
+        self.tokens.pop(number).correct(amount)
+
+    async def say(self, text: str) -> None:
+        """A warning of a worker. Of many workers that say the same, one is heard."""
+        if text not in self.said:
+            self.said[text] = None
+            self.unheard.put_nowait(text)
+
+    async def heard(self) -> str:
+        """The next warning, when there is one."""
+        return await self.unheard.get()
+
+
+class Telling(logging.Handler):
+    """Hands warnings to `Services`."""
+
+    def __init__(self, services: Any) -> None:
+        super().__init__(logging.WARNING)
+        self.services = services
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.services.say.remote(record.getMessage())
+
+
+@dataclass(frozen=True)
+class SharedJournal:
+    """The journal that `Services` holds."""
+
+    services: Any
+    path: str
+
+    async def get(self, key: str) -> Reply | None:
+        found: Reply | None = await self.services.get.remote(self.path, key)
+        return found
+
+    async def put(self, key: str, record: Reply) -> None:
+        await self.services.put.remote(self.path, key, record)
+
+
+@dataclass(frozen=True)
+class SharedAllowance:
+    """The minute that `Services` shares out."""
+
+    services: Any
+    kind: str
+    model: str
+    limit: float
+
+    async def take(self, amount: float, clock: Clock) -> Correctable:
+        number = await self.services.take.remote(self.kind, self.model, self.limit, amount)
+        return SharedShare(self.services, number)
+
+
+@dataclass(frozen=True)
+class SharedShare:
+    services: Any
+    number: int
+
+    def correct(self, amount: float) -> None:
+        self.services.correct.remote(self.number, amount)
+
+
+class Asker:
+    """Asks questions on an event loop of its own, several at once where it is called from several threads."""
+
+    def __init__(self, job: Job, services: Any) -> None:
+        os.environ.update(job.environment)
+        with suppress(OSError):  # not on this machine: then no path in it is needed, as the driver has made sure
+            os.chdir(job.folder)
+        self.job, self.services = job, services
+        logging.getLogger("quorum").addHandler(Telling(services))
+        self.loop = asyncio.new_event_loop()
+        threading.Thread(target=self.loop.run_forever, daemon=True).start()
+        self.on_loop(self.share())
+        if any("embedded" in (run.context.model, run.context.verifier) for run in job.runs):
+            with one_core():
+                encoder()
+
+    def __call__(self, question: Question) -> Answers:
+        found: Answers = self.on_loop(self.answered(*question))
+        return found
+
+    def on_loop(self, work: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result()
+
+    async def share(self) -> None:
+        """Journals and allowances are those of all workers."""
+        share_journals(lambda path: SharedJournal(self.services, path))
+        share_allowances(lambda kind, model, limit: SharedAllowance(self.services, kind, model, limit))
+
+    async def answered(self, record: Record, names: list[str]) -> Answers:
+        """One method after another: what they share, the later ones find in the journal."""
+        made, spent = Answers(), Spending()
+        for run in self.job.runs:
+            if run.name in names:
+                details = made.details if self.job.detailed else None
+                made.rows.append(await self.job.ask(record, run, spent=spent, details=details))
+        made.spent = (spent.calls, spent.input_tokens, spent.output_tokens)
+        return made
+
+
+@dataclass(frozen=True)
+class Open:
+    """What is to be asked: of all questions those that are not finished; of some only some methods."""
+
+    questions: Callable[[], Iterator[Record]]
+    names: list[str]
+    finished: frozenset[str]
+    started: Mapping[str, list[str]]
+
+    def __call__(self) -> Iterator[Question]:
+        for record in self.questions():
+            if record["id"] not in self.finished:
+                yield record, self.started.get(record["id"], self.names)

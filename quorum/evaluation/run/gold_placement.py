@@ -1,0 +1,123 @@
+"""Gold passages, put among those that were found: what a method makes of them, wherever they stand (Liu et al. 2024).
+
+The gold passages of a question are those that the data list; where they list none, those that hold an answer.
+"""
+
+import asyncio
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.core.text import contains_answer
+from quorum.datasets.records import Record, read_passages
+from quorum.evaluation.run.columns import MethodRun
+from quorum.evaluation.run.dataset import DataSet
+from quorum.evaluation.run.shared_retrieval import share_retrieval
+
+Place = Literal["inserted", "retrieved", "top", "bottom"]
+
+DEEP = 100  # passages found among which one may hold an answer, where the data list no gold passages
+AT_ONCE = 8  # searches
+WORDLESS = ("yes_no", "label")  # tasks whose answers stand in no passage
+
+
+def gold_among(passages: Sequence[Passage], record: Record, task: str) -> list[Passage]:
+    """The gold ones of these passages, in their order."""
+    listed = set(record["gold"])
+    if listed:
+        return [passage for passage in passages if passage["id"] in listed]
+    if task in WORDLESS:
+        return []
+    return [passage for passage in passages if contains_answer(passage["text"], record["answers"])]
+
+
+def gold_of(record: Record, task: str) -> list[Passage]:
+    """The gold passages of a question whose texts are at hand: among its own ones, or brought from a corpus."""
+    return gold_among([*record["passages"], *record.get("gold_passages", [])], record, task)
+
+
+def gold_rank(found: Sequence[Passage], record: Record, task: str) -> int | None:
+    """The rank of the first gold passage among those found, from 1."""
+    gold = gold_among(found, record, task)
+    return found.index(gold[0]) + 1 if gold else None
+
+
+def placed(found: Sequence[Passage], record: Record, task: str, context: Context, how: str) -> list[Passage]:
+    """The passages found with gold ones among them, k at most. Where there is none, the first gold passage takes the
+    place of the one at rank k; where none is known, they stay as they are.
+
+    how: "inserted": it then stands at a random rank, drawn by the context's seed and the question's id; "retrieved": at
+    rank k, behind what was found; "top", "bottom": all gold passages before, or after, the others.
+    """
+    gold = gold_among(found, record, task)
+    if not gold:
+        gold = gold_of(record, task)[:1]
+        kept = list(found[: context.k - 1 if gold else context.k])
+        place = len(kept)
+        if how == "inserted":
+            place = random.Random(f"{context.seed}:{record['id']}").randrange(len(kept) + 1)
+        found = [*kept[:place], *gold, *kept[place:]]
+    if how in ("inserted", "retrieved"):
+        return list(found)
+    others = [passage for passage in found if passage not in gold]
+    return [*gold, *others] if how == "top" else [*others, *gold]
+
+
+async def with_gold(
+    dataset: DataSet, runs: Sequence[MethodRun], *, searching: bool, extra: Path | None, task: str | None
+) -> DataSet:
+    """The data set without the questions of which no gold passage is known. Where it is not among a question's own
+    passages it is taken from the corpus, or from `extra`, a file of passages, and the question then carries it.
+
+    The runs must have the collections that they search. task: what every question asks for; None: what the data say.
+    """
+    tasks = {record["id"]: task or dataset.task_of(record) for record in dataset.questions()}
+    missing = [record for record in dataset.questions() if not gold_of(record, tasks[record["id"]])]
+    wanted = {id_ for record in missing for id_ in record["gold"]}
+    texts = await asyncio.to_thread(texts_of, wanted, runs[0].context if searching else None, extra)
+    golds = {record["id"]: [texts[id_] for id_ in record["gold"] if id_ in texts] for record in missing}
+    if searching:
+        unlisted = [record for record in missing if not record["gold"]]
+        golds |= await searched(unlisted, tasks, runs[0])
+    known = {id_: passages for id_, passages in golds.items() if passages}
+    without = frozenset(golds.keys() - known.keys())
+    if len(without) == dataset.count:
+        raise SetupError(
+            f"None of the {dataset.count} questions in {dataset.path} has a gold passage at hand: list ids under "
+            "'gold' and name where their texts are with --corpus or --gold-from, or bring passages that hold an answer."
+        )
+    return replace(dataset, count=dataset.count - len(without), without=without, golds=known)
+
+
+def texts_of(wanted: set[str], context: Context | None, extra: Path | None) -> Mapping[str, Passage]:
+    """The passages of these ids in the context's collection and in a file. Blocks."""
+    found: dict[str, Passage] = {}
+    if wanted and context is not None:
+        from quorum.retrievers.collections import documents
+
+        found |= {passage["id"]: passage for passage in documents(context) if passage["id"] in wanted}
+    if extra is not None:
+        found |= {passage["id"]: passage for passage in read_passages(extra) if passage["id"] in wanted}
+    return found
+
+
+async def searched(records: Sequence[Record], tasks: Mapping[str, str], run: MethodRun) -> dict[str, list[Passage]]:
+    """For each question the first passage that holds an answer among the DEEP best ones, if there is one."""
+    if not records:
+        return {}
+    from quorum.retrievers import search
+
+    deep = await asyncio.to_thread(share_retrieval, [replace(run, context=replace(run.context, k=DEEP))])
+    slots = asyncio.Semaphore(AT_ONCE)
+
+    async def first(record: Record) -> list[Passage]:
+        async with slots:
+            return gold_among(await search(record["question"], deep[0].context), record, tasks[record["id"]])[:1]
+
+    found = await asyncio.gather(*(first(record) for record in records))
+    return {record["id"]: passages for record, passages in zip(records, found, strict=True)}

@@ -1,0 +1,273 @@
+"""The folder of an evaluation: config.json, results.jsonl (a line per question and method), summary.json."""
+
+import json
+import math
+import os
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self, TypedDict
+
+import numpy as np
+
+from quorum.core.errors import SetupError
+from quorum.evaluation.metrics.scoring import COMPARED, OVER_ALL, SCORERS
+from quorum.evaluation.metrics.statistics import Floats, bootstrap, percentile
+
+COSTS = ("calls", "input_tokens", "output_tokens")
+MEASURES = (*SCORERS, *COSTS)
+ABSENT = object()
+MOST = 4
+Summary = Mapping[str, Mapping[str, float | int | None]]
+
+
+class Row(TypedDict, total=False):
+    """One line of results.jsonl. All measures are null where `error` is not; `seconds` is wall time in this run, or,
+    where details are kept, what the answer would have taken alone.
+
+    The measures are those of `quorum.evaluation.metrics.scoring`, by name; `passages` and `retrieved` are ids, after
+    and before a filter. What an experiment keeps besides (a rationale) follows at the end.
+    """
+
+    id: str
+    method: str
+    question: str
+    task: str
+    answer: str | None
+    gold: list[str]
+    em: float | None
+    f1: float | None
+    accuracy: float | None
+    rouge_l: float | None
+    str_em: float | None
+    unknown: bool | None
+    not_majority: bool | None
+    gold_in_pool: bool | None
+    oracle: bool | None
+    overlap_own: float | None
+    overlap_other: float | None
+    recall: float | None
+    precision: float | None
+    s_precision: float | None
+    recall_before: float | None
+    precision_before: float | None
+    s_precision_before: float | None
+    hit_at_1: float | None
+    mrr: float | None
+    answer_in_passages: bool | None
+    answer_on_top: bool | None
+    context_tokens: int | None
+    context_precision: float | None
+    confidence: float | None
+    candidates: list[str] | None
+    evidence: list[str]
+    passages: list[str]
+    retrieved: list[str] | None
+    calls: int | None
+    input_tokens: int | None
+    output_tokens: int | None
+    malformed: int | None
+    dropped: int | None
+    seconds: float
+    error: str | None
+    rationale: str | None
+    gold_rank: int | None
+
+
+class Scores:
+    """The measures of one method, question by question, as arrays of numbers: flat in memory for any data set.
+
+    ids: the questions answered, in the order in which they came; a measure that a question has not is NaN.
+    """
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self.values = {name: array("d") for name in (*MEASURES, "confidence", "seconds")}
+        self.tasks: set[str] = set()
+        self.malformed = 0
+        self.failed: set[str] = set()
+        self.counts: dict[str, float | int | None] = {}
+
+    def add(self, row: Row) -> None:
+        if row["error"] is not None:
+            self.failed.add(row["id"])
+            return
+        self.failed.discard(row["id"])
+        self.ids.append(row["id"])
+        self.tasks.add(row.get("task") or "short")
+        self.malformed += row["malformed"] or 0
+        for name, values in self.values.items():
+            value: Any = row.get(name)
+            values.append(math.nan if value is None else value)
+
+    def of(self, name: str, ids: Sequence[str]) -> Floats:
+        """A measure of these questions, in their order; all of them must have been answered."""
+        place = {id_: index for index, id_ in enumerate(self.ids)}
+        values: Floats = np.array(self.values[name])
+        return values[[place[id_] for id_ in ids]] if ids else np.empty(0)
+
+    def judge(self, verdicts: Mapping[str, float | None], counts: Mapping[str, float | int | None]) -> None:
+        """Add what a judge said of the answers, by id: 1 right, 0 wrong, null unscored. counts: for the summary."""
+        found = (verdicts.get(id_) for id_ in self.ids)
+        self.values["judged"] = array("d", (math.nan if one is None else one for one in found))
+        self.counts = dict(counts)
+
+    def known(self, name: str) -> Floats:
+        """A measure of the questions that have it."""
+        values: Floats = np.array(self.values[name])
+        found: Floats = values[~np.isnan(values)]
+        return found
+
+    def summary(self) -> dict[str, float | int | None]:
+        """Means over the questions that have a measure (null: none has), intervals of some, and counts."""
+        made: dict[str, float | int | None] = {"n": len(self.ids) + len(self.failed)}
+        for name in (*MEASURES, *(["judged"] if "judged" in self.values else [])):
+            found = self.known(name)
+            if name in OVER_ALL and len(found):
+                found = np.nan_to_num(np.array(self.values[name]))
+            made[name] = round(math.fsum(found) / len(found), 6) if len(found) else None
+            if name in COMPARED:
+                interval = bootstrap(found)[1:] if len(found) else (None, None)
+                ends = zip(("low", "high"), interval, strict=True)
+                made |= {f"{name}_{end}": None if value is None else round(value, 6) for end, value in ends}
+        seconds = self.known("seconds")
+        for end, share in (("p50", 0.5), ("p95", 0.95)):
+            made[f"seconds_{end}"] = round(percentile(seconds, share), 4) if len(seconds) else None
+        return made | {"errors": len(self.failed), "malformed": self.malformed} | self.counts
+
+
+class Results:
+    """results.jsonl, open for appending: whole lines only, and what is there already is counted, not asked again."""
+
+    def __init__(self, path: Path, methods: Iterable[str], unless: str | None = None) -> None:
+        self.scores = {name: Scores() for name in methods}
+        self.unless = unless  # a method: what it answers rightly the others are not asked
+        self.known: set[str] = set()
+        self.done: set[tuple[str, str]] = set()
+        self.path = path
+        self.file = path.open("a+b")
+        try:
+            self.resume()
+        except BaseException:
+            self.file.close()
+            raise
+
+    def resume(self) -> None:
+        """Count the lines of an earlier run."""
+        for number, line in enumerate(whole_lines(self.file), start=1):
+            try:
+                self.count(json.loads(line))
+            except (ValueError, KeyError, TypeError):
+                raise SetupError(
+                    f"{self.path}, line {number} is not a result; remove the line, or give another folder with --out."
+                ) from None
+
+    def count(self, row: Row) -> None:
+        key = (row["method"], row["id"])
+        if key in self.done:
+            return
+        self.scores[row["method"]].add(row)
+        if row["method"] == self.unless and row["em"] == 1 and row["gold"]:
+            self.known.add(row["id"])
+        if row["error"] is None:
+            self.done.add(key)
+
+    def append(self, row: Row) -> None:
+        """Write one whole line now, so that a kill loses at most the line being written."""
+        with writable(self.path):
+            self.file.write(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+            self.file.flush()
+        self.count(row)
+
+    def summary(self) -> dict[str, dict[str, float | int | None]]:
+        return {name: scores.summary() for name, scores in self.scores.items()}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(OSError):  # what is left to write is a line that a full disk has cut, and of which it was told
+            self.file.close()
+
+
+def whole_lines(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file that can also be written; a last one without its end was cut by a kill and is removed."""
+    good = 0
+    file.seek(0)
+    for line in file:
+        if not line.endswith(b"\n"):
+            break
+        good += len(line)
+        yield line
+    file.truncate(good)
+
+
+@contextmanager
+def writable(path: Path) -> Iterator[None]:
+    """A disk that is full, or fails, is a `SetupError`: what was written before is kept."""
+    try:
+        yield
+    except OSError as error:
+        raise SetupError(
+            f"{path} cannot be written ({error.strerror or error}); make room, then run the same again, which goes on "
+            "where it stopped."
+        ) from None
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a file whole: it is never seen half-written."""
+    draft = path.with_name(path.name + ".tmp")
+    with writable(path):
+        with draft.open("w", encoding="utf-8", errors="replace") as file:
+            file.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+            file.flush()
+            os.fsync(file.fileno())  # else a loss of power could leave an empty file under the name
+        os.replace(draft, path)
+
+
+def keep_config(folder: Path, config: dict[str, Any]) -> None:
+    """Write config.json, or find the same one there; where there are results, another one is a `SetupError` that names
+    what differs. What stopped before its first result leaves nothing to protect.
+    """
+    path, results = folder / "config.json", folder / "results.jsonl"
+    if path.exists():
+        before = read_config(path)
+        if before != config and not (results.exists() and results.stat().st_size):
+            write_json(path, config)
+        elif before != config:
+            lines = differences(before, config)
+            more = f"; and {len(lines) - MOST} more" if len(lines) > MOST else ""
+            raise SetupError(
+                f"{folder} holds results of another configuration ({'; '.join(lines[:MOST])}{more}); "
+                "give another folder with --out, or the same settings to continue."
+            )
+    elif results.exists():
+        raise SetupError(f"{folder} holds results but no config.json; give another folder with --out.")
+    else:
+        write_json(path, config)
+
+
+def read_config(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise SetupError(f"{path} cannot be read ({error}); give another folder with --out.") from None
+
+
+def differences(before: Any, now: Any, name: str = "") -> list[str]:
+    """'settings.k was 5, now 10' for each value that differs; what one side lacks is named as a whole."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        keys = sorted(before.keys() | now.keys())
+        pairs = [(f"{name}.{key}".lstrip("."), before.get(key, ABSENT), now.get(key, ABSENT)) for key in keys]
+        return [line for path, one, other in pairs for line in differences(one, other, path)]
+    return [] if before == now else [f"{name} was {shown(before)}, now {shown(now)}"]
+
+
+def shown(value: Any) -> str:
+    if value is ABSENT:
+        return "absent"
+    return "there" if isinstance(value, dict) else json.dumps(value)

@@ -1,0 +1,69 @@
+"""One line of results.jsonl: what a method answered to a question, and what that was worth."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from quorum.core.state import Result
+from quorum.datasets.records import Record
+from quorum.evaluation.metrics.answers import Reference
+from quorum.evaluation.metrics.scoring import SCORERS, score
+from quorum.evaluation.run.results import Row
+from quorum.evaluation.run.tasks import groups_of
+
+
+def answered_row(
+    record: Record, name: str, task: str, result: Result, *, pool: bool, seconds: float, keep: Sequence[str] = ()
+) -> Row:
+    """The line for a question that was answered. `pool`: whether what was voted on can be counted."""
+    reference = Reference(answers=record["answers"], gold=record["gold"], groups=groups_of(record), task=task)
+    scores = score(result, reference)
+    for measure in ("not_majority", "gold_in_pool"):
+        scores[measure] = bool(scores[measure]) if pool else None
+    if not pool and result.get("candidates") is None:
+        scores["oracle"] = None
+    usage = list((result.get("usage") or {}).values())
+    made: dict[str, Any] = {
+        "id": record["id"],
+        "method": name,
+        "question": record["question"],
+        "task": task,
+        "answer": result["answer"],
+        "gold": record["answers"],
+        **scores,
+        "confidence": result.get("confidence"),
+        "candidates": result.get("candidates"),
+        "evidence": [item["passage"] for item in result.get("evidence") or []],
+        "passages": [passage["id"] for passage in result.get("passages") or []],
+        "retrieved": result.get("retrieved"),
+        "calls": sum(one["calls"] for one in usage),
+        "input_tokens": sum(one["input_tokens"] for one in usage),
+        "output_tokens": sum(one["output_tokens"] for one in usage),
+        "malformed": sum(one["count"] for one in (result.get("malformed") or {}).values()),
+        "dropped": result.get("dropped") or 0,
+        "seconds": round(seconds, 4),
+        "error": None,
+    }
+    return in_order(made | {key: result.get(key) for key in keep})
+
+
+def failed_row(record: Record, name: str, task: str, error: str, *, seconds: float) -> Row:
+    """The line for a question whose calls failed: no measures, so that it is never counted as a wrong answer."""
+    nothing = ("answer", *SCORERS, "confidence", "candidates", "retrieved", "calls", "input_tokens", "output_tokens")
+    made: dict[str, Any] = {
+        "id": record["id"],
+        "method": name,
+        "question": record["question"],
+        "task": task,
+        **dict.fromkeys((*nothing, "malformed", "dropped")),
+        "gold": record["answers"],
+        "evidence": [],
+        "passages": [],
+        "seconds": round(seconds, 4),
+        "error": error,
+    }
+    return in_order(made)
+
+
+def in_order(values: dict[str, Any]) -> Row:
+    """The keys in the order in which `Row` has them."""
+    return cast(Row, {key: values[key] for key in Row.__annotations__ if key in values})

@@ -1,0 +1,57 @@
+"""Retrieval once per query and run: every method that asks the same query of the same retriever shares one search."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from pydantic import PrivateAttr
+
+from quorum.evaluation.run.columns import MethodRun
+
+
+class OncePerQuery(BaseRetriever):
+    """Keeps the `size` most recent answers of `inner`, and joins equal queries in flight. Failures are not kept."""
+
+    inner: BaseRetriever
+    size: int = 256
+    _kept: "OrderedDict[str, asyncio.Task[list[Document]]]" = PrivateAttr(default_factory=OrderedDict)
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        if query not in self._kept:
+            self._kept[query] = asyncio.create_task(self.inner.ainvoke(query))
+            if len(self._kept) > self.size:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(query)
+        task = self._kept[query]
+        try:
+            return list(await asyncio.shield(task))
+        except BaseException:
+            if task.done() and self._kept.get(query) is task:
+                del self._kept[query]
+            raise
+
+    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+        return self.inner.invoke(query)
+
+
+def share_retrieval(runs: Sequence[MethodRun]) -> list[MethodRun]:
+    """The runs, those that ask the same retriever for the same number of passages sharing what it found."""
+    from quorum.retrievers import retriever
+
+    shared: dict[tuple[Any, ...], OncePerQuery] = {}
+    sharing = []
+    for run in runs:
+        context = run.context
+        parts = (context.retriever, context.collection, context.store, context.embeddings, context.k)
+        key = tuple(part if isinstance(part, str | int) else id(part) for part in parts)
+        if key not in shared:
+            shared[key] = OncePerQuery(inner=retriever(context))
+        sharing.append(replace(run, context=replace(context, retriever=shared[key])))
+    return sharing

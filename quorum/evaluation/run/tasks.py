@@ -1,0 +1,57 @@
+"""Which task a question is: what the data say, else what their answers look like."""
+
+from collections.abc import Iterable, Sequence
+from typing import get_args, get_type_hints
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.text import normalize
+from quorum.datasets.records import Record
+
+TASKS: tuple[str, ...] = get_args(get_type_hints(Context)["answer_type"])
+YES_NO = {"yes", "no"}
+LABELS = {"supports", "refutes", "not enough info"}
+
+MEASURES = {
+    "yes_no": ("accuracy",),
+    "label": ("accuracy",),
+    "dialogue": ("f1",),
+    "long": ("rouge_l", "str_em"),
+}
+
+
+def measures_of(tasks: Iterable[str]) -> tuple[str, ...]:
+    """What the answers of a data set with these tasks are judged by: EM and F1, unless all of them call for another."""
+    wanted = {MEASURES.get(task, ("em", "f1")) for task in tasks}
+    return wanted.pop() if len(wanted) == 1 else ("em", "f1")
+
+
+def looks_like(answers: Sequence[str]) -> str:
+    """The task of a question with these accepted answers: yes_no, label or short."""
+    said = {normalize(answer) for answer in answers}
+    return "yes_no" if said <= YES_NO else "label" if said <= LABELS else "short"
+
+
+def task_of_all(kinds: Iterable[str]) -> str:
+    """The task of a data set: what all of its questions look like, else short."""
+    found = set(kinds)
+    return found.pop() if len(found) == 1 else "short"
+
+
+def stated_task(record: Record) -> str | None:
+    """`meta.answer_type` of a question; None where the data do not say."""
+    stated = (record.get("meta") or {}).get("answer_type")
+    if stated is not None and stated not in TASKS:
+        raise SetupError(
+            f"Question {record['id']!r} has meta.answer_type {stated!r}; write one of {', '.join(TASKS)}, "
+            "or leave it out."
+        )
+    return stated
+
+
+def groups_of(record: Record) -> list[list[str]]:
+    """`meta.short_answers`: for each part of a long answer its short answers (ASQA); what is no list is none."""
+    groups = (record.get("meta") or {}).get("short_answers")
+    if not isinstance(groups, list):
+        return []
+    return [[str(answer) for answer in group] for group in groups if isinstance(group, list) and group]

@@ -1,0 +1,89 @@
+"""Context filters that score sentences: they shorten passages before these are read (FILCO: Wang et al. 2023,
+section 2.3; arXiv:2311.08377). What writes, a chat model or one that `quorum filter train` made, is asked by a prompt,
+which is a node's business (nodes/filter_context.py).
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from quorum.algorithms.filco_measures import shortened
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage, Usage
+from quorum.models.chat import identity
+
+Mode = Literal["psg", "filco"]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """passages: those kept, shortened where mode is filco, maybe none; usage: what the choice took."""
+
+    passages: list[Passage]
+    usage: Usage
+
+
+class ContextFilter(Protocol):
+    """Keeps what helps with the question: sentences (filco) or whole passages (psg). Ids and titles stay."""
+
+    async def select(self, question: str, passages: Sequence[Passage], mode: Mode) -> Selection: ...
+
+
+class EmbeddedFilter:
+    """A sentence classifier on the embedded model, its own or the one in `folder`. A passage is kept for its best
+    sentence.
+    """
+
+    def __init__(self, folder: str = "") -> None:
+        from quorum.models.embedded import FOLDER
+
+        self.folder = Path(folder) if folder else FOLDER
+
+    async def select(self, question: str, passages: Sequence[Passage], mode: Mode) -> Selection:
+        from quorum.models.embedded.batching import WORKER
+        from quorum.models.embedded.encoder import encoder
+        from quorum.models.embedded.replies_filter import picked
+
+        kept = shortened(passages, await picked(question, passages, mode, self.folder))
+        texts = [question, *(passage["text"] for passage in passages)], [passage["text"] for passage in kept]
+        counts = await asyncio.get_running_loop().run_in_executor(
+            WORKER, lambda: [sum(map(encoder().count, side)) for side in texts]
+        )
+        return Selection(kept, Usage(calls=1, input_tokens=counts[0], output_tokens=counts[1], cached_tokens=0))
+
+
+KINDS = {"embedded": EmbeddedFilter}
+
+
+@cache
+def context_filter(spec: str) -> ContextFilter:
+    """The filter of that name: embedded, or embedded:FOLDER. Made once; reads a model's files, so not on an event loop.
+    An unknown one is a `SetupError`.
+    """
+    kind, _, name = spec.strip().partition(":")
+    if kind not in KINDS:
+        raise SetupError(
+            f"context_filter={spec!r} names no filter; choose embedded, llm, llm:MODEL (a chat model, such as "
+            "llm:openai:NAME), embedded:FOLDER or transformers:FOLDER (filters that `quorum filter train` wrote)."
+        )
+    return KINDS[kind](name)
+
+
+def filter_identity(spec: str) -> dict[str, Any] | str | None:
+    """What tells this filter from every other one, as `quorum.models.identity` does of a model: where a folder's
+    filter was trained again, it is another. The spec itself where it names no model of its own, or no filter.
+    """
+    kind, _, name = spec.strip().partition(":")
+    if kind in ("llm", "transformers") and name:
+        return identity(name if kind == "llm" else spec)
+    if kind != "embedded":
+        return spec
+    if not name:
+        return identity(kind)
+    made = [Path(name) / part for part in ("sentences.json", "sentences.onnx")]
+    weights = sha256(b"".join(path.read_bytes() for path in made if path.is_file()))
+    return {"provider": "embedded", "base_url": None, "model": weights.hexdigest()[:12]}

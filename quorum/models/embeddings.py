@@ -1,0 +1,108 @@
+"""Embedding models by spec."""
+
+import threading
+from functools import lru_cache
+from time import time
+from typing import Any
+
+from langchain_core.embeddings import Embeddings
+
+from quorum.core.errors import CallError, SetupError
+from quorum.models.failures import classify
+from quorum.models.model_spec import Spec, made, openai_access, public_url, read_spec
+
+MAKING = threading.Lock()
+RETRIES = 7
+
+
+def embeddings(spec: str | Embeddings) -> Embeddings:
+    """The embedding model of a spec: "embedded", "huggingface:NAME_OR_FOLDER" (see `quorum.models.embeddings_spec`),
+    "openai:NAME" or "provider:name"; an object is used as it is.
+
+    A spec that cannot be used, and a server that refuses the key, are a `SetupError`; a failed call is a `CallError`.
+    """
+    if not isinstance(spec, str):
+        return spec
+    read = read_spec(spec, "embeddings")
+    if read.provider == "embedded":
+        with MAKING:
+            return embedded()
+    if read.provider == "huggingface":
+        from quorum.models.embeddings_huggingface import HuggingFaceEmbeddings
+
+        return HuggingFaceEmbeddings(read)
+    return Checked(read)
+
+
+def embedding_name(spec: str | Embeddings) -> str:
+    """The name kept with a collection: "embedded:WEIGHTS_HASH", "provider:name", or an object's class and model."""
+    if not isinstance(spec, str):
+        name = getattr(spec, "model", None) or getattr(spec, "model_name", None)
+        kind = f"{type(spec).__module__}.{type(spec).__qualname__}"
+        return f"{kind}:{name}" if isinstance(name, str) else kind
+    read = read_spec(spec, "embeddings")
+    if read.provider != "embedded":
+        return read.text
+    from quorum.models.embedded import weights_hash
+
+    return f"embedded:{weights_hash()}"
+
+
+@lru_cache(1)
+def embedded() -> Embeddings:
+    """The embedded model, one per process."""
+    from quorum.models.embedded.embeddings import EmbeddedEmbeddings
+
+    return EmbeddedEmbeddings()
+
+
+def client(spec: Spec) -> Embeddings:
+    """A provider's client. Texts go out as they are: counting their tokens would download a tokenizer."""
+    options: dict[str, Any] = {}
+    if spec.provider == "openai":
+        options = openai_access(spec) | {"check_embedding_ctx_length": False, "max_retries": RETRIES}
+
+    def make() -> Embeddings:
+        from langchain.embeddings import init_embeddings
+
+        return init_embeddings(spec.name, provider=spec.provider, **options)
+
+    return made(spec, make)
+
+
+class Checked(Embeddings):
+    """A provider's embeddings whose failures are ours: `SetupError` and `CallError`.
+
+    Its asynchronous methods run the synchronous ones on a thread, so one client serves every event loop.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self.model = spec.text
+        self.client = client(spec)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return self.tried(texts)
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.tried([text], query=True)[0]
+
+    def tried(self, texts: list[str], query: bool = False) -> list[list[float]]:
+        """Vectors, one per text."""
+        if not texts:
+            return []
+        try:
+            return [self.client.embed_query(texts[0])] if query else self.client.embed_documents(texts)
+        except Exception as error:
+            failure = classify(error, time())
+            where = f"The embeddings {self.spec.text!r}"
+            where += f" at {public_url(self.spec.base_url)}" if self.spec.base_url else ""
+            if failure.kind == "denied":
+                raise SetupError(f"{where} were refused ({failure.status}: {failure.said}); check the key.") from None
+            if failure.kind == "unreachable":
+                raise SetupError(
+                    f"{where} cannot be reached ({failure.said}); start the server or correct the address."
+                ) from None
+            if failure.kind == "other":
+                raise
+            raise CallError(f"{where} failed ({failure.said}).", failure.status) from error

@@ -1,0 +1,78 @@
+"""Bi-encoders from the Hugging Face hub or a folder: DPR, Contriever, GTR, E5, BGE and their like."""
+
+import threading
+from typing import Any
+
+from langchain_core.embeddings import Embeddings
+
+from quorum.models.embeddings_spec import Options, prefix, read_encoders
+from quorum.models.load_encoder import loaded, need_library, place_of, sentence_encoder
+from quorum.models.model_spec import Spec
+
+BATCH = 32
+
+
+class HuggingFaceEmbeddings(Embeddings):
+    """Questions by one encoder, passages by the same or another. A model is loaded when it is first needed.
+
+    `similarity`: what passages are to be ranked by, "cosine" or "dot" (DPR and Contriever were trained for the latter).
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        """A spec that does not fit, a missing package and a missing folder are a `SetupError`."""
+        self.model = spec.text
+        encoders = read_encoders(spec.name)
+        need_library(f"The embeddings {spec.text!r}", "huggingface")
+        self.similarity = encoders.options.similarity
+        self.passages = Encoder(encoders.passage, encoders.options)
+        same = encoders.question == encoders.passage
+        self.questions = self.passages if same else Encoder(encoders.question, encoders.options)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return self.passages.vectors(texts, "document")
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.questions.vectors([text], "query")[0]
+
+
+class Encoder:
+    """One model, loaded once and used by one thread at a time: its tokenizer does not bear more."""
+
+    def __init__(self, name: str, options: Options) -> None:
+        place_of(name)
+        self.name, self.options = name, options
+        self.lock = threading.Lock()
+        self.made: Any = None
+
+    def vectors(self, texts: list[str], kind: str) -> list[list[float]]:
+        """One vector per text, texts longer than the model reads counting with their beginning."""
+        if not texts:
+            return []
+        with self.lock:
+            if self.made is None:
+                self.made = loaded(self.name, lambda place: configured(place, self.options))
+            encode = self.made.encode_query if kind == "query" else self.made.encode_document
+            found: list[list[float]] = encode(
+                texts, batch_size=BATCH, show_progress_bar=False, normalize_embeddings=bool(self.options.normalize)
+            ).tolist()
+        return found
+
+
+def configured(place: str, options: Options) -> Any:
+    """A model as the options want it; what they do not say is as its own files do."""
+    from quorum.core.errors import SetupError
+
+    given = {"query": options.query, "document": options.passage}
+    model = sentence_encoder(place, {name: prefix(text) for name, text in given.items() if text is not None})
+    modules = list(model)
+    if options.pooling is not None:
+        pooling = [module for module in modules if type(module).__name__ == "Pooling"]
+        if not pooling:
+            raise SetupError(f"The model {place!r} has no pooling to set; leave out pooling={options.pooling}.")
+        pooling[0].pooling_mode = options.pooling
+    if options.normalize is False:
+        for number in reversed([n for n, module in enumerate(modules) if type(module).__name__ == "Normalize"]):
+            del model[number]
+    if options.length is not None:
+        model.max_seq_length = options.length
+    return model

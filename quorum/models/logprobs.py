@@ -1,0 +1,30 @@
+"""Log-probabilities of a text, by spec: what the measure CXMI asks a language model for."""
+
+from quorum.algorithms.filco_measures import LogProbabilities
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+
+KINDS = "transformers:PATH (a folder, extra `train`) or completions:MODEL (a server's /v1/completions with echo)"
+
+
+def scorer(spec: str, context: Context | None = None) -> LogProbabilities:
+    """ "transformers:PATH": a seq2seq or causal model of the transformers library, run here. "completions:MODEL": an
+    OpenAI-compatible server (OPENAI_BASE_URL, OPENAI_API_KEY) that echoes log-probabilities of the prompt; `context`
+    has its timeout, attempts and concurrency. Anything else is a SetupError.
+    """
+    kind, _, name = (part.strip() for part in spec.strip().partition(":"))
+    if kind == "transformers" and name:
+        from quorum.models.logprobs_transformers import TransformersScorer
+
+        return TransformersScorer(name)
+    if kind == "completions" and name:
+        from quorum.models.logprobs_completions import CompletionsScorer
+
+        return CompletionsScorer(name, context or Context())
+    if kind == "embedded":
+        why = "the embedded model finds answers in passages and cannot say how likely a text is"
+    elif kind == "openai":
+        why = "a chat endpoint tells no log-probabilities of a given text"
+    else:
+        why = "it names no model that gives log-probabilities"
+    raise SetupError(f"scorer={spec!r} cannot be used for cxmi: {why}; give {KINDS}.")

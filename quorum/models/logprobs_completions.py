@@ -1,0 +1,123 @@
+"""Log-probabilities by an OpenAI-compatible server's /v1/completions, which echoes those of the prompt."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from quorum.core.context import Context
+from quorum.core.errors import CallError, SetupError
+from quorum.models.clock import REAL, Clock
+from quorum.models.failures import Failure, classify
+from quorum.models.loops import per_loop
+from quorum.models.model_spec import Spec, openai_access, openai_url, public_url
+
+AT_ONCE = 32  # prompts in one request
+FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
+
+
+class CompletionsScorer:
+    """Scores continuations by a server. Nothing is generated where the server allows that, else one token is, and is
+    left out. Base URL and key are those of openai:MODEL.
+    """
+
+    def __init__(self, model: str, context: Context, clock: Clock = REAL) -> None:
+        self.model, self.context, self.clock = model, context, clock
+        self.spec = Spec("completions", model, openai_url())
+        self.access = openai_access(self.spec)
+        self.generated = 0  # tokens asked for beyond the prompt
+
+    async def log_probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """For each (prompt, continuation) the summed log-probabilities of the continuation's tokens, in nats.
+
+        The continuation follows after a space. CallError after the last try, SetupError where no try can succeed.
+        """
+        parts = [pairs[start : start + AT_ONCE] for start in range(0, len(pairs), AT_ONCE)]
+        found = await asyncio.gather(*(self.scored(part) for part in parts))
+        return [score for part in found for score in part]
+
+    async def scored(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """One request, tried until it succeeds or cannot."""
+        limit = per_loop().once(("completions", self.spec, self.context.concurrency), self.semaphore)
+        texts, tried = [f"{prompt} {continuation}" for prompt, continuation in pairs], 0
+        while True:
+            try:
+                async with limit:
+                    reply = await self.client().completions.create(
+                        model=self.model, prompt=texts, max_tokens=self.generated, echo=True, logprobs=1, temperature=0
+                    )
+                return self.read(reply, pairs)
+            except SetupError:
+                raise
+            except Exception as error:
+                failure = classify(error, self.clock.date(), "openai")
+                if failure.kind == "other":
+                    raise
+                if failure.kind == "refused" and "max_tokens" in failure.said and not self.generated:
+                    self.generated = 1
+                    continue
+                tried += 1
+                wait = self.pause(failure, tried, error)
+            await self.clock.sleep(wait)
+
+    def semaphore(self) -> asyncio.Semaphore:
+        return asyncio.Semaphore(self.context.concurrency)
+
+    def client(self) -> Any:
+        """The client of the running event loop, closed with it."""
+        import openai
+
+        def make() -> Any:
+            made = openai.AsyncOpenAI(**self.access, timeout=self.context.timeout, max_retries=0)
+            per_loop().closers.append(made.close)
+            return made
+
+        return per_loop().once(("completions client", self.spec, self.access["api_key"], self.context.timeout), make)
+
+    def pause(self, failure: Failure, tried: int, error: Exception) -> float:
+        """Seconds before the next try, as the server asks or exponential with jitter."""
+        said = f"{failure.status}: {failure.said}" if failure.status else failure.said
+        where = f"The scorer {self.spec.text!r} at {public_url(self.spec.base_url or '')}"
+        if failure.kind == "denied":
+            raise SetupError(f"{where} refused the call ({said}); check OPENAI_API_KEY.") from error
+        if failure.kind in ("refused", "too_long"):
+            hint = "; the server must offer /v1/completions with echo and logprobs, as vLLM does"
+            raise SetupError(f"{where} refused the call ({said}){hint}.") from error
+        if tried >= self.context.attempts:
+            if failure.kind == "unreachable":
+                raise SetupError(f"{where} cannot be reached ({said}); start the server or correct the address.")
+            raise CallError(f"{where} failed after {tried} tries: {said}", failure.status) from error
+        if failure.retry_after is not None:
+            return failure.retry_after
+        return self.clock.share() * min(LONGEST_WAIT, FIRST_WAIT * 2.0**tried)
+
+    def read(self, reply: Any, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """The scores in a reply, in the order of the pairs."""
+        choices = {choice.index: choice.logprobs for choice in reply.choices or ()}
+        scores = []
+        for index, (prompt, continuation) in enumerate(pairs):
+            score = read_score(choices.get(index), prompt, f"{prompt} {continuation}")
+            if score is None:
+                raise SetupError(
+                    f"The scorer {self.spec.text!r} at {public_url(self.spec.base_url or '')} does not echo the "
+                    "log-probabilities of the prompt; cxmi needs a server that does (vLLM), or transformers:PATH."
+                )
+            scores.append(score)
+        return scores
+
+
+def read_score(echoed: Any, prompt: str, text: str) -> float | None:
+    """The sum over the tokens that reach beyond the prompt, and begin within the text; None where they are not there.
+
+    A first token that is no text of the prompt is the model's mark of beginning, after which the text starts.
+    """
+    tokens, scores, starts = (getattr(echoed, name, None) for name in ("tokens", "token_logprobs", "text_offset"))
+    if not tokens or not scores or not starts or len(tokens) != len(scores) or len(tokens) != len(starts):
+        return None
+    begin = starts[0] if text.startswith(tokens[0]) or len(starts) == 1 else starts[1]
+    ends = [*starts[1:], starts[-1] + len(tokens[-1])]
+    own = [
+        score
+        for score, start, end in zip(scores, starts, ends, strict=True)
+        if end - begin > len(prompt) and start - begin < len(text)
+    ]
+    return None if not own or any(score is None for score in own) else float(sum(own))

@@ -1,0 +1,61 @@
+"""Late-interaction encoders (Khattab and Zaharia 2020, ColBERT): a vector for every token of a text."""
+
+import hashlib
+import threading
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorum.models.load_encoder import loaded, multi_vector_encoder, need_library, place_of
+
+BATCH = 32
+
+
+class TokenEncoder:
+    """One late-interaction model, loaded when first needed and used by one thread at a time."""
+
+    def __init__(self, name: str) -> None:
+        """A missing package and a missing folder are a `SetupError`."""
+        need_library(f"The retriever 'colbert:{name}'", "colbert")
+        self.name, self.place = name, place_of(name)
+        self.lock = threading.Lock()
+        self.made: Any = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells models apart: the name and, for a folder, the sizes and times of its files."""
+        digest = hashlib.sha256(self.place.encode())
+        for file in sorted(Path(self.place).rglob("*")) if Path(self.place).is_dir() else ():
+            state = file.stat()
+            digest.update(f"\n{file} {state.st_size} {state.st_mtime_ns}".encode())
+        return digest.hexdigest()[:12]
+
+    def question(self, text: str) -> NDArray[np.float32]:
+        """(tokens, dimension) of a question, expanded as the model was trained."""
+        with self.lock:
+            found: NDArray[np.float32] = self.model().encode_query(
+                [text], convert_to_numpy=True, show_progress_bar=False
+            )[0]
+        return found
+
+    def passages(self, texts: list[str]) -> list[NDArray[np.float32]]:
+        """(tokens, dimension) of each passage, without the tokens that the model leaves out."""
+        with self.lock:
+            found: list[NDArray[np.float32]] = self.model().encode_document(
+                texts, batch_size=BATCH, convert_to_numpy=True, show_progress_bar=False
+            )
+        return found
+
+    def model(self) -> Any:
+        if self.made is None:
+            self.made = loaded(self.name, multi_vector_encoder)
+        return self.made
+
+
+@lru_cache(maxsize=4)
+def token_encoder(name: str) -> TokenEncoder:
+    """The encoder of a name, one per process."""
+    return TokenEncoder(name)

@@ -1,0 +1,192 @@
+"""What a reply with candidate answers says: a lettered, numbered or bulleted list."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from string import ascii_lowercase, ascii_uppercase
+from typing import Any
+
+from quorum.algorithms.votes import ballot
+from quorum.core.json_text import loads
+from quorum.core.text import is_unknown
+from quorum.parsing.answers import Parsed, first_line, lines_of, tidy, unwrapped
+
+LONGEST, MOST_ITEMS = 20_000, 100  # characters and items that are read: a longer reply is a model in a loop
+
+
+def candidate_answers(reply: str, most: int) -> Parsed[list[str]]:
+    """At most `most` distinct candidates, in the reply's order; an item that says there is no answer is none.
+
+    One style of marker is read, the first of (a) a) a. A: (1) 1) 1. 1: [1] and bullets that makes a list. JSON is read,
+    too. Defaults (malformed): without markers every line is a candidate, and a reply without text has none.
+    """
+    text = unwrapped(reply).strip()[:LONGEST]
+    items = from_json(text) or marked(text)
+    if items:
+        return Parsed(distinct(items)[:most])
+    items = quoted(text) or [line for line in lines_of(text) if not line.endswith((":", "："))]
+    return Parsed(distinct(items)[:most], malformed=True)
+
+
+def distinct(items: Iterable[str]) -> list[str]:
+    """Tidied, without repetitions by SQuAD normalisation, and without what is unknown."""
+    found: dict[str, str] = {}
+    for item in map(tidy_item, islice(items, MOST_ITEMS)):
+        if any(character.isalnum() for character in item) and not is_unknown(item):
+            found.setdefault(ballot(item), item)
+    return list(found.values())
+
+
+@dataclass(frozen=True)
+class Style:
+    """A way to mark items. `labels` in order; `pattern` has a place for one. `places`: where markers may stand, see
+    `marker`. `alone`: one marker is enough to make a list, at the beginning of a line if it is not `bracketed`.
+    """
+
+    labels: tuple[str, ...]
+    pattern: str
+    bracketed: bool = False
+    alone: bool = True
+    places: int = 3
+
+
+LOWER, UPPER = tuple(ascii_lowercase), tuple(ascii_uppercase)
+NUMBERS = tuple(str(number) for number in range(1, 27))
+CALLED = r"(?:(?i:candidate|answer|option|choice|prediction)s?[ \t]*#?)?"
+BRACKETS = r"[(]\s?[*_]{0,2}LABEL[*_]{0,2}\s?[)][*_]{0,2}[.:：]?"
+SQUARE = r"\[\s?LABEL\s?\][.:：]?"
+PAREN = r"LABEL[)][.:：]?"
+DOT = r"LABEL[*_]{0,2}\.(?=[\s*_]|\Z)"
+COLON = r"LABEL[\"'*_]{0,2}[ \t]?[:：](?=[\s*_]|\Z)"
+STYLES = (
+    *(
+        Style(letters, pattern, bracketed=True, places=4)
+        for pattern in (BRACKETS, SQUARE)
+        for letters in (LOWER, UPPER)
+    ),
+    *(Style(letters, PAREN) for letters in (LOWER, UPPER)),
+    Style(LOWER, DOT),
+    Style(UPPER, DOT, alone=False),  # "A. A. Milne" is a name
+    *(Style(letters, COLON) for letters in (UPPER, LOWER)),
+    Style(NUMBERS, BRACKETS, bracketed=True),
+    *(Style(NUMBERS, pattern) for pattern in (PAREN, DOT, COLON)),
+    Style(NUMBERS, SQUARE, places=1),  # inside a line it cites a passage
+)
+MARKDOWN = r"[*_`\"'“]{0,3}"
+LINE = rf"^[ \t]*(?:[-•*>#|+–]{{1,4}}[ \t]+|\d{{1,2}}[.)][ \t]+)?{MARKDOWN}"
+SEPARATED = rf"(?:(?:(?<=[,;|/:.])|(?<!\w)(?:and|or|&))\s+|(?<=[,;|/])){MARKDOWN}"
+SPACED = rf"(?<!\S){MARKDOWN}"
+PLACES = (LINE, SEPARATED, SPACED, "")
+BULLET = re.compile(r"^[ \t]*(?:[-*+–—][ \t]+|[•·‣▪][ \t]*)(?=\S)|(?<=\s)[•‣▪][ \t]*", re.MULTILINE)
+
+
+@cache
+def marker(style: Style, label: str, places: int) -> re.Pattern[str]:
+    """One marker at a line's beginning; with 2 places also after a separator, 3: after any space, 4: anywhere."""
+    where = "|".join(PLACES[:places])
+    own = style.pattern.replace("LABEL", label)
+    return re.compile(rf"(?:{where}){CALLED}{own}(?:[*_`]{{1,3}}(?=\s|\Z))?", re.MULTILINE)
+
+
+def marked(text: str) -> list[str]:
+    """The items between the markers of the first style that makes a list; none without markers."""
+    single: list[str] = []
+    for style in STYLES:
+        for places in range(1, 1 + style.places):
+            items = between(text, style, places)
+            if len(items) > 1:
+                return items
+            if len(items) == 1 and not single and style.alone and (style.bracketed or places == 1):
+                single = items
+    return single or [item for item in BULLET.split(text)[1:] if item.strip()]
+
+
+def between(text: str, style: Style, places: int) -> list[str]:
+    """What follows each marker of one style, as long as the markers go on in order."""
+    found: list[re.Match[str]] = []
+    for label in style.labels:
+        begin = found[-1].end() if found else 0
+        following = marker(style, label, places).finditer(text, begin)
+        match = next((m for m in following if not found or style.bracketed or text[begin : m.start()].strip()), None)
+        if match is None:
+            break
+        found.append(match)
+    ends = [*(match.start() for match in found[1:]), len(text)]
+    return [closed(match.group(), text[match.end() : end]) for match, end in zip(found, ends, strict=bool(found))]
+
+
+def closed(marker: str, item: str) -> str:
+    """The item without the asterisk that closes one which opened before its marker."""
+    return re.sub(r"\*(?=\W{0,9}\Z)", "", item, count=1) if marker.count("*") == 1 else item
+
+
+CUT = re.compile(r"\s{0,9}[(\[]\s?\w?\s?\Z")  # the beginning of a marker that was never finished
+CITED = re.compile(
+    r"(?:\s{0,9}(?:\[[\d, –-]{1,40}\]|[(\[](?:passages?|sources?|see|from)\b[^()\[\]]{0,80}[)\]])){1,5}\W{0,5}\Z",
+    re.IGNORECASE,
+)
+
+
+def tidy_item(item: str) -> str:
+    """The first line of an item, without citations, markdown, quotes and trailing punctuation."""
+    line = CITED.sub("", CUT.sub("", first_line(item)))
+    text = tidy(line.strip(" |/&"))
+    for left, right in (("**", "**"), ("__", "__"), ("`", "`"), ('"', '"'), ("“", "”")):
+        opened = text.removesuffix(right)
+        if opened != text and left not in opened:  # what it closes stood before the marker
+            text = tidy(opened)
+    return text
+
+
+KEY = re.compile(r"\W*(?:(?:candidate|answer|option|choice|prediction)s?[\W_]*)?(?:[a-z]|\d{1,2})\W*")
+LISTS = ("candidates", "candidate_answers", "answers", "options", "choices", "predictions")
+
+
+def from_json(text: str) -> list[str]:
+    """The candidates of a JSON list, or of an object with a list or with lettered or numbered keys; else nothing."""
+    for piece in json_pieces(text):
+        try:
+            return [str(item) for item in values_in(loads(piece))]
+        except ValueError:
+            continue
+    return []
+
+
+def json_pieces(text: str) -> list[str]:
+    """What could be JSON: the outermost list where the text begins with one or has a code fence, and object."""
+    listed = text[text.find("[") : text.rfind("]") + 1] if text.startswith("[") or "```" in text else ""
+    found = text[text.find("{") : text.rfind("}") + 1]
+    return [piece for piece in (listed, found) if piece]
+
+
+def values_in(value: Any) -> Sequence[str | int | float]:
+    """The candidates in a JSON value."""
+    if isinstance(value, list):
+        return [text for item in value for text in (values_in(item)[:1] if isinstance(item, dict) else scalars([item]))]
+    if not isinstance(value, dict):
+        return []
+    by_name = {key.lower().strip(): content for key, content in value.items()}
+    nested = next((by_name[name] for name in LISTS if isinstance(by_name.get(name), list | dict)), None)
+    if nested is not None:
+        return values_in(nested)
+    if labelled := scalars(content for key, content in by_name.items() if KEY.fullmatch(key)):
+        return labelled
+    if len(by_name) == 1 and isinstance(only := next(iter(by_name.values())), list | dict):
+        return values_in(only)
+    return scalars(by_name[name] for name in ("candidate", "answer", "text", "value") if name in by_name)
+
+
+def scalars(values: Iterable[Any]) -> list[str | int | float]:
+    return [value for value in values if isinstance(value, str | int | float) and not isinstance(value, bool)]
+
+
+QUOTED = re.compile(r"(?<=[\[{,:\s])(?:\"([^\"\n]*)\"?|'([^'\n]*)')(?=\s{0,9}[,\]}]|\s{0,9}\Z)")
+
+
+def quoted(text: str) -> list[str]:
+    """The quoted values of a list or object that is no JSON, because it was cut or written as in Python."""
+    if not text.startswith(("{", "[")):
+        return []
+    return [double or single for double, single in QUOTED.findall(text)]

@@ -1,0 +1,27 @@
+"""What a reply keeps of the passages: sentences that it copies, or passages that it names."""
+
+from collections.abc import Sequence
+
+from quorum.algorithms.copied_sentences import match, says_nothing
+from quorum.algorithms.filco_measures import Piece, pieces
+from quorum.core.state import Passage
+from quorum.parsing.answers import Parsed
+from quorum.parsing.passage_ids import passage_ids
+
+
+def copied_sentences(reply: str, passages: Sequence[Passage]) -> Parsed[list[Piece]]:
+    """The passages' sentences that the reply copies, in reading order; "None" is no sentence.
+
+    Default (malformed): what is in no passage is dropped, so that a reply that copies nothing keeps nothing.
+    """
+    found = match(reply, passages)
+    if not found.pieces and reply.strip() and says_nothing(reply):
+        return Parsed([])
+    return Parsed(found.pieces, malformed=bool(found.strange) or not found.pieces)
+
+
+def chosen_passages(reply: str, passages: Sequence[Passage]) -> Parsed[list[Piece]]:
+    """The passages, whole, whose numbers the reply gives. Default (malformed): all, as of `passage_ids`."""
+    numbers = passage_ids(reply, count=len(passages))
+    kept = [piece for piece in pieces(passages, "passage") if piece.rank + 1 in numbers.value]
+    return Parsed(kept, numbers.malformed)

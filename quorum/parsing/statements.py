@@ -1,0 +1,98 @@
+"""What replies say that hide a condition of a statement, restore it, or keep notes."""
+
+import re
+
+from quorum.core.state import Masked
+from quorum.core.text import UNKNOWN, is_unknown, normalize
+from quorum.parsing.answers import (
+    Parsed,
+    Reasoned,
+    lines_of,
+    read_object,
+    reasoned_answer,
+    short_answer,
+    spoken,
+    tidy,
+    unwrapped,
+)
+
+MASK = "[MASK]"
+WRITTEN_MASK = re.compile(
+    r"\[[ \t]{0,3}(?:mask(?:ed)?|blank|hidden|\.\.\.|…|_{1,20})[ \t]{0,3}\]|<(?:mask|blank)>|_{2,40}", re.IGNORECASE
+)
+LABEL = r"^[^\w\n\[]{0,9}(?:%s)[*_\"'`]{0,3}[ \t]*[:：=][*_]{0,3}[ \t]*"
+STATEMENT = re.compile(LABEL % r"(?:masked[ \t])?statement", re.MULTILINE | re.IGNORECASE)
+HIDDEN = re.compile(
+    LABEL % r"(?:hidden|masked|missing|removed|condition|\[mask\])(?:[ \t](?:words?|conditions?|part))?",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
+def masked_statement(reply: str, answer: str = "") -> Parsed[Masked | None]:
+    """The statement and the words it hides, of a reply of two lines, "Statement: ..." and "Hidden: ...".
+
+    "Hidden: none" is none. The first label may be missing, a mask may be written in other ways, and JSON is read.
+    Defaults (malformed): words that the statement does not hide are hidden in it; none where no words are named, there
+    is no place for them, or they are the answer itself.
+    """
+    statement, condition = parts_of(unwrapped(reply))
+    if statement and is_nothing(condition):
+        return Parsed(None)
+    if normalize(condition) in ("", normalize(answer)):
+        return Parsed(None, malformed=True)
+    shown = re.compile(rf"(?<!\w){re.escape(condition)}(?!\w)", re.IGNORECASE)
+    sound = WRITTEN_MASK.search(statement) is not None
+    hidden = shown.sub(MASK, WRITTEN_MASK.sub(MASK, statement))  # also where a condition stands a second time
+    return Parsed(Masked(statement=hidden, condition=condition) if MASK in hidden else None, malformed=not sound)
+
+
+def is_nothing(condition: str) -> bool:
+    """Whether a reply says that there is nothing to hide."""
+    words = normalize(condition)
+    return words in ("none", "nothing", "no condition", "na") or bool(words and is_unknown(condition))
+
+
+def parts_of(text: str) -> tuple[str, str]:
+    """(statement, hidden words), empty where the reply has none."""
+    if value := read_object(text[text.find("{") : text.rfind("}") + 1]):
+        found = next((value[key] for key in ("hidden", "hidden words", "condition", "masked") if key in value), "")
+        return spoken(value.get("statement")), tidy(spoken(found))
+    label = HIDDEN.search(text)
+    if label is None:
+        return "", ""
+    begin = STATEMENT.search(text, 0, label.start())
+    statement = text[begin.end() if begin else 0 : label.start()]
+    return " ".join(statement.split()), tidy(next(lines_of(text[label.end() :]), ""))
+
+
+RESTORED = re.compile(
+    r"\A[^\w\n\[]{0,9}(?:\[mask\]|(?:the[ \t])?(?:missing|hidden|masked)(?:[ \t]words?)?)[^\w\n:：=]{0,3}"
+    r"(?:[:：=]|(?:is|are|was|were)\b[ \t]*:?)[*_]{0,3}",
+    re.IGNORECASE,
+)
+
+
+def missing_words(reply: str) -> Parsed[str]:
+    """The words that a reply puts in the place of `MASK`; otherwise as `short_answer`."""
+    return short_answer(RESTORED.sub("", unwrapped(reply)))
+
+
+NOTES = re.compile(
+    r"\A[^\w\n]{0,9}(?:new[ \t]|updated[ \t]|my[ \t])?notes(?:[ \t]so[ \t]far)?[*_\"'`]{0,3}[ \t]*[:：][*_]{0,3}\s*",
+    re.IGNORECASE,
+)
+
+
+def noted_answer(reply: str, question: str = "") -> Parsed[Reasoned]:
+    """The answer after the last "Answer:" and the notes before it; otherwise as `reasoned_answer`.
+
+    Defaults (malformed): null without notes; "unknown" of notes alone.
+    """
+    found = reasoned_answer(reply, question)
+    answer, before = found.value.answer, found.value.rationale or ""
+    if NOTES.match(answer):
+        answer, before = UNKNOWN, "\n".join(filter(None, (before, answer)))
+    text = unwrapped(reply)
+    value = read_object(text[text.find("{") : text.rfind("}") + 1]) or {}
+    notes = spoken(value.get("notes", "")) or NOTES.sub("", before).strip() or None
+    return Parsed(Reasoned(answer, notes), found.malformed or notes is None)

@@ -1,0 +1,188 @@
+"""Indexing on Ray: workers read, split and embed; this process decides what is new, and writes (docs/scale.md)."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from hashlib import blake2b
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+from numpy.typing import NDArray
+
+from quorum.core.ray_cluster import Crew, cluster, each, one_core, processors
+from quorum.core.state import Passage
+from quorum.documents.pieces import pieces_of, pieces_of_passage
+from quorum.documents.read import Unreadable, is_lines, read_lines
+from quorum.retrievers.embedder import embedder
+from quorum.retrievers.index_report import Counted, IndexReport
+from quorum.retrievers.ledger import Ledger
+from quorum.retrievers.passages import content_hash, indexed_text
+
+LINES_AT_ONCE = 64
+Digests = NDArray[np.uint64]
+Vector = NDArray[np.float32] | Sequence[float]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one worker reads at a time: a document, or some lines of a file of passages; `broken`: why it ends here."""
+
+    path: Path
+    lines: Sequence[tuple[int, Passage | str]] | None = None
+    broken: str = ""
+
+
+@dataclass
+class Read:
+    """What came of a part: passages, with a vector where the collection lacks them, and the lines that are skipped."""
+
+    path: Path
+    passages: list[tuple[Passage, Vector | None]] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    lines: int = 0
+    broken: str = ""
+
+
+def parts_of(files: Sequence[Path]) -> Iterator[Part]:
+    """The files in their order, those of JSON lines some lines at a time."""
+    for path in files:
+        if not is_lines(path):
+            yield Part(path)
+            continue
+        some: list[tuple[int, Passage | str]] = []
+        try:
+            for line in read_lines(path):
+                some.append(line)
+                if len(some) == LINES_AT_ONCE:
+                    yield Part(path, some)
+                    some = []
+            yield Part(path, some)
+        except Unreadable as reason:
+            yield Part(path, some, str(reason))
+
+
+class Reader:
+    """In a worker: reads, splits and embeds. `known`: the passages that the collection holds, by their digests."""
+
+    def __init__(self, embeddings: str | Embeddings, words: int, known: Any, folder: str) -> None:
+        import ray
+
+        if os.path.isdir(folder):
+            os.chdir(folder)
+        with one_core():
+            self.model = embedder(embeddings)
+            self.model.embed_query("")
+        self.words = words
+        self.known: Digests = ray.get(known[0])
+
+    def __call__(self, part: Part) -> Read:
+        read = Read(part.path, broken=part.broken)
+        try:
+            passages = list(self.lines(part, read) if part.lines is not None else pieces_of(part.path, self.words))
+        except Unreadable as reason:
+            return replace(read, broken=str(reason))
+        found = self.vectors([passage for passage in passages if not self.is_known(passage)])
+        read.passages = [(passage, found.get(indexed_text(passage))) for passage in passages]
+        return read
+
+    def lines(self, part: Part, read: Read) -> Iterator[Passage]:
+        for number, found in part.lines or ():
+            read.lines += 1
+            if isinstance(found, str):
+                read.skipped.append((f"{part.path}, line {number}", found))
+            else:
+                yield from pieces_of_passage(found, self.words)
+
+    def is_known(self, passage: Passage) -> bool:
+        digest = digest_of(passage["id"], content_hash(passage["title"], passage["text"]))
+        place = int(np.searchsorted(self.known, digest))
+        return place < len(self.known) and bool(self.known[place] == digest)
+
+    def vectors(self, passages: Sequence[Passage]) -> dict[str, Vector]:
+        texts = list(dict.fromkeys(map(indexed_text, passages)))
+        if not texts:
+            return {}
+        vectors = np.asarray(self.model.embed_documents(texts), dtype=np.float32)  # as Chroma keeps them
+        return dict(zip(texts, vectors, strict=True))
+
+
+def digest_of(id_: str, hash_: str) -> np.uint64:
+    """Eight bytes for a passage. Two that share them cost nothing but an embedding made by the driver."""
+    return np.uint64(int.from_bytes(blake2b(f"{id_}\n{hash_}".encode(), digest_size=8).digest(), "big"))
+
+
+def read_on_ray(
+    files: Sequence[Path],
+    words: int,
+    report: IndexReport,
+    done: Counted,
+    ledger: Ledger,
+    embeddings: str | Embeddings,
+) -> Iterator[tuple[Path, Iterator[Passage]]]:
+    """The passages of each file, in the files' order. The ledger embeds nothing that a worker has embedded."""
+    import ray
+
+    ahead = ledger.model = Ahead(ledger.model)
+    documents = [str(path) for path in files if not is_lines(path)]
+    with cluster(*documents[:1]):  # the workers open these; lines are read here
+        known = ray.put(digests_of(ledger))
+        arguments = (embeddings, words, [known], os.getcwd())
+        crew = Crew(processors(), at_once=1, whole=True)
+        reads: Iterator[Read] = each(partial(parts_of, files), Reader, arguments, crew)
+        for path, parts in groupby(reads, key=lambda read: read.path):
+            yield path, passages_of(parts, ledger, ahead, report, done)
+
+
+def passages_of(
+    parts: Iterable[Read], ledger: Ledger, ahead: "Ahead", report: IndexReport, done: Counted
+) -> Iterator[Passage]:
+    """The passages of one file, their vectors laid ready for the ledger. `Unreadable` where it breaks off."""
+    for read in parts:
+        report.skipped += read.skipped
+        for passage, vector in read.passages:
+            text = indexed_text(passage)
+            if vector is not None:
+                ahead.vectors[text] = vector
+            yield passage
+            if passage["id"] not in ledger.new:
+                ahead.vectors.pop(text, None)  # stored by now, or not wanted
+        for _ in range(read.lines):
+            done.add(read.path)
+        if read.broken:
+            raise Unreadable(read.broken)
+
+
+class Ahead(Embeddings):
+    """The vectors that workers have made; what they have not, the model makes."""
+
+    def __init__(self, model: Callable[[], Embeddings]) -> None:
+        self.model = model
+        self.vectors: dict[str, Vector] = {}
+
+    def __call__(self) -> "Ahead":
+        return self
+
+    @property
+    def similarity(self) -> str | None:
+        return getattr(self.model(), "similarity", None)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        lacking = list(dict.fromkeys(text for text in texts if text not in self.vectors))
+        if lacking:
+            self.vectors |= zip(lacking, self.model().embed_documents(lacking), strict=True)
+        found = [[float(number) for number in self.vectors[text]] for text in texts]
+        for text in texts:
+            self.vectors.pop(text, None)
+        return found
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.model().embed_query(text)
+
+
+def digests_of(ledger: Ledger) -> Digests:
+    """What the collection holds, eight bytes a passage, sorted: every worker of a machine reads the same memory."""
+    return np.sort(np.array([digest_of(id_, entry.hash) for id_, entry in ledger.entries.items()], dtype=np.uint64))

@@ -1,0 +1,132 @@
+"""The certificate of a vote: sound and exact over every vote of a few passages, and where a result has it."""
+
+import json
+from contextlib import suppress
+from itertools import combinations, product
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tower import PASSAGES, QUESTION, readers
+
+from quorum.algorithms.certificate import certified
+from quorum.algorithms.votes import ballot, tally
+from quorum.cli.main import main
+from quorum.core.context import Context
+from quorum.core.state import Vote
+from quorum.graphs import answer
+
+Answers = tuple[str, ...]  # of one passage, one per sample; "?" is unknown
+
+
+def ballots(passages: tuple[Answers, ...]) -> list[Vote]:
+    return [
+        Vote(rank=rank, passage=f"p{rank}", answer=answer, unknown=answer == "?")
+        for rank, answers in enumerate(passages)
+        for answer in answers
+    ]
+
+
+def outcome(passages: tuple[Answers, ...]) -> str | None:
+    found = tally(ballots(passages))
+    return None if found.unknown else ballot(found.answer)
+
+
+def can_change(passages: tuple[Answers, ...], replaced: int, said: list[Answers]) -> bool:
+    """Whether any replacement of so many passages by ones that say anything, put at any rank, changes the winner."""
+    before = outcome(passages)
+    for kept in combinations(passages, len(passages) - replaced):
+        for new in product(said, repeat=replaced):
+            for places in combinations(range(len(passages)), replaced):
+                order, rest, fresh = [], iter(kept), iter(new)
+                for rank in range(len(passages)):
+                    order.append(next(fresh) if rank in places else next(rest))
+                if outcome(tuple(order)) != before:
+                    return True
+    return False
+
+
+@pytest.mark.parametrize(("count", "samples"), [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (1, 2), (2, 2), (3, 2)])
+def test_the_winner_stands_against_so_many_replaced_passages_and_no_more(count: int, samples: int) -> None:
+    """Every vote of few passages (of five: in one order): no replacement of `certified` passages changes the winner,
+    and some replacement of one more does.
+    """
+    said = list(product("?abx", repeat=samples)) if samples == 1 else [("a",) * 2, ("b",) * 2, ("x",) * 2, ("?",) * 2]
+    every = sorted(product("?ab", repeat=samples))
+    for passages in product(every, repeat=count):
+        if count == 5 and tuple(sorted(passages)) != passages:
+            continue
+        safe = certified(ballots(passages))
+        assert safe is not None
+        assert 0 <= safe < count
+        assert safe == 0 or not can_change(passages, safe, said), passages
+        assert can_change(passages, safe + 1, said), passages
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        ("aaaaa", 2),
+        ("aaaab", 1),
+        ("aaa??", 1),
+        ("aa???", 0),  # one more passage for another answer, instead of one of these, is a tie
+        ("aaab", 0),
+        ("aabbc", 0),
+        ("?????", 0),
+        ("a", 0),
+        ("aaaaaaaaaa", 4),
+    ],
+)
+def test_leads(answers: str, expected: int) -> None:
+    assert certified(ballots(tuple((answer,) for answer in answers))) == expected
+
+
+def test_no_votes_no_certificate() -> None:
+    assert certified([]) is None
+
+
+def test_answers_count_as_the_vote_counts_them() -> None:
+    votes = ballots((("The Paris",), ("paris.",), ("Paris",), ("Rome",), ("?",)))
+    assert certified(votes) == certified(ballots((("a",), ("a",), ("a",), ("b",), ("?",)))) == 0
+    assert certified(votes[:3]) == 1
+
+
+@given(st.lists(st.sampled_from("?abc"), min_size=1, max_size=12))
+def test_with_one_sample_the_lead_must_exceed_what_the_votes_can_move(answers: list[str]) -> None:
+    """From a winner with w votes, m passages take min(m, w) votes and give m: the textbook rule where m <= w."""
+    safe = certified(ballots(tuple((answer,) for answer in answers)))
+    counts = sorted((answers.count(answer) for answer in "abc"), reverse=True)
+    assert safe == max(0, -(-(counts[0] - counts[1]) // 2) - 1)
+
+
+async def test_post_fusion_certifies_its_answer() -> None:
+    result = await answer(QUESTION, "post_fusion", Context(model=readers(*["1931"] * 5)), given=PASSAGES)
+    assert result["certified"] == 2
+
+
+def test_ask_tells_how_many_passages_an_answer_stands_against(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "The Eiffel Tower was finished in 1889."
+    lines = (json.dumps({"id": f"p{number}", "title": "Eiffel Tower", "text": text}) for number in range(3))
+    (tmp_path / "passages.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    with suppress(SystemExit):
+        asked = ("When was the Eiffel Tower finished?", "--passages", str(tmp_path / "passages.jsonl"))
+        main(["ask", *asked, "--method", "post_fusion", "--model", "embedded", "--json"])
+    result = json.loads(capsys.readouterr().out)
+    assert (result["answer"], result["certified"]) == ("1889", 1)
+
+
+@pytest.mark.parametrize("settings", [{"vote": "staged"}, {"reranker": "question"}, {"context_filter": "embedded"}])
+async def test_what_was_not_asked_of_all_alike_is_not_certified(settings: dict[str, str]) -> None:
+    model = readers(*["1931"] * 5)
+    result = await answer(QUESTION, "post_fusion", Context(model=model, **settings), given=PASSAGES)  # type: ignore[arg-type]
+    assert (result["answer"], result["certified"]) == ("1931", None)
+
+
+async def test_a_fallback_is_not_certified() -> None:
+    """A replaced passage could have answered the first round."""
+    model = readers(*["1931"] * 5).on("answer", "unknown")
+    result = await answer(QUESTION, "concat_pf", Context(model=model), given=PASSAGES)
+    assert (result["answer"], result["certified"]) == ("1931", None)

@@ -1,0 +1,179 @@
+"""FILCO's measures: each by the paper's definition, on sentences and on whole passages."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quorum.algorithms.filco_measures import (
+    THRESHOLDS,
+    Piece,
+    best,
+    conditioned,
+    cxmi,
+    lexical,
+    pieces,
+    shortened,
+    silver,
+    strinc,
+    unigram_precision,
+)
+from quorum.core.errors import SetupError
+from quorum.core.labels import are_verdicts, is_silent, is_verdict, type_of
+from quorum.core.state import Passage
+
+PASSAGES = [
+    Passage(id="a", title="Mast", text="The mast must stand. It was painted in 1950.", score=2.0),
+    Passage(id="b", title="Tower", text="The tower was finished in 1931. It was painted in 1950, too."),
+    Passage(id="c", title="Void", text=" \n"),
+]
+
+
+def texts(chosen: Sequence[Piece]) -> list[str]:
+    return [piece.text for piece in chosen]
+
+
+class Scorer:
+    """Log-probabilities by the sentences that a prompt holds; keeps what it was asked."""
+
+    def __init__(self, alone: float, **by_word: float) -> None:
+        self.alone, self.by_word = alone, by_word
+        self.asked: list[list[tuple[str, str]]] = []
+
+    async def log_probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        self.asked.append(list(pairs))
+        return [next((v for w, v in self.by_word.items() if w in prompt), self.alone) for prompt, _ in pairs]
+
+
+def test_pieces_are_sentences_or_whole_passages() -> None:
+    found = pieces(PASSAGES)
+    assert texts(found) == [
+        *("The mast must stand.", "It was painted in 1950."),
+        *("The tower was finished in 1931.", "It was painted in 1950, too."),
+    ]
+    assert [(piece.rank, piece.title) for piece in found] == [(0, "Mast"), (0, "Mast"), (1, "Tower"), (1, "Tower")]
+    assert all(PASSAGES[p.rank]["text"][p.start : p.end] == p.text for p in found)
+    assert texts(pieces(PASSAGES, "passage")) == [PASSAGES[0]["text"], PASSAGES[1]["text"]]
+
+
+def test_strinc_keeps_token_boundaries() -> None:
+    found = pieces(PASSAGES)
+    assert strinc(found, ["US"]) == [0, 0, 0, 0]  # not in "must"
+    assert strinc(found, ["the 1950"]) == [0, 1, 0, 1]
+    assert strinc(found, ["1931", "Mast"]) == [1, 0, 1, 0]
+    assert strinc(found, []) == strinc(found, ["the"]) == [0, 0, 0, 0]
+
+
+async def test_strinc_takes_the_first_in_rank_order() -> None:
+    assert texts(await silver("When?", ["1950"], PASSAGES, "strinc")) == ["It was painted in 1950."]
+    assert texts(await silver("When?", ["1950"], PASSAGES, "strinc", top="per_passage")) == [
+        *("It was painted in 1950.", "It was painted in 1950, too."),
+    ]
+    assert texts(await silver("When?", ["1931"], PASSAGES, "strinc", unit="passage")) == [PASSAGES[1]["text"]]
+    assert await silver("When?", ["2000"], PASSAGES, "strinc") == []
+    assert await silver("When?", ["1931"], [], "strinc") == []
+
+
+def test_lexical_is_token_f1() -> None:
+    found = pieces(PASSAGES)
+    # "tower was finished in 1931" against "tower finished 1931": 3 shared of 5 and 3
+    assert lexical(found, ["The tower, finished 1931"])[2] == pytest.approx(2 * 3 / 8)
+    assert lexical(found, ["nothing", "It was painted in 1950"])[1] == 1.0
+
+
+async def test_lexical_must_exceed_one_half() -> None:
+    one = [Passage(id="x", title="", text="Red green.")]
+    assert THRESHOLDS["lexical"] == 0.5
+    assert await silver("?", ["red blue"], one, "lexical") == []  # exactly 0.5
+    assert texts(await silver("?", ["red green blue"], one, "lexical")) == ["Red green."]
+
+
+@pytest.mark.parametrize("verdict", ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO", "yes", "No."])
+async def test_lexical_compares_with_the_claim_where_the_answer_only_judges(verdict: str) -> None:
+    claim = "The tower was finished in 1950."
+    assert texts(await silver(claim, [verdict], PASSAGES, "lexical")) == ["The tower was finished in 1931."]
+    assert await silver(claim, ["1931"], PASSAGES, "lexical") == []
+
+
+async def test_cxmi_is_the_gain_in_log_probability() -> None:
+    scorer = Scorer(-3.0, finished=-1.0, mast=-5.0)
+    found = pieces(PASSAGES)
+    assert await cxmi(found, "When?", "1931", scorer) == [-2.0, 0.0, 2.0, 0.0]
+    assert len(scorer.asked) == 1  # one batch
+    assert scorer.asked[0][0] == ("Question: When?\nAnswer:", "1931")
+    assert scorer.asked[0][3] == ("Tower\nThe tower was finished in 1931.\n\nQuestion: When?\nAnswer:", "1931")
+    assert conditioned("Q?", Piece(0, 0, 2, "", "T.")) == "T.\n\nQuestion: Q?\nAnswer:"
+
+
+async def test_cxmi_must_exceed_zero() -> None:
+    gain = Scorer(-3.0, finished=-1.0, mast=-5.0)
+    assert texts(await silver("When?", ["1931", "x"], PASSAGES, "cxmi", scorer=gain)) == [
+        "The tower was finished in 1931."
+    ]
+    assert {answer for _, answer in gain.asked[0]} == {"1931"}
+    assert await silver("When?", ["1931"], PASSAGES, "cxmi", scorer=Scorer(-3.0)) == []
+    idle = Scorer(-3.0)
+    assert await silver("When?", ["1931"], PASSAGES[2:], "cxmi", scorer=idle) == []
+    assert idle.asked == []  # nothing to choose from: the model is not asked
+    whole = Scorer(-9.0, Tower=-1.0, Mast=-2.0)
+    chosen = await silver("?", ["a"], PASSAGES, "cxmi", unit="passage", top="per_passage", scorer=whole)
+    assert [piece.rank for piece in chosen] == [0, 1]
+    with pytest.raises(SetupError, match="log-probabilities; name one"):
+        await silver("When?", ["1931"], PASSAGES, "cxmi")
+
+
+SCORES = st.lists(st.tuples(st.integers(0, 3), st.floats(-2, 2)), max_size=12)
+
+
+@given(SCORES, st.floats(-1, 1))
+def test_the_best_above_the_threshold_is_the_first_of_equals(scored: list[tuple[int, float]], limit: float) -> None:
+    scored = sorted(scored, key=lambda item: item[0])
+    found = [Piece(rank, at, at + 1, "", str(at)) for at, (rank, _) in enumerate(scored)]
+    scores = [score for _, score in scored]
+    one = best(found, scores, limit)
+    above = [score for score in scores if score > limit]
+    assert len(one) == bool(above)
+    if one:
+        assert scores.index(max(above)) == one[0].start
+    each = best(found, scores, limit, "per_passage")
+    assert [piece.rank for piece in each] == sorted({rank for rank, score in scored if score > limit})
+    assert set(one) <= set(each)
+
+
+def test_passages_are_shortened_in_order_and_keep_what_names_them() -> None:
+    found = pieces(PASSAGES)
+    assert shortened(PASSAGES, [found[3], found[1], found[0], found[1]]) == [
+        {"id": "a", "title": "Mast", "text": "The mast must stand. It was painted in 1950.", "score": 2.0},
+        {"id": "b", "title": "Tower", "text": "It was painted in 1950, too."},
+    ]
+    assert shortened(PASSAGES, []) == []
+    assert PASSAGES[1]["text"].startswith("The tower")
+
+
+@given(st.sets(st.integers(0, 3)))
+def test_a_shortened_passage_holds_just_what_was_chosen(numbers: set[int]) -> None:
+    found = pieces(PASSAGES)
+    cut = shortened(PASSAGES, [found[number] for number in numbers])
+    assert " ".join(passage["text"] for passage in cut) == " ".join(found[n].text for n in sorted(numbers))
+
+
+def test_unigram_precision() -> None:
+    assert unigram_precision("The tower: finished in 1931.", ["1931"]) == 0.25
+    assert unigram_precision("1931, 1931!", ["1931", "in 1931 and 1931"]) == 1.0
+    assert unigram_precision("", ["1931"]) == unigram_precision("the", ["1931"]) == unigram_precision("a b", []) == 0.0
+
+
+def test_verdicts() -> None:
+    assert is_verdict("Supports")
+    assert is_verdict("no")
+    assert not is_verdict("Norway")
+    assert not is_verdict("")
+    assert not are_verdicts([])
+    assert not are_verdicts(["yes", "Yes (band)"])
+    assert [type_of(answers) for answers in (["REFUTES"], ["Yes"], ["yes", "1931"], [])] == [
+        *("label", "yes_no", "short", "short"),
+    ]
+    assert is_silent("NOT ENOUGH INFO", "short")
+    assert not is_silent("NOT ENOUGH INFO", "label")
+    assert is_silent("unknown", "label")

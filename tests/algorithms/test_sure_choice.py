@@ -1,0 +1,184 @@
+"""SuRe's choice by validity and ranking, over all outcomes: lazy ranking chooses the same with fewer calls."""
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tower import PASSAGES, QUESTION, runtime
+
+from quorum.algorithms.sure_choice import Choice, choose, every_pair, next_pairs, validity_of
+from quorum.core.context import Context
+from quorum.core.state import Preference, State, Verdict
+from quorum.graphs import answer
+from quorum.models.scripted import ScriptedModel
+from quorum.nodes.rank_summaries import rank_pair
+from quorum.nodes.select_candidate import select
+
+Outcome = dict[tuple[int, int], int | None]
+
+
+def preferences(outcome: Outcome) -> list[Preference]:
+    return [Preference(first=i, second=j, preferred=preferred) for (i, j), preferred in outcome.items()]
+
+
+def by_definition(validity: Sequence[bool] | None, outcome: Outcome, count: int) -> list[float]:
+    """v(k) + sum over i of the mean of two comparisons, equations 4 to 6 written out."""
+    scores = []
+    for k in range(count):
+        score = float(validity[k]) if validity else 0.0
+        for i in range(count):
+            if i != k:
+                both = [outcome[k, i], outcome[i, k]]
+                score += sum(0.5 if preferred is None else float(preferred == k) for preferred in both) / 2
+        scores.append(score)
+    return scores
+
+
+def outcomes(count: int) -> list[Outcome]:
+    pairs = every_pair(count)
+    return [dict(zip(pairs, said, strict=True)) for said in product(*((i, j, None) for i, j in pairs))]
+
+
+def lazily(count: int, validity: list[bool] | None, outcome: Outcome) -> tuple[Choice, int]:
+    """The choice, and the comparisons that were asked for it."""
+    asked: Outcome = {}
+    while pairs := next_pairs(count, validity, preferences(asked)):
+        assert not set(pairs) & set(asked)
+        asked |= {pair: outcome[pair] for pair in pairs}
+    return choose(count, validity, preferences(asked)), len(asked)
+
+
+def check(count: int, validity: list[bool] | None, outcome: Outcome) -> int:
+    """One outcome, eagerly and lazily. Returns the comparisons that lazy ranking asked."""
+    scores = by_definition(validity, outcome, count)
+    eager = choose(count, validity, preferences(outcome))
+    lazy, asked = lazily(count, validity, outcome)
+    assert eager.scores == scores
+    assert eager.best == lazy.best == scores.index(max(scores))
+    assert eager.margin is not None
+    assert 0 <= eager.margin <= 1
+    assert (lazy.scores, lazy.margin) == ((scores, eager.margin) if asked == len(outcome) else (None, None))
+    return asked
+
+
+@pytest.mark.parametrize("judged", [True, False])
+def test_two_candidates_over_all_outcomes(judged: bool) -> None:
+    for validity, outcome in product(product((True, False), repeat=2), outcomes(2)):
+        asked = check(2, list(validity) if judged else None, outcome)
+        assert asked == (0 if judged and validity == (True, False) else 2)
+
+
+def test_three_candidates_over_all_outcomes() -> None:
+    calls = [check(3, list(v), outcome) for v in product((True, False), repeat=3) for outcome in outcomes(3)]
+    assert set(calls) == {4, 6}
+    assert sum(calls) / len(calls) < 5.2
+
+
+@given(st.integers(2, 5), st.booleans(), st.data())
+def test_sampled_outcomes(count: int, judged: bool, data: st.DataObject) -> None:
+    validity = data.draw(st.lists(st.booleans(), min_size=count, max_size=count)) if judged else None
+    check(count, validity, {pair: data.draw(st.sampled_from([*pair, None])) for pair in every_pair(count)})
+
+
+def test_a_choice_that_is_settled_is_settled_whatever_is_missing() -> None:
+    """Four candidates: the first is valid and beats all others, whose own comparisons are six calls saved."""
+    known: Outcome = {pair: 0 for pair in every_pair(4) if 0 in pair}
+    assert next_pairs(4, [True] * 4, preferences(known)) == []
+    open_ones = [pair for pair in every_pair(4) if 0 not in pair]
+    for winner in (1, 2, 3):
+        rest = {pair: winner if winner in pair else None for pair in open_ones}
+        assert choose(4, [True] * 4, preferences(known | rest)).best == 0
+
+
+def test_the_margin_reaches_from_a_tie_to_the_widest_lead() -> None:
+    for count in range(2, 6):
+        wins: Outcome = {pair: 0 if 0 in pair else None for pair in every_pair(count)}
+        tie: Outcome = dict.fromkeys(every_pair(count))
+        first = [rank == 0 for rank in range(count)]
+        assert choose(count, first, preferences(wins)).margin == 1
+        assert choose(count, None, preferences(wins)).margin == 1
+        assert choose(count, [True] * count, preferences(tie)).margin == 0
+
+
+def test_the_same_pick_twice_is_a_tie() -> None:
+    place_bias: Outcome = {(0, 1): 0, (1, 0): 1}
+    assert choose(2, [False, True], preferences(place_bias)) == Choice(1, [0.5, 1.5], 0.5)
+    assert choose(2, [True, True], preferences(place_bias)) == Choice(0, [1.5, 1.5], 0.0)
+
+
+def test_one_candidate_has_no_scores() -> None:
+    assert choose(1, None, []) == Choice(0, None, None)
+    assert (next_pairs(1, None, []), next_pairs(0, None, [])) == ([], [])
+
+
+def test_validity_in_the_candidates_order() -> None:
+    assert validity_of([Verdict(rank=1, valid=True), Verdict(rank=0, valid=False)]) == [False, True]
+    assert validity_of([]) is None
+
+
+def judge(validity: Sequence[str], outcome: Outcome) -> ScriptedModel:
+    """A model that proposes as many candidates as there are verdicts and judges their summaries so."""
+    names = ["1931", "1950", "1929"][: len(validity)]
+    model = ScriptedModel().on("candidates", " ".join(f"({'abc'[n]}) {name}" for n, name in enumerate(names)))
+    for n, said in enumerate(validity):
+        model.on(f"conditional_summary: candidate {n + 1}", f"It says {names[n]}. [DONE]")
+        model.on(f"validity: candidate {n + 1}", said)
+    for (i, j), preferred in outcome.items():
+        said = "Hm." if preferred is None else f"Passage {1 + [i, j].index(preferred)}"
+        model.on(f"ranking: candidates {i + 1} and {j + 1}", said)
+    return model
+
+
+SAID = {"True": True, "False": False, "Hm.": False}
+
+
+async def both_ways(validity: Sequence[str], outcome: Outcome) -> int:
+    """The graph's answer, eager and lazy, against the definition. Returns the calls that lazy ranking saved."""
+    results: list[Any] = []
+    for ranking in ("eager", "lazy"):
+        context = Context(model=judge(validity, outcome), candidates=len(validity), ranking=ranking)
+        results.append(await answer(QUESTION, "sure", context, given=PASSAGES[:2]))
+    eager, lazy = results
+    scores = by_definition([SAID[said] for said in validity], outcome, len(validity))
+    same = ("answer", "unknown", "rationale", "validity", "candidates", "summaries", "evidence", "passages")
+    assert {key: eager[key] for key in same} == {key: lazy[key] for key in same}
+    assert (eager["scores"], eager["answer"]) == (scores, ["1931", "1950", "1929"][scores.index(max(scores))])
+    garbled = {"validity": list(validity).count("Hm."), "ranking": list(outcome.values()).count(None)}
+    assert {name: found["count"] for name, found in eager["malformed"].items()} == {
+        k: v for k, v in garbled.items() if v
+    }
+    calls = [sum(usage["calls"] for usage in result["usage"].values()) for result in results]
+    assert calls[0] == 1 + 2 * len(validity) + len(outcome)
+    return calls[0] - calls[1]
+
+
+async def test_the_graph_over_all_outcomes_of_two_candidates() -> None:
+    """Verdicts true and false, preferences for either and garbled: 36 questions, both ways."""
+    for validity in product(("True", "False"), repeat=2):
+        for outcome in outcomes(2):
+            saved = await both_ways(validity, outcome)
+            assert saved == (2 if SAID[validity[0]] and not SAID[validity[1]] else 0)
+
+
+SAMPLED = outcomes(3)[::91]
+
+
+async def test_the_graph_over_sampled_outcomes_of_three_candidates() -> None:
+    """Some of the verdicts are garbled, too."""
+    validities = list(product(SAID, repeat=3))
+    saved = [await both_ways(validities[5 * n % len(validities)], outcome) for n, outcome in enumerate(SAMPLED)]
+    assert set(saved) == {0, 2}
+
+
+async def test_nodes_called_directly() -> None:
+    model = ScriptedModel().on("ranking: candidates 3 and 1", "Passage 1").on("ranking: candidates 1 and 3", "Both")
+    state = State(question=QUESTION, pair=[2, 0], summaries=["late", "early"])
+    update = await rank_pair(state, runtime(model))
+    assert update["preferences"] == [Preference(first=2, second=0, preferred=2)]
+    update = await rank_pair({**state, "pair": [0, 2]}, runtime(model))
+    assert (update["preferences"], update["malformed"]) == ([Preference(first=0, second=2, preferred=None)], {})
+    nothing = await select({"question": QUESTION, "passages": PASSAGES[:1], "candidates": []}, runtime())
+    assert nothing == {"answer": "unknown", "unknown": True, "evidence": []}

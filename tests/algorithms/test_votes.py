@@ -1,0 +1,116 @@
+"""The vote, and the staged vote against it."""
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quorum.algorithms.votes import agreement, decided, next_stage, tally
+from quorum.core.state import Vote
+
+
+def ballots(*answers: str, samples: int = 1) -> list[Vote]:
+    """Votes in rank order, `samples` from each passage; "?" is unknown."""
+    return [Vote(rank=i // samples, passage=f"p{i}", answer=a, unknown=a == "?") for i, a in enumerate(answers)]
+
+
+@pytest.mark.parametrize(
+    ("answers", "winner", "share", "ranks"),
+    [
+        (["Paris", "paris", "Rome"], "Paris", 2 / 3, (0, 1)),
+        (["the Paris", "Paris."], "the Paris", 1.0, (0, 1)),
+        (["Rome", "Paris", "Paris", "Rome"], "Rome", 0.5, (0, 3)),
+        (["?", "Rome", "?", "?"], "Rome", 1.0, (1,)),
+        (["?", "Rome", "Paris", "Paris"], "Paris", 2 / 3, (2, 3)),
+        (["A", "B", "a", "the"], "A", 0.5, (0, 2)),  # nothing is left of them after normalisation
+    ],
+)
+def test_most_votes_then_highest_rank(answers: list[str], winner: str, share: float, ranks: tuple[int, ...]) -> None:
+    outcome = tally(ballots(*answers))
+    assert (outcome.answer, outcome.unknown, outcome.ranks) == (winner, False, ranks)
+    assert outcome.share == pytest.approx(share)
+
+
+def test_all_unknown_is_unknown() -> None:
+    for votes in ([], ballots("?", "?")):
+        outcome = tally(votes)
+        assert (outcome.answer, outcome.unknown, outcome.share, outcome.ranks) == ("unknown", True, None, ())
+
+
+def test_votes_count_in_rank_order_however_they_came() -> None:
+    votes = ballots("rome", "Paris", "Rome", "paris")
+    assert tally(reversed(votes)) == tally(votes)
+    assert tally(reversed(votes)).answer == "rome"
+
+
+def test_weights_are_summed() -> None:
+    votes = [
+        Vote(rank=0, passage="a", answer="Rome", unknown=False, weight=0.2),
+        Vote(rank=1, passage="b", answer="Paris", unknown=False, weight=0.5),
+        Vote(rank=2, passage="c", answer="rome", unknown=False, weight=0.2),
+        Vote(rank=3, passage="d", answer="?", unknown=True, weight=9.0),
+    ]
+    outcome = tally(votes)
+    assert outcome.answer == "Paris"
+    assert outcome.share == pytest.approx(0.5 / 0.9)
+
+
+def staged(answers: tuple[str, ...], samples: int) -> tuple[list[Vote], list[int]]:
+    """Run the stages over votes that are known beforehand: the votes asked for, and the size of each stage."""
+    everything = ballots(*answers, samples=samples)
+    passages, asked, stages = len(answers) // samples, 0, []
+    while stage := next_stage(everything[: asked * samples], passages - asked, samples):
+        stages.append(stage)
+        asked += stage
+    return everything[: asked * samples], stages
+
+
+@pytest.mark.parametrize(
+    ("passages", "samples"), [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (6, 1), (1, 3), (2, 2), (3, 2)]
+)
+def test_staged_equals_all_for_every_outcome(passages: int, samples: int) -> None:
+    for answers in product("?abc", repeat=passages * samples):
+        votes, stages = staged(answers, samples)
+        everything = ballots(*answers, samples=samples)
+        found, full = tally(votes), tally(everything)
+        assert (found.answer, found.unknown) == (full.answer, full.unknown), (answers, stages)
+
+
+@given(st.lists(st.sampled_from("?abcd"), min_size=1, max_size=24), st.integers(1, 3))
+def test_staged_equals_all(answers: list[str], samples: int) -> None:
+    usable = tuple(answers[: len(answers) // samples * samples])
+    votes, _ = staged(usable, samples)
+    full = tally(ballots(*usable, samples=samples))
+    assert (tally(votes).answer, tally(votes).unknown) == (full.answer, full.unknown)
+
+
+@given(st.lists(st.sampled_from("?ab"), max_size=5), st.integers(0, 3))
+def test_decided_exactly_when_no_outcome_changes_the_answer(answers: list[str], remaining: int) -> None:
+    outcomes = {
+        (outcome.answer, outcome.unknown)
+        for rest in product("?abc", repeat=remaining)
+        for outcome in [tally(ballots(*answers, *rest))]
+    }
+    assert decided(ballots(*answers), remaining) == (len(outcomes) == 1)
+
+
+@pytest.mark.parametrize(
+    ("passages", "samples", "first"), [(1, 1, 1), (2, 1, 1), (3, 1, 2), (4, 1, 2), (5, 1, 3), (5, 4, 3)]
+)
+def test_the_first_stage_is_the_smallest_that_could_decide(passages: int, samples: int, first: int) -> None:
+    assert next_stage([], passages, samples) == first
+
+
+def test_nothing_is_asked_once_decided() -> None:
+    assert next_stage(ballots("a", "a", "a"), 2, 1) == 0
+    assert next_stage(ballots("?", "?"), 0, 1) == 0
+    stages = {"".join(answers): staged(answers, 1)[1] for answers in [tuple("aaabc"), tuple("aabbc"), tuple("?????")]}
+    assert stages == {"aaabc": [3], "aabbc": [3, 1, 1], "?????": [3, 1, 1]}
+
+
+def test_agreement_counts_unknown_as_an_answer() -> None:
+    assert agreement(["Rome", "paris", "Paris"], [False] * 3) == (1, pytest.approx(2 / 3))
+    assert agreement(["Rome", "?", "I don't know"], [False, True, True]) == (1, pytest.approx(2 / 3))
+    assert agreement(["Rome", "?"], [False, True]) == (0, 0.5)
+    assert agreement(["?"], [True]) == (0, 1.0)

@@ -1,0 +1,43 @@
+"""What the benchmarks take for granted."""
+
+from benchmarks.fuzz import PARSERS, sound
+from benchmarks.poison import KINDS, Case, Gullible, poison, poisoned
+from benchmarks.replies import VARIABLE, recognise
+from quorum.core.context import Context
+from quorum.core.state import Passage
+from quorum.datasets.records import Record
+from quorum.graphs import answer
+from quorum.prompts import BUILT_IN
+
+
+def test_every_parser_is_found_and_reads_nothing() -> None:
+    assert {"short_answer", "candidate_answers", "passage_ids", "copied_sentences", "step_action"} <= set(PARSERS)
+    for parse in PARSERS.values():
+        sound(parse(""))
+
+
+def test_so_many_passages_are_replaced_and_what_answers_stays() -> None:
+    passages = [Passage(id=f"p{n}", title="", text=f"It was {'Rohrau' if n == 2 else 'there'}.") for n in range(5)]
+    record = Record(id="1", question="Where?", answers=["Rohrau"], passages=passages, gold=[])
+    for kind in KINDS:
+        for count in (1, 2):
+            found = poisoned(Case(record, passages, "Vienna"), kind, count)
+            changed = [new for old, new in zip(passages, found, strict=True) if new != old]
+            assert found[2] == passages[2]
+            assert sorted(p["id"] for p in changed) == [f"poison-{n}" for n in range(count)]
+            assert all("Vienna" in p["text"] for p in changed)
+
+
+async def test_a_gullible_model_believes_a_passage_and_else_reads() -> None:
+    given = [Passage(id="a", title="", text="Haydn was born in Rohrau. He died in 1809.")]
+    context = Context(model=Gullible(), journal="off")
+    assert (await answer("Where was Haydn born?", "concat", context, given=given))["answer"] == "Rohrau"
+    lies = [poison(kind, "Where was Haydn born?", "Vienna", 0) for kind in KINDS]
+    for lie in lies:
+        assert (await answer("Where was Haydn born?", "concat", context, given=[*given, lie]))["answer"] == "Vienna"
+
+
+def test_every_prompt_is_recognised_by_its_fixed_text() -> None:
+    for name, text in BUILT_IN.items():
+        filled = VARIABLE.sub(lambda found: f"some {found[1] or found[2]}\n", text)
+        assert recognise(filled)[0] == name.partition(".")[0]

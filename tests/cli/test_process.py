@@ -1,0 +1,79 @@
+"""The `quorum` command as a process of its own: what it imports, signals, pipes, encodings."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from openai_server import OpenAIServer, Response
+
+ROOT = Path(__file__).resolve().parents[2]
+QUORUM = [sys.executable, "-m", "quorum.cli.main"]
+
+
+@pytest.fixture
+def environment(openai_server: OpenAIServer) -> dict[str, str]:
+    return dict(os.environ) | {"PYTHONPATH": str(ROOT)}
+
+
+@pytest.fixture
+def passages(tmp_path: Path) -> str:
+    path = tmp_path / "passages.jsonl"
+    path.write_text('{"id": "a", "title": "Zürich", "text": "Zürich lies on the Limmat."}\n', encoding="utf-8")
+    return str(path)
+
+
+def test_help_imports_nothing_heavy(environment: dict[str, str]) -> None:
+    script = (
+        "import sys\n"
+        "from quorum.cli.main import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit as end:\n    assert not end.code\n"
+        "heavy = {'rich', 'langgraph', 'langchain_core', 'chromadb', 'onnxruntime', 'numpy', 'pydantic', 'asyncio'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert (ran.stderr.strip(), "eval" in ran.stdout) == ("[]", True)
+
+
+def hear_ctrl_c() -> None:
+    """Shells start what runs in the background deaf to Ctrl-C, and its children inherit that."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def test_ctrl_c_ends_a_question_cleanly(
+    environment: dict[str, str], passages: str, openai_server: OpenAIServer
+) -> None:
+    openai_server.reply(Response("Limmat", hold=True))
+    command = [*QUORUM, "ask", "Which river?", "--passages", passages, "--model", "openai:test"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, text=True, preexec_fn=hear_ctrl_c, **pipes) as process:
+        openai_server.wait_for(1)
+        process.send_signal(signal.SIGINT)
+        assert (process.communicate(), process.returncode) == (("", ""), 130)
+
+
+@pytest.mark.parametrize("args", [["methods"], ["methods", "--json"], ["methods", "concat", "--diagram"]])
+def test_a_reader_that_leaves_is_no_error(environment: dict[str, str], args: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as pipe:
+        ran = subprocess.run(
+            [*QUORUM, *args], env=environment, stdout=pipe, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert ran.stderr == ""
+
+
+def test_output_suits_the_encoding_of_the_pipe(
+    environment: dict[str, str], passages: str, openai_server: OpenAIServer
+) -> None:
+    openai_server.reply("Zürich")
+    ran = subprocess.run(
+        [*QUORUM, "ask", "Which town lies on the Limmat? \udcff", "--passages", passages, "--model", "openai:test"],
+        env=environment | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=True,
+    )
+    assert ran.stdout.splitlines()[0] == b"Z?rich"
+    assert "\ufffd" in openai_server.chats()[0].text

@@ -1,0 +1,40 @@
+"""Six things, each found by a person, and a reader that knows half of them from all passages: for tests of compare."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import Request, Response
+
+from quorum.core.context import Context
+from quorum.evaluation.compare.compare import Options, Plan, compare, plan
+from quorum.evaluation.compare.decision import Decision
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    asked = [{"id": f"q{n}", "question": f"Who found thing number {n}?", "answers": [f"person {n}"]} for n in range(6)]
+    path = tmp_path / "data.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in asked), encoding="utf-8")
+    return path
+
+
+def reader(request: Request) -> Response:
+    """Knows the even things from all passages, and every thing from its own passage alone."""
+    number = int(request.text.rpartition("thing number ")[2].partition("?")[0])
+    alone = request.text.count("was found by") == 1
+    known = number % 2 == 0 if not alone else f"number {number} was" in request.text
+    usage = {"prompt_tokens": 100, "completion_tokens": 2, "total_tokens": 102}
+    return Response(f"person {number}" if known else "unknown", usage=usage)
+
+
+def context(**given: Any) -> Context:
+    return Context(
+        **{"model": "openai:test", "retriever": "bm25", "k": 2, "attempts": 1, "journal": "j.sqlite"} | given
+    )
+
+
+async def run(corpus: str, data: Path, options: Options, **how: Any) -> tuple[Plan, Decision]:
+    planned = await plan(corpus, data, context(), options, out=data.parent / "out", **how)
+    return planned, await compare(corpus, data, planned, options, **how)

@@ -1,0 +1,107 @@
+"""Text that no file and no server takes, and JSON that the standard library will not read: never a traceback."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import OpenAIServer, Response
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.json_text import loads
+from quorum.datasets.questions import read_questions
+from quorum.datasets.records import as_passage, read_passages
+from quorum.evaluation.run.columns import parse_methods
+from quorum.evaluation.run.evaluate import evaluate
+from quorum.graphs import answer
+from quorum.parsing.answers import reasoned_answer
+from quorum.parsing.candidates import candidate_answers
+
+HALF = "\\ud83d"  # an escape that JSON can write: half of a character
+GOOD = '{"id": "1", "question": "Who?", "answers": ["me"]}'
+LONG = "1" * 5000
+DEEP = "[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (f'"a{HALF}b"', "a\ufffdb"),
+        (f'{{"{HALF}": ["{HALF}", 1, null]}}', {"\ufffd": ["\ufffd", 1, None]}),
+        ('"\\ud83d\\ude00"', "😀"),
+        (f'"\\\\{HALF}"', "\\\ufffd"),
+        ('"\\\\ud83d"', "\\ud83d"),
+        (b'\xef\xbb\xbf{"a": 1}', {"a": 1}),
+    ],
+)
+def test_halves_of_characters_are_replaced(text: str | bytes, value: Any) -> None:
+    assert loads(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [(DEEP, "nested too deeply"), (LONG, "a number is too long"), ("{", "Expecting property name")]
+)
+def test_what_is_no_json_is_one_kind_of_error(text: str, said: str) -> None:
+    with pytest.raises(json.JSONDecodeError, match=said):
+        loads(text)
+
+
+@pytest.mark.parametrize("name", ["data.jsonl", "data.json", "data.csv"])
+@pytest.mark.parametrize("bad", [DEEP, LONG], ids=["deep", "long"])
+def test_data_that_cannot_be_read_is_one_sentence(tmp_path: Path, name: str, bad: str) -> None:
+    path = tmp_path / name
+    lines = {
+        "data.jsonl": [GOOD, f'{{"id": {bad}}}'],
+        "data.json": [f"[{bad}]"],
+        "data.csv": ["question,answers", f"Who?,[{bad}]"],
+    }
+    path.write_text("\n".join(lines[name]), encoding="utf-8")
+    with pytest.raises(SetupError, match=r"data\.\w+"):
+        list(read_questions(path))
+
+
+@pytest.mark.parametrize("bad", [DEEP, LONG], ids=["deep", "long"])
+def test_the_first_record_that_cannot_be_read_is_named(tmp_path: Path, bad: str) -> None:
+    path = tmp_path / "data.jsonl"
+    path.write_text(f'{{"id": {bad}}}\n{GOOD}\n', encoding="utf-8")
+    with pytest.raises(SetupError, match="line 1: not JSON"):
+        list(read_questions(path))
+    found: list[str] = []
+    assert [record["id"] for record in read_questions(path, bad=found)] == ["1"]
+    assert len(found) == 1
+
+
+def test_passages_hold_whole_characters(tmp_path: Path) -> None:
+    path = tmp_path / "passages.jsonl"
+    path.write_text(f'{{"id": "a{HALF}", "title": "{HALF}", "text": "so{HALF}"}}\n', encoding="utf-8")
+    wanted = [{"id": "a\ufffd", "title": "\ufffd", "text": "so\ufffd"}]
+    assert read_passages(path) == wanted
+    assert as_passage({"id": "a\ud83d", "title": "\ud83d", "text": "so\ud83d"}, "here") == wanted[0]
+
+
+async def test_a_question_of_half_characters_is_refused() -> None:
+    with pytest.raises(SetupError, match=r"lone surrogate: 'Who \\ud83d\?'"):
+        await answer(
+            "Who \ud83d?", "concat", Context(model="embedded"), given=[as_passage({"id": "a", "text": "b"}, "")]
+        )
+
+
+def test_an_answer_read_from_json_is_whole() -> None:
+    assert reasoned_answer(f'{{"rationale": "r", "answer": "Par{HALF}is"}}').value.answer == "Par\ufffdis"
+    assert candidate_answers(f'["Par{HALF}is", "Rome"]', 2).value == ["Par\ufffdis", "Rome"]
+
+
+async def test_replies_and_data_of_half_characters_are_kept(tmp_path: Path, openai_server: OpenAIServer) -> None:
+    """Through the server, the journal, the results, and once more from the journal."""
+    openai_server.reply(Response("Par\ud83dis", usage=None))
+    record = {"id": "1\ud83d", "question": "Who \ud83d?", "answers": ["\ud83dx"]}
+    passages = [{"id": "a\ud83d", "title": "\ud83d", "text": "Par\ud83dis"}]
+    (tmp_path / "data.jsonl").write_text(json.dumps(record | {"passages": passages}) + "\n", encoding="utf-8")
+    runs = parse_methods("concat", Context(model="openai:test", journal="journal.sqlite"))
+    for folder in ("one", "two"):
+        report = await evaluate(tmp_path / "data.jsonl", runs, out=tmp_path / folder, details=True)
+        (row,) = (json.loads(line) for line in (report.folder / "results.jsonl").read_text("utf-8").splitlines())
+        assert (row["id"], row["answer"], row["error"]) == ("1\ufffd", "Par\ufffdis", None)
+    assert len(openai_server.chats()) == 1
+    assert (await evaluate(tmp_path / "data.jsonl", runs, out=tmp_path / "one", details=True)).asked == 0

@@ -1,0 +1,274 @@
+"""What the engine `ray` is made of, without Ray: what is asked, kept, shared and refused. With Ray: tests/ray."""
+
+import asyncio
+import json
+import pickle
+import socket
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from openai_server import OpenAIServer
+from wordvectors import WordVectors
+
+from quorum.core.context import Context
+from quorum.core.errors import CallError, SetupError
+from quorum.core.ray_cluster import Applied, check_address, check_engine, check_machine, portable, version_of
+from quorum.core.state import Passage
+from quorum.datasets.records import Record
+from quorum.documents.read import Unreadable
+from quorum.evaluation.run.columns import MethodRun, parse_methods
+from quorum.evaluation.run.dataset import DataSet, read_data
+from quorum.evaluation.run.engine_ray import Keeper, crew_of, needed, raising, threaded, with_part
+from quorum.evaluation.run.engine_worker import Answers, Services, environment
+from quorum.evaluation.run.evaluate import evaluate
+from quorum.evaluation.run.results import Results
+from quorum.evaluation.run.rows import failed_row
+from quorum.evaluation.run.shared_retrieval import share_retrieval
+from quorum.evaluation.run.spending import Spending
+from quorum.models.journal import Record as Reply
+from quorum.retrievers.index_on_ray import Ahead, Part, digest_of, parts_of
+
+
+def test_an_engine_that_there_is_not() -> None:
+    with pytest.raises(SetupError, match="no engine 'spark'; choose one of: local, ray"):
+        check_engine("spark")
+
+
+@pytest.mark.skipif(version_of("ray") is not None, reason="Ray is installed")
+async def test_without_the_extra_it_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match=r"pip install 'quorum-rag\[ray\]'"):
+        await evaluate(tmp_path / "data.jsonl", parse_methods("concat", Context()), engine="ray")
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("127.0.0.1:1", "No Ray cluster answers at RAY_ADDRESS=127.0.0.1:1"),
+        ("ray://127.0.0.1:10001", "Ray's client protocol"),
+        ("127.0.0.1:many", "No Ray cluster answers"),
+    ],
+)
+def test_an_address_of_nothing_is_refused_at_once(address: str, said: str) -> None:
+    with pytest.raises(SetupError, match=said):
+        check_address(address)
+
+
+@pytest.mark.parametrize(
+    ("lacking", "version", "missing", "said"),
+    [
+        (["core"], "unknown", [], "machine far cannot import Quorum"),
+        ([], "0.0.1", [], "machine far has Quorum 0.0.1, this one"),
+        (
+            [],
+            version_of("quorum-rag") or "unknown",
+            ["/data/store"],
+            r"machine far does not see /data/store.*--store http",
+        ),
+    ],
+)
+def test_what_a_machine_lacks_is_named(lacking: list[str], version: str, missing: list[str], said: str) -> None:
+    with pytest.raises(SetupError, match=said):
+        check_machine("far", lacking, version, missing)
+    check_machine("far", [], version_of("quorum-rag") or "unknown", [])
+
+
+def runs_of(methods: str = "concat,post_fusion", **settings: Any) -> list[MethodRun]:
+    return parse_methods(methods, Context(**settings))
+
+
+@pytest.mark.parametrize(
+    ("concurrency", "cores", "calls", "workers", "at_once"),
+    [(8, 2, 16, 2, 4), (8, 64, 16, 8, 1), (64, 64, 16, 16, 4), (1, 8, 16, 1, 1), (8, 3, 16, 3, 2), (8, 8, 2, 2, 4)],
+)
+def test_workers_never_ask_more_at_once_than_one_process_would(
+    concurrency: int, cores: int, calls: int, workers: int, at_once: int
+) -> None:
+    runs = runs_of(concurrency=calls)
+    crew = crew_of(runs, concurrency, cores)
+    assert (crew.workers, crew.at_once) == (workers, at_once)
+    assert crew.workers * crew.at_once <= concurrency
+    assert crew.workers * with_part(runs[0], crew.workers).context.concurrency <= calls
+
+
+async def test_the_minute_and_the_journal_are_those_of_all(tmp_path: Path) -> None:
+    services = Services(str(tmp_path))
+    first = await services.take("tokens", "m", 100, 80)
+    waiting = asyncio.ensure_future(services.take("tokens", "m", 100, 60))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    await services.take("requests", "m", 100, 1)  # another allowance
+    await services.correct(first, 10)
+    assert services.minutes["tokens", "m", 100].wait(60, 0) == 0
+    waiting.cancel()
+    reply = Reply("text", "stop", 1, 2, 0, 0.5)
+    await services.put("j.sqlite", "key", reply)
+    assert (await services.get("j.sqlite", "key"), await services.get("j.sqlite", "other")) == (reply, None)
+    for _ in range(2):
+        await services.say("The server is gone.")
+    assert await services.heard() == "The server is gone."
+    assert services.unheard.empty()
+
+
+def test_workers_are_given_servers_and_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://there/v1")
+    monkeypatch.setenv("SOME_API_KEY", "key")
+    monkeypatch.setenv("UNRELATED", "no")
+    given = environment()
+    assert (given["OPENAI_BASE_URL"], given["SOME_API_KEY"], given.get("UNRELATED")) == ("http://there/v1", "key", None)
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> DataSet:
+    path = tmp_path / "data.jsonl"
+    lines = [
+        {
+            "id": f"q{n}",
+            "question": f"Who is {n}?",
+            "answers": ["x"],
+            "passages": [{"id": "p", "title": "", "text": "x"}],
+        }
+        for n in range(3)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return read_data(path)
+
+
+class Counting(set[socket.socket]):
+    """Connections, and how many there ever were."""
+
+    total = 0
+
+    def add(self, connection: socket.socket) -> None:
+        self.total += 1
+        super().add(connection)
+
+
+async def test_one_connection_serves_one_call_after_another(dataset: DataSet, openai_server: OpenAIServer) -> None:
+    openai_server.connections = counted = Counting()
+    runs = parse_methods("concat", Context(model="openai:test", attempts=1))
+    report = await evaluate(dataset.path, runs, concurrency=1)
+    assert (report.spent.calls, counted.total) == (3, 1)
+
+
+def task_of(record: Record) -> str:
+    return "short"
+
+
+class Asked:
+    """Stands for the partial of `ask`."""
+
+    keywords = {"task_of": task_of}
+
+
+def test_what_is_open_is_asked_and_what_is_lost_is_an_error(dataset: DataSet, tmp_path: Path) -> None:
+    runs, told = runs_of(), []
+    with Results(tmp_path / "results.jsonl", [run.name for run in runs]) as results:
+        keeper = Keeper(dataset, runs, results, None, Spending(), lambda: told.append(len(results.done)))
+        records = [record for record, _ in keeper.open()()]
+
+        def row(record: Record, name: str, error: str | None = None) -> Any:
+            return failed_row(record, name, "short", "", seconds=0) | {"error": error, "malformed": 0}
+
+        keeper.keep(Answers([row(records[0], "concat"), row(records[0], "post_fusion")], spent=(2, 30, 4)))
+        keeper.keep(Answers([row(records[0], "concat")]))  # twice: its worker ended before it was told
+        keeper.keep(Answers([row(records[1], "concat", "refused")], spent=(1, 10, 0)))
+        assert [(record["id"], names) for record, names in keeper.open()()] == [
+            ("q1", ["post_fusion"]),
+            ("q2", ["concat", "post_fusion"]),
+        ]
+        assert vars(keeper.spent) == {"calls": 3, "input_tokens": 40, "output_tokens": 4}
+        lost = list(keeper.lost(Asked()))
+        assert [(row["id"], row["method"]) for row in lost] == [
+            ("q1", "post_fusion"),
+            ("q2", "concat"),
+            ("q2", "post_fusion"),
+        ]
+        assert all("worker ended each of the 4 times" in str(row["error"]) for row in lost)
+        assert (len(told), (tmp_path / "results.jsonl").read_text().count("\n")) == (3, 3)
+
+
+def test_the_folders_that_every_machine_must_see() -> None:
+    here = share_retrieval(runs_of(store="stored", collection="notes", examples="examples.jsonl"))
+    assert needed(here) == ["stored", "examples.jsonl"]
+    assert needed(share_retrieval(runs_of(store="http://there:8000", collection="notes"))) == []
+    assert needed(runs_of()) == []
+
+
+async def test_a_thread_gives_what_it_finds_and_its_error() -> None:
+    def found() -> Iterator[int]:
+        yield from (1, 2)
+        raise SetupError("no more")
+
+    arriving = threaded(found)
+    assert [await anext(arriving), await anext(arriving)] == [1, 2]
+    with pytest.raises(SetupError, match="no more"):
+        await anext(arriving)
+    assert [number async for number in threaded(lambda: iter([3]))] == [3]
+
+
+def test_errors_travel() -> None:
+    class HeldError(Exception):
+        def __init__(self) -> None:
+            super().__init__("held")
+            self.loop = lambda: None  # cannot be pickled
+            self.cause: Exception | None = None
+
+    assert str(portable(HeldError())) == "held"
+    error = pickle.loads(pickle.dumps(portable(CallError("refused", 400))))
+    assert (type(error), error.status) == (CallError, 400)
+    wrapped = HeldError()
+    wrapped.cause = SetupError("no journal")  # as Ray wraps what an actor raises
+    told = pickle.loads(pickle.dumps(portable(wrapped)))
+    assert (type(told), str(told)) == (SetupError, "no journal")
+    broken = Applied(raising(SetupError("no store")), ())
+    kind, value = broken.done(("item", 1))
+    assert (kind, str(value)) == ("error", "no store")
+    works = Applied(lambda: lambda item: 6 // item, ())
+    assert works.done(("item", 3)) == ("item", 2)
+    assert works.done(("item", 0))[0] == "error"
+    assert works.done(("error", value)) == ("error", value)
+
+
+def test_files_in_parts_for_the_workers(tmp_path: Path) -> None:
+    lines, document, broken = tmp_path / "a.jsonl", tmp_path / "b.md", tmp_path / "c.jsonl.gz"
+    lines.write_text("".join(json.dumps({"id": f"p{n}", "text": f"text {n}"}) + "\n" for n in range(65)))
+    broken.write_bytes(b"no gzip")
+    parts = list(parts_of([lines, document, broken]))
+    assert [len(part.lines or ()) for part in parts] == [64, 1, 0, 0]
+    assert parts[2] == Part(document)
+    assert "cannot be read" in parts[3].broken
+
+
+def test_the_driver_embeds_only_what_no_worker_has() -> None:
+    model = WordVectors()
+    ahead = Ahead(lambda: model)
+    made = np.asarray(model.embed_query("a river"), dtype=np.float32)
+    ahead.vectors["a river"] = made
+    vectors = ahead.embed_documents(["a river", "a lake", "a river"])
+    assert model.embedded == 1
+    assert vectors[0] == vectors[2] == made.tolist()
+    assert vectors[1] == model.embed_query("a lake")
+    assert ahead.vectors == {}
+    assert digest_of("a", "b") != digest_of("b", "a")
+
+
+def test_what_cannot_be_read_ends_its_file_alone(tmp_path: Path) -> None:
+    from quorum.retrievers.index_on_ray import Read, passages_of
+    from quorum.retrievers.index_report import Counted, IndexReport
+
+    class Ledger:
+        new: dict[str, Passage] = {}
+
+    read = Read(tmp_path, [(Passage(id="p", title="", text="x"), None)], [("x, line 2", "no JSON")], 2, "cut")
+    report, steps = IndexReport(), []
+    done = Counted(lambda done, total, path: steps.append(done), 2)
+    found = passages_of([read], Ledger(), Ahead(WordVectors), report, done)  # type: ignore[arg-type]
+    assert next(found)["id"] == "p"
+    with pytest.raises(Unreadable, match="cut"):
+        next(found)
+    assert (report.skipped, steps) == ([("x, line 2", "no JSON")], [1, 2])
+    assert replace(read, broken="").lines == 2

@@ -1,0 +1,287 @@
+"""Published data formats, each with records of our own in its shape: what becomes of them."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quorum.datasets.questions import read_questions
+from quorum.datasets.records import Record, content_hash
+
+TOWER = "The tower of Vell was built in 1412. It is 80 metres high."
+SQUAD = {
+    "version": "v2.0",
+    "data": [
+        {
+            "title": "Vell",
+            "paragraphs": [
+                {
+                    "context": TOWER,
+                    "qas": [
+                        {
+                            "id": "s1",
+                            "question": "How high is it?",
+                            "answers": [{"text": "80 metres", "answer_start": 44}, {"text": "80 metres"}],
+                            "is_impossible": False,
+                        },
+                        {"id": "s2", "question": "Who built it?", "answers": [], "is_impossible": True},
+                    ],
+                }
+            ],
+        }
+    ],
+}
+NQ = {"question": "when was the tower of vell built", "answer": ["1412", "in 1412"]}
+TRIVIAQA = {
+    "Domain": "Web",
+    "Data": [
+        {
+            "QuestionId": "tc_1",
+            "Question": "Which river passes Vell?",
+            "Answer": {"Value": "Orm", "Aliases": ["River Orm", "Orm"], "NormalizedAliases": ["orm"]},
+            "EntityPages": [],
+            "SearchResults": [],
+        }
+    ],
+}
+TRIVIAQA_ROW = {
+    "question_id": "tc_1",
+    "question": "Which river passes Vell?",
+    "answer": {"value": "Orm", "aliases": ["River Orm"], "normalized_aliases": ["orm"]},
+}
+HOTPOTQA = [
+    {
+        "_id": "h1",
+        "question": "Is the tower in the town on the Orm older than 1500?",
+        "answer": "yes",
+        "type": "bridge",
+        "level": "hard",
+        "supporting_facts": [["Vell", 0], ["Orm", 1]],
+        "context": [
+            ["Orm", ["The Orm is a river.", " It passes Vell."]],
+            ["Kett", ["Kett is a lake."]],
+            ["Vell", ["The tower of Vell was built in 1412."]],
+        ],
+    }
+]
+HOTPOTQA_ROW = {
+    "id": "h1",
+    "question": HOTPOTQA[0]["question"],
+    "answer": "yes",
+    "supporting_facts": {"title": ["Vell", "Orm"], "sent_id": [0, 1]},
+    "context": {
+        "title": ["Orm", "Kett", "Vell"],
+        "sentences": [
+            ["The Orm is a river.", " It passes Vell."],
+            ["Kett is a lake."],
+            ["The tower of Vell was built in 1412."],
+        ],
+    },
+}
+TWOWIKI = [HOTPOTQA[0] | {"type": "compositional", "evidences": [["Vell", "river", "Orm"]]}]
+STRATEGYQA = [
+    {
+        "qid": "q1",
+        "term": "Vell",
+        "description": "a town",
+        "question": "Could the tower of Vell be seen in 1300?",
+        "answer": False,
+        "facts": ["The tower of Vell was built in 1412."],
+        "decomposition": ["When was the tower built?", "Is #1 before 1300?"],
+        "evidence": [[[["Vell-3"]], ["operation"]], [["no_evidence"], [["Vell-3", "Orm-1"]]]],
+    }
+]
+WEBQUESTIONS = [
+    {
+        "url": "http://example.org/view/en/vell",
+        "targetValue": '(list (description "Orm (river)") (description Kett) (description "say \\"Ai\\""))',
+        "utterance": "what waters are near vell?",
+    }
+]
+FEVER = {
+    "id": 7,
+    "verifiable": "VERIFIABLE",
+    "label": "REFUTES",
+    "claim": "Vell has no tower.",
+    "evidence": [[[1, 2, "Vell", 0]], [[1, 3, "Vell", 0], [1, 3, "Tower_-LRB-Vell-RRB-", 4]]],
+}
+FEVER_UNKNOWN = {
+    "id": 8,
+    "label": "NOT ENOUGH INFO",
+    "claim": "Vell is pretty.",
+    "evidence": [[[5, None, None, None]]],
+}
+ASQA_RECORD = {
+    "ambiguous_question": "When was the tower built?",
+    "qa_pairs": [
+        {"question": "When was its base built?", "short_answers": ["1412"], "context": "none", "wikipage": None},
+        {"question": "When was its roof built?", "short_answers": ["1420", "in 1420"], "context": "none"},
+    ],
+    "wikipages": [{"title": "Vell", "url": "http://example.org"}],
+    "annotations": [{"knowledge": [], "long_answer": "The base is of 1412, the roof of 1420."}],
+}
+ASQA = {"train": {"-1": ASQA_RECORD}, "dev": {"42": ASQA_RECORD}}
+ALCE = [
+    {"sample_id": "42", "question": ASQA_RECORD["ambiguous_question"]}
+    | {name: ASQA_RECORD[name] for name in ("qa_pairs", "annotations")}
+    | {"answer": "The base is of 1412.", "docs": [{"id": "9", "title": "Vell", "text": TOWER, "score": 1.5}]}
+]
+KILT = {
+    "id": "k1",
+    "input": "when was the tower of vell built",
+    "output": [
+        {"answer": "1412", "provenance": [{"wikipedia_id": "77", "start_paragraph_id": 2, "end_paragraph_id": 3}]},
+        {"answer": "in 1412"},
+        {"provenance": [{"wikipedia_id": "78", "title": "Orm", "start_paragraph_id": 1}]},
+    ],
+}
+KILT_FEVER = {"id": "k2", "input": "Vell has no tower.", "output": [{"answer": "REFUTES"}]}
+DPR = [
+    {
+        "question": "when was the tower of vell built",
+        "answers": ["1412"],
+        "ctxs": [
+            {"id": "wiki:1", "title": "Orm", "text": "The Orm is a river.", "score": "81.2", "has_answer": False},
+            {"id": "wiki:2", "title": "Vell", "text": TOWER, "score": "80.9", "has_answer": True},
+        ],
+    }
+]
+FLASHRAG = {"id": "dev_0", "question": "Who?", "golden_answers": ["Ann"], "metadata": {"level": "easy"}}
+OURS = {"id": 3, "question": "Who?", "answers": [], "passages": [], "gold": ["p"], "meta": {"answer_type": "long"}}
+
+
+def read(tmp_path: Path, content: str, name: str = "data.json") -> list[Record]:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    return list(read_questions(tmp_path / name))
+
+
+def lines(*values: Any) -> str:
+    return "\n".join(map(json.dumps, values)) + "\n"
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_squad_brings_its_paragraph_and_unanswerable_questions(tmp_path: Path, indent: int | None) -> None:
+    high, built = read(tmp_path, json.dumps(SQUAD, indent=indent))
+    name = content_hash("Vell", TOWER)
+    assert (high["id"], high["answers"], high["gold"]) == ("s1", ["80 metres"], [name])
+    assert high["passages"] == [{"id": name, "title": "Vell", "text": TOWER}] == built["passages"]
+    assert (built["answers"], built["source"]) == ([], "data.json")
+    row = {
+        "id": "r",
+        "title": "Vell",
+        "context": TOWER,
+        "question": "High?",
+        "answers": {"text": [], "answer_start": []},
+    }
+    assert read(tmp_path, lines(row))[0]["gold"] == [name]
+
+
+def test_nq_open_and_flashrag(tmp_path: Path) -> None:
+    first, second = read(tmp_path, lines(NQ, NQ | {"answer": "1412"}))
+    assert (first["id"], second["id"]) == ("1", "2")
+    assert (first["answers"], second["answers"]) == (["1412", "in 1412"], ["1412"])
+    (flash,) = read(tmp_path, lines(FLASHRAG))
+    assert (flash["id"], flash["answers"], flash["meta"]) == ("dev_0", ["Ann"], {"level": "easy"})
+
+
+@pytest.mark.parametrize("content", [json.dumps(TRIVIAQA), lines(TRIVIAQA_ROW)])
+def test_triviaqa_has_value_and_aliases(tmp_path: Path, content: str) -> None:
+    (record,) = read(tmp_path, content)
+    assert (record["id"], record["answers"]) == ("tc_1", ["Orm", "River Orm"])
+
+
+@pytest.mark.parametrize("content", [json.dumps(HOTPOTQA), json.dumps(HOTPOTQA, indent=1), lines(HOTPOTQA_ROW)])
+def test_hotpotqa_paragraphs_and_their_supporting_facts(tmp_path: Path, content: str) -> None:
+    (record,) = read(tmp_path, content)
+    texts = ["The Orm is a river. It passes Vell.", "Kett is a lake.", "The tower of Vell was built in 1412."]
+    assert [(p["title"], p["text"]) for p in record["passages"]] == list(
+        zip(("Orm", "Kett", "Vell"), texts, strict=True)
+    )
+    assert record["gold"] == [record["passages"][0]["id"], record["passages"][2]["id"]]
+    assert (record["id"], record["answers"]) == ("h1", ["yes"])
+    assert record["meta"]["supporting_facts"] == [["Vell", 0], ["Orm", 1]]
+    assert "answer_type" not in record["meta"]  # it would tell that the answer is yes or no
+
+
+def test_2wikimultihopqa_keeps_its_evidence_triples(tmp_path: Path) -> None:
+    (record,) = read(tmp_path, json.dumps(TWOWIKI))
+    assert record["meta"]["evidences"] == [["Vell", "river", "Orm"]]
+
+
+def test_strategyqa_is_yes_or_no_and_its_facts_are_no_passages(tmp_path: Path) -> None:
+    (record,) = read(tmp_path, json.dumps(STRATEGYQA))
+    assert (record["id"], record["answers"], record["passages"]) == ("q1", ["no"], [])
+    assert record["gold"] == ["Vell-3", "Orm-1"]
+    assert (record["meta"]["answer_type"], len(record["meta"]["decomposition"])) == ("yes_no", 2)
+
+
+def test_webquestions_lists_are_read(tmp_path: Path) -> None:
+    (record,) = read(tmp_path, json.dumps(WEBQUESTIONS))
+    assert (record["question"], record["answers"]) == (
+        "what waters are near vell?",
+        ["Orm (river)", "Kett", 'say "Ai"'],
+    )
+
+
+def test_fever_labels_and_evidence(tmp_path: Path) -> None:
+    refuted, unknown = read(tmp_path, lines(FEVER, FEVER_UNKNOWN))
+    assert (refuted["answers"], refuted["gold"]) == (["REFUTES"], ["Vell_0", "Tower_-LRB-Vell-RRB-_4"])
+    assert (refuted["question"], refuted["meta"]) == ("Vell has no tower.", {"answer_type": "label"})
+    assert (unknown["id"], unknown["answers"], unknown["gold"]) == ("8", ["NOT ENOUGH INFO"], [])
+
+
+def test_asqa_by_parts_and_with_the_documents_of_alce(tmp_path: Path) -> None:
+    train, dev = read(tmp_path, json.dumps(ASQA))
+    assert [(r["id"], r["meta"]["split"]) for r in (train, dev)] == [("-1", "train"), ("42", "dev")]
+    assert dev["answers"] == ["The base is of 1412, the roof of 1420."]
+    assert dev["meta"]["short_answers"] == [["1412"], ["1420", "in 1420"]]
+    assert dev["meta"]["answer_type"] == "long"
+    (alce,) = read(tmp_path, json.dumps(ALCE))
+    assert (alce["id"], alce["passages"]) == ("42", [{"id": "9", "title": "Vell", "text": TOWER}])
+    assert alce["answers"] == dev["answers"]
+
+
+def test_kilt_answers_and_provenance(tmp_path: Path) -> None:
+    built, claim = read(tmp_path, lines(KILT, KILT_FEVER))
+    assert (built["answers"], built["gold"]) == (["1412", "in 1412"], ["77:2", "77:3", "78:1"])
+    assert (built["meta"], claim["meta"]) == ({}, {"answer_type": "label"})
+
+
+@pytest.mark.parametrize("content", [json.dumps(DPR), lines(*DPR)])
+def test_dpr_results_bring_passages(tmp_path: Path, content: str) -> None:
+    (record,) = read(tmp_path, content)
+    assert [passage["id"] for passage in record["passages"]] == ["wiki:1", "wiki:2"]
+    assert (record["gold"], record["meta"]) == (["wiki:2"], {"gold_kind": "passage contains an answer string"})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        'question,answers,id,kind\n"Who, then?",Ann|Anna,a1,who\n\n"Two\nlines?","[""Bo|b""]",a2,\n',
+        '\nID;Question;Answer;Kind\na1;Who, then?;Ann | Anna;who\na2;"Two\nlines?";"[""Bo|b""]";\n',
+        'question\tanswers\tid\tkind\nWho, then?\tAnn|Anna\ta1\twho\n"Two\nlines?"\t"[""Bo|b""]"\ta2\n',
+    ],
+)
+def test_tables_with_a_header(tmp_path: Path, content: str) -> None:
+    first, second = read(tmp_path, content, "data.csv")
+    assert (first["id"], first["question"], first["answers"]) == ("a1", "Who, then?", ["Ann", "Anna"])
+    assert (second["question"], second["answers"]) == ("Two\nlines?", ["Bo|b"])
+    assert first["meta"]["kind"] == "who"
+
+
+def test_ours_is_read_as_before_and_one_at_a_time(tmp_path: Path) -> None:
+    (record,) = read(tmp_path, lines(OURS | {"source": "here"}))
+    assert record == {**OURS, "id": "3", "source": "here"}
+    path = tmp_path / "half.jsonl"
+    path.write_text(lines(OURS) + "{", encoding="utf-8")
+    assert next(iter(read_questions(path)))["id"] == "3"
+
+
+@pytest.mark.parametrize("content", [json.dumps(SQUAD), lines(NQ), "question,answers\nWho?,Ann\n"])
+@pytest.mark.parametrize("name", ["data.gz", "data.unnamed"])
+def test_gzip_is_known_by_name_and_by_its_bytes(tmp_path: Path, content: str, name: str) -> None:
+    plain = read(tmp_path, content, "data")
+    (tmp_path / name).write_bytes(gzip.compress(content.encode()))
+    assert [{**r, "source": ""} for r in read_questions(tmp_path / name)] == [{**r, "source": ""} for r in plain]

@@ -1,0 +1,137 @@
+"""Data files that are broken: one sentence that names file, place and what was expected; skipping; converting."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from quorum.cli.main import main
+from quorum.core.errors import SetupError
+from quorum.datasets.formats import FORMATS
+from quorum.datasets.formats.convert import Broken
+from quorum.datasets.questions import read_questions, write_questions
+from quorum.datasets.records import Record
+
+GOOD = {"question": "Who?", "answer": ["Ann"]}
+
+
+def written(tmp_path: Path, content: str, name: str = "data.json") -> Path:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    return tmp_path / name
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"question": "Who?", "answer": ["Ann"]}\n{"question": "Who?"\n', "line 2: not JSON"),
+        ('{"question": "Who?", "answer": ["Ann"]}\n{"question": 3, "answer": ["Ann"]}\n', "line 2: expected {.*answer"),
+        ('{"question": "Who?", "answer": []}\n', "line 1: .* no answer: the test part"),
+        ('{"id": 1, "claim": "So.", "label": "TRUE"}\n', "line 1: expected FEVER's .* .the label is none of"),
+        ('{"input": "Who?", "output": [{"provenance": []}]}', "line 1: expected KILT's"),
+        ('{"who": "Ann"}\n', r"line 1: expected {\"id\", .* or a record of .*HotpotQA and 2Wiki.*; found {\"who\""),
+        ('[\n {"_id": "h", "question": "Who?", "context": [["A"]]}\n]', "record 1: expected HotpotQA's"),
+        ('[{"qid": 1, "question": "Who?", "answer": true}, 7]', "record 2: expected StrategyQA's .*; found 7"),
+        ('[\n{"a": 1},\n{"b" 2}\n]', "line 3: not JSON .* expected one JSON document, or an object a line"),
+        ('{\n "data": [\n', "not JSON"),
+        ('{"data": [{"title": "T", "paragraphs": [{"context": "C"}]}]}', "record 1: expected"),
+        ('{"data": [{"title": "T", "paragraphs": [{"context": "C", "qas": [{"id": 1}]}]}]}', "record 1: expected"),
+        ("question,answers\nWho?,Ann,Bo\n", "row 1: expected"),
+        ("question,answers\nWho?\n", "row 1: expected"),
+        ('question,answers\nWho?,"[1, 2]"\n', "row 1: expected"),
+        ('question,answers\nWho?,"Ann\n', "cannot be read after row 0"),
+        ("who,what\nAnn,tea\n", "line 1: not JSON"),
+        pytest.param("[" * 100_000, "nested too deeply", id="nested"),
+    ],
+)
+def test_a_broken_file_is_one_sentence(tmp_path: Path, content: str, said: str) -> None:
+    path = written(tmp_path, content)
+    with pytest.raises(SetupError, match=said) as caught:
+        list(read_questions(path))
+    assert str(path) in str(caught.value)
+
+
+def test_bad_records_are_counted_and_reading_goes_on(tmp_path: Path) -> None:
+    rows = [json.dumps(GOOD), "{", '{"question": 1, "answer": "x"}', "[]", json.dumps(GOOD)]
+    bad: list[str] = []
+    found = list(read_questions(written(tmp_path, "\n".join(rows)), bad=bad))
+    assert [record["id"] for record in found] == ["1", "5"]
+    assert [f"line {number}" in said for number, said in zip((2, 3, 4), bad, strict=True)] == [True] * 3
+
+
+def test_a_first_record_that_fits_nothing_does_not_decide_the_format(tmp_path: Path) -> None:
+    records = [{"qid": "a", "question": "Is it?"}, {"qid": "b", "question": "Is it?", "answer": True}]
+    bad: list[str] = []
+    (record,) = read_questions(written(tmp_path, json.dumps(records)), bad=bad)
+    assert (record["id"], record["meta"], len(bad)) == ("b", {"answer_type": "yes_no"}, 1)
+
+
+KEYS = ["question", "answer", "answers", "ctxs", "context", "claim", "label", "evidence", "input", "output", "qa_pairs"]
+KEYS += ["annotations", "golden_answers", "utterance", "targetValue", "Question", "QuestionId", "Answer", "docs", "id"]
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*KEYS, "text", "title"]), inner),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.dictionaries(st.sampled_from(KEYS), ANYTHING, max_size=6))
+@example({"context": {"title": None}, "question": None})
+def test_any_record_is_converted_or_refused(value: dict[str, Any]) -> None:
+    for known in FORMATS:
+        if known.fits(value):
+            try:
+                record = known.convert(value, "here")
+            except (Broken, SetupError, KeyError, TypeError, ValueError, IndexError, AttributeError):
+                continue
+            assert isinstance(record["question"], str)
+            assert all(isinstance(answer, str) for answer in record["answers"])
+            json.dumps(record)
+
+
+def ran(*args: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(list(args))
+    return int(ended.value.code or 0)
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz"])
+def test_convert_writes_what_is_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    path, out = written(tmp_path, f"{json.dumps(GOOD)}\n"), tmp_path / name
+    assert ran("data", "convert", str(path), "--out", str(out)) == 0
+    assert capsys.readouterr().out.endswith("1 question, 0 skipped.\n")
+    assert list(read_questions(out)) == list(read_questions(path))
+    assert (out.read_bytes()[:2] == b"\x1f\x8b") == name.endswith("gz")
+
+
+def test_convert_stops_at_a_broken_record_or_skips_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = written(tmp_path, f"{json.dumps(GOOD)}\n" + "{\n" * 7), tmp_path / "out.jsonl"
+    assert ran("data", "convert", str(path), "--out", str(out)) == 2
+    assert "line 2: not JSON" in capsys.readouterr().err
+    assert [file.name for file in tmp_path.iterdir()] == ["data.json"]
+    assert ran("data", "convert", str(path), "--out", str(out), "--skip-bad") == 0
+    told = capsys.readouterr()
+    assert told.out.endswith("1 question, 7 skipped.\n")
+    assert "skipped 2 more" in told.err
+    assert ran("data", "convert", str(path), "--out", str(path)) == 2
+
+
+def test_convert_takes_one_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = {"qa_pairs": [], "ambiguous_question": "When?", "annotations": [{"long_answer": "Then."}]}
+    path = written(tmp_path, json.dumps({"train": {"1": record}, "dev": {"2": record, "3": record}}))
+    assert ran("data", "convert", str(path), "--out", str(tmp_path / "dev.jsonl"), "--split", "dev") == 0
+    assert [found["id"] for found in read_questions(tmp_path / "dev.jsonl")] == ["2", "3"]
+    assert ran("data", "convert", str(path), "--out", str(tmp_path / "none.jsonl"), "--split", "test") == 1
+    assert "0 questions" in capsys.readouterr().out
+
+
+def test_what_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    record = Record(id="1", question="Who?", answers=[], passages=[], gold=[])
+    with pytest.raises(SetupError, match="cannot be written"):
+        write_questions(tmp_path / "missing" / "out.jsonl", [record])
+    assert write_questions(tmp_path / "o.jsonl.gz", [record]) == 1
+    assert json.loads(gzip.decompress((tmp_path / "o.jsonl.gz").read_bytes())) == record

@@ -1,0 +1,239 @@
+"""Silver data: made from questions with passages, stopped and gone on with, read again."""
+
+import asyncio
+import gzip
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import OpenAIServer
+
+from quorum.cli.main import main
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.datasets.silver import read_silver
+from quorum.retrievers.index import index_documents
+from quorum.training.silver import Recipe, Statistics, make_silver
+
+STRINC = Recipe(measure="strinc")
+
+
+def record(number: int, answers: list[str], *sentences: str, **more: Any) -> dict[str, Any]:
+    passages = [{"id": f"{number}-{at}", "title": "T", "text": text} for at, text in enumerate(sentences)]
+    return {"id": f"q{number}", "question": f"Which, {number}?", "answers": answers, "passages": passages, **more}
+
+
+RECORDS = [
+    record(1, ["1931"], "A mast stands. It is old.", "It was built in 1931. It is red."),
+    record(2, ["Ann Lee", "A. Lee"], "Nobody knows. It rains."),
+    record(3, ["yes"], "It is old. Yes, it is."),
+    record(4, [], "Nothing is right here."),
+    record(5, ["1950"], "Built in 1950 by Lee.", "Painted in 1950. It is tall."),
+]
+
+
+def write(path: Path, records: Sequence[dict[str, Any]] = RECORDS) -> Path:
+    lines = "".join(json.dumps(one) + "\n" for one in records)
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "wt", encoding="utf-8") as file:
+        file.write(lines)
+    return path
+
+
+def made(data: Path, out: Path, recipe: Recipe = STRINC, **more: Any) -> Statistics:
+    return asyncio.run(make_silver(data, out, recipe, **more))
+
+
+def texts(out: Path) -> list[list[str]]:
+    return [[span["text"] for span in line["silver"]] for line in read_silver(out)]
+
+
+@pytest.mark.parametrize("name", ["data.jsonl", "data.jsonl.gz"])
+def test_lines_and_statistics(name: str, tmp_path: Path) -> None:
+    out = tmp_path / "new" / "silver.jsonl"
+    found = made(write(tmp_path / name), out)
+    assert texts(out) == [["It was built in 1931."], [], ["Yes, it is."], [], ["Built in 1950 by Lee."]]
+    first = next(read_silver(out))
+    assert first == {
+        "id": "q1",
+        "question": "Which, 1?",
+        "answers": ["1931"],
+        "passages": RECORDS[0]["passages"],
+        "silver": [{"passage": "1-1", "start": 0, "end": 21, "text": "It was built in 1931."}],
+        "measure": "strinc",
+        "answer_type": "short",
+    }
+    assert [line["answer_type"] for line in read_silver(out)] == ["short", "short", "yes_no", "short", "short"]
+    assert (found.questions, found.found) == (5, 3)
+    assert found.words_before == pytest.approx((14 + 4 + 6 + 4 + 11) / 5)
+    assert found.words_after == pytest.approx((5 + 3 + 5) / 5)
+    # q3's answer is a verdict: q1 has 1 of 13 tokens without articles, then 1 of 5; q5 has 1 of 11, then 1 of 5
+    assert found.precision_before == pytest.approx((1 / 13 + 1 / 11) / 2, abs=1e-9)
+    assert found.precision_after == pytest.approx((1 / 5 + 1 / 5) / 2)
+    assert list(out.parent.iterdir()) == [out]
+
+
+def test_top_unit_k_and_limit(tmp_path: Path) -> None:
+    data, out = write(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
+    made(data, out, replace(STRINC, top="per_passage"))
+    assert texts(out)[4] == ["Built in 1950 by Lee.", "Painted in 1950."]
+    made(data, out, replace(STRINC, unit="passage"))
+    assert texts(out)[0] == ["It was built in 1931. It is red."]
+    found = made(data, out, replace(STRINC, k=1, limit=2))
+    assert (texts(out), found.questions) == ([[], []], 2)
+    assert [len(line["passages"]) for line in read_silver(out)] == [1, 1]
+
+
+def test_the_task_may_be_named(tmp_path: Path) -> None:
+    told = [{**RECORDS[0], "meta": {"answer_type": "long"}}, {**RECORDS[2], "answers": ["REFUTES"]}]
+    out = tmp_path / "silver.jsonl"
+    made(write(tmp_path / "data.jsonl", told), out)
+    assert [line["answer_type"] for line in read_silver(out)] == ["long", "label"]
+
+
+class Stopping:
+    """A scorer that works for some questions and then fails once."""
+
+    def __init__(self, until: int) -> None:
+        self.until, self.asked = until, 0
+
+    async def log_probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        self.asked += 1
+        if self.asked == self.until:
+            raise KeyboardInterrupt
+        return [float(len(prompt)) for prompt, _ in pairs]
+
+
+def test_a_stopped_run_goes_on_and_writes_the_same_bytes(tmp_path: Path) -> None:
+    many = [{**RECORDS[at % 3], "id": f"m{at}"} for at in range(50)]
+    data, cxmi = write(tmp_path / "data.jsonl", many), Recipe(measure="cxmi")
+    whole, broken = tmp_path / "whole.jsonl", tmp_path / "broken.jsonl"
+    made(data, whole, cxmi, scorer=Stopping(0))
+    scorer = Stopping(40)
+    with pytest.raises(KeyboardInterrupt):
+        made(data, broken, cxmi, scorer=scorer)
+    assert not broken.exists()
+    (part,) = tmp_path.glob(".broken.jsonl.*.part")
+    assert part.read_text(encoding="utf-8").count("\n") == 32
+    with part.open("a", encoding="utf-8") as file:
+        file.write('{"id": "m32", "quest')  # killed while it wrote
+    seen: list[int] = []
+    made(data, broken, cxmi, scorer=scorer, progress=seen.append)
+    assert broken.read_bytes() == whole.read_bytes()
+    assert seen == list(range(33, 51))
+    assert not part.exists()
+
+
+def test_another_recipe_or_other_data_begin_anew(tmp_path: Path) -> None:
+    data, out = write(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        made(data, out, Recipe(measure="cxmi"), scorer=Stopping(1), progress=lambda _: None)
+    made(data, out)
+    before = out.read_bytes()
+    write(data, RECORDS[::-1])
+    made(data, out)
+    assert out.read_bytes().splitlines() == before.splitlines()[::-1]
+
+
+@pytest.mark.parametrize(
+    ("records", "said"),
+    [
+        ([], "There are no questions in .*data.jsonl"),
+        ([record(1, [], "A text.")], "No question in .*data.jsonl has gold answers"),
+        ([record(1, ["a"])], "'q1' brings no passages; .* --collection NAME"),
+        ([{"question": "Q?"}], "line 1"),
+    ],
+)
+def test_useless_data_leave_nothing_behind(records: list[dict[str, Any]], said: str, tmp_path: Path) -> None:
+    data = write(tmp_path / "data.jsonl", records)
+    with pytest.raises(SetupError, match=said):
+        made(data, tmp_path / "silver.jsonl")
+    assert list(tmp_path.iterdir()) == [data]
+
+
+def test_places_that_cannot_be(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match="There is no file"):
+        made(tmp_path / "none.jsonl", tmp_path / "silver.jsonl")
+    with pytest.raises(SetupError, match="write a plain"):
+        made(write(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl.gz")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("", "is empty; make silver data with"),
+        ('{"question": "Q?", "answers": []}', "line 1: expected a line that `quorum filter silver` wrote"),
+        (
+            '{"question": "Q?", "answers": ["a"], "measure": "strinc", "passages": [{"id": "p", "text": "abc"}],'
+            ' "silver": [{"passage": "p", "start": 1, "end": 2, "text": "x"}]}',
+            "line 1: the span .* is not in its passage",
+        ),
+        (
+            '{"question": "Q?", "answers": ["a"], "measure": "strinc", "passages": [], "silver": ["x"]}',
+            "line 1: the span",
+        ),
+    ],
+)
+def test_other_files_are_no_silver(line: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "silver.jsonl"
+    path.write_text(line, encoding="utf-8")
+    with pytest.raises(SetupError, match=said):
+        list(read_silver(path))
+
+
+def test_questions_without_passages_are_retrieved_for(tmp_path: Path) -> None:
+    docs, out, store = tmp_path / "docs", tmp_path / "silver.jsonl", str(tmp_path / "store")
+    docs.mkdir()
+    (docs / "tower.md").write_text("The Lumen Tower was finished in 1931. It is tall.", encoding="utf-8")
+    (docs / "mast.md").write_text("The Iron Mast was painted in 1950.", encoding="utf-8")
+    index_documents([docs], collection="own", store=store)
+    asked = {**record(1, ["SUPPORTS"]), "question": "The Lumen Tower was finished in 1931."}
+    recipe = Recipe(measure="lexical", k=1, collection="own")
+    context = Context(k=1, collection="own", retriever="bm25", store=store)
+    made(write(tmp_path / "data.jsonl", [asked]), out, recipe, context=context)
+    (line,) = read_silver(out)
+    assert [passage["text"] for passage in line["passages"]] == ["The Lumen Tower was finished in 1931. It is tall."]
+    assert (texts(out), line["answer_type"]) == ([["The Lumen Tower was finished in 1931."]], "label")
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stopped:
+        main(["filter", "silver", *args])
+    return (int(stopped.value.code or 0), *capsys.readouterr())
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, out = write(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
+    code, said, told = run(capsys, str(data), "--measure", "strinc", "--out", str(out))
+    assert code == 0
+    assert said.splitlines() == [
+        "5 questions, silver for 3 (60%), nothing for 2.",
+        "Words a question: 7.8 in the passages, 2.6 in the silver.",
+        "Unigram precision where silver was found: 8.4% of the passages, 20.0% of the silver.",
+    ]
+    assert told == f"quorum: silver lines in {out}\n"
+
+
+def test_cxmi_by_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str], openai_server: OpenAIServer) -> None:
+    """The loopback server finds an answer likely that stands in the prompt."""
+    data, out = write(tmp_path / "data.jsonl", RECORDS[:2]), tmp_path / "silver.jsonl"
+    code, said, _ = run(capsys, str(data), "--measure", "cxmi", "--scorer", "completions:any", "--out", str(out))
+    assert code == 0
+    assert said.startswith("2 questions, silver for 1 (50%)")
+    assert texts(out) == [["It was built in 1931."], []]
+
+
+def test_mistakes_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = str(write(tmp_path / "data.jsonl"))
+    for more, said in (
+        (["--measure", "cxmi"], "needs a model that gives log-probabilities; add --scorer"),
+        (["--measure", "strinc", "--scorer", "completions:x"], "strinc asks no model"),
+        (["--measure", "cxmi", "--scorer", "embedded"], "scorer='embedded' cannot be used for cxmi"),
+    ):
+        code, _, told = run(capsys, data, *more, "--out", str(tmp_path / "silver.jsonl"))
+        assert code == 2
+        assert said in told
+        assert told.count("\n") == 1

@@ -1,0 +1,68 @@
+"""The notebooks as they are committed: clean, and code that runs as it stands. `make notebooks` executes them."""
+
+import ast
+import importlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+OPTIONAL = {"IPython", "matplotlib"}  # of the extra [notebooks]
+
+
+def source(cell: dict[str, Any]) -> str:
+    return "".join(cell["source"])
+
+
+def cells(path: Path, kind: str) -> list[dict[str, Any]]:
+    return [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == kind]
+
+
+def tree(path: Path) -> ast.Module:
+    """All code of a notebook as one program, in which `await` may stand at the top."""
+    code = "\n".join(map(source, cells(path, "code")))
+    compile(code, path.name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    return ast.parse(code)
+
+
+def test_there_are_five() -> None:
+    assert [path.stem[:2] for path in NOTEBOOKS] == ["01", "02", "03", "04", "05"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+class TestNotebook:
+    def test_it_holds_no_outputs(self, path: Path) -> None:
+        assert all((cell["outputs"], cell["execution_count"]) == ([], None) for cell in cells(path, "code"))
+        assert all(cell["metadata"] == {} for cell in [*cells(path, "code"), *cells(path, "markdown")])
+
+    def test_it_names_no_machine(self, path: Path) -> None:
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"/(home|root|Users|work|tmp)/|[A-Z]:\\\\|sk-[A-Za-z0-9]{8}", text)
+        metadata = json.loads(text)["metadata"]
+        assert metadata["kernelspec"]["name"] == "python3"
+        assert set(metadata) == {"kernelspec", "language_info"}
+
+    def test_it_begins_with_prose_and_has_short_cells(self, path: Path) -> None:
+        every = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        assert source(every[0]).startswith("# ")
+        assert max(source(cell).count("\n") for cell in cells(path, "code")) < 50
+        assert max(len(line) for cell in cells(path, "code") for line in source(cell).splitlines()) <= 120
+
+    def test_what_it_imports_is_there(self, path: Path) -> None:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.Import):
+                assert all(
+                    alias.name.split(".")[0] in OPTIONAL or importlib.import_module(alias.name) for alias in node.names
+                )
+            elif isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] not in OPTIONAL:
+                module = importlib.import_module(str(node.module))
+                assert all(hasattr(module, alias.name) for alias in node.names), ast.unparse(node)
+
+    def test_the_files_it_mentions_exist(self, path: Path) -> None:
+        for cell in cells(path, "markdown"):
+            for name in re.findall(r"`((?:docs|notebooks)/[\w./]+)`", source(cell)):
+                assert (ROOT / name).exists(), name

@@ -1,0 +1,111 @@
+"""The README tells the truth: its tables are the code's, its commands and Python run."""
+
+import re
+import shlex
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from docs.tables import filled, parts
+from quorum.cli.main import main
+from quorum.core.context import Context
+from quorum.graphs import METHODS
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```(sh|python)\n(.*?)```", README, re.DOTALL)
+COMMANDS = [line for kind, block in BLOCKS if kind == "sh" for line in block.splitlines() if line.startswith("quorum ")]
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+RECIPES = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
+SCRIPTS = [block for kind, block in BLOCKS if kind == "python"] + [
+    block for block in re.findall(r"```python\n(.*?)```", RECIPES, re.DOTALL) if "RemoteGraph" not in block
+]
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder like a fresh clone, in which all of the README's lines run one after the other."""
+    folder = tmp_path_factory.mktemp("clone")
+    for name in ("data", "README.md", "CONTRIBUTING.md"):
+        (folder / name).symlink_to(ROOT / name)
+    return folder
+
+
+def test_commands_run(workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """In one test, for later lines need what earlier ones made."""
+    monkeypatch.chdir(workplace)
+    for line in COMMANDS:
+        with pytest.raises(SystemExit) as end:
+            main(shlex.split(line)[1:])
+        out, err = capsys.readouterr()
+        assert not end.value.code, f"{line}: {err}"
+        assert out.strip(), line
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.splitlines()[0])
+def test_python_runs(
+    script: str, workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(workplace)
+    exec(compile(script, "README.md", "exec"), {"__name__": "readme"})
+    assert capsys.readouterr().out.strip()
+
+
+@pytest.mark.parametrize("file", parts())
+def test_what_is_taken_from_the_code_is_up_to_date(file: str) -> None:
+    text = (ROOT / file).read_text(encoding="utf-8")
+    assert filled(text, parts()[file]) == text, "run: make readme"
+
+
+def test_every_method_has_its_section_and_its_graph() -> None:
+    text = (ROOT / "docs" / "strategies.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^### (\w+)$", text, re.MULTILINE)) == sorted(METHODS)
+    assert text.count("```mermaid") == len(METHODS)
+
+
+def test_the_first_block_holds_two_commands_of_the_makefile() -> None:
+    targets = re.findall(r"^(\w+):.*## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    lines = [line.split("#")[0].split() for line in BLOCKS[0][1].splitlines()]
+    assert [word for word, _ in lines] == ["make", "make"]
+    assert {target for _, target in lines} <= set(targets)
+
+
+def test_every_folder_of_the_house_is_named() -> None:
+    own = {f"quorum/{path.name}" for path in (ROOT / "quorum").iterdir() if path.is_dir() and not path.is_symlink()}
+    shown = own - {"quorum/__pycache__"} | {"quorum", "graphs", "nodes", "retrievers", "tests", "notebooks"}
+    assert [folder for folder in sorted(shown) if f"| `{folder}/` |" not in README] == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in DOCS)])
+def test_links_lead_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" not in link:
+            file, _, place = link.partition("#")
+            target = (ROOT / page).parent / file if file else ROOT / page
+            assert target.exists(), link
+            assert not place or place in anchors(target.read_text(encoding="utf-8")), link
+
+
+def anchors(text: str) -> set[str]:
+    """The names by which GitHub links a page's headings."""
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_setting_has_its_line_in_the_example() -> None:
+    example = (ROOT / ".env.example").read_text(encoding="utf-8")
+    named = set(re.findall(r"^#QUORUM_(\w+)=", example, re.MULTILINE))
+    no_settings = {"HIDE_PASSAGES", "TOKEN"}
+    assert named == {part.name.upper() for part in fields(Context)} | no_settings
+
+
+def test_the_values_of_the_example_are_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("QUORUM_JOURNAL")
+    plain = Context()
+    for name, value in re.findall(
+        r"^#(QUORUM_\w+)=(.*)$", (ROOT / ".env.example").read_text(encoding="utf-8"), re.MULTILINE
+    ):
+        monkeypatch.setenv(name, value)
+    assert Context() == plain

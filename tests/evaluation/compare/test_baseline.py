@@ -1,0 +1,132 @@
+"""Methods against a baseline: which questions count, what is tested, how it is shown."""
+
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from quorum.cli.tables import Column, bracketed, cell, panel_table, report_tables
+from quorum.core.errors import SetupError
+from quorum.evaluation.compare.baseline import Comparison, check_baseline, compare, compare_groups
+from quorum.evaluation.metrics.statistics import bootstrap, mcnemar, sign_flip
+from quorum.evaluation.run.results import Row, Scores
+
+
+def scores(em: dict[str, float | None], **more: dict[str, float | None]) -> Scores:
+    """The scores of one method by question; F1 is as EM unless given; a question whose EM is null failed."""
+    made = Scores()
+    measures = {"f1": em, **more}
+    for id_, value in em.items():
+        row: Any = Row(id=id_, method="x", em=value, malformed=0, seconds=1.0)
+        row |= {"error": "no reply" if value is None else None, "unknown": False, "calls": 1, "input_tokens": 1200}
+        row |= {"output_tokens": 12, "context_tokens": 640} | {name: of[id_] for name, of in measures.items()}
+        made.add(row)
+    return made
+
+
+def many(share: float, seed: int, count: int = 200) -> dict[str, float | None]:
+    draw = np.random.default_rng(seed)
+    return {f"q{number}": float(draw.random() < share) for number in range(count)}
+
+
+def test_only_questions_that_all_answered_are_compared() -> None:
+    methods = {
+        "a": scores({"1": 1, "2": 0, "3": 1, "4": None}),
+        "b": scores({"4": 1, "3": 0, "2": 0, "1": None}),
+        "c": scores({"1": 0, "2": 1, "3": 1, "4": 1}),
+    }
+    found = compare(methods, ["a", "b", "c"], "a")
+    assert (found["baseline"], found["n"], found["left_out"]) == ("a", 2, 2)
+    assert found["methods"]["b"]["em"]["difference"] == -0.5
+    assert found["methods"]["c"]["em"]["difference"] == 0.5
+    assert compare(methods, ["a", "c"], "c")["n"] == 3
+
+
+def test_the_tests_are_those_of_the_statistics_and_p_is_adjusted() -> None:
+    methods = {"a": scores(many(0.3, 1)), "b": scores(many(0.5, 2)), "c": scores(many(0.33, 3))}
+    found = compare(methods, ["a", "b", "c"], "a")
+    ids = sorted(methods["a"].ids)
+    b, a = methods["b"].of("em", ids), methods["a"].of("em", ids)
+    em, f1 = found["methods"]["b"]["em"], found["methods"]["b"]["f1"]
+    assert (em["test"], f1["test"]) == ("mcnemar", "sign flip")
+    assert em["p"] == pytest.approx(mcnemar(b, a), abs=1e-6)
+    assert f1["p"] == pytest.approx(sign_flip(b - a), abs=1e-6)
+    assert em["p_holm"] == pytest.approx(2 * em["p"], abs=1e-5)  # the smaller of two
+    assert (em["difference"], em["low"], em["high"]) == pytest.approx(bootstrap(b - a), abs=1e-6)
+    assert em["questions_needed"] is not None
+    assert found["methods"]["c"]["em"]["p_holm"] == found["methods"]["c"]["em"]["p"]
+
+
+def test_a_measure_is_compared_where_it_is_defined() -> None:
+    nothing: dict[str, float | None] = {"1": None, "2": None}
+    a = scores({"1": 1, "2": 0}, rouge_l={"1": 0.5, "2": None}, str_em=nothing)
+    b = scores({"1": 1, "2": 1}, rouge_l={"1": 0.75, "2": 0.1}, str_em={"1": 1, "2": 1})
+    found = compare({"a": a, "b": b}, ["a", "b"], "a")["methods"]["b"]
+    assert found["rouge_l"]["difference"] == 0.25
+    assert set(found) == {"em", "f1", "rouge_l"}
+
+
+def test_nothing_in_common_is_no_difference() -> None:
+    found = compare({"a": scores({"1": 1}), "b": scores({"1": None})}, ["a", "b"], "a")
+    assert found == Comparison(baseline="a", n=0, left_out=1, methods={"b": {}})
+
+
+def test_groups_are_compared_with_their_first_or_with_the_baseline() -> None:
+    methods = {name: scores(many(0.4, seed, 10)) for seed, name in enumerate("abcd")}
+    found = compare_groups(methods, [["a", "b"], ["c", "d"]], "b")
+    assert [(one["baseline"], list(one["methods"])) for one in found] == [("b", ["a"]), ("c", ["d"])]
+    assert compare_groups(methods, [["a"], ["b"]]) == []
+    with pytest.raises(SetupError, match="none of the methods; name one of: a, b"):
+        check_baseline([["a", "b"]], "z")
+
+
+def shown(tables: Any, width: int = 100) -> str:
+    file = io.StringIO()
+    console = Console(file=file, width=width, markup=False, highlight=False)
+    for table in tables:
+        console.print(table)
+    return file.getvalue()
+
+
+def test_the_tables_fit_into_100_columns() -> None:
+    names = ["concat", "post_fusion[vote=staged;k=10]", "self_verification"]
+    methods = {name: scores(many(0.3 + seed / 10, seed, 300)) for seed, name in enumerate(names)}
+    summary = {name: one.summary() for name, one in methods.items()}
+    text = shown(report_tables(summary, compare_groups(methods, [names]), ("em", "f1")))
+    lines = text.splitlines()
+    assert len(lines) == 4 + 4 + 4
+    assert max(len(line.rstrip()) for line in lines) <= 100
+    assert lines[4].startswith("Minus concat, over 300 questions that all answered; p by Holm")
+    assert "[" in lines[1]
+    assert "1,200.0" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("values", "sign", "text"),
+    [
+        ((0.15, 0.112, 0.191), "", "15.0 [11.2, 19.1]"),
+        ((-0.05, -0.1, 0.0), "+", "-5.0 [-10.0, 0.0]"),
+        ((0.00004, -0.00004, 0.1), "+", "0.0 [0.0, +10.0]"),
+    ],
+)
+def test_an_interval_in_percent(values: tuple[float, float, float], sign: str, text: str) -> None:
+    assert bracketed(*values, sign) == text
+
+
+def test_what_a_method_has_not_is_a_dash() -> None:
+    assert cell({"em": None}, Column("EM", "em", interval=True)) == "-"
+    assert cell({"em": 0.5}, Column("EM", "em", interval=True)) == "50.0"
+    assert cell({"calls": 1234.56}, Column("calls", "calls", 1)) == "1,234.6"
+
+
+def test_a_panel_shows_shares_counts_and_intervals() -> None:
+    rows = [{"method": "a", "n": 1200, "EM": 0.5, "F1": (0.5, 0.25, 0.75)}, {"method": "b", "n": 3, "EM": None}]
+    lines = shown([panel_table("What it is", rows)]).splitlines()
+    assert [line.split() for line in lines] == [
+        ["What", "it", "is"],
+        ["method", "n", "EM", "F1"],
+        ["a", "1,200", "50.0", "50.0", "[25.0,", "75.0]"],
+        ["b", "3", "-", "-"],
+    ]

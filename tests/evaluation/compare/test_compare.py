@@ -1,0 +1,302 @@
+"""`quorum compare`: estimated, asked once, continued, counted; over a corpus of its own and a loopback server."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from comparison_fixtures import context, data, reader, run
+from openai_server import OpenAIServer, Response, error
+from quorum_command import Quorum
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.evaluation.compare.compare import Options, plan, variants
+from quorum.evaluation.compare.estimate import bounds, pace, value
+from quorum.evaluation.compare.prices import Price, Prices
+from quorum.evaluation.run.columns import parse_methods
+
+__all__ = ["data"]
+
+PRICES = '["openai:test"]\ninput = 1000\noutput = 2000\ncached = 100\n'
+FIVE = "concat,post_fusion,concat_pf"
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> str:
+    lines = [{"id": f"p{n}", "title": "", "text": f"Thing number {n} was found by person {n}."} for n in range(6)]
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def prices(tmp_path: Path) -> Path:
+    path = tmp_path / "prices.toml"
+    path.write_text(PRICES, encoding="utf-8")
+    return path
+
+
+async def test_a_comparison_from_the_estimate_to_the_report(
+    corpus: str, data: Path, prices: Path, openai_server: OpenAIServer
+) -> None:
+    openai_server.reply(reader)
+    options = Options(methods=FIVE, prices=prices, budget={"calls": 2.5})
+    planned, decision = await run(corpus, data, options)
+    assert {name: (one.least, one.most) for name, one in planned.estimate.methods.items()} == {
+        "concat": (1, 1),
+        "post_fusion": (2, 2),
+        "concat_pf": (1, 3),
+    }
+    assert planned.estimate.cost is not None
+    figures = {one.name: one for one in decision.figures}
+    assert (figures["concat"].quality, figures["post_fusion"].quality, figures["concat_pf"].quality) == (0.5, 1, 1)
+    assert (figures["concat"].calls, figures["post_fusion"].calls, figures["concat_pf"].calls) == (1, 2, 2)
+    assert figures["post_fusion"].cost == pytest.approx((2 * 100 * 1000 + 2 * 2 * 2000) / 1e6)
+    assert decision.recommendation.best in ("post_fusion", "concat_pf")
+    assert decision.recommendation.sentences[1].startswith("Against the baseline concat: +50.0 points [")
+    assert decision.spent["models"]["openai:test"]["calls"] == len(openai_server.requests) == 6 * 3
+    assert decision.spent["cost"] == pytest.approx(18 * (100 * 1000 + 2 * 2000) / 1e6)
+    assert (decision.spent["searches"], decision.spent["searched"]) == (18, 6)
+    written = {path.name for path in decision.report.folder.iterdir()}
+    assert written >= {"report.html", "report.md", "report.csv", "questions.csv", "details.jsonl", "results.jsonl"}
+    assert written >= {"config.json", "summary.json", "comparison.json", "recommendation.json", "spent.json"}
+    page = (decision.report.folder / "report.html").read_text(encoding="utf-8")
+    assert "Alone, the methods would have made 30 calls; 18 were made, 40% saved" in page
+
+
+async def test_the_estimate_of_a_filter_counts_its_prompt(corpus: str, data: Path, openai_server: OpenAIServer) -> None:
+    planned = await plan(corpus, data, context(), Options(methods="filco"))
+    found = planned.estimate.methods["filco"]
+    assert (found.calls, found.least, found.most, openai_server.requests) == (2, 2, 2, [])
+
+
+async def test_the_same_again_asks_nothing_and_remembers_what_was_spent(
+    corpus: str, data: Path, prices: Path, openai_server: OpenAIServer
+) -> None:
+    openai_server.reply(reader)
+    options = Options(methods="concat,post_fusion", prices=prices)
+    _, first = await run(corpus, data, options, limit=3)
+    asked = len(openai_server.requests)
+    _, second = await run(corpus, data, options, limit=3)
+    assert (second.report.asked, len(openai_server.requests)) == (0, asked)
+    assert second.spent == first.spent
+    assert second.recommendation.sentences == first.recommendation.sentences
+
+
+async def test_a_failed_question_is_told_apart_and_asked_again(
+    corpus: str, data: Path, openai_server: OpenAIServer
+) -> None:
+    openai_server.reply(lambda request: error(400, "no <b>") if "number 4?" in request.text else reader(request))
+    options = Options(methods="concat,post_fusion")
+    _, first = await run(corpus, data, options)
+    assert [(one.n, one.errors, one.cost) for one in first.figures] == [(5, 1, None), (5, 1, None)]
+    assert "1 of concat and 1 of post_fusion" in first.recommendation.sentences[-1]
+    openai_server.reply(reader)
+    _, second = await run(corpus, data, options)
+    assert (second.report.asked, [one.errors for one in second.figures]) == (2, [0, 0])
+
+
+async def test_a_limit_on_cost_stops_before_and_in_the_middle(
+    corpus: str, data: Path, prices: Path, openai_server: OpenAIServer
+) -> None:
+    openai_server.reply(lambda request: Response("unknown", usage={"prompt_tokens": 900_000, "completion_tokens": 1}))
+    with pytest.raises(SetupError, match=r"more than --max-cost 0\.001"):
+        await plan(corpus, data, context(), Options(methods="concat", prices=prices, max_cost=0.001))
+    assert openai_server.requests == []
+    with pytest.raises(SetupError, match=r"have cost \$900\.0020, the limit is \$50"):
+        await run(corpus, data, Options(methods="concat", prices=prices, max_cost=50), concurrency=1)
+    assert len(openai_server.requests) == 1
+    spent = json.loads((data.parent / "out" / "spent.json").read_text())
+    assert spent["cost"] == pytest.approx(900.002)
+    with pytest.raises(SetupError, match="a model has no price"):
+        await plan(corpus, data, context(), Options(methods="concat", max_cost=1))
+
+
+def test_details_hold_the_path_and_the_replies(
+    corpus: str, data: Path, openai_server: OpenAIServer, quorum: Quorum
+) -> None:
+    openai_server.reply(reader)
+    settings = ["--set", "k=2", "--set", "retriever=bm25", "--models", "openai:test", "--set", f"journal={data}.sqlite"]
+    ran = quorum("compare", corpus, str(data), "--methods", FIVE, *settings, "--out", "out", "--limit", "2")
+    assert ran.code == 0, ran.err
+    assert ran.out.split()[1:3] == ["is", "best:"]
+    assert "In all 2 questions: about" in ran.err
+    assert "no price known" in ran.err
+    details = [json.loads(line) for line in Path("out/details.jsonl").read_text().splitlines()]
+    found = next(one for one in details if (one["method"], one["id"]) == ("concat_pf", "q1"))
+    top = [step["node"] for step in found["steps"] if step["within"] is None]
+    assert top == ["begin", "retrieve", "concat_answer", "unknown_check", "passage_answer", "passage_answer", "vote"]
+    assert sorted(call["reply"] for call in found["calls"]) == ["person 1", "unknown", "unknown"]
+    assert all(found["steps"][call["step"]]["node"].endswith("answer") for call in found["calls"])
+    assert any(call["stored"] for call in found["calls"])  # concat and post_fusion had asked the same
+    assert found["usage"]["answer"]["calls"] == 3
+    rows = [json.loads(line) for line in Path("out/results.jsonl").read_text().splitlines()]
+    slow = next(row for row in rows if (row["method"], row["id"]) == ("concat_pf", "q1"))
+    longest = max(call["seconds"] for call in found["calls"] if call["name"] != "answer")
+    assert slow["seconds"] >= found["calls"][0]["seconds"] + longest - 1e-3  # as if it had run alone
+
+
+def test_a_folder_is_a_corpus_and_what_cannot_be_read_is_named(
+    data: Path, openai_server: OpenAIServer, quorum: Quorum, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = data.parent / "documents"
+    folder.mkdir()
+    for number in range(6):
+        (folder / f"{number}.md").write_text(
+            f"# Thing {number}\n\nThing number {number} was found by person {number}.\n"
+        )
+    (folder / "picture.png").write_bytes(b"\x89PNG")
+    openai_server.reply(reader)
+    options = (
+        "--models",
+        "openai:test",
+        "--methods",
+        "post_fusion",
+        "--k",
+        "2",
+        "--retrievers",
+        "bm25",
+        "--out",
+        "out",
+    )
+    ran = quorum("compare", str(folder), str(data), *options)
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith("post_fusion is best: exact match 100.0%")
+    assert "picture.png: files of type '.png' are not read" in caplog.text
+    (folder / "0.md").write_text("# Thing 0\n\nNobody found thing number 0.\n")
+    changed = quorum("compare", str(folder), str(data), *options)
+    assert (changed.code, "source.sha256 was" in changed.err) == (2, True)
+
+
+def test_a_dry_run_asks_nothing(corpus: str, data: Path, openai_server: OpenAIServer, quorum: Quorum) -> None:
+    ran = quorum(
+        "compare", corpus, str(data), "--models", "openai:test", "--k", "1,2", "--dry-run", "--methods", "concat"
+    )
+    assert (ran.code, ran.err, openai_server.requests) == (0, "", [])
+    assert "concat[k=1]" in ran.out
+    assert "In all 6 questions: about 12 calls" in ran.out
+    assert not Path("results").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--budget", "calls"], "cannot be read; write calls=3"),
+        (["--max-cost", "-1"], "give dollars, from 0 on"),
+        (["--prices", "nowhere.toml"], "cannot be read"),
+        (["--methods", "concat", "--baseline", "sure"], "is none of the methods"),
+        (["--k", "0"], "does not fit"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(
+    options: list[str], said: str, corpus: str, data: Path, openai_server: OpenAIServer, quorum: Quorum
+) -> None:
+    ran = quorum("compare", corpus, str(data), "--models", "openai:test", *options)
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert said in ran.err
+
+
+def test_a_corpus_that_is_not_there(data: Path, openai_server: OpenAIServer, quorum: Quorum) -> None:
+    ran = quorum("compare", "nowhere", str(data), "--models", "openai:test")
+    assert (ran.code, "There is no corpus nowhere; give a folder" in ran.err) == (2, True)
+
+
+def test_methods_are_crossed_with_what_has_several_values() -> None:
+    options = Options(methods="concat,sure[k=3]", models=["openai:a", "openai:b"], k=["5", "10"], retrievers=["bm25"])
+    runs = variants(options, Context())
+    assert [run.name for run in runs] == [
+        "concat[model=openai:a;k=5]",
+        "concat[model=openai:a;k=10]",
+        "concat[model=openai:b;k=5]",
+        "concat[model=openai:b;k=10]",
+        "sure[k=3;model=openai:a]",
+        "sure[k=3;model=openai:b]",
+    ]
+    assert {run.context.retriever for run in runs} == {"bm25"}
+    assert [run.name for run in variants(Options(methods="concat", models=["openai:a"]), Context())] == ["concat"]
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "found"),
+    [
+        ("concat", {"samples": 3}, (3, 3)),
+        ("concat_pf", {"k": 4}, (1, 5)),
+        ("pf_concat", {"k": 4, "samples": 2}, (10, 10)),
+        ("sure", {"candidates": 3}, (1, 13)),
+        ("self_verification", {}, (5, 60)),
+        ("react", {"max_steps": 4}, (1, 10)),
+        ("self_ask", {"max_steps": 2}, (1, 5)),
+        ("iter_retgen", {"iterations": 3}, (3, 3)),
+        ("blendfilter", {}, (11, 11)),
+    ],
+)
+def test_the_bounds_of_calls_come_from_the_shape(
+    method: str, given: dict[str, Any], found: tuple[float, float]
+) -> None:
+    assert bounds(parse_methods(method, Context(**given))[0]) == found
+
+
+def test_every_method_has_bounds() -> None:
+    assert all(0 < least <= most for least, most in map(bounds, parse_methods("all", Context())))
+    assert value("K(K-1)", {"K": 4}) == 12
+
+
+def test_limits_in_a_minute_set_the_pace() -> None:
+    assert pace(Context(), 100, 1000, concurrency=8) == 25
+    assert pace(Context(requests_per_minute=10), 100, 1000, concurrency=8) == 600
+    assert pace(Context(tokens_per_minute=100), 100, 1000, concurrency=8) == 600
+
+
+def test_prices(tmp_path: Path) -> None:
+    found = Prices()
+    assert found.of("openai:gpt-4o-mini") == found.of("openai:gpt-4o-mini-2024-07-18") == Price(0.15, 0.60, 0.075)
+    assert found.of("openai:somebody/model") is None
+    assert found.of("embedded") == Price(0, 0, 0)
+    assert Price(1, 10, 0.5).of(1_000_000, 100_000, 500_000) == 0.5 + 0.25 + 1
+    table = tmp_path / "own.json"
+    table.write_text('{"openai:gpt-4o-mini": {"input": 9, "output": 9}}')
+    own = Prices(table)
+    assert own.of("openai:gpt-4o-mini") == Price(9, 9, 9)
+    assert own.of("openai:gpt-4o") is not None
+    usage: Any = {
+        "answer": {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0},
+        "validity": {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0},
+    }
+    hybrid = Context(model="openai:gpt-4o-mini", verifier="openai:gpt-4o")
+    assert found.cost(hybrid, usage) == 0.15 + 2.50
+    assert found.cost(Context(model="openai:x"), usage) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "not a table",
+        '["a:b"]\ninput = 1',
+        '["a:b"]\ninput = "x"\noutput = 1',
+        '["a:b"]\ninput = 1\noutput = 1\nout = 2',
+    ],
+)
+def test_a_broken_price_table_is_one_sentence(tmp_path: Path, text: str) -> None:
+    table = tmp_path / "prices.toml"
+    table.write_text(text)
+    with pytest.raises(SetupError, match="expected a table of models"):
+        Prices(table)
+
+
+def test_ask_withholds_an_answer_that_is_not_sure_enough(
+    tmp_path: Path, openai_server: OpenAIServer, quorum: Quorum
+) -> None:
+    lines = [{"id": f"p{n}", "title": "", "text": f"It was {1880 + n // 2}."} for n in range(4)]
+    passages = tmp_path / "passages.jsonl"
+    passages.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    openai_server.reply(lambda request: "1880" if "was 1880" in request.text else "1881")
+    asked = ("ask", "When?", "--passages", str(passages), "--model", "openai:test", "--abstain-below")
+    withheld = quorum(*asked, "0.6", "--method", "post_fusion")
+    assert withheld.out.splitlines()[0] == "unknown"
+    assert "'1880' was withheld: confidence 0.50 is below 0.6" in withheld.err
+    assert quorum(*asked, "0.5", "--method", "post_fusion").out.splitlines()[0] == "1880"
+    assert "stated no confidence" in quorum(*asked, "0.5", "--method", "concat_pf").err
+    refused = quorum(*asked, "0.5", "--method", "concat")
+    assert (refused.code, "sample its answer (concat with --set samples=5" in refused.err) == (2, True)
+    assert "give a confidence from 0 to 1" in quorum(*asked, "7", "--method", "post_fusion").err

@@ -1,0 +1,175 @@
+"""What experiments work out: the best of several attempts, splits, spreads, and a judge's preference."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import OpenAIServer, Request, error
+
+from quorum.core.context import Context
+from quorum.evaluation.experiments.analyses import best_of_runs, shared_name, split_by_top, spread_of_draws
+from quorum.evaluation.experiments.preference import compare_summaries, outcome_of, pairs_of
+from quorum.evaluation.run.results import Row, Scores
+
+CONTEXT = Context(model="openai:test", attempts=1)
+
+
+def scores(**measures: list[float | None]) -> Scores:
+    """The scores of one run over questions q0, q1, ...; where EM is null the question failed."""
+    made = Scores()
+    for number, em in enumerate(measures["em"]):
+        row: Any = Row(id=f"q{number}", error="no reply" if em is None else None, malformed=0)
+        made.add(row | {name: values[number] for name, values in measures.items()})
+    return made
+
+
+def test_the_best_of_the_attempts_at_each_question() -> None:
+    runs = {
+        "cot[top_p=0]": scores(em=[1, 0, 0, 0], f1=[1, 0.5, 0, 0]),
+        "cot[top_p=0.5]": scores(em=[0, 0, 0, None], f1=[0.2, 0.25, 0, None]),
+        "cot[top_p=1]": scores(em=[0, 1, 0, 1], f1=[0, 1, 0.4, 1]),
+    }
+    panel = best_of_runs(runs, [list(runs)], ("em", "f1"))[0]
+    row = panel["rows"][0]
+    assert (row["method"], row["n"]) == ("cot", 3)
+    assert row["EM"].mean == pytest.approx(2 / 3)
+    assert row["F1"].mean == pytest.approx((1 + 1 + 0.4) / 3)
+    assert row["EM"].low <= row["EM"].mean <= row["EM"].high
+
+
+def test_a_judges_word_is_a_measure_of_experiments_too() -> None:
+    one, other = scores(em=[0, 0], answer_on_top=[1, 0]), scores(em=[0, 0])
+    one.judge({"q0": 1, "q1": 0}, {})
+    other.judge({"q0": 0, "q1": 1}, {})
+    runs = {"cot[seed=1]": one, "cot[seed=2]": other}
+    assert best_of_runs(runs, [list(runs)], ("em", "judged"))[0]["rows"][0]["judged"].mean == 1
+    assert split_by_top(runs, [list(runs)], ("judged",))[0]["rows"][0]["judged pos"] == 1
+    assert spread_of_draws(runs, [list(runs)], ("judged",))[0]["rows"][0]["judged"] == 0.5
+
+
+def test_results_split_by_the_top_passage_of_the_unfiltered_run() -> None:
+    runs = {
+        "full": scores(em=[1, 0, 0, 1], f1=[1, 0, 0, 1], answer_on_top=[1, 1, 0, None], context_tokens=[100] * 4),
+        "filco": scores(em=[1, 1, 1, 0], f1=[1, 1, 1, 0], answer_on_top=[0, 0, 1, 1], context_tokens=[20, 40, 0, 40]),
+    }
+    full, filco = split_by_top(runs, [["full", "filco"]], ("em",))[0]["rows"]
+    assert full == {"method": "full", "context": 1, "n pos": 2, "EM pos": 0.5, "n neg": 1, "EM neg": 0}
+    assert filco == {"method": "filco", "context": 0.25, "n pos": 2, "EM pos": 1, "n neg": 1, "EM neg": 1}
+
+
+def test_a_split_without_context_or_answers_says_nothing() -> None:
+    runs = {"a": scores(em=[1], context_tokens=[0], answer_on_top=[None])}
+    assert split_by_top(runs, [["a"]], ("em",))[0]["rows"] == [
+        {"method": "a", "n pos": 0, "EM pos": None, "n neg": 0, "EM neg": None}
+    ]
+
+
+def test_the_spread_over_draws() -> None:
+    runs = {
+        "base": scores(em=[1, 0]),
+        "base[shots=1;draw=0]": scores(em=[1, 0]),
+        "base[shots=1;draw=1]": scores(em=[1, 1]),
+        "base[k=3;shots=5;draw=0]": scores(em=[None, None]),
+    }
+    rows = spread_of_draws(runs, [[name] for name in runs], ("em",))[0]["rows"]
+    assert rows == [
+        {"method": "base", "draws": 1, "EM": 0.5, "sd EM": None},
+        {"method": "base[shots=1]", "draws": 2, "EM": 0.75, "sd EM": pytest.approx(0.353553, abs=1e-6)},
+        {"method": "base[k=3;shots=5]", "draws": 1, "EM": None, "sd EM": None},
+    ]
+
+
+def test_runs_share_a_name() -> None:
+    assert shared_name(["cot[k=3;top_p=0]", "cot[k=3;top_p=1]"]) == "cot[k=3]"
+    assert shared_name(["cot", "cot[k=3]"]) == "cot"
+
+
+@pytest.mark.parametrize(
+    ("preferred", "outcome"),
+    [
+        ([0, 0], "one"),
+        ([1, 1], "other"),
+        ([0, 1], "tie"),
+        ([None, None], "tie"),
+        ([0, None], "one"),
+        ([None, 1], "other"),
+    ],
+)
+def test_both_orders_count(preferred: list[int | None], outcome: str) -> None:
+    assert outcome_of(preferred) == outcome
+
+
+def result(id_: str, method: str, em: float, rationale: str | None = None) -> dict[str, Any]:
+    row = {"id": id_, "method": method, "question": f"Who is {id_}?", "answer": "The Ann", "gold": ["Bo", "Ann"]}
+    return row | {"em": em, "error": None, "rationale": rationale}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Results of two methods over questions of which three are right in both and have a rationale and an answer."""
+    rows = [result(f"q{n}", method, 1, f"{method} says {n}") for n in range(4) for method in ("sure", "sum_and_pred")]
+    rows[1]["em"] = 0
+    rows += [result("q4", "sure", 1, "sure says 4"), result("q4", "sum_and_pred", 1)]
+    rows += [result("q1", "base", 1, "another"), result("q5", "sure", 1, "x") | {"error": "no reply"}]
+    rows += [result("q6", method, 1, "nothing is said") | {"gold": []} for method in ("sure", "sum_and_pred")]
+    (tmp_path / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return tmp_path
+
+
+def test_pairs_are_questions_that_both_have_right(folder: Path) -> None:
+    pairs = list(pairs_of(folder / "results.jsonl", "sure", "sum_and_pred"))
+    assert [(pair.id, pair.answer, pair.one, pair.other) for pair in pairs] == [
+        (f"q{n}", "Ann", f"sure says {n}", f"sum_and_pred says {n}") for n in (1, 2, 3)
+    ]
+
+
+async def judged(folder: Path) -> tuple[list[dict[str, Any]], str, list[tuple[int, int]]]:
+    told: list[tuple[int, int]] = []
+    names = ("sure", "sum_and_pred")
+    panels = await compare_summaries(
+        folder, names, CONTEXT, "openai:judge", concurrency=2, config={}, tell=lambda *step: told.append(step)
+    )
+    return panels[0]["rows"], panels[0]["title"], told
+
+
+async def test_a_judge_is_asked_in_both_orders(folder: Path, openai_server: OpenAIServer) -> None:
+    def judge(request: Request) -> str:
+        first_is_sure = request.text.index("sure says") < request.text.index("sum_and_pred says")
+        if "q2?" in request.text:
+            return "Summary 1"  # whatever stands first
+        return "Summary 1" if first_is_sure else "Summary 2"
+
+    openai_server.reply(judge)
+    rows, title, told = await judged(folder)
+    assert title == "3 questions that both have right"
+    assert [(row["summaries of"], round(row["preferred"].mean, 3)) for row in rows] == [
+        ("sure", 0.667),
+        ("sum_and_pred", 0),
+        ("neither", 0.333),
+    ]
+    assert [row.get("characters") for row in rows] == [11, 19, None]
+    assert sorted(told) == [(1, 3), (2, 3), (3, 3)]
+    assert len(openai_server.chats()) == 6
+    assert {request.body["model"] for request in openai_server.chats()} == {"judge"}
+    lines = [json.loads(line) for line in (folder / "preference.jsonl").read_text().splitlines()]
+    assert lines[1] == {"id": "q2", "outcome": "tie", "preferred": [0, 1]}
+
+
+async def test_what_cannot_be_read_is_unscored_and_counted(folder: Path, openai_server: OpenAIServer) -> None:
+    def judge(request: Request) -> Any:
+        if "q1?" in request.text:
+            return "Well, that depends."
+        return error(400, "not today") if "q2?" in request.text else "Tie"
+
+    openai_server.reply(judge)
+    rows, title, _ = await judged(folder)
+    assert title == "3 questions that both have right, 1 unscored, 1 failed"
+    assert [row["preferred"].mean for row in rows] == [0, 0, 1]
+
+
+async def test_without_pairs_there_is_nothing_to_prefer(tmp_path: Path) -> None:
+    (tmp_path / "results.jsonl").write_text("", encoding="utf-8")
+    rows, title, _ = await judged(tmp_path)
+    assert title == "0 questions that both have right"
+    assert [row["preferred"] for row in rows] == [None] * 3

@@ -1,0 +1,251 @@
+"""The experiments: what runs in which groups, what is drawn, and runs from data to tables."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import OpenAIServer, Request
+
+from quorum.cli.main import main
+from quorum.cli.tables import FURTHER
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.datasets.examples import read_examples
+from quorum.evaluation.experiments.catalogue import EXPERIMENTS, grouped_runs
+from quorum.evaluation.experiments.run_experiment import Options, run_experiment
+from quorum.evaluation.run.dataset import read_data
+from quorum.evaluation.run.demonstrations import draw_shots
+from quorum.graphs import METHODS
+
+CONTEXT = Context(model="openai:test", attempts=1)
+TOWN = {"Rhine": "Basel", "Thames": "London", "Danube": "Vienna"}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Each question brings four passages; the one that answers it stands third."""
+    path = tmp_path / "rivers.jsonl"
+    other = [{"id": f"o{n}", "title": "", "text": f"Nothing is known of stream {n}."} for n in range(3)]
+    lines = []
+    for river, town in TOWN.items():
+        gold = {"id": river, "title": river, "text": f"The {river} flows through {town}."}
+        passages = [*other[:2], gold, other[2]]
+        question = f"Which town lies on the {river}?"
+        lines.append({"id": river, "question": question, "answers": [town], "passages": passages, "gold": [river]})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def names(experiment: str, **given: Any) -> list[list[str]]:
+    return [[run.name for run in group] for group in grouped_runs(EXPERIMENTS[experiment], CONTEXT, **given)]
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_can_be_run(name: str) -> None:
+    experiment = EXPERIMENTS[name]
+    given: Any = {"verifier": "embedded", "filters": ["embedded"], "searching": True}
+    runs = [run for group in grouped_runs(experiment, CONTEXT, **given) for run in group]
+    assert all(run.method in METHODS for run in runs)
+    assert len({run.name for run in runs}) == len(runs) > 1 or experiment.shots
+    assert set(experiment.further) <= set(FURTHER)
+    assert len(experiment.summary) <= 62
+
+
+def test_variants_of_a_method_are_compared_with_the_first() -> None:
+    assert names("queries") == [
+        ["blendfilter", "blendfilter[queries=ex+in]", "blendfilter[queries=q+in]", "blendfilter[queries=q+ex]"]
+    ]
+    assert names("sweep_k", methods="concat[seed=1],summary")[0][:2] == ["concat[seed=1;k=5]", "concat[seed=1;k=10]"]
+    assert [len(group) for group in names("filter_modes")] == [4, 4]
+
+
+def test_methods_are_compared_for_each_retriever_where_there_is_something_to_search() -> None:
+    assert names("retrieval") == [["direct", "iter_retgen", "blendfilter"]]
+    assert names("retrieval", searching=True)[0] == [
+        "direct[retriever=bm25]",
+        "iter_retgen[retriever=bm25]",
+        "blendfilter[retriever=bm25]",
+    ]
+    assert len(names("retrieval", searching=True)) == 3
+
+
+def test_the_verifier_stands_in_the_settings() -> None:
+    assert names("verifier", verifier="openai:big") == [["sure", "sure[verifier=openai:big]", "sure[model=openai:big]"]]
+
+
+def test_every_filter_is_a_run() -> None:
+    assert names("measures", filters=["embedded:a", "transformers:b"]) == [
+        [
+            "filco[filter_mode=full]",
+            "filco[filter_mode=silver]",
+            "filco[context_filter=embedded:a]",
+            "filco[context_filter=transformers:b]",
+        ]
+    ]
+
+
+def test_drawn_demonstrations_give_runs_their_names() -> None:
+    shots = [("shots=1;draw=0", "a.jsonl"), ("shots=1;draw=1", "b.jsonl")]
+    found = grouped_runs(EXPERIMENTS["few_shot"], CONTEXT, methods="base,sure[k=3]", shots=shots)
+    assert [[run.name for run in group] for group in found] == [
+        ["base"],
+        ["base[shots=1;draw=0]"],
+        ["base[shots=1;draw=1]"],
+        ["sure[k=3]"],
+        ["sure[k=3;shots=1;draw=0]"],
+        ["sure[k=3;shots=1;draw=1]"],
+    ]
+    assert [group[0].context.examples for group in found[:3]] == [None, "a.jsonl", "b.jsonl"]
+
+
+def pool(path: Path, count: int) -> Path:
+    lines: list[dict[str, Any]] = [{"question": f"Number {n}?", "answers": [str(n), "x"]} for n in range(count)]
+    lines += [{"question": "Which town lies on the RHINE", "answer": "Basel"}, {"question": "None?", "answers": []}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def test_demonstrations_are_drawn_the_same_again_and_never_from_the_questions(data: Path, tmp_path: Path) -> None:
+    drawn = []
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        folder.mkdir()
+        made = draw_shots(pool(tmp_path / "pool.jsonl", 8), read_data(data), folder, shots=(1, 5), draws=3)
+        drawn.append({label: read_examples(file) for label, file in made})
+    assert drawn[0] == drawn[1]
+    assert list(drawn[0]) == [f"shots={size};draw={draw}" for size in (1, 5) for draw in range(3)]
+    assert [len(found) for found in drawn[0].values()] == [1, 1, 1, 5, 5, 5]
+    assert drawn[0]["shots=5;draw=1"][:1] == drawn[0]["shots=1;draw=1"]
+    assert all("RHINE" not in example["question"] for found in drawn[0].values() for example in found)
+    assert len({found[0]["question"] for found in drawn[0].values()}) > 1
+
+
+def test_too_few_demonstrations(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match="4 examples that are not questions of the data set; give a file with 5"):
+        draw_shots(pool(tmp_path / "pool.jsonl", 4), read_data(data), tmp_path, shots=(1, 5), draws=4)
+    (tmp_path / "bad.jsonl").write_text('{"question": 3}\n', encoding="utf-8")
+    with pytest.raises(SetupError, match="line 1: expected a question and its answer"):
+        draw_shots(tmp_path / "bad.jsonl", read_data(data), tmp_path, shots=(1,), draws=1)
+
+
+def reader(request: Request) -> str:
+    """Knows the town when its passage is there, and ranks it first when asked for a list."""
+    if request.text.endswith("Ranking:"):
+        return "[3] > [1] > [2] > [4]"
+    return next((town for town in TOWN.values() if f"through {town}" in request.text), "unknown")
+
+
+async def test_the_top_passage_alone_is_read_after_reranking(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    experiment = EXPERIMENTS["rerank"]
+    reordered = [one for one in experiment.variants if one in ("", "reranker=listwise")]
+    report, _ = await run_experiment(
+        type(experiment)(**(vars(experiment) | {"variants": tuple(reordered)})), data, CONTEXT, out=data.parent / "out"
+    )
+    plain, listwise = (report.summary[name] for name in ("base[k=10]", "base[k=10;reranker=listwise]"))
+    assert (plain["em"], plain["calls"], plain["hit_at_1"], plain["recall"]) == (0, 1, 0, 0)
+    assert plain["mrr"] == pytest.approx(1 / 3, abs=1e-5)
+    assert (listwise["em"], listwise["calls"], listwise["hit_at_1"], listwise["mrr"]) == (1, 2, 1, 1)
+    assert (listwise["recall"], listwise["precision"], listwise["recall_before"]) == (1, 1, 1)
+    rows = [json.loads(line) for line in (report.folder / "results.jsonl").read_text().splitlines()]
+    assert {(len(row["passages"]), len(row["retrieved"])) for row in rows} == {(1, 4)}
+    assert json.loads((report.folder / "config.json").read_text())["methods"]["base[k=10]"]["top"] == 1
+    assert report.comparisons[0]["methods"]["base[k=10;reranker=listwise]"]["em"]["difference"] == 1
+
+
+async def test_few_shot_runs_go_on_where_they_stopped(data: Path, tmp_path: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    options = Options(methods="base", examples=pool(tmp_path / "pool.jsonl", 6))
+    report, panels = await run_experiment(EXPERIMENTS["few_shot"], data, CONTEXT, options, out=tmp_path / "out")
+    assert [(row["method"], row["draws"], row["EM"]) for row in panels[0]["rows"]] == [
+        ("base", 1, 1),
+        ("base[shots=1]", 4, 1),
+        ("base[shots=5]", 4, 1),
+    ]
+    assert "Number" in openai_server.requests[-1].text
+    assert report.comparisons == []
+    again, _ = await run_experiment(EXPERIMENTS["few_shot"], data, CONTEXT, options, out=tmp_path / "out")
+    assert (report.asked, again.asked) == (3 * 9, 0)
+    pool(tmp_path / "pool.jsonl", 7)
+    with pytest.raises(SetupError, match="another configuration"):
+        await run_experiment(EXPERIMENTS["few_shot"], data, CONTEXT, options, out=tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("preference", Options(), "needs --judge"),
+        ("preference", Options(judge="embedded", methods="base"), "compares two methods; 1 are named"),
+        ("preference", Options(judge="gpt"), "names no provider"),
+        ("verifier", Options(), "needs --verifier"),
+        ("measures", Options(), "needs --filters"),
+        ("measures", Options(filters=("bert",)), "names no filter"),
+        ("few_shot", Options(), "needs --examples"),
+        ("few_shot", Options(examples=Path("missing.jsonl")), "missing.jsonl"),
+        ("sweep_k", Options(methods="contact"), "did you mean concat"),
+    ],
+)
+async def test_what_is_missing_is_named_before_anything_is_asked(
+    data: Path, openai_server: OpenAIServer, name: str, options: Options, message: str
+) -> None:
+    with pytest.raises(SetupError, match=message):
+        await run_experiment(EXPERIMENTS[name], data, CONTEXT, options, out=data.parent / "out")
+    assert openai_server.requests == []
+    assert not (data.parent / "out").exists()
+
+
+@pytest.fixture
+def quorum(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    def run(*args: str) -> tuple[int, str, str]:
+        try:
+            main([str(arg) for arg in args])
+            code: Any = 0
+        except SystemExit as exit_:
+            code = exit_.code or 0
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def test_the_list_has_a_line_for_each(quorum: Callable[..., tuple[int, str, str]]) -> None:
+    code, out, _ = quorum("experiment")
+    lines = out.splitlines()
+    assert (code, len(lines)) == (0, 1 + len(EXPERIMENTS))
+    assert [line.split()[0] for line in lines[1:]] == list(EXPERIMENTS)
+    assert max(map(len, lines)) <= 100
+
+
+def test_an_experiment_from_the_command_line(
+    quorum: Callable[..., tuple[int, str, str]], data: Path, openai_server: OpenAIServer
+) -> None:
+    openai_server.reply(reader)
+    command = ("experiment", "best_of_three", str(data), "--methods", "concat", "--model", "openai:test", "--out", "o")
+    code, out, err = quorum(*command)
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 100
+    assert "The best of 3 attempts at each question" in out
+    assert out.splitlines()[-1].split() == ["concat", "3", "100.0", "[100.0,", "100.0]", "100.0", "[100.0,", "100.0]"]
+    assert "made 9 calls now" in err
+    sent = {(one.body["temperature"], one.body.get("top_p")) for one in openai_server.chats()}
+    assert sent == {(0, None), (1, 0.5), (1, None)}
+    analysis = json.loads(Path("o/analysis.json").read_text())
+    assert analysis[0]["rows"] == [{"method": "concat", "n": 3, "EM": [1, 1, 1], "F1": [1, 1, 1]}]
+    _, again, err = quorum(*command)
+    assert (again, "made 0 calls now" in err) == (out, True)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("rerankk",), "There is no experiment 'rerankk'; the experiments are: rerank,"),
+        (("rerank",), "needs data; write for example: quorum experiment rerank questions.jsonl"),
+        (("rerank", "missing.jsonl"), "missing.jsonl"),
+    ],
+)
+def test_a_mistake_gets_one_sentence(
+    quorum: Callable[..., tuple[int, str, str]], args: tuple[str, ...], message: str
+) -> None:
+    code, out, err = quorum("experiment", *args)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err

@@ -1,0 +1,274 @@
+"""Judged accuracy: what is asked, what is not, what is unscored; its calls apart; the same again goes on."""
+
+import csv
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import OpenAIServer, Request, error
+
+from quorum.cli.main import main
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.evaluation.compare.compare import Options, compare, plan
+from quorum.evaluation.metrics.judge import judge_of
+from quorum.evaluation.run.columns import parse_methods
+from quorum.evaluation.run.evaluate import Report, evaluate
+from quorum.parsing.correctness import correctness_verdict
+
+CONTEXT = Context(model="openai:test", attempts=1)
+SAID = {"Rhine": "the town of Basel", "Thames": "London", "Danube": "Budapest", "Elbe": "unknown", "Styx": "Hades"}
+TOWN = {"Rhine": ["Basel"], "Thames": ["London"], "Danube": ["Vienna"], "Elbe": ["Hamburg"], "Styx": []}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """One answer in other words, one exact, one wrong, one unknown, one to a question without an answer."""
+    path = tmp_path / "rivers.jsonl"
+    lines = [
+        {"id": river, "question": f"Which town lies on the {river}?", "answers": towns, "gold": []}
+        | {"passages": [{"id": f"p-{river}", "title": "", "text": f"The {river} flows through it."}]}
+        for river, towns in TOWN.items()
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def replies(request: Request, verdicts: dict[str, Any] | None = None) -> Any:
+    """What the methods' model says, and what the judge says."""
+    river = next(river for river in TOWN if f"the {river}?" in request.text)
+    if request.body["model"].startswith("judge"):
+        return (verdicts or {"Rhine": "Correct", "Danube": "Incorrect."})[river]
+    return SAID[river]
+
+
+def judged_calls(server: OpenAIServer) -> list[Request]:
+    return [request for request in server.chats() if request.body["model"].startswith("judge")]
+
+
+async def run(data: Path, methods: str = "concat", judge: str | None = "openai:judge", **given: Any) -> Report:
+    context = given.pop("context", CONTEXT)
+    who = None if judge is None else judge_of(judge, context)
+    return await evaluate(data, parse_methods(methods, context), out=data.parent / "out", judge=who, **given)
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("Correct", True),
+        ("**Incorrect**", False),
+        ("Verdict: correct", True),
+        ("The answer is not correct.", False),
+        ("Not correct", False),
+        ("It names the accepted town; correct.", True),
+        ("The answer contradicts the accepted one: incorrect", False),
+        ("wrong", False),
+        ('{"correct": false}', False),
+        ("Incorrect. The accepted answer is yes.", False),
+        ("Correct. The accepted answer is no, and so it says.", True),
+        ("It is incorrect: the accepted answer is yes.", False),
+        ("**Verdict:** Incorrect\nThe accepted answer is true.", False),
+        ("Correct (though the spelling is wrong).", True),
+        ("Correct. The town is named.\nFinal verdict: incorrect", None),
+        ("Partially correct", None),
+        ("correct/incorrect", None),
+        ("neither correct nor incorrect", None),
+        ("I cannot tell whether it is correct.", None),
+        ("Hmm, correct?", None),
+        ("", None),
+    ],
+)
+def test_verdicts(reply: str, value: bool | None) -> None:
+    found = correctness_verdict(reply)
+    assert (None if found.malformed else found.value) is value
+    assert not (found.malformed and found.value)
+
+
+async def test_the_judge_is_asked_only_where_nothing_else_decides(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(replies)
+    report = await run(data)
+    summary = report.summary["concat"]
+    assert (summary["em"], summary["judged"], summary["unscored"], summary["judge_errors"]) == (0.2, 0.4, 0, 0)
+    assert summary["judged_low"] <= summary["judged"] <= summary["judged_high"]  # type: ignore[operator]
+    assert report.judged == ("em", "f1", "judged")
+    sent = judged_calls(openai_server)
+    assert {river for one in sent for river in TOWN if f"the {river}?" in one.text} == {"Rhine", "Danube"}
+    rhine = next(one.text for one in sent if "Rhine" in one.text)
+    assert "- Basel" in rhine
+    assert "the town of Basel" in rhine
+    lines = [json.loads(line) for line in (report.folder / "judged.jsonl").read_text().splitlines()]
+    assert {one["id"]: (one["judged"], one["asked"]) for one in lines} == {
+        "Rhine": (1, True),
+        "Thames": (1, False),
+        "Danube": (0, True),
+        "Elbe": (0, False),
+        "Styx": (0, False),
+    }
+    assert json.loads((report.folder / "judge.json").read_text())["judge"]
+
+
+async def test_its_calls_are_told_apart(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(replies)
+    report = await run(data)
+    assert report.judging is not None
+    assert (report.spent.calls, report.judging.calls) == (5, 2)
+    summary = report.summary["concat"]
+    assert (summary["calls"], summary["judge_calls"]) == (1, 0.4)
+    assert report.judging.input_tokens == pytest.approx(5 * float(summary["judge_input_tokens"] or 0))
+
+
+async def test_the_judge_can_be_named_later_and_goes_on(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(replies)
+    first = await run(data, judge=None)
+    assert "judged" not in first.summary["concat"]
+    assert first.judging is None
+    report = await run(data)
+    assert (report.asked, report.summary["concat"]["judged"]) == (0, 0.4)
+    lines = report.folder / "judged.jsonl"
+    lines.write_bytes(lines.read_bytes()[:-20])  # a kill in the middle of the last line
+    again = await run(data, context=Context(model="openai:test", attempts=1, journal="off"))
+    assert again.judging is not None
+    assert (again.judging.calls <= 1, again.summary) == (True, report.summary)
+    openai_server.reply(lambda request: replies(request, dict.fromkeys(TOWN, "Incorrect")))
+    before = len(judged_calls(openai_server))
+    other = await run(data, judge="openai:judge2")
+    assert (other.summary["concat"]["judged"], len(judged_calls(openai_server)) - before) == (0.2, 2)
+
+
+async def test_another_answer_in_the_place_of_a_judged_one_is_judged(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(replies)
+    report = await run(data)
+    (report.folder / "results.jsonl").unlink()
+    lines = report.folder / "judged.jsonl"
+    lines.write_text('{"id": "Rhine", "method": "concat"}\n' + lines.read_text())  # no verdict of ours
+    openai_server.reply(lambda one: "Incorrect" if one.body["model"].startswith("judge") else "Bern")
+    again = await run(data, context=Context(model="openai:test", attempts=1, journal="off"))
+    assert again.summary["concat"]["judged"] == 0
+
+
+async def test_what_cannot_be_read_is_unscored_and_what_fails_is_asked_again(
+    data: Path, openai_server: OpenAIServer
+) -> None:
+    openai_server.reply(lambda request: replies(request, {"Rhine": "Who knows?", "Danube": error(400, "not today")}))
+    report = await run(data)
+    summary = report.summary["concat"]
+    assert (summary["unscored"], summary["judge_errors"], summary["judged"]) == (1, 1, 0.333333)
+    openai_server.reply(replies)
+    summary = (await run(data)).summary["concat"]
+    assert (summary["unscored"], summary["judge_errors"], summary["judged"]) == (1, 0, 0.25)
+
+
+async def test_methods_are_compared_by_its_word(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(replies)
+    report = await run(data, "concat,concat[k=1]")
+    found = report.comparisons[0]["methods"]["concat[k=1]"]["judged"]
+    assert (found["difference"], found["test"], found["questions_needed"]) == (0, "mcnemar", None)
+
+
+async def test_the_embedded_reader_judges_nothing(data: Path, openai_server: OpenAIServer) -> None:
+    with pytest.raises(SetupError, match="cannot judge answers: it finds text"):
+        await run(data, judge="embedded")
+    with pytest.raises(SetupError, match="names no provider"):
+        await run(data, judge="gpt")
+    assert openai_server.requests == []
+    assert not (data.parent / "out").exists()
+
+
+async def test_a_comparison_with_a_judge(data: Path, openai_server: OpenAIServer, tmp_path: Path) -> None:
+    """Its calls have a part of spent.json of their own, its word a column in every table."""
+    prices = tmp_path / "prices.toml"
+    prices.write_text('["openai:test"]\ninput = 1.0\noutput = 1.0\n["openai:judge"]\ninput = 1.0\noutput = 1.0\n')
+    openai_server.reply(replies)
+    options = Options(methods="concat,concat_pf", judge="openai:judge", prices=prices, max_cost=5)
+    context = replace(CONTEXT, journal=str(tmp_path / "journal.sqlite"))  # of two equal answers one is judged
+    planned = await plan("given", data, context, options, out=tmp_path / "out")
+    decision = await compare("given", data, planned, options)
+    assert decision.spent["judge"]["models"]["openai:judge"]["calls"] == 2
+    assert "openai:judge" not in decision.spent["models"]
+    assert json.loads((tmp_path / "out" / "spent.json").read_text()) == decision.spent
+    assert decision.measure == "em"
+    folder = decision.report.folder
+    assert '<th scope="col">judged</th>' in (folder / "report.html").read_text()
+    text = (folder / "report.md").read_text()
+    assert "| method | exact match, % | judged, % |" in text
+    assert "Beside the methods, openai:judge judged answers: 2 calls really made" in text
+    with (folder / "report.csv").open(newline="") as file:
+        assert {row["judged"] for row in csv.DictReader(file)} == {"0.4"}
+    again = await compare("given", data, await plan("given", data, context, options, out=tmp_path / "out"), options)
+    assert again.spent["judge"] == decision.spent["judge"]
+    plain = Options(methods="concat,concat_pf", prices=prices)
+    without = await compare("given", data, await plan("given", data, CONTEXT, plain, out=tmp_path / "out"), plain)
+    assert without.spent["judge"] == decision.spent["judge"]
+    assert "judged" not in without.report.judged
+
+
+async def test_the_limit_on_cost_is_one_for_the_judge_too(
+    data: Path, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text('["openai:test"]\ninput = 0.0\noutput = 0.0\n["openai:judge"]\ninput = 1e6\noutput = 1e6\n')
+    openai_server.reply(replies)
+    options = Options(methods="concat", judge="openai:judge", prices=prices, max_cost=1)
+    planned = await plan("given", data, CONTEXT, options, out=tmp_path / "out")
+    with pytest.raises(SetupError, match=r"have cost \$.* the limit is \$1"):
+        await compare("given", data, planned, options, concurrency=1)
+    assert len(judged_calls(openai_server)) == 1
+
+
+async def test_a_judge_without_a_price_has_no_limit_to_keep(
+    data: Path, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text('["openai:test"]\ninput = 1.0\noutput = 1.0\n')
+    options = Options(methods="concat", judge="openai:judge", prices=prices, max_cost=5)
+    with pytest.raises(SetupError, match="a model has no price"):
+        await plan("given", data, CONTEXT, options, out=tmp_path / "out")
+    assert openai_server.requests == []
+
+
+async def test_the_judge_goes_by_none_of_a_methods_own_settings(
+    data: Path, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    openai_server.reply(replies)
+    options = Options(methods="concat[context_window=600],concat", judge="openai:judge")
+    long = json.loads(data.read_text().splitlines()[0])
+    long["answers"] += [f"Basel, {'the town on the Rhine ' * 9}{number}" for number in range(9)]
+    data.write_text(json.dumps(long) + "\n")
+    planned = await plan("given", data, CONTEXT, options, out=tmp_path / "out")
+    decision = await compare("given", data, planned, options)
+    assert {row["judge_errors"] for row in decision.report.summary.values()} == {0}
+
+
+@pytest.fixture
+def quorum(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    def command(*args: str) -> tuple[int, str, str]:
+        try:
+            main([str(arg) for arg in args])
+            code: Any = 0
+        except SystemExit as exit_:
+            code = exit_.code or 0
+        return code, *capsys.readouterr()
+
+    return command
+
+
+def test_eval_with_a_judge(
+    quorum: Callable[..., tuple[int, str, str]], data: Path, openai_server: OpenAIServer
+) -> None:
+    openai_server.reply(lambda request: replies(request, {"Rhine": "Who knows?", "Danube": error(400, "not today")}))
+    command = ("eval", str(data), "--methods", "concat", "--model", "openai:test", "--out", "o")
+    code, out, err = quorum(*command, "--judge", "openai:judge")
+    head, line = out.splitlines()[:2]
+    assert head.split() == ["method", "n", "EM", "F1", "judged", "%Unk", "unscored", "judge", "errors"]
+    assert (line.split()[0], line.split()[-2:]) == ("concat", ["1", "1"])
+    assert "made 5 calls now" in err
+    assert "the judge's calls, apart: 1 now (" in err
+    assert (code, "the judge failed on 1 answer; the same command again asks it only about those" in err) == (1, True)
+    openai_server.reply(replies)
+    code, _, err = quorum(*command, "--judge", "openai:judge")
+    assert (code, "the judge's calls, apart: 1 now (" in err, "made 0 calls now" in err) == (0, True, True)
+    code, out, err = quorum(*command, "--judge", "embedded")
+    assert (code, out, "cannot judge answers" in err) == (2, "", True)

@@ -1,0 +1,184 @@
+"""The scorers: pure functions of a result and the gold answers."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quorum.core.state import Result, Vote
+from quorum.evaluation.metrics import scoring
+from quorum.evaluation.metrics.answers import Reference, accuracy, oracle, overlap_other, overlap_own, rouge_l, str_em
+from quorum.evaluation.metrics.scoring import SCORERS
+
+
+def score(outputs: Result, answers: list[str], **given: Any) -> dict[str, Any]:
+    return scoring.score(outputs, Reference(answers=answers, **given))
+
+
+def result(answer: str, unknown: bool = False, votes: list[str] | None = None) -> Result:
+    """A result; the vote "?" is an unknown one."""
+    made = Result(answer=answer, unknown=unknown)
+    if votes is not None:
+        made["votes"] = [
+            Vote(rank=rank, passage=f"p{rank}", answer=vote, unknown=vote == "?") for rank, vote in enumerate(votes)
+        ]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("answer", "golds", "em", "f1"),
+    [
+        ("The Eiffel Tower.", ["eiffel tower"], 1, 1),
+        ("Eiffel", ["Eiffel Tower"], 0, 2 / 3),
+        ("Gustave", ["Eiffel Tower", "Gustave Eiffel"], 0, 2 / 3),
+        ("1889", ["1887"], 0, 0),
+    ],
+)
+def test_exact_match_and_f1_take_the_best_gold_answer(answer: str, golds: list[str], em: float, f1: float) -> None:
+    scores = score(result(answer), golds)
+    assert scores["em"] == em
+    assert scores["f1"] == pytest.approx(f1)
+
+
+def test_unknown_is_right_where_the_data_have_no_answer() -> None:
+    scores = score(result("unknown", unknown=True), [])
+    assert (scores["em"], scores["f1"], scores["unknown"]) == (1, 1, True)
+
+
+def test_an_answer_is_wrong_where_the_data_have_none() -> None:
+    scores = score(result("1889"), [])
+    assert (scores["em"], scores["f1"], scores["unknown"]) == (0, 0, False)
+
+
+def test_the_words_of_a_refusal_earn_nothing() -> None:
+    refusal = result("The context does not mention the tower", unknown=True)
+    assert score(refusal, ["tower"])["f1"] == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "votes", "in_pool", "lost"),
+    [
+        ("Rome", ["Rome", "Paris", "Rome"], True, True),  # the right answer was there and lost
+        ("Paris", ["Paris", "the paris", "Rome"], True, False),
+        ("Rome", ["Rome", "?"], False, False),
+        ("unknown", ["?", "?"], False, False),
+        ("Rome", [], False, False),  # no vote was needed
+    ],
+)
+def test_what_is_counted_over_the_pool(answer: str, votes: list[str], in_pool: bool, lost: bool) -> None:
+    scores = score(result(answer, unknown=answer == "unknown", votes=votes), ["Paris"])
+    assert (scores["gold_in_pool"], scores["not_majority"]) == (in_pool, lost)
+
+
+def test_without_votes_there_is_no_pool() -> None:
+    scores = score(result("Paris"), ["Paris"])
+    assert scores["gold_in_pool"] is None
+    assert scores["not_majority"] is None
+
+
+def test_a_scorer_can_be_used_alone() -> None:
+    reference = Reference(answers=["Paris"])
+    for name, value in score(result("Paris", votes=["Paris"]), ["Paris"]).items():
+        assert SCORERS[name](result("Paris", votes=["Paris"]), reference) == value
+
+
+@pytest.mark.parametrize(
+    ("task", "answer", "gold", "right"),
+    [
+        ("yes_no", "Yes.", "yes", 1),
+        ("yes_no", "Yes, it was.", "yes", 1),
+        ("yes_no", "No", "yes", 0),
+        ("yes_no", "Not in the least", "no", 0),
+        ("yes_no", "", "yes", 0),
+        ("yes_no", "the", "no", 0),
+        ("label", "SUPPORTS", "SUPPORTS", 1),
+        ("label", "Not enough info.", "NOT ENOUGH INFO", 1),
+        ("label", "REFUTES", "SUPPORTS", 0),
+        ("short", "Yes", "yes", None),
+        ("long", "Yes", "yes", None),
+    ],
+)
+def test_accuracy_is_for_answers_of_a_few_words(task: str, answer: str, gold: str, right: float | None) -> None:
+    assert accuracy(result(answer), Reference(answers=[gold], task=task)) == right
+
+
+def test_the_label_for_too_little_information_is_an_answer() -> None:
+    scores = score(result("NOT ENOUGH INFO", unknown=False), ["NOT ENOUGH INFO"], task="label")
+    assert (scores["em"], scores["accuracy"], scores["unknown"]) == (1, 1, False)
+
+
+@pytest.mark.parametrize(
+    ("candidates", "votes", "best"),
+    [
+        (["Rome", "Paris"], None, True),
+        (["Rome"], ["Paris"], False),  # what was chosen from counts
+        (None, ["Rome", "Paris"], True),
+        (None, None, None),
+    ],
+)
+def test_the_oracle_chooses_best(candidates: list[str] | None, votes: list[str] | None, best: bool | None) -> None:
+    made = result("Rome", votes=votes)
+    made["candidates"] = candidates
+    assert oracle(made, Reference(answers=["Paris"])) is best
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "value"),  # as rouge_score 0.1.2 has them (rougeL, no stemmer)
+    [
+        ("The first expedition was Amundsen's, in 1911.",
+         "It was Roald Amundsen who led the first expedition in December 1911.", 0.5),
+        ("a b c d e f", "a c e f g", 0.727273),
+        ("police killed the gunman", "police kill the gunman", 0.75),
+        ("the gunman kill police", "police killed the gunman", 0.5),
+        ("", "x", 0),
+        ("Café Müller 12-34", "cafe muller 12 34", 0.444444),
+        ("one two three four five six seven", "seven six five four three two one", 0.142857),
+    ],
+)  # fmt: skip
+def test_rouge_l_is_that_of_rouge_score(answer: str, gold: str, value: float) -> None:
+    made = rouge_l(result(answer), Reference(answers=["other words", gold], task="long"))
+    assert made == pytest.approx(value, abs=1e-6)
+    assert rouge_l(result(answer), Reference(answers=[gold], task="short")) is None
+
+
+def test_str_em_is_the_share_of_the_groups_found() -> None:
+    groups = [["14 December 1911", "December 14, 1911"], ["Scott"], ["US"]]
+    answer = result("Amundsen was there on December 14, 1911; Scott must have known.")
+    assert str_em(answer, Reference(answers=[], groups=groups)) == pytest.approx(2 / 3)
+    assert str_em(answer, Reference(answers=[])) is None
+
+
+def test_a_summary_overlaps_with_its_own_candidate() -> None:
+    made = result("Paris")
+    made["candidates"] = ["Paris", "Rome"]
+    made["summaries"] = ["The tower stands in Paris.", "The forum is in Rome."]
+    reference = Reference(answers=["Paris"])
+    assert (overlap_own(made, reference) or 0) > 0.3
+    assert overlap_other(made, reference) == 0
+    made["summaries"] = None
+    assert overlap_own(made, reference) is None
+
+
+def test_one_candidate_has_no_other() -> None:
+    made = result("Paris")
+    made["candidates"], made["summaries"] = ["Paris"], ["It stands in Paris."]
+    assert overlap_other(made) is None
+    assert (overlap_own(made) or 0) > 0
+
+
+WORDS = st.text(alphabet="abc the.", max_size=12)
+
+
+@given(
+    answer=WORDS,
+    golds=st.lists(WORDS, min_size=1, max_size=3),
+    votes=st.lists(WORDS, max_size=4),
+    unknown=st.booleans(),
+)
+def test_measures_agree_with_one_another(answer: str, golds: list[str], votes: list[str], unknown: bool) -> None:
+    scores = score(result(answer, unknown, votes), golds)
+    assert 0 <= scores["em"] <= scores["f1"] <= 1
+    if scores["not_majority"]:
+        assert scores["gold_in_pool"]
+        assert scores["em"] == 0

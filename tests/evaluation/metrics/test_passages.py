@@ -1,0 +1,113 @@
+"""Scorers of what was read: gold passages found, order, length and density of the context."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quorum.core.state import Passage, Result
+from quorum.evaluation.metrics.answers import Reference
+from quorum.evaluation.metrics.passages import (
+    answer_in_passages,
+    answer_on_top,
+    context_precision,
+    context_tokens,
+    hit_at_1,
+    precision,
+    precision_before,
+    recall,
+    recall_before,
+    reciprocal_rank,
+    s_precision,
+    s_precision_before,
+)
+
+
+def result(ids: str, before: str | None = None, text: str = "") -> Result:
+    """A result whose final passages and those before a filter are named by letters."""
+    made = Result(answer="x", unknown=False, passages=[Passage(id=id_, title="", text=text) for id_ in ids])
+    made["retrieved"] = None if before is None else list(before)
+    return made
+
+
+def reference(gold: str = "", *answers: str) -> Reference:
+    return Reference(answers=list(answers), gold=list(gold))
+
+
+@pytest.mark.parametrize(
+    ("final", "gold", "expected"),  # recall, precision, S-precision
+    [
+        ("ab", "ab", (1, 1, 1)),
+        ("ba", "ab", (1, 1, 1)),
+        ("abcd", "ab", (1, 0.5, 0)),
+        ("a", "ab", (0.5, 1, 0)),
+        ("cd", "ab", (0, 0, 0)),
+        ("", "ab", (0, 0, 0)),
+        ("ab", "", (None, None, None)),
+    ],
+)
+def test_the_final_passages_against_the_gold_ones(
+    final: str, gold: str, expected: tuple[float | None, float | None, float | None]
+) -> None:
+    given_ = result(final), reference(gold)
+    assert (recall(*given_), precision(*given_), s_precision(*given_)) == expected
+
+
+def test_before_the_filter() -> None:
+    given_ = result("a", before="abcd"), reference("ab")
+    assert (recall_before(*given_), precision_before(*given_), s_precision_before(*given_)) == (1, 0.5, 0)
+    none = result("ab"), reference("ab")
+    assert (recall_before(*none), precision_before(*none), s_precision_before(*none)) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("final", "hit", "rank"), [("abc", 1, 1), ("cab", 0, 1 / 2), ("cdb", 0, 1 / 3), ("cd", 0, 0), ("", 0, 0)]
+)
+def test_where_the_first_gold_passage_stands(final: str, hit: float, rank: float) -> None:
+    assert hit_at_1(result(final), reference("ab")) == hit
+    assert reciprocal_rank(result(final), reference("ab")) == pytest.approx(rank)
+    assert reciprocal_rank(result(final), reference("")) is None
+
+
+def passages(*texts: str) -> Result:
+    return Result(
+        answer="x",
+        unknown=False,
+        passages=[Passage(id=str(index), title="T", text=text) for index, text in enumerate(texts)],
+    )
+
+
+def test_whether_the_answer_stands_in_the_passages() -> None:
+    read = passages("It must be here.", "Paris, in the US.")
+    assert answer_in_passages(read, reference("", "US")) is True
+    assert answer_on_top(read, reference("", "US")) is False
+    assert answer_on_top(read, reference("", "US", "here")) is True
+    assert answer_in_passages(read, reference()) is None
+    assert answer_on_top(passages(), reference("", "US")) is False
+
+
+def test_tokens_are_three_bytes_each_titles_too() -> None:
+    assert context_tokens(passages("1234567")) == 3
+    assert context_tokens(passages("1234567", "ü")) == 3 + 2
+    assert context_tokens(passages()) == 0
+
+
+def test_the_precision_of_the_context_counts_words_as_often_as_the_answer_has_them() -> None:
+    assert context_precision(passages("Paris Paris", "the big city"), reference("", "in Paris")) == 1 / 4
+    assert context_precision(passages("a b", "c d"), reference("", "z", "c d")) == pytest.approx(
+        2 / 3
+    )  # "a" is dropped
+    assert context_precision(passages(), reference("", "Paris")) is None
+
+
+IDS = st.text("abcdef", max_size=6)
+
+
+@given(final=IDS, before=IDS, gold=IDS)
+def test_measures_agree_with_one_another(final: str, before: str, gold: str) -> None:
+    given_ = result(final, before), reference(gold)
+    values = [scorer(*given_) for scorer in (recall, precision, s_precision, recall_before, precision_before)]
+    assert all((value is None) == (not gold) and 0 <= (value or 0) <= 1 for value in values)
+    if gold and s_precision(*given_):
+        assert recall(*given_) == precision(*given_) == 1
+    if gold:
+        assert (hit_at_1(*given_) or 0) <= (reciprocal_rank(*given_) or 0)

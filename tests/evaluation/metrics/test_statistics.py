@@ -1,0 +1,133 @@
+"""Intervals and tests, against reference implementations and what must hold for any data."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import NormalIndPower
+
+from quorum.evaluation.metrics.statistics import (
+    CELLS,
+    bootstrap,
+    chunks,
+    holm,
+    mcnemar,
+    percentile,
+    questions_needed,
+    sign_flip,
+)
+
+DRAW = np.random.default_rng(7)
+EM = (DRAW.random(300) < 0.4).astype(float)
+F1 = np.round(np.where(EM > 0, 1, DRAW.choice([0, 0, 0.5, 2 / 3, 0.4], 300)), 6)
+OTHER = np.where(DRAW.random(300) < 0.7, EM, 1 - EM)
+
+
+@pytest.mark.parametrize("values", [EM, F1, F1 - OTHER, DRAW.normal(2, 5, 80)])
+def test_the_interval_is_that_of_scipy(values: np.ndarray) -> None:
+    ours = bootstrap(values)
+    theirs = stats.bootstrap((values,), np.mean, method="percentile", n_resamples=9999, rng=np.random.default_rng(1))
+    error = theirs.standard_error
+    assert ours.mean == pytest.approx(values.mean())
+    assert ours.low == pytest.approx(theirs.confidence_interval.low, abs=0.15 * error)
+    assert ours.high == pytest.approx(theirs.confidence_interval.high, abs=0.15 * error)
+
+
+def test_the_interval_covers_the_true_mean_as_often_as_it_says() -> None:
+    samples = np.random.default_rng(3).random((400, 200)) < 0.3
+    covered = [low <= 0.3 <= high for _, low, high in (bootstrap(one, resamples=1000) for one in samples)]
+    assert 0.92 <= np.mean(covered) <= 0.98
+
+
+def test_an_interval_is_the_same_again_and_in_any_order() -> None:
+    assert bootstrap(F1) == bootstrap(F1) == bootstrap(F1[::-1])
+    assert bootstrap(F1, seed=1) != bootstrap(F1)
+
+
+def test_an_interval_of_what_does_not_vary_has_no_width() -> None:
+    assert bootstrap([0.5]) == (0.5, 0.5, 0.5)
+    assert bootstrap(np.ones(20)) == (1, 1, 1)
+
+
+def test_many_distinct_values_are_drawn_in_parts() -> None:
+    assert list(chunks(10, CELLS // 4)) == [4, 4, 2]
+    assert list(chunks(3, 2 * CELLS)) == [1, 1, 1]
+    whole = bootstrap(np.arange(1000), resamples=2000)
+    assert whole.low == pytest.approx(499.5 - 1.96 * 289 / 1000**0.5, abs=2)
+
+
+@pytest.mark.parametrize(("only_one", "only_other"), [(0, 0), (1, 0), (3, 9), (20, 41), (700, 800), (5, 5)])
+def test_mcnemar_is_that_of_statsmodels(only_one: int, only_other: int) -> None:
+    one = np.concatenate([np.ones(only_one + 4), np.zeros(only_other + 2)])
+    other = np.concatenate([np.zeros(only_one), np.ones(4 + only_other), np.zeros(2)])
+    expected = reference_mcnemar([[4, only_one], [only_other, 2]], exact=True).pvalue
+    assert mcnemar(one, other) == pytest.approx(min(1, expected))
+    assert mcnemar(other, one) == mcnemar(one, other)
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 9])
+def test_the_permutation_test_of_few_differences_is_exact(count: int) -> None:
+    differences = np.round(np.random.default_rng(count).normal(0.3, 1, count), 3)
+    expected = stats.permutation_test(
+        (differences,), np.mean, permutation_type="samples", n_resamples=np.inf, alternative="two-sided"
+    )
+    assert sign_flip(np.append(differences, np.zeros(30))) == pytest.approx(expected.pvalue)
+
+
+@pytest.mark.parametrize(
+    "differences",
+    [
+        np.round(np.random.default_rng(5).choice([0, 0.5, -0.5, 1, -1, 1 / 3], 200), 6),
+        np.random.default_rng(6).normal(0.1, 1, 200),
+    ],
+    ids=["repeated", "distinct"],
+)
+def test_the_permutation_test_of_many_is_that_of_scipy(differences: np.ndarray) -> None:
+    expected = stats.permutation_test(
+        (differences,), np.mean, permutation_type="samples", n_resamples=9999, rng=np.random.default_rng(1)
+    )
+    assert sign_flip(differences) == pytest.approx(expected.pvalue, abs=0.02)
+    assert sign_flip(differences) == sign_flip(differences)
+
+
+def test_without_a_difference_nothing_is_significant() -> None:
+    assert sign_flip(np.zeros(50)) == 1
+    assert sign_flip([]) == 1
+    assert sign_flip([0.5]) == 1
+    assert mcnemar(EM, EM) == 1
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.floats(0, 1), max_size=8))
+def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
+    expected = multipletests(p_values, method="holm")[1] if p_values else []
+    assert holm(p_values) == pytest.approx(list(expected))
+
+
+@pytest.mark.parametrize(("shift", "spread"), [(0.1, 0.5), (-0.03, 0.6), (0.5, 0.2)])
+def test_the_questions_needed_reach_the_power(shift: float, spread: float) -> None:
+    differences = np.tile([shift - spread, shift + spread], 50)
+    needed = questions_needed(differences)
+    effect = abs(shift) / differences.std(ddof=1)
+    reach = NormalIndPower(ddof=0).power(effect, needed, 0.05, ratio=0)  # ratio 0: one sample
+    short = NormalIndPower(ddof=0).power(effect, max(needed - 1, 1), 0.05, ratio=0)
+    assert reach >= 0.8 - 1e-3
+    assert short < 0.8 + 1e-3 or needed == 2
+
+
+@pytest.mark.parametrize("differences", [[], [0.4], [1, -1], [0, 0, 0]])
+def test_equal_methods_cannot_be_separated(differences: list[float]) -> None:
+    assert questions_needed(differences) is None
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=40), st.integers(0, 3))
+def test_what_holds_for_any_values(values: list[float], seed: int) -> None:
+    mean, low, high = bootstrap(values, resamples=200, seed=seed)
+    assert min(values) - 1e-6 <= low <= high <= max(values) + 1e-6
+    assert mean == pytest.approx(np.mean(values), abs=1e-6)
+    assert 0 < sign_flip(values, resamples=200, seed=seed) <= 1
+    assert percentile(values, 0) <= percentile(values, 0.5) <= percentile(values, 1)

@@ -1,0 +1,118 @@
+"""Confidence against being right: the curve, its area, calibration, and answers that are withheld."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.evaluation.metrics.uncertainty import abstained, calibration, check_confidence
+from quorum.graphs import METHODS, answer
+
+NAN = float("nan")
+
+
+def test_a_curve_by_hand() -> None:
+    found = calibration([0.9, 0.8, 0.6, 0.4], [1, 0, 1, 0], of=5)
+    assert found is not None
+    assert (found.n, found.of) == (4, 5)
+    assert found.coverage == [0.2, 0.4, 0.6, 0.8]
+    assert found.risk == pytest.approx([0, 1 / 2, 1 / 3, 1 / 2])
+    assert found.area == pytest.approx((0 + 1 / 2 + 1 / 3 + 1 / 2) / 4)
+    assert found.best == pytest.approx((0 + 0 + 1 / 3 + 1 / 2) / 4)
+    assert found.chance == 0.5
+    assert found.ece == pytest.approx((0.1 + 0.8 + 0.4 + 0.4) / 4)
+
+
+def test_equal_confidence_is_one_step_and_worth_its_mean() -> None:
+    found = calibration([1, 1, 1, 1], [1, 0, 1, 0])
+    assert found is not None
+    assert (found.coverage, found.risk) == ([1], [0.5])
+    assert found.area == found.chance == 0.5
+
+
+def test_calibrated_and_overconfident() -> None:
+    calibrated = calibration([0.75] * 4 + [0.25] * 4, [1, 1, 1, 0, 1, 0, 0, 0])
+    overconfident = calibration([1.0] * 4, [0, 0, 1, 0])
+    assert calibrated is not None
+    assert overconfident is not None
+    assert calibrated.ece == 0
+    assert overconfident.ece == 0.75
+    assert [(one.count, one.confidence, one.right) for one in overconfident.bins] == [(4, 1.0, 0.25)]
+
+
+def test_answers_without_a_confidence_are_left_out() -> None:
+    found = calibration([NAN, 0.5, NAN], [0, 1, 1], of=3)
+    assert found is not None
+    assert (found.n, found.coverage, found.risk) == (1, [1 / 3], [0])
+    assert calibration([NAN, NAN], [1, 0]) is None
+    assert calibration([], []) is None
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_the_area_lies_between_the_best_and_the_worst_order(data: st.DataObject) -> None:
+    n = data.draw(st.integers(1, 30))
+    sure = data.draw(arrays.arrays(float, n, elements=st.sampled_from([0, 0.1, 0.3, 0.5, 0.9, 1])))
+    right = data.draw(arrays.arrays(float, n, elements=st.sampled_from([0, 0.5, 1])))
+    found = calibration(sure, right)
+    worst = calibration(1 - right, right)
+    assert found is not None
+    assert worst is not None
+    assert found.best - 1e-9 <= found.area <= worst.area + 1e-9
+    assert found.coverage[-1] == 1
+    assert found.risk[-1] == pytest.approx(found.chance)
+    assert 0 <= found.ece <= 1
+    assert sum(one.count for one in found.bins) == n
+    orders = [np.cumsum(wrong) / np.arange(1, n + 1) for wrong in shuffled(sure, 1 - right)]
+    assert found.area == pytest.approx(np.mean(orders), abs=0.2)
+
+
+def shuffled(sure: Any, wrong: Any) -> list[Any]:
+    """The answers by confidence, equal ones in a random order, many times."""
+    draw = np.random.default_rng(0)
+    return [wrong[np.lexsort((draw.random(len(sure)), -sure))] for _ in range(50)]
+
+
+def test_an_answer_below_the_bound_is_unknown() -> None:
+    result: Any = {"answer": "1889", "unknown": False, "confidence": 0.4, "evidence": [{"passage": "a"}]}
+    withheld = abstained(result, 0.5)
+    assert (withheld["answer"], withheld["unknown"], withheld["evidence"]) == ("unknown", True, [])
+    assert withheld["confidence"] == 0.4
+    assert abstained(result, 0.4) is result
+    assert abstained({**result, "confidence": None}, 0.9)["answer"] == "1889"
+
+
+def states_one(method: str, context: Context) -> bool:
+    try:
+        check_confidence(method, context)
+    except SetupError:
+        return False
+    return True
+
+
+PASSAGES: Any = [
+    {"id": "a", "title": "Tower", "text": "The tower was finished in 1889 by the company of Gustave Eiffel."},
+    {"id": "b", "title": "Bridge", "text": "The bridge was finished in 1883 by Emily Roebling and her men."},
+]
+
+
+@pytest.mark.parametrize("samples", [1, 2])
+@pytest.mark.parametrize("method", METHODS)
+async def test_only_methods_that_state_a_confidence_may_abstain_by_it(method: str, samples: int) -> None:
+    context = Context(samples=samples, temperature=0.0, max_steps=1, k=2)
+    result = await answer("When was the tower finished?", method, context, given=PASSAGES)
+    if states_one(method, context):
+        return  # where it does at all, it may not for this question
+    assert result["confidence"] is None
+
+
+@pytest.mark.parametrize("method", ["post_fusion", "concat_pf", "rerank", "replug"])
+def test_a_staged_vote_states_none(method: str) -> None:
+    assert states_one(method, Context())
+    with pytest.raises(SetupError, match="set vote=all"):
+        check_confidence(method, Context(vote="staged"))

@@ -1,0 +1,327 @@
+"""`quorum questions` against the loopback server: what is kept, what is rejected and why, how it goes on."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import OpenAIServer, Response, error
+from question_writer import Say, write_corpus, writer
+from quorum_command import Quorum, Ran
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.datasets.questions import read_questions
+from quorum.datasets.records import read_passages
+from quorum.evaluation.questions.draw import KINDS
+from quorum.evaluation.questions.file import QuestionFile
+from quorum.evaluation.questions.write import Made, Options, make_questions, plan
+from quorum.retrievers.index import index_passages
+
+OUT = Path("questions.jsonl")
+SINGLE: dict[Any, float] = {"single": 1}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return write_corpus(tmp_path_factory.mktemp("towers") / "corpus.jsonl", 4)
+
+
+@pytest.fixture(scope="module")
+def store(corpus: str) -> str:
+    """The collection "towers", made once."""
+    folder = str(Path(corpus).parent / "store")
+    index_passages(read_passages(Path(corpus)), collection="towers", store=folder)
+    return folder
+
+
+def context(**given: Any) -> Context:
+    return Context(**{"model": "openai:test", "retriever": "bm25", "k": 3, "attempts": 1} | given)
+
+
+async def make(store: str, options: Options, **given: Any) -> Made:
+    return await make_questions(await plan(None, "towers", context(store=store, **given), options, OUT))
+
+
+def lines() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in OUT.read_text(encoding="utf-8").splitlines()]
+
+
+async def test_all_three_kinds_with_gold_and_what_wrote_them(store: str, openai_server: OpenAIServer) -> None:
+    openai_server.reply(writer())
+    made = await make(store, Options(n=10, mix={"single": 60, "two": 20, "unanswerable": 20}))
+    assert (made.kept, made.written, made.faults.total()) == ({"single": 6, "two": 2, "unanswerable": 2}, 10, 0)
+    assert len(openai_server.chats()) == 6 * 3 + 2 * 5 + 2 * 3 == made.spent.calls
+    by_kind = {kind: [line for line in lines() if line["meta"]["kind"] == kind] for kind in KINDS}
+    single, two, open_ = by_kind["single"][0], by_kind["two"][0], by_kind["unanswerable"][0]
+    number = single["gold"][0][1:]
+    assert single["keep"] is True
+    assert single["answers"] in ([f"Ida{number}", f"the Ida{number}"][:1], [f"Orm{number}"])
+    assert single["meta"]["evidence"][0]["passage"] == single["gold"][0]
+    assert sorted(two["gold"]) == sorted([f"l{two['gold'][0][1:]}", f"t{two['gold'][0][1:]}"])
+    assert two["meta"]["read"] == {
+        "passages": two["answers"][0],
+        "memory": "unknown",
+        "passage 1": "unknown",
+        "passage 2": "unknown",
+    }
+    assert (open_["answers"], open_["gold"]) == ([], [])
+    assert open_["meta"]["read"] == {"passages": "unknown", "retrieved": "unknown"}
+    assert {line["meta"]["model"] for line in lines()} == {line["meta"]["verifier"] for line in lines()}
+    assert single["meta"]["model"] == "openai:test"
+    assert (single["meta"]["prompt"], len(single["meta"]["version"])) == ("question_single", 10)
+    assert [record["passages"] for record in read_questions(OUT)] == [[]] * 10
+    assert len({line["id"] for line in lines()}) == 10
+
+
+async def test_the_seed_decides_what_is_asked(store: str, openai_server: OpenAIServer) -> None:
+    openai_server.reply(writer())
+    found = []
+    for seed in (0, 0, 1):
+        OUT.unlink(missing_ok=True)
+        await make(store, Options(n=5, mix=SINGLE), seed=seed)
+        found.append(OUT.read_text())
+    assert found[0] == found[1] != found[2]
+    assert len({line["gold"][0][1:] for line in lines()}) > 1
+
+
+def only(faulty: str, what: str) -> Say:
+    """Things with an even number are spoiled: the prompt `faulty` is answered with `what`."""
+    return lambda prompt, n, text: what.format(n=n) if prompt == faulty and n % 2 == 0 else None
+
+
+def of_two(prompt: str, n: int, text: str) -> str | None:
+    """Every question about two passages can be answered from the lamp's alone."""
+    return f"Ida{n}" if prompt == "answer" and "whose tower" in text and f"keeper Ida{n}" in text else None
+
+
+def elsewhere(prompt: str, n: int, text: str) -> str | None:
+    """What is open in the one passage is told by those that are retrieved for it."""
+    return "Rembrandt" if prompt == "answer" and "Who painted" in text and "[2]" in text and n % 2 == 0 else None
+
+
+FAULTY: list[tuple[str, str, Say]] = [
+    ("single", "unread", only("question_single", "I would rather not.")),
+    ("single", "unread", only("question_single", "Question: Who lit the lamp of Vell{n}?")),
+    ("single", "declined", only("question_single", "Question: none")),
+    ("single", "speaks_of_passage", only("question_single", "Whom does the passage name?\nAnswer: Orm{n}")),
+    ("single", "given_away", only("question_single", "Question: Was it Orm{n} or Ida{n}?\nAnswer: Orm{n}")),
+    ("single", "yes_no", only("question_single", "Question: Is the tower of Vell{n} old?\nAnswer: Yes")),
+    ("single", "long", only("question_single", "Question: Who of Vell{n}?\nAnswer: " + "so many words " * 4)),
+    ("single", "duplicate", only("question_single", "Question: Which mason finished Vell2?\nAnswer: Orm2")),
+    ("single", "unsupported", only("answer", "Unknown")),
+    ("single", "unsupported", only("answer", "somebody else")),
+    ("single", "known", only("answer_base_closed", "Orm{n} Ida{n}")),
+    ("two", "one_enough", of_two),
+    ("unanswerable", "answered", only("answer", "Rembrandt")),
+    ("unanswerable", "answered_elsewhere", elsewhere),
+]
+
+
+@pytest.mark.parametrize(("kind", "fault", "say"), FAULTY)
+async def test_what_is_wrong_with_a_question_is_found_and_counted(
+    kind: Any, fault: str, say: Say, store: str, openai_server: OpenAIServer
+) -> None:
+    openai_server.reply(writer(say))
+    made = await make(store, Options(n=8, mix={kind: 1}, every=True))
+    assert made.faults[fault] >= 2
+    assert made.written == sum(made.kept.values()) + made.faults.total()
+    rejected = [line for line in lines() if not line["keep"]] if OUT.exists() else []
+    assert {line["meta"]["why"] for line in rejected} >= (set() if fault in ("declined", "unread") else {fault})
+    assert all(line["question"] for line in rejected)
+    assert made.ended == {kind: "corpus"}
+
+
+async def test_a_sound_question_needs_no_second_look(store: str, openai_server: OpenAIServer) -> None:
+    """Rejected on its face, a question is checked by no call."""
+    openai_server.reply(writer(lambda prompt, n, text: "Who?\nAnswer: yes" if prompt == "question_single" else None))
+    made = await make(store, Options(n=2, mix=SINGLE))
+    assert (made.faults["yes_no"], len(openai_server.chats()), made.ended) == (8, 8, {"single": "tries"})
+
+
+async def test_a_verifier_checks_in_the_models_place(store: str, openai_server: OpenAIServer) -> None:
+    openai_server.reply(writer())
+    await make(store, Options(n=2, mix=SINGLE), verifier="openai:judge")
+    asked = [(request.body["model"], request.text.startswith("You write")) for request in openai_server.chats()]
+    assert set(asked) == {("test", True), ("judge", False)}
+    assert {line["meta"]["verifier"] for line in lines()} == {"openai:judge"}
+
+
+async def test_the_embedded_reader_may_check(store: str, openai_server: OpenAIServer) -> None:
+    openai_server.reply(writer())
+    made = await make(store, Options(n=1, mix=SINGLE), verifier="embedded")
+    assert made.written == len(openai_server.chats())
+
+
+async def test_thinking_is_no_part_of_a_question(store: str, openai_server: OpenAIServer) -> None:
+    sound = writer()
+    openai_server.reply(lambda request: f"<think>Question: What?\nAnswer: x</think>\n```\n{sound(request)}\n```")
+    assert (await make(store, Options(n=3, mix=SINGLE))).kept["single"] == 3
+
+
+async def test_reviewed_lines_stay_and_rejected_ones_are_replaced(store: str, openai_server: OpenAIServer) -> None:
+    openai_server.reply(writer())
+    await make(store, Options(n=3, mix=SINGLE))
+    edited = lines()
+    edited[0] |= {"keep": False, "note": "dull"}
+    edited[1]["answers"].append("a third form")
+    OUT.write_text("\n".join(map(json.dumps, edited)))  # as an editor leaves it, without a last line end
+    again = await make(store, Options(n=3, mix=SINGLE))
+    assert lines()[:3] == edited
+    assert (len(lines()), again.before, again.kept["single"]) == (4, 2, 3)
+    asked = len(openai_server.chats())
+    done = await make(store, Options(n=3, mix=SINGLE))
+    assert (done.written, len(openai_server.chats())) == (0, asked)
+
+
+async def test_stopped_by_the_limit_on_cost_it_goes_on_from_the_journal(
+    tmp_path: Path, store: str, openai_server: OpenAIServer
+) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text('["openai:test"]\ninput = 1\noutput = 1\n')
+    said = writer()
+    openai_server.reply(lambda request: Response(said(request), usage={"prompt_tokens": 9000, "completion_tokens": 1}))
+    options = Options(n=3, mix=SINGLE, concurrency=1, prices=prices, max_cost=0.03)
+    with pytest.raises(SetupError, match=r"the limit is \$0\.03"):
+        await make(store, options, journal="journal.sqlite")
+    first = len(openai_server.chats())
+    made = await make(store, Options(n=3, mix=SINGLE), journal="journal.sqlite")
+    assert (first, made.kept["single"], made.spent.calls) == (4, 3, 9 - first)
+
+
+async def test_a_failed_draft_is_told_and_asked_again(store: str, openai_server: OpenAIServer) -> None:
+    sound = writer()
+    openai_server.reply(lambda request: error(400, "no") if "Which mason" in request.text else sound(request))
+    made = await make(store, Options(n=8, mix=SINGLE, every=True), journal="journal.sqlite")
+    assert (made.kept["single"], made.faults["failed"], len(lines())) == (4, 4, 4)
+    assert "400: no" in str(made.error)
+    openai_server.reply(sound)
+    again = await make(store, Options(n=8, mix=SINGLE), journal="journal.sqlite")
+    assert (again.kept["single"], again.spent.calls) == (8, 4 * 2)
+
+
+async def test_one_run_writes_to_a_file_at_a_time(store: str, openai_server: OpenAIServer) -> None:
+    openai_server.reply(writer())
+    planned = await plan(None, "towers", context(store=store), Options(n=1, mix=SINGLE), OUT)
+    with planned.file.exclusive(), pytest.raises(SetupError, match="Another run is writing"):
+        await make(store, Options(n=1, mix=SINGLE))
+
+
+def command(quorum: Quorum, *args: str) -> Ran:
+    return quorum("questions", *args, "--retriever", "bm25", "--k", "3", "--set", "attempts=1")
+
+
+def test_the_command_and_an_evaluation_of_what_it_wrote(
+    corpus: str, openai_server: OpenAIServer, quorum: Quorum, caplog: pytest.LogCaptureFixture
+) -> None:
+    openai_server.reply(writer(only("answer_base_closed", "Orm{n} Ida{n}")))
+    ran = command(quorum, corpus, "--model", "openai:test", "--n", "5", "--mix", "single=4,unanswerable=1", "--all")
+    assert ran.code == 0, ran.err
+    words = ran.out.splitlines()
+    assert words[0].endswith(" answered without it.")
+    assert "5 kept: " in words[0]
+    assert words[1] == "questions.jsonl: 5 questions to keep (4 single, 1 unanswerable)."
+    assert ran.err.startswith("To write 5 questions: 15 calls, about ")
+    rejected = [line for line in lines() if not line["keep"]]
+    assert {line["meta"]["why"] for line in rejected} == {"known"}
+    openai_server.reply(writer())
+    asked = ("eval", str(OUT), "--methods", "concat", "--corpus", corpus, "--model", "openai:test", "--retriever")
+    ran = quorum(*asked, "bm25", "--out", "out")
+    assert ran.code == 0, ran.err
+    rows = [json.loads(line) for line in Path("out/results.jsonl").read_text().splitlines()]
+    assert {row["id"] for row in rows} == {line["id"] for line in lines() if line["keep"]}
+    assert [row["em"] for row in rows] == [1.0] * 5
+    assert {row["recall"] for row in rows if row["gold"]} == {1.0}
+    assert f"{len(rejected)} question{'s' * (len(rejected) > 1)} left out, marked keep: false" in caplog.text
+
+
+def test_what_fell_short_is_said(corpus: str, openai_server: OpenAIServer, quorum: Quorum) -> None:
+    openai_server.reply(writer())
+    ran = command(quorum, corpus, "--model", "openai:test", "--n", "9", "--mix", "single=1")
+    assert ran.out.splitlines()[2:] == ["8 of 9 single: the corpus has no more passages for them."]
+    openai_server.reply("Question: none")
+    ran = command(quorum, corpus, "--model", "openai:test", "--n", "2", "--mix", "two=1", "--out", "other.jsonl")
+    assert (ran.code, Path("other.jsonl").exists()) == (1, False)
+    assert "0 kept: 4 where there was nothing to ask for." in ran.out
+
+
+def test_a_collection_and_a_dry_run(corpus: str, openai_server: OpenAIServer, quorum: Quorum) -> None:
+    assert quorum("index", corpus, "--collection", "towers").code == 0
+    ran = command(quorum, "--collection", "towers", "--model", "openai:test", "--dry-run")
+    assert (ran.code, ran.err, openai_server.requests, OUT.exists()) == (0, "", [], False)
+    assert ran.out.startswith("To write 100 questions: 330 calls, about ")
+    assert ran.out.endswith(" if every draft is kept; 1,320 calls at the most.\n")
+
+
+SHORT_OF = [
+    ([], "The model 'embedded' cannot write questions: it can only find text; choose a chat model"),
+    (["--model", "openai:test", "--n", "0"], "--n 0 does not fit"),
+    (["--model", "openai:test", "--mix", "single=1,double=2"], "cannot be read at 'double=2'; write each of single"),
+    (["--model", "openai:test", "--mix", "single=0"], "asks for nothing"),
+    (["--model", "openai:test", "--mix", ""], "asks for nothing"),
+    (["--model", "openai:test", "--mix", "two"], "cannot be read at 'two'"),
+    (["--model", "openai:test", "--threshold", "0"], "give a token F1 above 0"),
+    (["--model", "openai:test", "--threshold", "nan"], "give a token F1 above 0"),
+    (["--model", "openai:test", "--min-words", "99"], "holds no passage of 99 words or more"),
+    (["--model", "openai:test", "--out", "q.csv"], "give one that ends in .jsonl"),
+    (["--model", "openai:test", "--max-cost", "-1"], "give dollars, from 0 on"),
+    (["--model", "openai:test", "--max-cost", "1"], "a model has no price"),
+    (["--model", "openai:test", "--collection", "c"], "one of them (given are"),
+    (["--model", "openai:test", "--concurrency", "0"], "--concurrency 0 does not fit"),
+    (["--model", "openai:test", "--set", "answer_type=long"], "Questions are written with short answers"),
+]
+
+
+@pytest.mark.parametrize(("options", "said"), SHORT_OF)
+def test_what_cannot_be_is_one_sentence(
+    options: list[str], said: str, corpus: str, openai_server: OpenAIServer, quorum: Quorum
+) -> None:
+    ran = command(quorum, corpus, *options)
+    assert (ran.code, ran.err.count("\n"), openai_server.chats()) == (2, 1, []), ran.err
+    assert said in ran.err
+
+
+def test_a_corpus_that_is_not_there_or_not_named(openai_server: OpenAIServer, quorum: Quorum) -> None:
+    assert "There is no corpus nowhere; give a folder" in command(quorum, "nowhere", "--model", "openai:test").err
+    assert "Name where the passages are" in command(quorum, "--model", "openai:test").err
+
+
+@pytest.mark.parametrize(
+    "meta", ['{"kind": ["single"]}', '{"kind": "single", "evidence": 5}', '{"evidence": [{"passage": ["p"]}]}', "{}"]
+)
+def test_a_line_whose_meta_a_hand_has_changed_is_read(meta: str) -> None:
+    OUT.write_text('{"id": "q", "question": "Who?", "answers": ["Ida"], "meta": ' + meta + "}\n")
+    file = QuestionFile(OUT)
+    file.check([], "the corpus")
+    assert (file.ids, sum(file.kept().values())) == ({"q"}, int("evidence" in meta and "kind" in meta))
+
+
+def test_a_file_that_is_gone_is_begun_anew() -> None:
+    OUT.write_text('{"id": "q", "question": "Who?", "answers": ["Ida"]}\n')
+    file = QuestionFile(OUT)
+    OUT.unlink()
+    with file.exclusive():
+        assert (file.ids, list(file.questions())) == (set(), [])
+
+
+def test_a_file_that_cannot_be_replaced_leaves_no_half_one() -> None:
+    file = QuestionFile(OUT)
+    OUT.mkdir()
+    with pytest.raises(SetupError, match="cannot be written"):
+        file.add([], {})
+    assert [path.name for path in Path().glob(".questions*")] == []
+
+
+def test_questions_of_another_corpus_are_not_mixed_in(
+    tmp_path: Path, corpus: str, openai_server: OpenAIServer, quorum: Quorum
+) -> None:
+    openai_server.reply(writer())
+    assert command(quorum, corpus, "--model", "openai:test", "--n", "1", "--mix", "single=1").code == 0
+    other = tmp_path / "other.jsonl"
+    other.write_text(json.dumps({"id": "x", "text": "word " * 30}))
+    ran = command(quorum, str(other), "--model", "openai:test", "--n", "1")
+    assert (ran.code, "does not hold; give another file with --out" in ran.err) == (2, True)
+    OUT.write_text('{"question": "who", "answer": ["x"]}\n')
+    assert "data of another format" in command(quorum, corpus, "--model", "openai:test").err
+    OUT.write_text('{"id": "broken"\n')
+    assert "questions.jsonl, line 1: not JSON" in command(quorum, corpus, "--model", "openai:test").err

@@ -1,0 +1,188 @@
+"""The report: texts from outside stay texts, the numbers of the page, Markdown and CSV."""
+
+import base64
+import csv
+import gzip
+import json
+import re
+from dataclasses import replace
+from hashlib import sha256
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_folder import METHODS, NASTY, made_decision, made_report
+
+from quorum.evaluation.compare.recommend import Figures
+from quorum.evaluation.report.charts import Axis, cost_axis, quality_against_cost, ticks
+from quorum.evaluation.report.questions import inert
+from quorum.evaluation.report.text import plain, safe
+from quorum.evaluation.report.write import write_report
+
+
+class Elements(HTMLParser):
+    """The elements of a page, the attributes that could run something, and the text of each script."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.handlers: list[str] = []
+        self.scripts: list[tuple[dict[str, str | None], str]] = []
+        self.addresses: list[str] = []
+        self.inside = False
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.handlers += [name for name, _ in attributes if name.startswith("on")]
+        self.addresses += [str(value) for name, value in attributes if name in ("src", "href")]
+        self.inside = tag == "script"
+        if self.inside:
+            self.scripts.append((dict(attributes), ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = False
+
+    def handle_data(self, data: str) -> None:
+        if self.inside:
+            attributes, text = self.scripts[-1]
+            self.scripts[-1] = (attributes, text + data)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_report(tmp_path_factory.mktemp("report"), 60)
+
+
+def elements(page: Path) -> Elements:
+    found = Elements()
+    found.feed(page.read_text(encoding="utf-8"))
+    return found
+
+
+def test_no_text_becomes_markup_and_nothing_is_loaded(page: Path) -> None:
+    found = elements(page)
+    assert "img" not in found.tags
+    assert (found.handlers, found.addresses) == ([], [])
+    kinds = [attributes.get("type") for attributes, _ in found.scripts]
+    assert kinds == ["application/json", *["text/plain"] * 3, None]
+    assert "://" not in re.sub(r"<script type.*?</script>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def test_the_policy_lets_only_the_script_of_the_page_run(page: Path) -> None:
+    text, script = page.read_text(encoding="utf-8"), elements(page).scripts[-1][1]
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)
+    assert policy
+    assert "default-src 'none'" in policy[1]
+    assert base64.b64encode(sha256(script.encode()).digest()).decode() in policy[1]
+
+
+def test_the_page_holds_every_question_with_all_that_it_shows(page: Path) -> None:
+    scripts = elements(page).scripts
+    index = json.loads(scripts[0][1])
+    assert (index["methods"], len(index["rows"])) == (list(METHODS), 60)
+    assert index["rows"][7][:3] == [
+        "q7",
+        f"What is number 7 of the things that were asked? {NASTY}",
+        ["answer 7", "an answer 7"],
+    ]
+    packed = [json.loads(gzip.decompress(base64.b64decode(text))) for _, text in scripts[1:-1]]
+    assert [len(one) for one in packed] == [25, 25, 10]
+    opened = packed[1][2]
+    assert len(opened["passages"]) == 3  # each once, though three methods read it
+    answer = opened["answers"][2]
+    assert answer["replies"][0]["reply"] == f"A reply {NASTY}"
+    assert [step["node"] for step in answer["steps"]][:2] == ["begin", "retrieve"]
+    evidence = answer["evidence"][0]
+    assert opened["passages"][0][2][evidence["start"] : evidence["end"]] == "answer 27"
+
+
+def test_marks_of_the_index(page: Path) -> None:
+    rows = json.loads(elements(page).scripts[0][1])["rows"]
+    results = [json.loads(line) for line in (page.parent / "results.jsonl").read_text().splitlines()]
+    for result in results:
+        score, mark, _ = rows[int(result["id"][1:])][3 + METHODS.index(result["method"])]
+        wanted = "e" if result["error"] else "u" if result["unknown"] else "r" if result["em"] else "w"
+        assert (mark, score) == (wanted, None if result["error"] else result["em"])
+
+
+def test_the_recommendation_comes_first_and_the_errors_are_told(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert text.index('class="verdict">sure is best') < text.index("<svg")
+    assert "Answers that failed count neither as right nor as wrong" in text
+    assert text.count("<svg") == 4  # two charts, for a broad screen and a narrow one
+
+
+def test_markdown_and_csv(page: Path) -> None:
+    folder = page.parent
+    markdown = (folder / "report.md").read_text(encoding="utf-8")
+    assert markdown.startswith("# Which strategy is worth its cost\n")
+    assert "**sure is best: exact match" in markdown
+    assert "| p against the best |" in markdown
+    assert re.search(r"\| concat \|.*\| (0\.\d{3}|&lt; 0\.001)( \\\*)? \|", markdown)
+    assert "<script" not in markdown
+    with (folder / "report.csv").open(encoding="utf-8", newline="") as file:
+        methods = list(csv.DictReader(file))
+    assert [one["method"] for one in methods] == list(METHODS)
+    assert float(methods[0]["cost"]) == pytest.approx((700 * 0.15 + 9 * 0.6) / 1e6)
+    with (folder / "questions.csv").open(encoding="utf-8", newline="") as file:
+        questions = list(csv.DictReader(file))
+    assert len(questions) == 180
+    assert questions[0]["gold"] == "answer 0 | an answer 0"
+
+
+def test_the_report_of_a_budget_that_nothing_keeps(tmp_path: Path) -> None:
+    page = write_report(made_decision(tmp_path, 12, budget={"calls": 0.5}))
+    assert "No method keeps within 0.5 calls a question." in page.read_text(encoding="utf-8")
+
+
+def test_methods_that_do_not_serve_the_questions_are_named_with_the_reason(tmp_path: Path) -> None:
+    reason = "The method 'react' gives no long answers; choose another."
+    decision = replace(made_decision(tmp_path, 12), left_out={"react": reason, "self_ask": reason})
+    page = write_report(decision)
+    told = "Compared without react, self_ask: The method 'react' gives no long answers."
+    assert told in unescape(page.read_text(encoding="utf-8"))
+    assert plain(told) in (tmp_path / "report.md").read_text(encoding="utf-8")
+
+
+def test_the_same_comparison_makes_the_same_page(tmp_path: Path) -> None:
+    one, other = made_report(tmp_path / "a", 30), made_report(tmp_path / "b", 30)
+    assert one.read_bytes() == other.read_bytes()
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@a", "\t=1"])
+def test_a_spreadsheet_runs_nothing(text: str) -> None:
+    assert safe(text) == f"'{text}"
+    assert safe("1889") == "1889"
+    assert safe(-1.5) == -1.5
+
+
+def test_texts_in_markdown_and_scripts() -> None:
+    assert plain("a_b *c* <d> [e](f) | `g`\n\nh") == r"a\_b \*c\* &lt;d&gt; \[e\](f) \| \`g\` h"
+    found: Any = ["</script><!--", "\u2028 &", "\ud800"]
+    text = inert(found)
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == ["</script><!--", "\u2028 &", "?"]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 2600), (0.31, 0.44), (0, 1e-6)])
+def test_ticks_are_round_and_few(low: float, high: float) -> None:
+    found = ticks(Axis(low, high, 0, 100))
+    assert 3 <= len(found) <= 8
+    assert all(low - 1e-12 <= one <= high + 1e-12 for one in found)
+
+
+def test_a_wide_range_of_costs_is_logarithmic() -> None:
+    assert cost_axis([1, 100]).log
+    assert not cost_axis([10, 100]).log
+    assert not cost_axis([0, 100]).log
+    assert [round(one) for one in ticks(cost_axis([10, 1000]))] == [10, 20, 50, 100, 200, 500, 1000]
+
+
+def test_names_of_points_do_not_cover_one_another() -> None:
+    figures = [Figures(f"method_{n}", 9, 0, 0.5, 0.4, 0.6, 1, 1000 + n, None, 1) for n in range(6)]
+    chart = quality_against_cost(figures, [], "tokens", "EM")
+    places = [(float(x), float(y)) for x, y in re.findall(r'class="name" x="([\d.]+)" y="([\d.]+)"', chart)]
+    assert len(set(places)) == 6
+    assert chart.count("<circle") == 6

@@ -1,0 +1,109 @@
+"""Evaluations that retrieve: from a collection, from a corpus file, from the pool of all passages."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import EMBEDDINGS, OpenAIServer
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.evaluation.run.columns import parse_methods
+from quorum.evaluation.run.evaluate import Report, evaluate
+from quorum.retrievers.collections import names
+
+CONTEXT = {"model": "openai:test", "embeddings": "openai:embed", "k": 2}
+FACTS = {"Rhine": "Basel", "Thames": "London", "Danube": "Vienna", "Tiber": "Rome"}
+CORPUS = [{"id": river, "title": river, "text": f"The {river} flows through {town}."} for river, town in FACTS.items()]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Each question brings one passage, and not its own."""
+    path = tmp_path / "data.jsonl"
+    wrong = [*CORPUS[1:], CORPUS[0]]
+    lines = [
+        {"id": river, "question": f"Which town lies on the {river}?", "answers": [town], "passages": [passage]}
+        for (river, town), passage in zip(FACTS.items(), wrong, strict=True)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in CORPUS), encoding="utf-8")
+    return path
+
+
+async def run(data: Path, out: str, methods: str = "concat,pruning", **given: Any) -> Report:
+    return await evaluate(data, parse_methods(methods, Context(**CONTEXT)), out=data.parent / out, **given)
+
+
+def passages(report: Report) -> dict[str, list[str]]:
+    lines = (report.folder / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    return {row["id"]: row["passages"] for row in map(json.loads, lines)}
+
+
+async def test_a_corpus_is_indexed_once_and_searched_once_for_a_question(
+    data: Path, corpus: Path, openai_server: OpenAIServer
+) -> None:
+    told: list[tuple[str, int, int | None]] = []
+    report = await run(data, "out", corpus=str(corpus), progress=lambda *step: told.append(step))
+    assert all(river in found and len(found) == 2 for river, found in passages(report).items())
+    assert ("index", 4, 4) in told
+    embedded = [request.body["input"] for request in openai_server.requests if request.path == EMBEDDINGS]
+    queries = [texts for texts in embedded if len(texts) == 1]
+    assert len(queries) == len(FACTS)  # both methods share what was found
+    again = await run(data, "again", methods="concat[retriever=bm25]", corpus=str(corpus))
+    assert all(river == found[0] for river, found in passages(again).items())
+    assert len(names()) == 1
+    assert sum(request.path == EMBEDDINGS for request in openai_server.requests) == len(embedded)  # nothing anew
+    assert json.loads((again.folder / "config.json").read_text())["source"]["corpus"] == "corpus.jsonl"
+
+
+async def test_the_pool_holds_the_passages_of_all_questions(data: Path, openai_server: OpenAIServer) -> None:
+    report = await run(data, "out", corpus="pool", limit=2)
+    assert all(river in found for river, found in passages(report).items())
+
+
+async def test_a_named_collection_is_searched_instead_of_the_given_passages(
+    data: Path, corpus: Path, openai_server: OpenAIServer
+) -> None:
+    given = await run(data, "given", corpus=None)
+    assert all(river not in found for river, found in passages(given).items())
+    await run(data, "corpus", corpus=str(corpus))
+    report = await run(data, "out", collection=names()[0])
+    assert all(river in found for river, found in passages(report).items())
+
+
+async def test_a_changed_corpus_is_another_collection(data: Path, corpus: Path, openai_server: OpenAIServer) -> None:
+    await run(data, "one", corpus=str(corpus))
+    corpus.write_text(json.dumps(CORPUS[0]) + "\n", encoding="utf-8")
+    report = await run(data, "two", corpus=str(corpus))
+    assert set(map(tuple, passages(report).values())) == {("Rhine",)}
+    with pytest.raises(SetupError, match=r"source\.sha256"):
+        await run(data, "one", corpus=str(corpus))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "holds no passages"),
+        ("{", "line 1"),
+        ('{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}\n', "cannot be indexed whole"),
+    ],
+)
+async def test_a_broken_corpus_stops_everything(
+    data: Path, corpus: Path, openai_server: OpenAIServer, text: str, message: str
+) -> None:
+    corpus.write_text(text, encoding="utf-8")
+    with pytest.raises(SetupError, match=message):
+        await run(data, "out", corpus=str(corpus))
+
+
+async def test_an_unknown_collection_is_named(data: Path, openai_server: OpenAIServer) -> None:
+    with pytest.raises(SetupError, match="nowhere"):
+        await run(data, "out", collection="nowhere")

@@ -1,0 +1,154 @@
+"""The folder of an evaluation: whole lines, resumed counts, one configuration."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quorum.core.errors import SetupError
+from quorum.evaluation.run.dataset import read_data
+from quorum.evaluation.run.results import MEASURES, Results, Row, keep_config
+
+
+def row(id_: str, method: str = "concat", **given: Any) -> Row:
+    """An answered row; `error` makes it a failed one."""
+    measures = {"em": 1.0, "f1": 1.0, "unknown": False, "not_majority": None, "gold_in_pool": None, "calls": 1}
+    counts = {"input_tokens": 10, "output_tokens": 2, "malformed": 0, "error": None}
+    made: Any = {"id": id_, "method": method, **measures, **counts, **given}
+    return made
+
+
+def test_means_are_over_the_answered_and_counts_over_all(tmp_path: Path) -> None:
+    with Results(tmp_path / "results.jsonl", ["concat"]) as results:
+        results.append(row("1", em=1.0, f1=1.0, calls=1, malformed=1, seconds=1))
+        results.append(row("2", em=0.0, f1=0.5, unknown=True, calls=6, malformed=1, seconds=3))
+        results.append(row("3", em=None, f1=None, unknown=None, calls=None, malformed=None, error="no reply"))
+        summary = results.summary()["concat"]
+    assert {name: value for name, value in summary.items() if value is not None} == {
+        "n": 3,
+        "em": 0.5,
+        "em_low": 0,
+        "em_high": 1,
+        "f1": 0.75,
+        "f1_low": 0.5,
+        "f1_high": 1,
+        "unknown": 0.5,
+        "calls": 3.5,
+        "input_tokens": 10,
+        "output_tokens": 2,
+        "seconds_p50": 2,
+        "seconds_p95": 2.9,
+        "errors": 1,
+        "malformed": 2,
+    }
+    assert set(MEASURES) < set(summary)
+
+
+def test_questions_without_a_vote_count_as_not_lost(tmp_path: Path) -> None:
+    with Results(tmp_path / "results.jsonl", ["concat_pf"]) as results:
+        results.append(row("1", "concat_pf", not_majority=True, gold_in_pool=True))
+        results.append(row("2", "concat_pf", not_majority=None, gold_in_pool=None))
+        assert results.summary()["concat_pf"]["not_majority"] == 0.5
+
+
+def test_a_method_that_answered_nothing_has_no_means(tmp_path: Path) -> None:
+    with Results(tmp_path / "results.jsonl", ["concat"]) as results:
+        results.append(row("1", error="no reply"))
+        summary = results.summary()["concat"]
+    assert {name: value for name, value in summary.items() if value is not None} == {
+        "n": 1,
+        "errors": 1,
+        "malformed": 0,
+    }
+
+
+def test_a_line_that_a_kill_cut_is_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    whole = json.dumps(row("1", em=1.0)) + "\n"
+    path.write_text(whole + '{"id": "2", "method": "conc', encoding="utf-8")
+    with Results(path, ["concat"]) as results:
+        assert results.done == {("concat", "1")}
+        results.append(row("2"))
+    assert [json.loads(line)["id"] for line in path.read_text(encoding="utf-8").splitlines()] == ["1", "2"]
+
+
+def test_an_answer_in_a_later_run_replaces_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    with Results(path, ["concat"]) as results:
+        results.append(row("1", error="no reply"))
+        assert results.done == set()
+    with Results(path, ["concat"]) as results:
+        results.append(row("1", error="no reply again"))
+        assert results.summary()["concat"]["errors"] == 1
+        results.append(row("1"))
+        summary = results.summary()["concat"]
+    assert (summary["n"], summary["errors"], summary["em"]) == (1, 0, 1.0)
+
+
+@pytest.mark.parametrize("line", ["nonsense", "[1]", "{}", '{"id": "1", "method": "other", "error": null}'])
+def test_a_line_that_is_no_result_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_text(line + "\n", encoding="utf-8")
+    with pytest.raises(SetupError, match=r"results\.jsonl, line 1 is not a result"):
+        Results(path, ["concat"])
+
+
+def test_another_configuration_names_what_differs(tmp_path: Path) -> None:
+    keep_config(tmp_path, {"data": {"limit": 5}, "methods": {"concat": {"k": 5}}})
+    (tmp_path / "results.jsonl").write_text("{}\n", encoding="utf-8")
+    keep_config(tmp_path, {"methods": {"concat": {"k": 5}}, "data": {"limit": 5}})
+    with pytest.raises(SetupError, match=r"methods\.concat\.k was 5, now 10; methods\.summary was absent, now there"):
+        keep_config(tmp_path, {"data": {"limit": 5}, "methods": {"concat": {"k": 10}, "summary": {"k": 5}}})
+
+
+@pytest.mark.parametrize("results", [None, ""])
+def test_a_run_that_stopped_before_its_first_result_can_be_corrected(tmp_path: Path, results: str | None) -> None:
+    keep_config(tmp_path, {"methods": {"concat": {"k": 5}}})
+    if results is not None:
+        (tmp_path / "results.jsonl").write_text(results, encoding="utf-8")
+    keep_config(tmp_path, {"methods": {"concat": {"k": 10}}})
+    assert json.loads((tmp_path / "config.json").read_text(encoding="utf-8")) == {"methods": {"concat": {"k": 10}}}
+
+
+@pytest.mark.parametrize("files", [{"config.json": "{"}, {"results.jsonl": ""}])
+def test_a_folder_that_is_no_evaluation_is_left_alone(tmp_path: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(SetupError, match="--out"):
+        keep_config(tmp_path, {})
+    assert {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()} == files
+
+
+QUESTION = {"id": "1", "question": "Who?", "answers": ["me"]}
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([], "holds no questions"),
+        ([QUESTION, QUESTION], "'1' is there twice"),
+        ([QUESTION | {"question": "  "}], "'1' is empty"),
+        ([QUESTION | {"answers": "me"}], "line 1: expected"),
+        ([QUESTION | {"passages": [{"text": 3}]}], "line 1: expected a passage"),
+        ([QUESTION, "broken"], "line 2"),
+    ],
+)
+def test_a_data_set_is_checked_before_the_first_question(tmp_path: Path, lines: list[Any], message: str) -> None:
+    path = tmp_path / "data.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    with pytest.raises(SetupError, match=message):
+        read_data(path)
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_starts_at_one(tmp_path: Path, limit: int) -> None:
+    with pytest.raises(SetupError, match="limit"):
+        read_data(tmp_path / "data.jsonl", limit)
+
+
+def test_a_limit_reads_no_further(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    path.write_text(json.dumps(QUESTION) + "\nbroken\n", encoding="utf-8")
+    data = read_data(path, 1)
+    assert (data.count, data.given, [one["id"] for one in data.questions()]) == (1, 0, ["1"])

@@ -1,0 +1,297 @@
+"""The evaluation runner: over given passages, against a loopback server, interrupted and continued."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
+from openai_server import OpenAIServer, Request, Response, error
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.evaluation.run.columns import MethodRun, parse_methods
+from quorum.evaluation.run.config import configuration
+from quorum.evaluation.run.dataset import read_data
+from quorum.evaluation.run.evaluate import Report, evaluate
+from quorum.evaluation.run.results import Row
+
+CONTEXT = {"model": "openai:test", "attempts": 1}
+
+
+def questions(count: int) -> list[dict[str, Any]]:
+    """Questions whose answer stands in one of their two passages; every third has none."""
+    return [
+        {
+            "id": f"q{number}",
+            "question": f"Who is number {number}?",
+            "answers": [] if number % 3 == 2 else [f"person {number}"],
+            "passages": [
+                {"id": f"q{number}a", "title": "", "text": f"Nobody knows number {number}."},
+                {"id": f"q{number}b", "title": "", "text": f"Number {number} is person {number}."},
+            ],
+        }
+        for number in range(count)
+    ]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "data.jsonl"
+    path.write_text("".join(json.dumps(question) + "\n" for question in questions(6)), encoding="utf-8")
+    return path
+
+
+def reader(request: Request) -> str:
+    """Finds the person when the passage stands alone, and nobody where there are two."""
+    number = request.text.rpartition("number ")[2].partition("?")[0]
+    return f"person {number}" if "Nobody knows" not in request.text and int(number) % 3 != 2 else "unknown"
+
+
+def rows(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "results.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+async def run(data: Path, methods: str = "concat,concat_pf", out: str = "out", **given: Any) -> Report:
+    runs = parse_methods(methods, Context(**CONTEXT))
+    return await evaluate(data, runs, out=data.parent / out, **given)
+
+
+async def test_the_folder_says_what_was_asked_and_what_came_of_it(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    told: list[tuple[str, int, int | None]] = []
+    report = await run(data, progress=lambda *step: told.append(step))
+    assert report.summary["concat"] == json.loads((report.folder / "summary.json").read_text())["concat"]
+    concat = report.summary["concat"]
+    assert (concat["n"], concat["em"], concat["f1"], concat["unknown"]) == (6, 0.333333, 0.333333, 1)
+    assert (concat["calls"], concat["errors"], concat["malformed"], concat["gold_in_pool"]) == (1, 0, 0, None)
+    fallback = report.summary["concat_pf"]
+    assert (fallback["em"], fallback["unknown"], fallback["calls"]) == (1, 0.333333, 3)
+    assert (fallback["gold_in_pool"], fallback["not_majority"]) == (0.666667, 0)
+    assert report.asked == 12
+    assert told[-1] == ("ask", 12, 12)
+    row = next(row for row in rows(report.folder) if row["id"] == "q1" and row["method"] == "concat_pf")
+    assert list(row) == [key for key in Row.__annotations__ if key not in ("rationale", "gold_rank")]
+    known = {key: value for key, value in row.items() if value is not None}
+    assert known | {"seconds": 0, "input_tokens": 0, "output_tokens": 0} == {
+        "id": "q1", "method": "concat_pf", "question": "Who is number 1?", "task": "short", "answer": "person 1",
+        "gold": ["person 1"], "em": 1, "f1": 1, "unknown": False, "not_majority": False, "gold_in_pool": True,
+        "oracle": True, "answer_in_passages": True, "answer_on_top": False, "context_tokens": 16,
+        "context_precision": 0.222222222, "confidence": 1, "evidence": ["q1b"], "passages": ["q1a", "q1b"], "calls": 3,
+        "input_tokens": 0, "output_tokens": 0, "malformed": 0, "dropped": 0, "seconds": 0,
+    }  # fmt: skip
+    config = json.loads((report.folder / "config.json").read_text())
+    assert config["data"]["file"] == "data.jsonl"
+    assert config["source"] == {"passages": "given"}
+    assert config["methods"]["concat"]["model"]["model"] == "test"
+
+
+async def test_the_same_again_asks_nothing(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    first = await run(data)
+    asked = len(openai_server.requests)
+    second = await run(data)
+    assert (second.summary, second.asked, len(openai_server.requests)) == (first.summary, 0, asked)
+    assert (first.spent.calls, second.spent.calls) == (asked, 0)
+
+
+async def test_what_methods_share_is_spent_once_and_counted_for_each(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    runs = parse_methods("concat,concat_pf", Context(**CONTEXT, journal="journal.sqlite"))
+    report = await evaluate(data, runs)
+    assert (report.summary["concat"]["calls"], report.summary["concat_pf"]["calls"]) == (1, 3)
+    assert report.spent.calls == len(openai_server.requests) == 6 * 3
+    assert report.spent.input_tokens == 6 * report.summary["concat_pf"]["input_tokens"]
+
+
+async def test_without_a_folder_the_configuration_names_it(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    runs = parse_methods("concat", Context(**CONTEXT))
+    first = await evaluate(data, runs)
+    again = await evaluate(data, runs, concurrency=2)
+    other = await evaluate(data, runs, limit=2)
+    assert first.folder.parent == Path("results")
+    assert (again.folder, again.asked) == (first.folder, 0)
+    assert (other.folder != first.folder, other.asked) == (True, 2)
+
+
+async def test_a_failed_question_is_a_row_and_is_asked_again(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(lambda request: error(400, "not today") if "number 4?" in request.text else reader(request))
+    report = await run(data, "concat")
+    assert (report.summary["concat"]["n"], report.summary["concat"]["errors"]) == (6, 1)
+    assert report.summary["concat"]["calls"] == 1
+    failed = next(row for row in rows(report.folder) if row["error"])
+    assert (failed["id"], failed["em"], failed["answer"], failed["calls"]) == ("q4", None, None, None)
+    assert "not today" in failed["error"]
+    openai_server.reply(reader)
+    mended = await run(data, "concat")
+    assert (mended.asked, mended.summary["concat"]["n"], mended.summary["concat"]["errors"]) == (1, 6, 0)
+
+
+async def test_a_refused_key_stops_everything(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(error(401, "wrong key"))
+    with pytest.raises(SetupError, match="wrong key"):
+        await run(data)
+    assert rows(data.parent / "out") == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"methods": "concat"}, "methods.concat_pf was there, now absent"),
+        ({"methods": "concat,concat_pf[k=1]"}, r"concat_pf\[k=1\] was absent"),
+        ({"limit": 3}, "data.limit was null, now 3"),
+    ],
+)
+async def test_another_configuration_needs_another_folder(
+    data: Path, openai_server: OpenAIServer, changed: dict[str, Any], said: str
+) -> None:
+    openai_server.reply(reader)
+    await run(data)
+    with pytest.raises(SetupError, match=said):
+        await run(data, **changed)
+
+
+async def test_methods_of_different_settings_have_names_of_their_own(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    report = await run(data, "post_fusion, post_fusion[k=1], post_fusion[ vote=staged ;k=2]")
+    assert list(report.summary) == ["post_fusion", "post_fusion[k=1]", "post_fusion[vote=staged;k=2]"]
+    assert [one["calls"] for one in report.summary.values()] == [2, 1, 2]
+    assert [one["gold_in_pool"] for one in report.summary.values()] == [0.666667, 0, None]
+    assert [one["oracle"] for one in report.summary.values()] == [0.666667, 0, None]
+
+
+async def test_questions_at_once_are_bounded(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(Response("unknown", hold=True))
+    task = asyncio.create_task(run(data, "concat", concurrency=2))
+    await asyncio.to_thread(openai_server.wait_for, 2)
+    openai_server.release()
+    await task
+    assert openai_server.most_at_once == 2
+
+
+async def test_a_folder_is_for_one_evaluation_at_a_time(data: Path, openai_server: OpenAIServer) -> None:
+    folder = data.parent / "out"
+    folder.mkdir()
+    with FileLock(folder / ".lock"), pytest.raises(SetupError, match="Another evaluation"):
+        await run(data)
+
+
+async def test_cancelled_in_the_middle_nothing_is_half_written(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(lambda request: Response(reader(request), hold="number 3?" in request.text))
+    task = asyncio.create_task(run(data, "concat", concurrency=1))
+    await asyncio.to_thread(openai_server.wait_for, 4)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert [row["id"] for row in rows(data.parent / "out")] == ["q0", "q1", "q2"]
+    assert not (data.parent / "out" / "summary.json").exists()
+    openai_server.release()
+    assert (await run(data, "concat")).asked == 3
+
+
+def summary(folder: Path) -> dict[str, dict[str, Any]]:
+    """All but the time it took."""
+    found = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    return {name: {key: row[key] for key in row if not key.startswith("seconds")} for name, row in found.items()}
+
+
+def command(data: Path, out: Path) -> list[str]:
+    methods = "concat,post_fusion,concat_pf"
+    options = ["--model", "openai:test", "--out", str(out), "--set", "attempts=1", "--set", f"journal={out}.sqlite"]
+    return [
+        sys.executable,
+        "-m",
+        "quorum.cli.main",
+        "eval",
+        str(data),
+        "--methods",
+        methods,
+        "--concurrency",
+        "2",
+        *options,
+    ]
+
+
+def hear_ctrl_c() -> None:
+    """Shells start what runs in the background deaf to Ctrl-C, and its children inherit that."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def environment() -> dict[str, str]:
+    return dict(os.environ) | {"PYTHONPATH": str(Path(__file__).resolve().parents[3])}
+
+
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
+def test_stopped_and_run_again_it_ends_with_the_same_summary(
+    data: Path, tmp_path: Path, openai_server: OpenAIServer, stop: signal.Signals
+) -> None:
+    openai_server.reply(lambda request: Response(reader(request), hold="number 4?" in request.text))
+    stopped = tmp_path / "stopped"
+    process = subprocess.Popen(
+        command(data, stopped), env=environment(), stderr=subprocess.PIPE, text=True, preexec_fn=hear_ctrl_c
+    )
+    openai_server.wait_for(10)
+    process.send_signal(stop)
+    _, said = process.communicate()
+    assert process.returncode == (130 if stop == signal.SIGINT else -stop)
+    assert "Traceback" not in said
+    assert not (stopped / "summary.json").exists()
+    before = Counter((row["id"], row["method"]) for row in rows(stopped))
+    assert 0 < len(before) < 18
+    openai_server.release()
+    for folder in (stopped, tmp_path / "whole"):
+        subprocess.run(command(data, folder), env=environment(), check=True, capture_output=True)
+    assert summary(stopped) == summary(tmp_path / "whole")
+    assert (stopped / "comparison.json").read_bytes() == (tmp_path / "whole" / "comparison.json").read_bytes()
+    after = Counter((row["id"], row["method"]) for row in rows(stopped))
+    assert set(after.values()) == {1}
+    assert before <= after
+
+
+def test_runs_of_one_method_need_different_settings() -> None:
+    with pytest.raises(SetupError, match=r"concat\[k=3\] is named twice"):
+        parse_methods("concat[k=3],concat[k=3]", Context())
+
+
+def test_all_takes_settings_too() -> None:
+    runs = parse_methods("all[k=3;vote=staged],concat", Context())
+    assert [run.name for run in runs][:1] == ["concat[k=3;vote=staged]"]
+    assert runs[-1] == MethodRun("concat", "concat", {}, replace(Context()))
+    assert {run.context.k for run in runs[:-1]} == {3}
+
+
+def settings_of(data: Path, methods: str, **given: Any) -> dict[str, Any]:
+    """What config.json says of the only method, over given passages."""
+    runs = parse_methods(methods, Context(**CONTEXT | given))
+    found = configuration(read_data(data, None), runs, {"passages": "given"}, {})["methods"]
+    return dict(next(iter(found.values())))
+
+
+def test_given_passages_are_weighed_and_ordered_by_the_embeddings(data: Path) -> None:
+    one, other = (settings_of(data, "replug", embeddings=f"openai:{name}") for name in ("one", "other"))
+    assert (one["embeddings"], other["embeddings"]) == ("openai:one", "openai:other")
+    assert settings_of(data, "replug", retriever="bm25") == settings_of(data, "replug", retriever="chroma")
+
+
+def test_a_filter_that_was_trained_again_is_another_configuration(data: Path, tmp_path: Path) -> None:
+    made = tmp_path / "filter"
+    made.mkdir()
+    seen = []
+    for text in ("first", "second"):
+        (made / "sentences.json").write_text(text)
+        (made / "config.json").write_text(text)
+        kinds = (f"embedded:{made}", f"transformers:{made}", f"llm:transformers:{made}")
+        seen.append([settings_of(data, "filco", context_filter=kind)["context_filter"] for kind in kinds])
+    assert all(before != after for before, after in zip(*seen, strict=True))
+    assert settings_of(data, "filco", context_filter="llm:openai:ft:own")["context_filter"]["model"] == "ft:own"
+    assert [settings_of(data, "filco", context_filter=kind)["context_filter"] for kind in (None, "llm", "odd")] == [
+        *(None, "llm", "odd")
+    ]

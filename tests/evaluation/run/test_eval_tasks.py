@@ -1,0 +1,178 @@
+"""Which task a question is, what it changes, and measures of the user's own."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import OpenAIServer
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.evaluation.metrics.corpus_measures import read_measures
+from quorum.evaluation.run.columns import parse_methods
+from quorum.evaluation.run.dataset import read_data
+from quorum.evaluation.run.evaluate import Report, evaluate
+from quorum.evaluation.run.tasks import groups_of, looks_like, measures_of, task_of_all
+
+CONTEXT = Context(model="openai:test", attempts=1)
+PASSAGE = {"id": "a", "title": "Tower", "text": "The tower stands in Paris."}
+
+
+def write(path: Path, *questions: dict[str, Any]) -> Path:
+    lines = [
+        {"id": str(number), "question": f"Question {number}?", "passages": [PASSAGE], **one}
+        for number, one in enumerate(questions)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("answers", "task"),
+    [
+        (["yes"], "yes_no"),
+        (["No", "no."], "yes_no"),
+        (["SUPPORTS"], "label"),
+        (["NOT ENOUGH INFO"], "label"),
+        (["Paris"], "short"),
+        (["yes", "Paris"], "short"),
+    ],
+)
+def test_what_the_answers_look_like(answers: list[str], task: str) -> None:
+    assert looks_like(answers) == task
+
+
+def test_a_data_set_is_what_all_its_answers_are() -> None:
+    assert task_of_all(["yes_no", "yes_no"]) == "yes_no"
+    assert task_of_all(["yes_no", "short"]) == "short"
+    assert task_of_all([]) == "short"
+
+
+@pytest.mark.parametrize(
+    ("tasks", "measures"),
+    [
+        (["yes_no", "label"], ("accuracy",)),
+        (["dialogue"], ("f1",)),
+        (["long"], ("rouge_l", "str_em")),
+        (["short"], ("em", "f1")),
+        (["yes_no", "short"], ("em", "f1")),
+        (["long", "dialogue"], ("em", "f1")),
+    ],
+)
+def test_what_tasks_are_judged_by(tasks: list[str], measures: tuple[str, ...]) -> None:
+    assert measures_of(tasks) == measures
+
+
+def test_questions_without_an_answer_say_nothing_of_the_task(tmp_path: Path) -> None:
+    data = write(tmp_path / "d.jsonl", {"answers": ["yes"]}, {"answers": []}, {"answers": ["no"]})
+    assert read_data(data).task == "yes_no"
+
+
+def test_what_the_data_say_wins(tmp_path: Path) -> None:
+    said = {
+        "answers": ["A long answer."],
+        "meta": {"answer_type": "long", "short_answers": [["a", "b"], "no list", []]},
+    }
+    found = read_data(write(tmp_path / "d.jsonl", {"answers": ["yes"]}, said))
+    assert [found.task_of(record) for record in found.questions()] == ["yes_no", "long"]
+    assert [groups_of(record) for record in found.questions()] == [[], [["a", "b"]]]
+
+
+def test_a_task_that_there_is_not(tmp_path: Path) -> None:
+    data = write(tmp_path / "d.jsonl", {"answers": ["yes"], "meta": {"answer_type": "poem"}})
+    with pytest.raises(SetupError, match="'poem'; write one of short, yes_no, label, dialogue, long"):
+        read_data(data)
+
+
+async def run(data: Path, methods: str = "concat", **given: Any) -> tuple[Report, list[dict[str, Any]]]:
+    report = await evaluate(data, parse_methods(methods, CONTEXT), out=data.parent / "out", **given)
+    lines = (report.folder / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    return report, [json.loads(line) for line in lines]
+
+
+async def test_the_task_chooses_the_prompt_and_the_measure(tmp_path: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(lambda request: "Yes" if "yes/no" in request.text else "Paris")
+    data = write(tmp_path / "d.jsonl", {"answers": ["yes"]}, {"answers": ["no"]})
+    report, rows = await run(data)
+    assert [(row["task"], row["accuracy"]) for row in sorted(rows, key=lambda row: row["id"])] == [
+        ("yes_no", 1),
+        ("yes_no", 0),
+    ]
+    assert report.judged == ("accuracy",)
+    assert report.summary["concat"]["accuracy"] == 0.5
+    assert report.summary["concat"]["accuracy_low"] == 0
+    assert "task" not in json.loads((report.folder / "config.json").read_text())
+
+
+@pytest.mark.parametrize(("methods", "given"), [("concat[answer_type=short]", {}), ("concat", {"task": "short"})])
+async def test_what_the_user_says_wins(
+    tmp_path: Path, openai_server: OpenAIServer, methods: str, given: dict[str, str]
+) -> None:
+    openai_server.reply("yes")
+    report, rows = await run(write(tmp_path / "d.jsonl", {"answers": ["yes"]}), methods, **given)
+    assert [(row["task"], row["accuracy"], row["em"]) for row in rows] == [("short", None, 1)]
+    assert report.judged == ("em", "f1")
+    assert json.loads((report.folder / "config.json").read_text()).get("task") == given.get("task")
+
+
+async def test_rows_of_an_earlier_version_still_count(tmp_path: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply("Paris")
+    data = write(tmp_path / "d.jsonl", {"answers": ["Paris"]}, {"answers": ["Rome"]})
+    report, rows = await run(data)
+    old = (
+        "id",
+        "method",
+        "question",
+        "answer",
+        "gold",
+        "em",
+        "f1",
+        "unknown",
+        "calls",
+        "malformed",
+        "seconds",
+        "error",
+    )
+    kept = "".join(json.dumps({key: row[key] for key in old}) + "\n" for row in rows)
+    (report.folder / "results.jsonl").write_text(kept, encoding="utf-8")
+    again, _ = await run(data)
+    assert again.asked == 0
+    assert again.summary["concat"]["em"] == 0.5
+    assert again.summary["concat"]["context_tokens"] is None
+
+
+MEASURE = """
+def words(answers, golds):
+    return sum(len(answer.split()) for answer in answers) / len(golds)
+
+number = 3
+"""
+
+
+async def test_a_measure_of_the_users_own(
+    tmp_path: Path, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "own_measure.py").write_text(MEASURE, encoding="utf-8")
+    openai_server.reply("in Paris")
+    data = write(tmp_path / "d.jsonl", {"answers": ["Paris"]}, {"answers": ["Rome"]}, {"answers": []})
+    report, _ = await run(data, measures=read_measures(["words=own_measure:words"]))
+    assert report.summary["concat"]["words"] == 2
+    assert json.loads((report.folder / "summary.json").read_text())["concat"]["words"] == 2
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        ("words", "NAME=MODULE:FUNCTION"),
+        ("words=own", "NAME=MODULE:FUNCTION"),
+        ("em=json:dumps", "a measure 'em' already"),
+        ("words=no_such_module:words", "cannot be imported"),
+        ("words=json:no_such_function", "cannot be imported"),
+        ("words=json:__name__", "is no function"),
+    ],
+)
+def test_a_measure_that_cannot_be_had(item: str, message: str) -> None:
+    with pytest.raises(SetupError, match=message):
+        read_measures([item])

@@ -1,0 +1,293 @@
+"""Gold passages among those found: which they are, where they are put, what is left out; what the model knows alone."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from openai_server import OpenAIServer, Request, error
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.datasets.records import Record
+from quorum.evaluation.experiments.catalogue import EXPERIMENTS, grouped_runs
+from quorum.evaluation.experiments.run_experiment import Options, run_experiment
+from quorum.evaluation.run.dataset import read_data
+from quorum.evaluation.run.gold_placement import gold_among, gold_of, gold_rank, placed
+
+CONTEXT = Context(model="openai:test", attempts=1)
+
+
+def passages(*ids: str) -> list[Passage]:
+    """Those whose id begins with g hold the answer."""
+    return [Passage(id=id_, title="", text="It is Basel." if id_[0] == "g" else "Nothing.") for id_ in ids]
+
+
+def record(own: list[Passage], gold: tuple[str, ...] = (), **more: Any) -> Record:
+    made: Any = {
+        "id": "q",
+        "question": "Which town?",
+        "answers": ["Basel"],
+        "passages": own,
+        "gold": list(gold),
+        **more,
+    }
+    return made
+
+
+def ids(found: list[Passage]) -> list[str]:
+    return [passage["id"] for passage in found]
+
+
+def test_gold_is_what_the_data_list_else_what_holds_an_answer() -> None:
+    found = passages("a", "g", "b", "g2")
+    assert ids(gold_among(found, record([], ("b",)), "short")) == ["b"]
+    assert ids(gold_among(found, record([]), "short")) == ["g", "g2"]
+    assert gold_among(found, record([]), "yes_no") == []
+    assert gold_among(found, record([], ("elsewhere",)), "short") == []
+    assert ids(gold_of(record(found[:1], ("x",), gold_passages=passages("x")), "short")) == ["x"]
+    assert (gold_rank(found, record([]), "short"), gold_rank(found[:1], record([]), "short")) == (2, None)
+
+
+@pytest.mark.parametrize(
+    ("how", "gold_at_4", "gold_at_2"),
+    [
+        ("retrieved", ["a", "b", "g"], ["a", "g", "b"]),
+        ("top", ["g", "a", "b"], ["g", "a", "b"]),
+        ("bottom", ["a", "b", "g"], ["a", "b", "g"]),
+    ],
+)
+def test_gold_is_put_where_it_is_wanted(how: str, gold_at_4: list[str], gold_at_2: list[str]) -> None:
+    """One that was not found takes the place of the passage at rank k."""
+    context = Context(k=3)
+    late, early = passages("a", "b", "c", "g"), passages("a", "g", "b", "c")
+    assert ids(placed(late[:3], record(late, ("g",)), "short", context, how)) == gold_at_4
+    assert ids(placed(early[:3], record(early, ("g",)), "short", context, how)) == gold_at_2
+
+
+def test_all_gold_passages_that_were_found_move_together() -> None:
+    found, asked = passages("a", "g", "b", "g2"), record([], ("g", "g2"))
+    assert ids(placed(found, asked, "short", Context(), "top")) == ["g", "g2", "a", "b"]
+    assert ids(placed(found, asked, "short", Context(), "bottom")) == ["a", "b", "g", "g2"]
+    assert placed(found, asked, "short", Context(), "inserted") == found
+
+
+@given(st.integers(1, 8), st.integers(0, 50), st.text(max_size=4), st.sampled_from(["inserted", "top", "bottom"]))
+@settings(deadline=None, max_examples=50)
+def test_an_inserted_passage_stands_at_a_drawn_rank(k: int, seed: int, id_: str, how: str) -> None:
+    own = passages(*"abcdefgh"[:6], "x")
+    asked: Any = {**record(own, ("x",)), "id": id_}
+    made = placed(own[:6][:k], asked, "short", Context(k=k, seed=seed), how)
+    assert made == placed(own[:6][:k], asked, "short", Context(k=k, seed=seed), how)
+    assert len(made) == min(k, 7)
+    assert "x" in ids(made)
+    assert [one for one in ids(made) if one != "x"] == ids(own)[: len(made) - 1]
+
+
+@pytest.mark.parametrize("how", ["inserted", "retrieved", "top", "bottom"])
+def test_without_a_gold_passage_all_stay_as_they_were_found(how: str) -> None:
+    found = passages("g", "a", "b")  # whose words are no answer to a yes/no question
+    assert placed(found, record([]), "yes_no", Context(k=3), how) == found
+
+
+def test_the_drawn_ranks_are_spread() -> None:
+    own = passages("a", "b", "c", "g")
+    ranks = set()
+    for number in range(40):
+        asked: Any = {**record(own, ("g",)), "id": f"q{number}"}
+        ranks.add(ids(placed(own[:3], asked, "short", Context(k=3), "inserted")).index("g"))
+    assert ranks == {0, 1, 2}
+
+
+def write(path: Path, lines: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Three questions: gold listed at rank 1, an answer at rank 3 that nobody lists, and none at all."""
+    lines: list[dict[str, Any]] = []
+    for number, own in enumerate((("g", "a", "b"), ("a", "b", "g"), ("a", "b", "c"))):
+        gold = ["g"] if number == 0 else []
+        lines.append({"question": f"Which town is {number}?", "answers": ["Basel"], "passages": passages(*own)})
+        lines[-1] |= {"id": f"q{number}", "gold": gold}
+    return write(tmp_path / "towns.jsonl", lines)
+
+
+async def test_the_gold_passage_moves_and_questions_without_one_are_left_out(
+    data: Path, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    def reader(request: Request) -> str:
+        return "Basel" if request.text.index("It is Basel") < request.text.index("Nothing.") else "unknown"
+
+    openai_server.reply(reader)
+    options = Options(methods="concat[k=2]")
+    experiment = EXPERIMENTS["gold_position"]
+    report, panels = await run_experiment(experiment, data, CONTEXT, options, out=tmp_path / "out")
+    em = {name: (row["em"], row["n"]) for name, row in report.summary.items()}
+    assert em == {
+        "concat[k=2;gold=retrieved]": (0.5, 2),
+        "concat[k=2;gold=top]": (1, 2),
+        "concat[k=2;gold=bottom]": (0, 2),
+    }
+    assert report.left_out == 1
+    assert panels == [
+        {
+            "title": "Gold passages; 1 question without one left out",
+            "rows": [{"passages": "k=2", "n": 2, "with gold as found": 1, "gold put in": 1}],
+        }
+    ]
+    rows = [json.loads(line) for line in (report.folder / "results.jsonl").read_text().splitlines()]
+    put = next(row for row in rows if row["id"] == "q1" and row["method"] == "concat[k=2;gold=top]")
+    assert (put["retrieved"], put["passages"], put["gold_rank"]) == (["a", "b"], ["g", "a"], None)
+    methods = json.loads((report.folder / "config.json").read_text())["methods"]
+    assert [one["gold"] for one in methods.values()] == ["retrieved", "top", "bottom"]
+    again, same = await run_experiment(experiment, data, CONTEXT, options, out=tmp_path / "out")
+    assert (again.asked, again.left_out, same) == (0, 1, panels)
+
+
+async def test_gold_is_inserted_where_it_was_not_found(data: Path, openai_server: OpenAIServer, tmp_path: Path) -> None:
+    openai_server.reply(lambda request: "Basel" if "Basel" in request.text.rsplit("Passages", 1)[-1] else "unknown")
+    report, _ = await run_experiment(
+        EXPERIMENTS["gold_insertion"], data, CONTEXT, Options(methods="concat[k=2]"), out=tmp_path / "out"
+    )
+    assert {name: (row["em"], row["n"]) for name, row in report.summary.items()} == {
+        "concat[k=2]": (0.5, 2),
+        "concat[k=2;gold=inserted]": (1, 2),
+    }
+
+
+async def test_gold_texts_come_from_a_corpus(tmp_path: Path, openai_server: OpenAIServer) -> None:
+    """By their ids where the data list them; else the best passage that holds an answer."""
+    openai_server.reply(lambda request: "Basel" if "It is Basel" in request.text else "unknown")
+    fillers = [{"id": f"f{n}", "title": "", "text": f"Which town is nothing, number {n}?"} for n in range(6)]
+    gold = [{"id": "g1", "title": "", "text": "Unlike the question: It is Basel."}]
+    corpus = write(tmp_path / "corpus.jsonl", [*fillers, *gold])
+    lines = [
+        {"id": "listed", "question": "Which town is one?", "answers": ["Basel"], "gold": ["g1"]},
+        {"id": "found", "question": "Which town is two?", "answers": ["Basel"]},
+        {"id": "none", "question": "Which town is three?", "answers": ["Vienna"]},
+        {"id": "lost", "question": "Which town is four?", "answers": ["Basel"], "gold": ["elsewhere"]},
+    ]
+    questions = write(tmp_path / "questions.jsonl", lines)
+    context = Context(model="openai:test", attempts=1, retriever="bm25", store=str(tmp_path / "store"))
+    report, panels = await run_experiment(
+        EXPERIMENTS["gold_insertion"],
+        questions,
+        context,
+        Options(methods="concat[k=2]"),
+        corpus=str(corpus),
+        out=tmp_path / "out",
+    )
+    assert (report.left_out, panels[0]["rows"][0]["gold put in"]) == (2, 2)
+    assert report.summary["concat[k=2;gold=inserted]"]["em"] == 1
+    assert report.summary["concat[k=2]"]["em"] == 0
+
+
+async def test_given_passages_and_gold_from_a_file(tmp_path: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(lambda request: "Basel" if "It is Basel" in request.text else "unknown")
+    lines: list[dict[str, Any]] = [
+        {"id": "q", "question": "Which town?", "answers": ["Basel"], "gold": ["g"], "passages": passages("a", "b")}
+    ]
+    data = write(tmp_path / "towns.jsonl", lines)
+    experiment, options = EXPERIMENTS["gold_insertion"], {"methods": "concat[k=2]"}
+    with pytest.raises(SetupError, match=r"None of the 1 questions in .* has a gold passage at hand"):
+        await run_experiment(experiment, data, CONTEXT, Options(**options), out=tmp_path / "bare")
+    corpus = write(tmp_path / "gold.jsonl", [dict(one) for one in passages("c", "g")])
+    report, _ = await run_experiment(
+        experiment, data, CONTEXT, Options(**options, gold_from=corpus), out=tmp_path / "out"
+    )
+    assert report.summary["concat[k=2;gold=inserted]"]["em"] == 1
+    about = json.loads((report.folder / "config.json").read_text())["experiment"]
+    assert about["gold_from"]["file"] == "gold.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("rerank", Options(gold_from=Path("x.jsonl")), "places no gold passages; leave --gold-from out"),
+        ("gold_position", Options(gold_from=Path("missing.jsonl")), "no file missing.jsonl; give passages"),
+    ],
+)
+async def test_a_file_of_gold_passages_that_does_not_fit(data: Path, name: str, options: Options, message: str) -> None:
+    with pytest.raises(SetupError, match=message):
+        await run_experiment(EXPERIMENTS[name], data, CONTEXT, options, out=data.parent / "out")
+
+
+def test_positions_are_compared_for_each_number_of_passages() -> None:
+    found = [[run.name for run in group] for group in grouped_runs(EXPERIMENTS["gold_position"], CONTEXT)]
+    assert found[0] == ["concat[k=5;gold=retrieved]", "concat[k=5;gold=top]", "concat[k=5;gold=bottom]"]
+    assert [group[0] for group in found] == [f"concat[k={k};gold=retrieved]" for k in (5, 10, 20)]
+    insertion = [[run.name for run in group] for group in grouped_runs(EXPERIMENTS["gold_insertion"], CONTEXT)]
+    assert (insertion[0][0], insertion[1][0], len(insertion[0])) == ("concat", "concat[gold=inserted]", 6)
+
+
+async def test_what_the_model_knows_is_asked_of_no_other_method(
+    data: Path, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    """A question without an answer in the data, which the model leaves open, is not known for that."""
+    with data.open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"id": "open", "question": "?", "answers": [], "passages": passages("a")}) + "\n")
+
+    def knows_one(request: Request) -> str:
+        known = "Which town is 1?" in request.text and "Nothing." not in request.text
+        return "Basel" if known else "unknown"
+
+    openai_server.reply(knows_one)
+    options = Options(methods="concat,no_retrieval,summary")
+    experiment = EXPERIMENTS["closed_book"]
+    report, panels = await run_experiment(experiment, data, CONTEXT, options, out=tmp_path / "out")
+    assert {name: row["n"] for name, row in report.summary.items()} == {"no_retrieval": 4, "concat": 3, "summary": 3}
+    assert panels[0]["title"] == "Questions that the model answers correctly without a context (EM) are dropped"
+    assert [row["n"] for row in panels[0]["rows"]] == [4, 1, 3]
+    assert [one["baseline"] for one in report.comparisons] == ["concat"]
+    again, same = await run_experiment(experiment, data, CONTEXT, options, out=tmp_path / "out")
+    assert (again.asked, again.known, same) == (0, 1, panels)
+    assert json.loads((report.folder / "analysis.json").read_text()) == panels
+
+
+async def test_a_question_on_which_the_model_alone_failed_waits(
+    data: Path, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    openai_server.reply(lambda request: error(400, "no") if "town is 0" in request.text else "Vienna")
+    options = Options(methods="concat")
+    report, _ = await run_experiment(EXPERIMENTS["closed_book"], data, CONTEXT, options, out=tmp_path / "out")
+    assert report.summary["no_retrieval"]["errors"] == 1
+    assert (report.summary["concat"]["n"], report.summary["concat"]["errors"]) == (2, 0)
+    openai_server.reply("Basel")
+    report, _ = await run_experiment(EXPERIMENTS["closed_book"], data, CONTEXT, options, out=tmp_path / "out")
+    assert (report.summary["no_retrieval"]["errors"], report.known, report.asked) == (0, 1, 1)
+
+
+async def test_the_embedded_reader_knows_nothing(data: Path, tmp_path: Path) -> None:
+    options = Options(methods="concat")
+    report, panels = await run_experiment(EXPERIMENTS["closed_book"], data, Context(), options, out=tmp_path / "out")
+    assert panels[0]["title"] == "No question is dropped: the embedded reader knows nothing but what it reads"
+    assert (report.known, report.summary["concat"]["n"]) == (0, 3)
+
+
+async def test_other_experiments_drop_what_is_known_if_wished(
+    data: Path, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    openai_server.reply("Basel")
+    options = Options(methods="concat[k=2]", drop_known=True)
+    report, panels = await run_experiment(EXPERIMENTS["gold_insertion"], data, CONTEXT, options, out=tmp_path / "out")
+    assert (report.known, report.left_out) == (2, 1)
+    assert [row["n"] for row in panels[0]["rows"]] == [2, 2, 0]
+    assert {row["n"] for name, row in report.summary.items() if name != "no_retrieval"} == {0}
+
+
+async def test_no_more_passages_are_read_than_there_are(data: Path, tmp_path: Path) -> None:
+    experiment = EXPERIMENTS["sweep_passages"]
+    found = grouped_runs(experiment, CONTEXT, methods="base", most=15)
+    assert [run.name for run in found[0]] == ["base[k=5]", "base[k=10]", "base[k=20]"]
+    assert len(grouped_runs(experiment, CONTEXT, most=60)[0]) == len(grouped_runs(experiment, CONTEXT)[0]) == 6
+    assert read_data(data).most == 3
+    report, panels = await run_experiment(experiment, data, Context(), Options(methods="base"), out=tmp_path / "out")
+    assert list(report.summary) == ["base[k=5]"]
+    assert panels[0]["title"] == "The questions bring 3 passages at most; a k beyond all of them is not run"
+    assert panels[0]["rows"][0] == {"passages": "k=5", "questions that bring so many": 0, "n": 3}

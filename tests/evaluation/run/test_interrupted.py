@@ -1,0 +1,135 @@
+"""`quorum compare`, interrupted at ten random points and resumed, ends as if nothing had happened."""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import OpenAIServer, Request, Response
+
+TESTS = Path(__file__).resolve().parents[2]
+QUESTIONS = 24
+CALLS = 3 * QUESTIONS  # one over both passages, one for each
+MOST = 7  # calls between two interruptions, of which there are ten
+UNDER_WAY = 4  # calls at most: two questions at once, two passages
+WRITTEN = ("summary.json", "comparison.json", "recommendation.json", "uncertainty.json")
+
+
+class Trap:
+    """A reader that sends a signal to a process when so many more questions have come from it."""
+
+    def __init__(self) -> None:
+        self.guard = threading.Lock()
+        self.left = 0
+
+    def set(self, process: int, stop: signal.Signals, after: int) -> None:
+        with self.guard:
+            self.process, self.stop, self.left = process, stop, after
+
+    def __call__(self, request: Request) -> str | Response:
+        with self.guard:
+            self.left -= 1
+            if self.left == 0:
+                os.kill(self.process, self.stop)
+        if not request.body:
+            return Response(drop=True)  # its sender was killed while it wrote
+        number = request.text.rpartition("thing ")[2].partition("?")[0]
+        alone = "Nobody" not in request.text
+        return f"person {number}" if int(number) % 3 or alone else "unknown"
+
+
+class Commands:
+    """`quorum` command lines in processes of their own."""
+
+    def __init__(self) -> None:
+        environment = dict(os.environ) | {"PYTHONPATH": str(TESTS.parent)}
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        command = [sys.executable, str(TESTS / "forked_commands.py")]
+        self.starter = subprocess.Popen(command, env=environment, text=True, bufsize=1, **pipes)
+
+    def start(self, arguments: list[str]) -> int:
+        """The id of the process."""
+        assert self.starter.stdin is not None
+        self.starter.stdin.write(json.dumps(arguments) + "\n")
+        return self.number()
+
+    def number(self) -> int:
+        """What is told next: the id of what was started, then its exit code."""
+        assert self.starter.stdout is not None
+        return int(self.starter.stdout.readline())
+
+
+@pytest.fixture
+def commands(openai_server: OpenAIServer) -> Iterator[Commands]:
+    commands = Commands()
+    with commands.starter:
+        yield commands
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> str:
+    lines = [
+        {
+            "id": f"q{n}",
+            "question": f"Who found thing {n}?",
+            "answers": [f"person {n}"],
+            "passages": [
+                {"id": f"p{n}", "title": "", "text": f"Thing {n} was found by person {n}."},
+                {"id": f"o{n}", "title": "", "text": f"Nobody found thing {n}."},
+            ],
+        }
+        for n in range(QUESTIONS)
+    ]
+    path = tmp_path / "data.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return str(path)
+
+
+def command(data: str, name: str) -> list[str]:
+    options = ["--models", "openai:test", "--concurrency", "2", "--set", f"journal={name}.sqlite", "--out", name]
+    return ["compare", "given", data, "--methods", "concat,post_fusion", *options]
+
+
+def untimed(value: Any) -> Any:
+    """What a run wrote, but for the time that it took."""
+    if isinstance(value, dict):
+        return {name: untimed(one) for name, one in value.items() if not name.startswith("seconds")}
+    if isinstance(value, list):
+        return [untimed(one) for one in value]
+    return re.sub(r"[\d.,]+ s \(p95\)", "", value) if isinstance(value, str) else value
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.long
+def test_interrupted_at_ten_random_points_it_ends_the_same(
+    data: str, tmp_path: Path, openai_server: OpenAIServer, commands: Commands
+) -> None:
+    trap, draw = Trap(), random.Random(5)
+    openai_server.reply(trap)
+    for stop in [signal.SIGKILL, signal.SIGINT] * 5:
+        trap.set(commands.start(command(data, "stopped")), stop, draw.randint(1, MOST))
+        assert commands.number() == (130 if stop == signal.SIGINT else -stop)
+        assert not (tmp_path / "stopped" / "summary.json").exists()
+    commands.start(command(data, "stopped"))
+    assert commands.number() == 0
+    again = len(openai_server.requests) - CALLS
+    assert 0 <= again <= 10 * UNDER_WAY  # nothing that was answered is asked twice
+    commands.start(command(data, "whole"))
+    assert commands.number() == 0
+    for name in WRITTEN:
+        assert untimed(read(tmp_path / "stopped" / name)) == untimed(read(tmp_path / "whole" / name)), name
+    lines = (tmp_path / "stopped" / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    answered = Counter((row["method"], row["id"]) for row in map(json.loads, lines))
+    assert (len(answered), set(answered.values())) == (2 * QUESTIONS, {1})

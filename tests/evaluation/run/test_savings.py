@@ -1,0 +1,51 @@
+"""Passages that say the same are asked once, and each still votes; what is saved is counted."""
+
+from hashlib import sha256
+from pathlib import Path
+
+from openai_server import OpenAIServer, Request
+from tower import PASSAGES, QUESTION
+
+from benchmarks.harness import made_questions
+from benchmarks.replies import recognise, replied
+from benchmarks.savings import measured
+from quorum.core.context import Context
+from quorum.core.state import Passage
+from quorum.datasets.questions import write_questions
+from quorum.evaluation.run.dataset import read_data
+from quorum.graphs import answer
+
+
+async def test_equal_passages_are_asked_once_and_vote_each(openai_server: OpenAIServer) -> None:
+    openai_server.reply(lambda request: "1931" if PASSAGES[0]["text"] in request.text else "1950")
+    first, second = PASSAGES[:2]
+    again = [Passage(id=f"again-{number}", title=first["title"], text=first["text"]) for number in range(2)]
+    given = [second, first, *again]
+    result = await answer(QUESTION, "post_fusion", Context(model="openai:test"), given=given)
+    assert len(openai_server.chats()) == 2
+    assert [vote["answer"] for vote in result["votes"]] == ["1950", "1931", "1931", "1931"]
+    assert (result["answer"], result["usage"]["answer"]["calls"]) == ("1931", 4)
+
+
+async def test_savings_are_counted_and_change_no_answer(openai_server: OpenAIServer, tmp_path: Path) -> None:
+    def reply(request: Request) -> str:
+        name, slots = recognise(request.text)
+        return replied(name, slots, int(sha256(request.text.encode()).hexdigest()[:12], 16), (0.5, 0.3))
+
+    openai_server.reply(reply)
+    path = tmp_path / "questions.jsonl"
+    questions = list(made_questions(4, 5))
+    for question in questions:
+        first, second = question["passages"][:2]
+        question["passages"][1] = second | {"title": first["title"], "text": first["text"]}
+    write_questions(path, questions)  # type: ignore[arg-type]
+    context = Context(model="openai:test", journal=str(tmp_path / "journal.sqlite"))
+    found = await measured(read_data(path), context, samples=2, at_once=2)
+    assert all(row["same_answers"] == row["questions"] for row in found.values())
+    assert found["equal passages asked once"]["calls"] == [20, 16]
+    assert found["lazy comparisons"]["calls"][0] == 28
+    assert found["both rounds at once"]["rounds"][1] == 4
+    assert found["both rounds at once"]["calls"][1] == 4 * 6
+    for name in ("staged votes", "equal calls asked once"):
+        full, saved = found[name]["calls"]
+        assert saved < full

@@ -1,0 +1,109 @@
+"""Broken records passed over, counted and named, in eval, experiment and compare; without the wish they stop it."""
+
+import json
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quorum.cli.main import main
+from quorum.core.errors import SetupError
+from quorum.evaluation.run.dataset import read_data
+from quorum.evaluation.run.source import passage_source, pool
+
+PASSAGE = {"id": "p", "title": "Rhine", "text": "The Rhine flows through Basel."}
+
+
+def question(id_: str, **more: Any) -> str:
+    asked = {"id": id_, "question": "Which town lies on the Rhine?", "answers": ["Basel"], "passages": [PASSAGE]}
+    return json.dumps(asked | more)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Three sound questions among six broken lines: no JSON, no question, a wrong passage, an empty question, an id
+    that is used twice, a task that is none.
+    """
+    path = tmp_path / "rivers.jsonl"
+    lines = [question("a"), "{broken", '{"answers": ["x"]}', question("b", passages=[{"id": "p"}])]
+    lines += [question("c", question=" "), question("a"), question("d", meta={"answer_type": "song"})]
+    lines += [question("e"), question("f")]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_sound_questions_are_read_and_the_others_counted(data: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "quorum"):
+        found = read_data(data, skip_bad=True)
+        again = read_data(data, skip_bad=True)
+    assert (found.count, found.skipped, found.given) == (3, 6, 3)
+    assert found == again
+    assert [record["id"] for record in found.questions()] == ["a", "e", "f"]
+    assert [record["id"] for record in read_data(data, 2, skip_bad=True).questions()] == ["a", "e"]
+    assert [one.getMessage() for one in caplog.records][:6] == [
+        f"skipped {data}, line 2: not JSON (Expecting property name enclosed in double quotes); expected one object a "
+        "line.",
+        *(one.getMessage() for one in caplog.records[1:5]),
+        f"{data}: 6 broken records skipped (1 more than are named here).",
+    ]
+    assert "line 3" in caplog.records[1].getMessage()
+    assert "question 'c' is empty" in caplog.records[3].getMessage()
+    assert "id 'a' is there twice" in caplog.records[4].getMessage()
+
+
+def test_without_the_wish_the_first_one_stops_it(data: Path) -> None:
+    with pytest.raises(SetupError, match="line 2: not JSON"):
+        read_data(data)
+
+
+def test_nothing_but_broken_records(tmp_path: Path) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_text("{broken\n", encoding="utf-8")
+    with pytest.raises(
+        SetupError, match=r"holds no questions but 1 that cannot be read \(the first: .*line 1: not JSON"
+    ):
+        read_data(path, skip_bad=True)
+
+
+def test_a_pool_goes_without_them(data: Path) -> None:
+    source = passage_source(read_data(data, skip_bad=True), "pool", None)
+    assert source.skip_bad
+    assert pool(data, []) == [PASSAGE]
+
+
+@pytest.fixture
+def quorum(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
+    def command(*args: str) -> tuple[int, str]:
+        try:
+            main([str(arg) for arg in args])
+            code: Any = 0
+        except SystemExit as exit_:
+            code = exit_.code or 0
+        return code, capsys.readouterr().err
+
+    return command
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("eval", "{data}", "--methods", "concat", "--out", "o"),
+        ("experiment", "sweep_passages", "{data}", "--methods", "base", "--out", "o"),
+        ("compare", "given", "{data}", "--methods", "concat", "--out", "o"),
+    ],
+)
+def test_every_command_that_measures_passes_them_over(
+    quorum: Callable[..., tuple[int, str]], data: Path, command: tuple[str, ...]
+) -> None:
+    args = [part.format(data=data) for part in command]
+    code, err = quorum(*args)
+    assert (code, "line 2: not JSON" in err, err.count("\n")) == (2, True, 1)
+    code, err = quorum(*args, "--skip-bad")
+    assert code == 0
+    rows = [json.loads(line) for line in Path("o/results.jsonl").read_text().splitlines()]
+    assert [row["id"] for row in rows] == ["a", "e", "f"]
+    assert json.loads(Path("o/config.json").read_text())["data"]["skipped"] == 6
+    code, err = quorum(*args, "--skip-bad")
+    assert (code, "made 0 calls now" in err) == (0, True)

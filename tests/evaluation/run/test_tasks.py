@@ -1,0 +1,260 @@
+"""Answers other than short facts: labels, yes or no, turns of a conversation, paragraphs."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tower import PASSAGES
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.labels import LABELS
+from quorum.core.text import UNKNOWN
+from quorum.graphs import answer
+from quorum.models.scripted import ScriptedModel
+from quorum.parsing.labels import label_answer, long_answer, turn_answer
+from quorum.prompts import render
+
+S, R, N = LABELS
+CLAIM = "The Lumen Tower was finished in 1931."
+
+REPLIES = [
+    *[(reply, S) for reply in ("SUPPORTS", "Supports", "supports.", "**SUPPORTS**", "[SUPPORTS]", "SUPPORTED", "True")],
+    *[(reply, R) for reply in ("REFUTES", "`REFUTES`", "Refuted", "- REFUTES", "(REFUTES)", "False", "No", "Wrong.")],
+    *[(reply, N) for reply in ("NOT ENOUGH INFO", '"NOT ENOUGH INFO"', "NOT_ENOUGH_INFO", "NEI", "Unverifiable")],
+    *[
+        (reply, N)
+        for reply in ("not enough information", "Not enough evidence", "Insufficient information.", "Neutral")
+    ],
+    ("Label: SUPPORTS", S),
+    ("label: refutes", R),
+    ("Answer: NOT ENOUGH INFO", N),
+    ("**Label:** REFUTES", R),
+    ("Verdict: **SUPPORTS**", S),
+    ("Label:\nSUPPORTS", S),
+    ("The label is REFUTES.", R),
+    ("The correct label is SUPPORTS.", S),
+    ("The answer is REFUTES.", R),
+    ("Final verdict: The claim is refuted.", R),
+    ('{"label": "REFUTES"}', R),
+    ('{"answer": "SUPPORTS"}', S),
+    ('```json\n{"label": "NOT ENOUGH INFO"}\n```', N),
+    ("```\nSUPPORTS\n```", S),
+    ("SUPPORTS - passage 2 says that it was opened in 1883.", S),
+    ("REFUTES: it was not opened in 1900 but in 1883.", R),
+    ("NOT ENOUGH INFO because the passages do not settle it.", N),
+    ("SUPPORTS, because of [2]", S),
+    ("REFUTES\n\nThe passages support another date.", R),
+    ("The bridge was opened in 1883.\nLabel: REFUTES", R),
+    ("Let me check.\nThe passages say 1883.\nThe claim says 1883.\nSUPPORTS", S),
+    ("Passage 1 says that it is in Ohio. Therefore the claim is false.", R),
+    ("SUPPORTS\nClaim: The moon is made of cheese.\nLabel: REFUTES", S),
+    ("Yes, passage 2 says so.", S),
+    ("No. It opened in 1883.", R),
+    ("The claim is true.", S),
+    ("The claim is false.", R),
+    ("The claim is not true.", R),
+    ("That isn't correct.", R),
+    ("The claim is inaccurate", R),
+    ("Claim is supported", S),
+    ("The claim is supported by passage 1.", S),
+    ("Passage 3 refutes the claim.", R),
+    ("The passages contradict the claim.", R),
+    ("Entailment", S),
+    ("Contradiction", R),
+    ("The passages do not mention this.", N),
+    ("The claim cannot be verified from the passages.", N),
+    ("The claim is not supported by the passages.", N),
+    ("The passages neither support nor refute the claim.", N),
+    ("There is not enough information to support or refute the claim.", N),
+    ("I cannot determine this from the passages.", N),
+    ("unknown", N),
+    ('{"label": null}', N),
+]
+
+
+@pytest.mark.parametrize(("reply", "label"), REPLIES)
+def test_labels(reply: str, label: str) -> None:
+    found = label_answer(reply)
+    assert (found.value, found.malformed) == (label, False)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *("", " \n", "1883", "The Brooklyn Bridge", "SUPPORTS or REFUTES", "SUPPORTS / REFUTES / NOT ENOUGH INFO"),
+        *("It does not contradict the claim.", '{"verdict": 3}', "SUPP"),
+    ],
+)
+def test_no_label_or_two_are_malformed(reply: str) -> None:
+    found = label_answer(reply)
+    assert (found.value, found.malformed) == (UNKNOWN, True)
+
+
+@given(st.text(max_size=120))
+@settings(max_examples=100)
+def test_any_reply_is_a_label_or_unknown(reply: str) -> None:
+    found = label_answer(reply)
+    assert found.value in (*LABELS, UNKNOWN)
+    assert found.malformed == (found.value == UNKNOWN)
+
+
+@given(st.sampled_from(LABELS), st.sampled_from(["{}", "**{}**", "Label: {}", '"{}"', "{}.", " {}\n", "`{}`", "# {}"]))
+def test_a_label_is_read_whatever_is_around_it(label: str, form: str) -> None:
+    assert label_answer(form.format(label)).value == label
+    assert label_answer(form.format(label.lower())).value == label
+
+
+TURNS = [
+    ("It was finished in 1931!", "It was finished in 1931!"),
+    ("Assistant: It was finished in 1931.", "It was finished in 1931."),
+    ("**Next turn:** It was finished in 1931.", "It was finished in 1931."),
+    ('"It was finished in 1931."', "It was finished in 1931."),
+    ("It was.\n\nIn 1931.", "It was. In 1931."),
+    ("In 1931.\nUser: And the mast?\nAssistant: In 1950.", "In 1931."),
+    ("Yes: it is tall.", "Yes: it is tall."),
+    ("Unknown", UNKNOWN),
+    ("I don't know.", UNKNOWN),
+    ("The passages do not say.", UNKNOWN),
+    ("```\nIn 1931.\n```", "In 1931."),
+    ('{"answer": "In 1931."}', "In 1931."),
+]
+
+
+@pytest.mark.parametrize(("reply", "turn"), TURNS)
+def test_turns(reply: str, turn: str) -> None:
+    assert (turn_answer(reply).value, turn_answer(reply).malformed) == (turn, False)
+
+
+PARAGRAPHS = [
+    ("It was begun in 1929.\nIt was finished in 1931.", "It was begun in 1929. It was finished in 1931."),
+    ("Answer: It was begun in 1929.\n\nIt was finished in 1931.", "It was begun in 1929. It was finished in 1931."),
+    ("It ended.\n\nQuestion: And the mast?\nAnswer: In 1950.", "It ended."),
+    ("Unknown.", UNKNOWN),
+]
+
+
+@pytest.mark.parametrize(("reply", "text"), PARAGRAPHS)
+def test_paragraphs(reply: str, text: str) -> None:
+    assert (long_answer(reply).value, long_answer(reply).malformed) == (text, False)
+
+
+def test_nothing_said_is_malformed() -> None:
+    for parse in (turn_answer, long_answer):
+        for reply in ("", " \n", "```\n```"):
+            assert (parse(reply).value, parse(reply).malformed) == (UNKNOWN, True)
+
+
+@given(st.text(max_size=200))
+@settings(max_examples=100)
+def test_any_reply_is_on_one_line(reply: str) -> None:
+    for parse in (turn_answer, long_answer):
+        found = parse(reply).value
+        assert found == " ".join(found.split())
+        assert found
+
+
+@pytest.mark.parametrize("kind", ["yes_no", "label", "dialogue", "long"])
+def test_both_rounds_share_their_beginning(kind: str) -> None:
+    base = render(f"answer_{kind}", passages="P", question="Q").text
+    again = render(f"answer_candidates_{kind}", passages="P", question="Q", candidates="- c").text
+    shared = base.index("Q", base.index("P\n\n") + 3) + 2
+    assert base[:shared] == again[:shared]
+    assert again.index("- c") > shared
+
+
+async def asked(method: str, model: ScriptedModel, kind: str, **more: Any) -> Any:
+    return await answer(CLAIM, method, Context(model=model, answer_type=kind, **more), given=PASSAGES[:3])
+
+
+@pytest.mark.parametrize(
+    ("kind", "reply", "said"),
+    [
+        ("label", "The claim is supported.", "SUPPORTS"),
+        ("yes_no", "Yes, it was.", "yes"),
+        ("dialogue", "Assistant: It was!", "It was!"),
+        ("long", "It was begun.\nIt was finished.", "It was begun. It was finished."),
+    ],
+)
+async def test_the_answer_type_chooses_prompt_and_parser(kind: str, reply: str, said: str) -> None:
+    model = ScriptedModel().on(f"answer_{kind}", lambda _: reply).on(f"answer_candidates_{kind}", lambda _: reply)
+    for method, calls in (("concat", 1), ("post_fusion", 3), ("concat_pf", 1), ("pf_concat", 4)):
+        model.history.clear()
+        result = await asked(method, model, kind)
+        assert (result["answer"], result["unknown"], len(model.history)) == (said, False, calls)
+        assert result["malformed"] == {}
+
+
+async def test_not_enough_info_is_an_answer_and_has_a_vote() -> None:
+    model = ScriptedModel().on("answer_label", "NOT ENOUGH INFO")
+    result = await asked("concat_pf", model, "label")
+    assert (result["answer"], result["unknown"], result["evidence"]) == (N, False, [])
+    assert len(model.history) == 1  # no fallback
+    votes = ScriptedModel()
+    for number, reply in enumerate(["NOT ENOUGH INFO", "SUPPORTS", "not enough information"], start=1):
+        votes.on(f"answer_label: passage {number}", reply)
+    result = await asked("post_fusion", votes, "label")
+    assert (result["answer"], result["unknown"]) == (N, False)
+    assert result["confidence"] == pytest.approx(2 / 3)
+    assert [found["passage"] for found in result["evidence"]] == ["p1", "p3"]
+    assert all(found["start"] is None for found in result["evidence"])
+
+
+async def test_samples_agree_on_labels() -> None:
+    model = ScriptedModel().on("answer_label", "REFUTES", "False.", "NOT ENOUGH INFO")
+    result = await asked("concat", model, "label", samples=3, temperature=0.7)
+    assert (result["answer"], result["confidence"]) == (R, pytest.approx(2 / 3))
+
+
+async def test_a_garbled_label_is_unknown_and_falls_back() -> None:
+    model = ScriptedModel().on("answer_label", "1931")
+    for number in (1, 2, 3):
+        model.on(f"answer_label: passage {number}", "SUPPORTS")
+    result = await asked("concat_pf", model, "label")
+    assert (result["answer"], result["malformed"]["answer_label"]["count"]) == (S, 1)
+
+
+async def test_an_unknown_yes_or_no_falls_back() -> None:
+    model = ScriptedModel().on("answer_yes_no", "Unknown")
+    for number in (1, 2, 3):
+        model.on(f"answer_yes_no: passage {number}", "No")
+    result = await asked("concat_pf", model, "yes_no")
+    assert (result["answer"], result["unknown"], result["evidence"][0]["start"]) == ("no", False, None)
+
+
+async def test_a_label_in_a_text_is_no_evidence() -> None:
+    model = ScriptedModel().on("answer_label", "SUPPORTS")
+    given = [{**PASSAGES[0], "text": "One arch supports the tower."}]
+    context = Context(model=model, answer_type="label")
+    result = await answer(CLAIM, "concat", context, given=given)  # type: ignore[arg-type]
+    assert result["evidence"] == []
+
+
+@pytest.mark.parametrize("method", ["pruning", "summary"])
+async def test_a_chain_of_thought_ends_in_a_fact_or_a_verdict(method: str) -> None:
+    for kind in ("label", "dialogue", "long"):
+        with pytest.raises(SetupError, match=f"does not serve answer_type='{kind}'; .* for example concat"):
+            await asked(method, ScriptedModel(), kind)
+    model = ScriptedModel().on(method, "Passage 1 says so.\nAnswer: Yes, it was.")
+    assert (await asked(method, model, "yes_no"))["answer"] == "yes"
+
+
+async def test_the_embedded_model_leaves_claims_to_others() -> None:
+    with pytest.raises(SetupError, match=r"cannot check claims \(answer_type=label\).* --model openai:"):
+        await answer(CLAIM, "concat", Context(answer_type="label"), given=PASSAGES)
+
+
+@pytest.mark.parametrize("kind", ["yes_no", "dialogue", "long"])
+async def test_the_embedded_model_answers_in_kind(kind: str) -> None:
+    asked_for = {
+        "yes_no": "Was the Lumen Tower finished in 1931?",
+        "dialogue": "User: I love towers.\nAssistant: So do I.\nUser: When was the Lumen Tower finished?",
+        "long": "When was the Lumen Tower finished?",
+    }[kind]
+    result = await answer(asked_for, "concat", Context(answer_type=kind), given=PASSAGES[:3])
+    assert result["malformed"] == {}
+    if kind == "yes_no":
+        assert result["answer"] in ("yes", "no", UNKNOWN)
+    else:
+        assert "1931" in result["answer"]

@@ -1,0 +1,224 @@
+"""`--langsmith NAME`: results as a dataset, experiments, runs and feedback, through LangSmith's client and a socket."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langsmith.utils import get_env_var
+from langsmith_server import Workspace
+from openai_server import OpenAIServer, Request, Response, error
+from quorum_command import Quorum
+
+from quorum.evaluation.langsmith_rows import dated_id
+
+KEY = "lsv2_0123456789abcdef"
+LONG = "as the papers of Zanzibar have it, which were written down at length a good while after the tower was built."
+USAGE = {"prompt_tokens": 100, "completion_tokens": 2, "total_tokens": 102}
+METHODS = ("--methods", "concat,post_fusion[k=2]", "--model", "openai:test", "--langsmith", "towers")
+
+
+@pytest.fixture
+def workspace(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, isolated: None) -> Iterator[Workspace]:
+    """An account that the environment names."""
+    workspace = Workspace(**getattr(request, "param", {}))
+    monkeypatch.setenv("LANGSMITH_ENDPOINT", workspace.url)
+    monkeypatch.setenv("LANGSMITH_API_KEY", KEY)
+    get_env_var.cache_clear()
+    yield workspace
+    workspace.close()
+    get_env_var.cache_clear()
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> str:
+    """Three questions with two passages each, which say more than an answer does."""
+    lines = [
+        {
+            "id": f"q{n}",
+            "question": f"Who built tower {n}?",
+            "answers": [f"Builder {n}"],
+            "gold": [f"p{n}"],
+            "passages": [
+                {"id": f"p{n}", "title": f"Tower {n}", "text": f"Builder {n} built tower {n}, {LONG}"},
+                {"id": f"o{n}", "title": "Rome", "text": f"Rome has none, {LONG}"},
+            ],
+        }
+        for n in range(3)
+    ]
+    path = tmp_path / "towers.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return str(path)
+
+
+def reader(request: Request) -> Response:
+    number = request.text.rpartition("Who built tower ")[2][0]
+    known = f"Builder {number} built" in request.text
+    return Response(f"Builder {number}" if known else "unknown", usage=USAGE)
+
+
+def tops(workspace: Workspace, project: str | None = None) -> list[dict[str, Any]]:
+    """The runs of answers, of one experiment or all."""
+    runs = [run for run in workspace.runs.values() if not run.get("parent_run_id")]
+    return [run for run in runs if project is None or run["session_name"] == project]
+
+
+def scores(workspace: Workspace, run: dict[str, Any]) -> dict[str, float]:
+    found = [one for one in workspace.feedback.values() if one["run_id"] == run["id"]]
+    return {one["key"]: one["score"] for one in found}
+
+
+@pytest.mark.parametrize("workspace", [{"multipart": True}, {"multipart": False}], indirect=True, ids=["new", "old"])
+def test_an_evaluation_is_a_dataset_with_an_experiment_for_each_method(
+    workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
+) -> None:
+    openai_server.reply(reader)
+    ran = quorum("eval", data, *METHODS, "--out", "out")
+    assert ran.code == 0, ran.err
+    assert "quorum: LangSmith's dataset towers has 2 experiments of these results (6 runs sent now)" in ran.err
+    (dataset,) = workspace.datasets.values()
+    assert (dataset["name"], dataset["extra"]["metadata"]["file"]) == ("towers", "towers.jsonl")
+    examples = {one["metadata"]["id"]: one for one in workspace.examples.values()}
+    assert {id_: (one["inputs"], one["outputs"]) for id_, one in examples.items()} == {
+        f"q{n}": ({"question": f"Who built tower {n}?"}, {"answers": [f"Builder {n}"]}) for n in range(3)
+    }
+    experiments = {one["extra"]["metadata"]["method"]: one for one in workspace.sessions.values()}
+    assert set(experiments) == {"concat", "post_fusion"}
+    made = experiments["post_fusion"]
+    assert made["name"].startswith("towers: post_fusion[k=2] ")
+    assert made["reference_dataset_id"] == dataset["id"]
+    assert {"model": "openai:test", "k": 2}.items() <= made["extra"]["metadata"].items()
+    run = next(one for one in tops(workspace, made["name"]) if one["inputs"]["question"] == "Who built tower 1?")
+    assert run["reference_example_id"] == examples["q1"]["id"]
+    assert (run["outputs"]["answer"], run["outputs"]["unknown"]) == ("Builder 1", False)
+    assert [one["id"] for one in run["outputs"]["passages"]] == ["p1", "o1"]
+    row = next(one for one in rows() if (one["method"], one["id"]) == ("post_fusion[k=2]", "q1"))
+    took = datetime.fromisoformat(run["end_time"]) - datetime.fromisoformat(run["start_time"])
+    assert took.total_seconds() == pytest.approx(row["seconds"], abs=1e-5)
+    (calls,) = [one for one in workspace.runs.values() if one.get("parent_run_id") == run["id"]]
+    assert (calls["name"], calls["run_type"]) == ("2 calls", "llm")
+    told = {"ls_provider": "openai", "ls_model_name": "test"}
+    used = {"input_tokens": 200, "output_tokens": 4, "total_tokens": 204}
+    assert (told | {"usage_metadata": used}).items() <= calls["extra"]["metadata"].items()
+    given_scores = scores(workspace, run)
+    assert {"em": 1, "f1": 1, "unknown": 0, "recall": 1, "gold_in_pool": 1}.items() <= given_scores.items()
+    assert given_scores == pytest.approx({name: row[name] for name in given_scores}, abs=1e-4)
+    assert KEY not in workspace.text
+
+
+def rows() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path("out/results.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def test_the_same_again_asks_nothing_and_sends_nothing(
+    workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
+) -> None:
+    openai_server.reply(reader)
+    assert quorum("eval", data, *METHODS, "--out", "out").code == 0
+    asked = len(openai_server.requests)
+    workspace.requests.clear()
+    again = quorum("eval", data, *METHODS, "--out", "out")
+    assert again.code == 0, again.err
+    assert "has 2 experiments of these results (all of it was there)" in again.err
+    assert len(openai_server.requests) == asked
+    assert {method for method, _ in workspace.requests} == {"GET"}
+    Path("elsewhere").mkdir()
+    for name in ("config.json", "results.jsonl"):
+        (Path("elsewhere") / name).write_bytes((Path("out") / name).read_bytes())
+    assert quorum("eval", data, *METHODS, "--out", "elsewhere").code == 0
+    assert (len(workspace.sessions), len(tops(workspace)), len(workspace.examples)) == (2, 6, 3)
+
+
+@pytest.mark.parametrize("refused", ["/runs/multipart", "/examples", "/datasets"])
+def test_what_could_not_be_sent_is_sent_by_the_same_command(
+    refused: str, workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
+) -> None:
+    openai_server.reply(reader)
+    assert quorum("eval", data, *METHODS[:-2], "--out", "out").code == 0
+    asked = len(openai_server.requests)
+    if refused != "/datasets":  # which is looked for before the run, too
+        workspace.refused = {refused}
+        failed = quorum("eval", data, *METHODS, "--out", "out")
+        assert (failed.code, failed.err.splitlines()[-1].count("LangSmith did not take them")) == (2, 1)
+        assert "no room" in failed.err
+        assert "concat " in failed.out
+        assert len(rows()) == 6
+    workspace.refused = set()
+    again = quorum("eval", data, *METHODS, "--out", "out")
+    assert (again.code, "6 runs sent now" in again.err) == (0, True)
+    assert (len(tops(workspace)), len(workspace.examples)) == (6, 3)
+    assert all({"em", "f1", "unknown"} <= scores(workspace, run).keys() for run in tops(workspace))
+    assert len(openai_server.requests) == asked
+
+
+def test_a_failed_question_is_a_failed_run_and_its_exit_code_stays(
+    workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
+) -> None:
+    openai_server.reply(lambda request: error(400, "no such luck") if "tower 2?" in request.text else reader(request))
+    ran = quorum("eval", data, *METHODS, "--out", "out", "--set", "attempts=1")
+    assert ran.code == 1
+    failed = [run for run in tops(workspace) if run.get("error")]
+    assert [("no such luck" in run["error"], run.get("outputs")) for run in failed] == [(True, None)] * 2
+    assert [scores(workspace, run) for run in failed] == [{}, {}]
+    openai_server.reply(reader)
+    assert quorum("eval", data, *METHODS, "--out", "out", "--set", "attempts=1").code == 0
+    answered = [run for run in tops(workspace) if not run.get("error")]
+    assert len(answered) == 6
+    assert {run["reference_example_id"] for run in failed} < {run["reference_example_id"] for run in answered}
+    assert (len(workspace.sessions), len(workspace.examples)) == (2, 3)
+
+
+def test_without_an_account_nothing_is_asked(
+    data: str, openai_server: OpenAIServer, quorum: Quorum, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    get_env_var.cache_clear()
+    ran = quorum("eval", data, *METHODS)
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert "--langsmith towers needs an account: set LANGSMITH_API_KEY" in ran.err
+    assert openai_server.requests == []
+    assert not Path("results").exists()
+
+
+def test_an_account_that_lets_nobody_in_is_found_before_anything_is_asked(
+    workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
+) -> None:
+    workspace.refused = {"/datasets"}
+    ran = quorum("eval", data, *METHODS)
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert "LangSmith cannot be used" in ran.err
+    assert KEY not in ran.err
+    assert openai_server.requests == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("compare", "given", "{data}", "--methods", "concat,sure"),
+        ("experiment", "sure_parts", "{data}", "--methods", "concat,sure"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_comparisons_and_experiments_are_uploaded_and_passages_stay_here(
+    command: tuple[str, ...], workspace: Workspace, data: str, quorum: Quorum, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "1")
+    ran = quorum(*(part.format(data=data) for part in command), "--langsmith", "towers", "--limit", "2")
+    assert ran.code == 0, ran.err
+    assert len(tops(workspace)) == 4
+    assert LONG[-60:] not in workspace.text
+    assert {run["inputs"]["question"] for run in tops(workspace)} == {"Who built tower 0?", "Who built tower 1?"}
+    assert all(one["outputs"]["answers"][0].startswith("Builder") for one in workspace.examples.values())
+    assert {one["extra"]["metadata"]["model"] for one in workspace.sessions.values()} == {"embedded"}
+
+
+@given(st.datetimes(datetime(1970, 1, 2), datetime(2200, 1, 1)), st.lists(st.text(), min_size=1))
+def test_ids_are_uuids_of_version_7_that_follow_from_what_they_name(when: datetime, what: list[str]) -> None:
+    dated = when.replace(tzinfo=UTC)
+    found = dated_id(dated, *what)
+    assert (found.version, found.variant) == (7, "specified in RFC 4122")
+    assert found.int >> 80 == int(dated.timestamp() * 1000)
+    assert found == dated_id(dated, *what) != dated_id(dated, *what, "more")

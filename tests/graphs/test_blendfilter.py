@@ -1,0 +1,292 @@
+"""BlendFilter, direct and cot: golden traces by the scripted model, every setting, every way to go."""
+
+import json
+from typing import Any
+
+import pytest
+from blendfilter_fixtures import EXTERNAL, INTERNAL, PASSAGES, QUESTION, REASONING, names, run, script, steps
+from langgraph.checkpoint.memory import InMemorySaver
+from tower import runtime
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Knowledge, Passage, State
+from quorum.evaluation.trace import Tracer
+from quorum.graphs import METHODS, answer
+from quorum.models import chat_model
+from quorum.models.scripted import ScriptedModel
+from quorum.nodes.blend_queries import blend_queries
+from quorum.nodes.merge_passages import collect, unite
+
+EX, IN = f"{EXTERNAL}\n{QUESTION}", f"{INTERNAL}\n{QUESTION}"
+ANSWER = {
+    "answer": "Jillian Belk",
+    "unknown": False,
+    "rationale": "SuperMansion starred Jillian Bell. Jillian Bell played Jillian Belk.",
+    "evidence": [{"passage": "bell", "start": 55, "end": 67}],
+}
+SETS = ["0: mansion jones -> mansion", "1: mansion bell -> mansion bell", "2: bell office -> bell"]
+RETRIEVED = ["mansion", "jones", "bell", "office"]
+
+
+async def test_the_full_run() -> None:
+    model = script()
+    assert await steps(model) == [
+        ("begin", {}),
+        ("retrieve", {"passages": "mansion jones"}),
+        ("answer_externally", {"external": EXTERNAL}),
+        ("recall", {"internal": INTERNAL}),
+        ("name_topic", {"topic": "Television comedies"}),
+        ("blend_queries", {"queries": [QUESTION, EX, IN]}),
+        *(("gather", {"knowledge": found}) for found in SETS),
+        ("unite", {"passages": "mansion bell", "retrieved": RETRIEVED}),
+        ("reason", {"reasoning": REASONING, "passages": "mansion bell"}),
+        ("extract_answer", ANSWER),
+    ]
+    assert len(model.history) == 11
+
+
+async def test_the_result_of_the_full_run() -> None:
+    result = await run(script())
+    assert {name: result[name] for name in ANSWER} == ANSWER
+    assert names(result["passages"]) == "mansion bell"
+    assert result["retrieved"] == RETRIEVED
+    calls = " ".join(f"{name} {usage['calls']}" for name, usage in sorted(result["usage"].items()))
+    assert calls == "choose 3 extract_answer 1 internal 1 judge 3 reason 2 topic 1"
+    assert (result["malformed"], result["dropped"], result["confidence"]) == ({}, 0, None)
+    assert json.loads(json.dumps(result)) == result
+
+
+async def test_a_trace_shows_what_every_query_went_through() -> None:
+    tracer = Tracer()
+    context = Context(model=script(), k=2)
+    await answer(QUESTION, "blendfilter", context, given=PASSAGES, config={"callbacks": [tracer]})
+    (graph,) = tracer.root.steps
+    sets = [[step.name for step in node.steps] for node in graph.steps if node.name == "gather"]
+    assert sorted(sets) == [["filter", "collect"], ["retrieve", "filter", "collect"], ["retrieve", "filter", "collect"]]
+    turns = [
+        step.name for node in graph.steps for inner in node.steps if inner.name == "filter" for step in inner.steps
+    ]
+    assert turns == ["judge", "choose"] * 3
+
+
+async def test_one_turn_each_merges_judging_and_choosing_and_reasoning_and_extracting() -> None:
+    model = script().on("judge_and_choose: q", "Passage 1 names the series.\nRelevant passages: 1")
+    model.on("judge_and_choose: ex", "Relevant passages: 1, 2").on("judge_and_choose: in", "Relevant passages: 1")
+    trace = await steps(model, filter_turns=1)
+    assert [node for node, _ in trace] == [
+        *("begin", "retrieve", "answer_externally", "recall", "blend_queries", "gather", "gather", "gather", "unite"),
+        "cot_answer",
+    ]
+    assert [update["knowledge"] for node, update in trace if node == "gather"] == SETS
+    assert trace[-1][1] == {**ANSWER, "passages": "mansion bell"}
+    assert len(model.history) == 6
+
+
+async def test_united_first_and_filtered_once() -> None:
+    model = script().on("judge", "Passages 1 and 3 help.").on("choose", "1, 3")
+    trace = await steps(model, filter_union=True)
+    assert [update["knowledge"] for node, update in trace if node == "gather"] == [
+        *("0: mansion jones -> mansion jones", "1: mansion bell -> mansion bell", "2: bell office -> bell office")
+    ]
+    assert trace[-4:] == [
+        ("unite", {"passages": "mansion jones bell office", "retrieved": RETRIEVED}),
+        ("filter", {"passages": "mansion bell", "retrieved": RETRIEVED}),
+        ("reason", {"reasoning": REASONING, "passages": "mansion bell"}),
+        ("extract_answer", ANSWER),
+    ]
+    assert len(model.history) == 7
+    assert "[3] Jillian Bell\n" in next(sent.text for sent in model.history if sent.name == "judge")
+
+
+async def test_united_first_and_filtered_in_one_turn() -> None:
+    model = script().on("judge_and_choose", "Relevant passages: 1, 3")
+    result = await run(model, filter_union=True, filter_turns=1)
+    assert (result["answer"], names(result["passages"])) == ("Jillian Belk", "mansion bell")
+    assert [sent.name for sent in model.history][-2:] == ["judge_and_choose", "reason"]
+
+
+CALLS = {
+    "q+ex+in": (11, "mansion bell"),
+    "q+ex": (8, "mansion bell"),
+    "q+in": (8, "mansion bell"),
+    "ex+in": (9, "mansion bell"),
+    "q": (5, "mansion"),
+    "ex": (6, "mansion bell"),
+    "in": (6, "bell"),
+}
+
+
+@pytest.mark.parametrize("queries", CALLS)
+async def test_any_subset_of_the_queries(queries: str) -> None:
+    model = script()
+    result = await run(model, queries=queries)
+    calls, passages = CALLS[queries]
+    assert (len(model.history), names(result["passages"])) == (calls, passages)
+    assert result["answer"] == "Jillian Belk"
+    asked = {sent.name for sent in model.history}
+    assert {f"judge: {name}" for name in queries.split("+")} == {name for name in asked if name.startswith("judge")}
+    assert ("reason: external" in asked, "internal" in asked) == ("ex" in queries, "in" in queries)
+    searched = await steps(script(), queries=queries)
+    assert ("retrieve" in [node for node, _ in searched]) == (queries != "in")
+
+
+def verdicts() -> ScriptedModel:
+    """A run on a yes/no question."""
+    model = ScriptedModel().on("reason_yes_no: external", "It has. So the answer is Yes.").on("internal", INTERNAL)
+    for query in ("q", "ex", "in"):
+        model.on(f"judge_yes_no: {query}", "Passage 2 helps.").on(f"choose_yes_no: {query}", "2")
+    return model.on("reason_yes_no", "Jillian Bell is in it. So the answer is yes.").on("extract_answer_yes_no", "Yes.")
+
+
+async def test_yes_or_no_has_no_topic_and_offers_none() -> None:
+    model = verdicts()
+    result = await run(model, "Is Jillian Bell in SuperMansion?", answer_type="yes_no")
+    assert (result["answer"], result["unknown"], result["evidence"]) == ("yes", False, [])
+    assert len(model.history) == 10
+    assert all("write none" in sent.text for sent in model.history if sent.prompt.startswith("choose"))
+    assert not any("topic" in sent.text.lower() for sent in model.history)
+
+
+async def test_an_empty_union_generates_from_an_empty_block() -> None:
+    model = script({"choose: q": "none", "choose: ex": "None of them.", "choose: in": "[]"})
+    result = await run(model)
+    assert (result["answer"], result["passages"], result["retrieved"]) == ("Jillian Belk", [], RETRIEVED)
+    generated = next(sent.text for sent in model.history if sent.name == "reason")
+    assert generated.rsplit("Passages:", 1)[1] == f"\n\n(none)\n\nQuestion: {QUESTION}\nRationale:"
+
+
+async def test_ids_that_cannot_be_read_keep_the_whole_set() -> None:
+    result = await run(script({"choose: q": "It depends."}))
+    assert names(result["passages"]) == "mansion jones bell"
+    assert result["malformed"] == {"choose": {"count": 1, "replies": ["It depends."]}}
+
+
+@pytest.mark.parametrize("silence", ["Unknown", "I do not know.", "", "Unknown. I do not know."])
+async def test_an_internal_answer_that_says_nothing_adds_nothing_to_the_query(silence: str) -> None:
+    trace = await steps(script({"internal": silence}))
+    made = next(update["queries"] for node, update in trace if node == "blend_queries")
+    assert made == [QUESTION, EX, QUESTION]
+    gathered = [update["knowledge"] for node, update in trace if node == "gather"]
+    assert gathered == ["0: mansion jones -> mansion", "1: mansion bell -> mansion bell", "2: mansion jones -> mansion"]
+
+
+async def test_generated_text_comes_before_the_question() -> None:
+    state = State(question="Who?", external="Somebody. So the answer is Unknown.", internal="Somebody else.")
+    made = await blend_queries(state, runtime())
+    assert made == {
+        "queries": ["Who?", "Somebody. So the answer is Unknown.\nWho?", "Somebody else.\nWho?"],
+    }
+    assert await blend_queries(state, runtime(queries="in")) == {"queries": ["Somebody else.\nWho?"]}
+
+
+def passage(name: str, text: str = "") -> Passage:
+    return Passage(id=name, title="", text=text)
+
+
+async def test_the_union_keeps_the_order_of_the_queries_and_each_passage_once() -> None:
+    a, b, c, again = passage("a", "first"), passage("b"), passage("c"), passage("a", "second")
+    found = [
+        Knowledge(rank=2, retrieved=["c", "a"], passages=[c, again]),
+        Knowledge(rank=0, retrieved=["a", "x"], passages=[a]),
+        Knowledge(rank=1, retrieved=["b", "x"], passages=[b]),
+    ]
+    assert await unite(State(knowledge=found)) == {"passages": [a, b, c], "retrieved": ["a", "x", "b", "c"]}
+    assert await unite(State(knowledge=[])) == {"passages": [], "retrieved": []}
+
+
+async def test_what_was_retrieved_is_noted_before_the_first_filter() -> None:
+    state = State(rank=1, passages=[passage("a")])
+    assert await collect(state) == {"knowledge": [Knowledge(rank=1, retrieved=["a"], passages=[passage("a")])]}
+    made = await collect(State(rank=1, passages=[], retrieved=["a", "b"]))
+    assert made == {"knowledge": [Knowledge(rank=1, retrieved=["a", "b"], passages=[])]}
+
+
+async def test_a_small_window_drops_the_lowest_passages_from_judging_and_choosing() -> None:
+    long = [Passage(id=str(n), title="", text=f"Passage {n}. " + "word " * 300) for n in range(4)]
+    model = ScriptedModel().on("judge", "All help.").on("choose", "all")
+    context = Context(model=model, k=4, queries="q", context_window=1400, filter_union=True)
+    model.on("topic", "Words").on("reason", "So the answer is word.").on("extract_answer", "word")
+    result = await answer("Which word?", "blendfilter", context, given=long)
+    assert result["retrieved"] == ["0", "1", "2", "3"]
+    assert len(result["passages"]) < 4
+    assert result["dropped"] > 0
+    assert result["malformed"] == {}
+
+
+def any_reply(said: str = "Jillian Belk", model: ScriptedModel | None = None) -> ScriptedModel:
+    """A model that always says the same."""
+    model = model or ScriptedModel()
+    for name in ("reason", "reason_from_memory"):
+        model.on(name, lambda _: f"It is so. So the answer is {said}.")
+    for name in ("internal", "topic", "judge", "extract_answer", "direct", "direct_from_memory"):
+        model.on(name, lambda _: said)
+    return model.on("choose", lambda _: "1")
+
+
+@pytest.mark.parametrize("method", ["blendfilter", "direct", "cot"])
+async def test_two_questions_on_one_thread(method: str) -> None:
+    graph = METHODS[method].graph.builder.compile(checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    second: Any = {"question": "Second?", "given": PASSAGES[3:]}
+    alone = await METHODS[method].graph.ainvoke(second, context=Context(model=any_reply("tea")))
+    await graph.ainvoke({"question": QUESTION, "given": PASSAGES}, thread, context=Context(model=any_reply()))
+    assert await graph.ainvoke(second, thread, context=Context(model=any_reply("tea"))) == alone
+
+
+@pytest.mark.parametrize("method", ["blendfilter", "direct", "cot"])
+async def test_with_and_without_a_context(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: Any = {"question": QUESTION, "given": PASSAGES}
+    model = any_reply()
+    with_one = await METHODS[method].graph.ainvoke(given, context=Context(model=model))
+    assert await METHODS[method].graph.ainvoke(given, context={"model": any_reply()}) == with_one
+    monkeypatch.setenv("QUORUM_MODEL", "scripted")
+    default = chat_model("scripted")
+    assert isinstance(default, ScriptedModel)
+    any_reply(model=default)
+    assert await METHODS[method].graph.ainvoke(given) == with_one
+    assert with_one["answer"] == "Jillian Belk"
+
+
+async def test_direct() -> None:
+    model = any_reply()
+    result = await answer(QUESTION, "direct", Context(model=model, k=5), given=PASSAGES)
+    assert (result["answer"], result["rationale"], result["evidence"][0]["passage"]) == ("Jillian Belk", None, "bell")
+    assert (len(result["passages"]), result["retrieved"]) == (5, None)
+    assert [sent.name for sent in model.history] == ["direct"]
+
+
+async def test_cot() -> None:
+    model = any_reply()
+    result = await answer(QUESTION, "cot", Context(model=model, k=5), given=PASSAGES)
+    assert (result["answer"], result["rationale"]) == ("Jillian Belk", "It is so.")
+    assert [sent.name for sent in model.history] == ["reason"]
+
+
+@pytest.mark.parametrize(("method", "prompt"), [("direct", "direct_from_memory"), ("cot", "reason_from_memory")])
+async def test_from_memory_nothing_is_retrieved_or_shown(method: str, prompt: str) -> None:
+    model = any_reply()
+    result = await answer(QUESTION, method, Context(model=model, retrieve=False, collection="nowhere"))
+    assert (result["answer"], result["passages"], result["evidence"]) == ("Jillian Belk", [], [])
+    assert [sent.name for sent in model.history] == [prompt]
+    assert "Passages:" not in model.history[0].text
+
+
+async def test_from_memory_is_for_direct_and_cot_alone() -> None:
+    assert names((await run(script(), retrieve=False))["passages"]) == "mansion bell"
+
+
+@pytest.mark.parametrize(("reply", "said"), [("No, it is not.", "no"), ("Yes", "yes"), ("I do not know", "unknown")])
+async def test_yes_or_no_from_direct_and_cot(reply: str, said: str) -> None:
+    model = ScriptedModel().on("direct_yes_no", reply).on("reason_yes_no", f"It is so. So the answer is {reply}.")
+    context = Context(model=model, answer_type="yes_no")
+    for method in ("direct", "cot"):
+        result = await answer("Is it?", method, context, given=PASSAGES)
+        assert (result["answer"], result["unknown"]) == (said, said == "unknown")
+
+
+@pytest.mark.parametrize("method", ["blendfilter", "direct", "cot"])
+async def test_other_answer_types_are_a_setup_error(method: str) -> None:
+    model = ScriptedModel()
+    with pytest.raises(SetupError, match="does not serve answer_type='label'; set answer_type to short or yes_no"):
+        await answer("Claim.", method, Context(model=model, answer_type="label"), given=PASSAGES)

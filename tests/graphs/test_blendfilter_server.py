@@ -1,0 +1,152 @@
+"""BlendFilter against a loopback OpenAI server: the rounds of its calls, and what the prompts share."""
+
+import threading
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Any
+
+import pytest
+from blendfilter_fixtures import INTERNAL, PASSAGES, QUESTION, REASONING
+from openai_server import OpenAIServer, Request, Response, error
+
+from quorum.core.context import Context
+from quorum.core.state import Passage, Result
+from quorum.graphs import answer
+
+KINDS = {  # what a prompt ends with -> its reply
+    "\nRelevant passages:": "1, 2",
+    "\nJudgement:": "Passage 1 helps, and so does passage 2.\nRelevant passages: 1, 2",
+    "\nTopic:": "Television",
+    "\nPassage:": INTERNAL,
+    "\nRationale:": REASONING,
+    "\nAnswer:": "Jillian Belk",
+}
+
+
+def reply(request: Request) -> str:
+    return next(said for ending, said in KINDS.items() if request.text.endswith(ending))
+
+
+def in_rounds(sizes: list[int]) -> Callable[[Request], str | Response]:
+    """Replies that are held until all calls of their round have arrived; a call too few or too many is an error."""
+    ends = list(accumulate(sizes))
+    barriers = [threading.Barrier(size) for size in sizes]
+    lock, arrived = threading.Lock(), 0
+
+    def held(request: Request) -> str | Response:
+        nonlocal arrived
+        with lock:
+            number = next((number for number, end in enumerate(ends) if arrived < end), None)
+            arrived += 1
+        try:
+            if number is None:
+                return error(400, "one call too many")
+            barriers[number].wait(timeout=50)
+        except threading.BrokenBarrierError:
+            return error(400, f"round {number} is incomplete")
+        return reply(request)
+
+    return held
+
+
+async def blend(**settings: Any) -> Result:
+    return await answer(QUESTION, "blendfilter", Context(model="openai:test", k=3, **settings), given=PASSAGES)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sizes"),
+    [
+        ({}, [3, 3, 3, 1, 1]),
+        ({"answer_type": "yes_no"}, [2, 3, 3, 1, 1]),
+        ({"filter_turns": 1}, [2, 3, 1]),
+        ({"filter_union": True}, [3, 1, 1, 1, 1]),
+        ({"filter_union": True, "filter_turns": 1}, [2, 1, 1]),
+        ({"queries": "q"}, [1, 1, 1, 1, 1]),
+        ({"queries": "q", "filter_turns": 1}, [1, 1]),
+        ({"queries": "ex+in"}, [3, 2, 2, 1, 1]),
+    ],
+)
+async def test_calls_that_do_not_need_one_another_are_made_at_once(
+    openai_server: OpenAIServer, settings: dict[str, Any], sizes: list[int]
+) -> None:
+    """Every round's calls are under way together before one of them is answered: so many rounds is the depth."""
+    openai_server.reply(in_rounds(sizes))
+    result = await blend(**settings)
+    assert len(openai_server.chats()) == sum(sizes)
+    assert result["unknown"] == (settings.get("answer_type") == "yes_no")
+    assert sum(usage["calls"] for usage in result["usage"].values()) == sum(sizes)
+
+
+@pytest.mark.parametrize("kind", ["short", "yes_no"])
+async def test_judge_and_choice_share_everything_through_the_passages(openai_server: OpenAIServer, kind: str) -> None:
+    openai_server.reply(reply)
+    await blend(answer_type=kind)
+    judged = {text for request in openai_server.chats() if (text := request.text).endswith("\nJudgement:")}
+    chosen = {text for request in openai_server.chats() if (text := request.text).endswith("\nRelevant passages:")}
+    assert len(judged) == len(chosen) == 3
+    for text in judged:
+        shared = text[: text.index("\n\nTake the passages one after another")]
+        assert sum(other.startswith(shared) for other in chosen) == 1
+        slots = [shared.index(slot) for slot in ("Passages:\n\n[1] ", "\n\n[3] ", f"Question: {QUESTION}", "Set aside")]
+        assert slots == sorted(slots)
+    assert len({text[: text.index("[1] ")] for text in judged | chosen}) == 1
+
+
+async def test_reasoning_prompts_share_task_and_examples(openai_server: OpenAIServer) -> None:
+    openai_server.reply(reply)
+    await blend()
+    reasoned = [request.text for request in openai_server.chats() if request.text.endswith("\nRationale:")]
+    assert len(reasoned) == 2
+    assert len({text[: text.rindex("Passages:")] for text in reasoned}) == 1
+    assert reasoned[0].count("So the answer is") == 4
+
+
+async def test_the_choice_is_told_the_judgement_and_the_topic(openai_server: OpenAIServer) -> None:
+    openai_server.reply(reply)
+    await blend()
+    chosen = [request.text for request in openai_server.chats() if request.text.endswith("\nRelevant passages:")]
+    assert all("The topic of the question is: Television\n" in text for text in chosen)
+    assert all("Passage 1 helps, and so does passage 2." in text for text in chosen)
+
+
+async def test_the_extraction_sees_question_and_reasoning_alone(openai_server: OpenAIServer) -> None:
+    openai_server.reply(reply)
+    await blend()
+    last = openai_server.chats()[-1].text
+    assert f"Question: {QUESTION}\n\nReasoning:\n{REASONING}\n\nAnswer:" in last
+    assert PASSAGES[0]["text"] not in last
+
+
+async def test_a_judge_that_says_nothing_and_a_choice_that_says_nonsense(openai_server: OpenAIServer) -> None:
+    silent = {"\nJudgement:": "", "\nRelevant passages:": "It depends."}
+    openai_server.reply(lambda request: next((silent[e] for e in silent if request.text.endswith(e)), reply(request)))
+    result = await blend()
+    assert (result["answer"], len(result["passages"])) == ("Jillian Belk", len(result["retrieved"] or []))
+    assert {name: found["count"] for name, found in result["malformed"].items()} == {"judge": 3, "choose": 3}
+
+
+@pytest.mark.parametrize("method", ["blendfilter", "direct", "cot"])
+async def test_text_of_any_kind_is_sent_as_it_is(openai_server: OpenAIServer, method: str) -> None:
+    openai_server.reply("So the answer is $5 {x}.")
+    odd = Passage(id="x", title="$title {x}", text='It costs $5 {x} — "quoted" \\n {passages} ${question} 🗼')
+    result = await answer("¿$question? {x}", method, Context(model="openai:test"), given=[odd])
+    assert (result["answer"], result["evidence"][0]["start"]) == ("$5 {x}", 9)
+    for request in openai_server.chats():
+        assert "Question: ¿$question? {x}" in request.text
+        if "Passages:" in request.text:
+            assert f"[1] $title {{x}}\n{odd['text']}" in request.text
+
+
+@pytest.mark.parametrize(("method", "ending"), [("direct", "\nAnswer:"), ("cot", "\nRationale:")])
+async def test_one_call_over_the_passages_whatever_the_samples(
+    openai_server: OpenAIServer, method: str, ending: str
+) -> None:
+    openai_server.reply(reply)
+    context = Context(model="openai:test", k=5, samples=3, temperature=0.7, top_p=0.5)
+    result = await answer(QUESTION, method, context, given=PASSAGES)
+    (request,) = openai_server.chats()
+    assert (request.body["temperature"], request.body["top_p"]) == (0.7, 0.5)
+    assert request.text.endswith(f"Question: {QUESTION}{ending}")
+    assert (result["answer"], result["confidence"]) == ("Jillian Belk", None)
+    slots = [request.text.rindex(slot) for slot in ("Passages:\n\n[1] SuperMansion", "[5] Jillian Bell", QUESTION)]
+    assert slots == sorted(slots)

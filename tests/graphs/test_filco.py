@@ -1,0 +1,241 @@
+"""FILCO's graph and the context filter of any method: golden traces, modes, threads, what is counted."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from openai_server import OpenAIServer
+from tower import PASSAGES, QUESTION, readers, trace
+
+from quorum.core.context import Context, filter_of
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.graphs import METHODS, answer
+from quorum.graphs.parts.context_filter import context_filter
+from quorum.models import chat_model
+from quorum.models.scripted import ScriptedModel
+
+FINISHED = "The Lumen Tower was finished in 1931."
+ENDED = "Work on the Lumen Tower ended in 1931, after a strike."
+BEGIN: list[tuple[str, dict[str, Any]]] = [("begin", {}), ("retrieve", {"passages": "p1 p2 p3"})]
+LONG = Passage(id="l", title="Tower", text="It is tall. It was finished in 1931. It is red.")
+
+
+def scripted(kept: str, reply: str = "1931") -> ScriptedModel:
+    return ScriptedModel().on("filter_sentences", kept).on("answer", reply)
+
+
+def shown(model: ScriptedModel) -> str:
+    """What the last prompt showed as passages."""
+    return model.history[-1].text.split("Passages:\n\n")[-1].split("\n\nQuestion:")[0]
+
+
+async def test_filco_reads_from_the_sentences_that_were_copied() -> None:
+    model = scripted(f"{FINISHED}\n{ENDED}")
+    assert await trace("filco", model) == [
+        *BEGIN,
+        ("filter_context", {"passages": "p1 p3", "retrieved": ["p1", "p2", "p3"]}),
+        (
+            "concat_answer",
+            {
+                "answer": "1931",
+                "unknown": False,
+                "confidence": None,
+                "evidence": ["p1 32-36", "p3 33-37"],
+                "passages": "p1 p3",
+            },
+        ),
+    ]
+    assert [sent.name for sent in model.history] == ["filter_sentences", "answer"]
+    assert shown(model) == f"[1] Lumen Tower\n{FINISHED}\n\n[2] Towers\n{ENDED}"
+
+
+async def test_a_passage_is_cut_down_and_keeps_its_name() -> None:
+    model = scripted('"It was finished in 1931"')
+    result = await answer(QUESTION, "filco", Context(model=model), given=[LONG, PASSAGES[1]])
+    assert result["passages"] == [{"id": "l", "title": "Tower", "text": "It was finished in 1931."}]
+    assert result["evidence"] == [{"passage": "l", "start": 19, "end": 23}]
+    assert result["retrieved"] == ["l", "p2"]
+    assert {name: usage["calls"] for name, usage in result["usage"].items()} == {"filter_sentences": 1, "answer": 1}
+    assert result["malformed"] == {}
+
+
+async def test_nothing_helps_and_the_prompt_says_so() -> None:
+    model = scripted("None", "Unknown")
+    result = await answer(QUESTION, "filco", Context(model=model), given=PASSAGES)
+    assert (result["passages"], result["unknown"], result["malformed"]) == ([], True, {})
+    assert result["retrieved"] == ["p1", "p2", "p3", "p4", "p5"]
+    assert shown(model) == "(none)"
+
+
+async def test_what_is_in_no_passage_is_dropped_and_counted() -> None:
+    made_up = f"{FINISHED}\nIt was opened by the king himself."
+    result = await answer(QUESTION, "filco", Context(model=scripted(made_up)), given=PASSAGES)
+    assert [passage["id"] for passage in result["passages"]] == ["p1"]
+    assert result["malformed"] == {"filter_sentences": {"count": 1, "replies": [made_up]}}
+
+
+async def test_whole_passages() -> None:
+    model = ScriptedModel().on("filter_passages", "1, 3").on("answer", "1931")
+    steps = await trace("filco", model, filter_mode="psg")
+    assert steps[2] == ("filter_context", {"passages": "p1 p3", "retrieved": ["p1", "p2", "p3"]})
+    none = ScriptedModel().on("filter_passages", "None").on("answer", "Unknown")
+    assert (await trace("filco", none, filter_mode="psg"))[2][1]["passages"] == ""
+    odd = ScriptedModel().on("filter_passages", "Hm.").on("answer", "1931")
+    assert (await trace("filco", odd, filter_mode="psg"))[2] == (
+        "filter_context",
+        {"passages": "p1 p2 p3", "retrieved": ["p1", "p2", "p3"], "malformed": {"filter_passages": ["Hm."]}},
+    )
+
+
+async def test_in_full_no_filter_is_asked() -> None:
+    model = ScriptedModel().on("answer", "1931")
+    result = await answer(QUESTION, "filco", Context(model=model, filter_mode="full"), given=PASSAGES)
+    assert (len(result["passages"]), result["retrieved"], len(model.history)) == (5, None, 1)
+
+
+async def silver(gold: list[str] | None, passages: list[Passage], **settings: Any) -> list[Passage]:
+    name = {"label": "answer_label", "long": "answer_long"}.get(settings.get("answer_type", ""), "answer")
+    model = ScriptedModel().on(name, "SUPPORTS")
+    context = Context(model=model, filter_mode="silver", **settings)
+    found = await answer(QUESTION, "filco", context, given=passages, gold_answers=gold)
+    assert not any(answer in model.history[0].text for answer in gold or [] if answer == "golden")
+    return found["passages"]
+
+
+async def test_silver_takes_the_sentence_with_the_gold_answer() -> None:
+    assert [p["text"] for p in await silver(["1931"], [PASSAGES[1], LONG])] == ["It was finished in 1931."]
+    assert await silver(["golden"], [LONG, PASSAGES[0]]) == [LONG]  # nothing found: the first passage
+    assert await silver([], [LONG, PASSAGES[0]]) == [LONG]
+
+
+async def test_silver_for_answers_that_no_sentence_holds() -> None:
+    near = Passage(id="n", title="", text="It rained. The Lumen Tower was finished.")
+    for settings, gold in (({"answer_type": "label"}, ["SUPPORTS"]), ({}, ["yes"])):
+        assert [p["text"] for p in await silver(gold, [near], **settings)] == ["The Lumen Tower was finished."]
+    told = await silver(["It was the Lumen Tower that was finished"], [near], answer_type="long")
+    assert [p["text"] for p in told] == ["The Lumen Tower was finished."]
+
+
+async def test_silver_needs_gold_answers_and_forgets_those_of_the_question_before() -> None:
+    graph = METHODS["filco"].graph.builder.compile(checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    model = ScriptedModel().on("answer", lambda _: "1931")
+    context = Context(model=model, filter_mode="silver")
+    await graph.ainvoke({"question": QUESTION, "given": PASSAGES, "gold_answers": ["1931"]}, thread, context=context)
+    with pytest.raises(SetupError, match="this question came without; give gold_answers, or choose"):
+        await graph.ainvoke({"question": QUESTION, "given": PASSAGES}, thread, context=context)
+
+
+async def test_two_questions_on_one_thread() -> None:
+    graph = METHODS["filco"].graph.builder.compile(checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    second: Any = {"question": "Second?", "given": PASSAGES[3:]}
+    alone = await METHODS["filco"].graph.ainvoke(second, context=Context(model=scripted("None", "1929")))
+    await graph.ainvoke({"question": QUESTION, "given": PASSAGES}, thread, context=Context(model=scripted(FINISHED)))
+    assert await graph.ainvoke(second, thread, context=Context(model=scripted("None", "1929"))) == alone
+
+
+async def test_without_a_context_the_environment_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUORUM_MODEL", "scripted")
+    model = chat_model("scripted")
+    assert isinstance(model, ScriptedModel)
+    model.on("filter_sentences", FINISHED).on("answer", "1931")
+    result = await METHODS["filco"].graph.ainvoke({"question": QUESTION, "given": PASSAGES})
+    assert ([passage["id"] for passage in result["passages"]], result["answer"]) == (["p1"], "1931")
+
+
+def test_the_filter_goes_with_the_model() -> None:
+    assert filter_of(Context()) == "embedded"
+    assert filter_of(Context(model=ScriptedModel())) == filter_of(Context(model="openai:x")) == "llm"
+    assert filter_of(Context(model="openai:x", context_filter="embedded")) == "embedded"
+
+
+async def test_another_model_may_filter(openai_server: OpenAIServer) -> None:
+    openai_server.reply(FINISHED)
+    model = ScriptedModel().on("answer", "1931")
+    context = Context(model=model, context_filter="llm:openai:filter-1")
+    result = await answer(QUESTION, "filco", context, given=PASSAGES)
+    assert [passage["id"] for passage in result["passages"]] == ["p1"]
+    assert [sent.prompt for sent in model.history] == ["answer"]
+
+
+async def test_two_calls_one_after_the_other(openai_server: OpenAIServer) -> None:
+    openai_server.reply([FINISHED, "1931"])
+    result = await answer(QUESTION, "filco", Context(model="openai:any"), given=PASSAGES)
+    first, second = openai_server.chats()
+    assert (result["answer"], result["evidence"][0]["passage"]) == ("1931", "p1")
+    assert PASSAGES[1]["text"] in first.text
+    assert PASSAGES[1]["text"] not in second.text
+    assert f"[1] Lumen Tower\n{FINISHED}\n\nQuestion: {QUESTION}" in second.text
+
+
+@pytest.mark.parametrize("spec", ["lmm", "transformers", "bert:x"])
+async def test_an_unknown_filter_is_a_setup_error(spec: str) -> None:
+    context = Context(model=ScriptedModel(), context_filter=spec)
+    with pytest.raises(SetupError, match=f"context_filter='{spec}' names no filter; choose embedded, llm"):
+        await answer(QUESTION, "filco", context, given=PASSAGES)
+
+
+async def test_any_method_may_filter_its_context() -> None:
+    model = readers("1931", "1931").on("filter_sentences", f"{FINISHED}\n{ENDED}")
+    assert (await trace("post_fusion", model, context_filter="llm"))[1:] == [
+        ("retrieve", {"passages": "p1 p2 p3"}),
+        ("refine", {"passages": "p1 p3", "retrieved": ["p1", "p2", "p3"]}),
+        ("passage_answer", {"votes": ["0 1931"]}),
+        ("passage_answer", {"votes": ["1 1931"]}),
+        ("vote", {"answer": "1931", "unknown": False, "confidence": 1.0, "evidence": ["p1 32-36", "p3 33-37"]}),
+    ]
+
+
+async def test_a_method_whose_context_is_empty_answers_all_the_same() -> None:
+    for method, prompt in (("post_fusion", ""), ("concat_pf", "answer"), ("pf_concat", "answer")):
+        model = ScriptedModel().on("filter_sentences", "None").on(prompt, "Unknown")
+        context = Context(model=model, context_filter="llm")
+        result = await answer(QUESTION, method, context, given=PASSAGES)
+        assert (result["unknown"], result["passages"]) == (True, [])
+        assert result["usage"]["filter_sentences"]["calls"] == 1
+
+
+async def test_a_second_search_adds_to_what_was_retrieved() -> None:
+    model = ScriptedModel().on("filter_sentences", FINISHED)
+    state: Any = {"question": QUESTION, "passages": PASSAGES[:2], "retrieved": ["p9", "p2"]}
+    found = await context_filter.ainvoke(state, context=Context(model=model))
+    assert found["retrieved"] == ["p9", "p2", "p1"]
+
+
+async def test_passages_are_filtered_for_what_was_searched() -> None:
+    model = ScriptedModel().on("filter_sentences", "None")
+    state: Any = {"question": QUESTION, "query": "Who built it?", "passages": PASSAGES[:2]}
+    await context_filter.ainvoke(state, context=Context(model=model))
+    assert "conversation:\nWho built it?\n" in model.history[0].text
+    assert QUESTION not in model.history[0].text
+
+
+async def test_filtering_is_greedy_and_asked_once() -> None:
+    model = scripted(FINISHED).on("answer", "1931", "1931")
+    context = Context(model=model, temperature=0.7, samples=3)
+    result = await answer(QUESTION, "filco", context, given=PASSAGES)
+    assert {name: usage["calls"] for name, usage in result["usage"].items()} == {"filter_sentences": 1, "answer": 3}
+    assert "temperature" not in model.history[0].parameters
+    assert model.history[1].parameters["temperature"] == 0.7
+
+
+def test_the_drawing_equals_its_snapshot() -> None:
+    snapshot = Path(__file__).parents[1] / "snapshots" / "filco.mmd"
+    assert METHODS["filco"].graph.get_graph().draw_mermaid() == snapshot.read_text(encoding="utf-8")
+    inside = context_filter.get_graph().draw_mermaid()
+    assert all(name in inside for name in ("filter_by_model", "filter_by_prompt", "filter_by_answers"))
+
+
+async def test_many_at_once_do_not_mix() -> None:
+    def copy_own(messages: list[Any]) -> str:
+        text = messages[-1].text
+        return str(text[text.index("Number ") : text.index(" It snows")])
+
+    model = ScriptedModel().on("filter_sentences", copy_own).on("answer", lambda _: "x")
+    given = [[Passage(id=str(n), title="", text=f"It rains. Number {n} is here. It snows.")] for n in range(20)]
+    found = await asyncio.gather(*(answer(QUESTION, "filco", Context(model=model), given=one) for one in given))
+    assert [result["passages"][0]["id"] for result in found if result["passages"]] == [str(n) for n in range(20)]

@@ -1,0 +1,282 @@
+"""The graphs: their list, drawings, forms, and how they are run."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from tower import PASSAGES, QUESTION
+
+from quorum import graphs
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.graphs import METHODS, answer, answer_sync
+from quorum.models import chat_model
+from quorum.models.scripted import ScriptedModel
+
+HERE = Path(__file__).parents[1]
+NAMES = [
+    *("concat", "post_fusion", "pruning", "summary", "concat_pf", "pf_concat"),
+    *("no_retrieval", "base", "rerank", "replug", "zero_shot_cot", "selection_inference", "self_verification"),
+    *("filco", "blendfilter", "direct", "cot", "react", "self_ask", "iter_retgen"),
+    *("sure", "mcq", "sum_and_pred"),
+]
+READERS = [name for name in NAMES if name != "no_retrieval"]
+RESULT = {
+    *("answer", "unknown", "confidence", "rationale", "evidence", "votes", "candidates", "summaries", "passages"),
+    *("certified", "retrieved", "validity", "scores", "usage", "malformed", "dropped"),
+}
+SAID = (  # prompts that want the answer alone
+    *("answer", "answer_candidates", "answer_base", "answer_base_closed"),
+    *("direct", "extract_answer", "internal", "topic"),
+    *("conditional_summary", "generic_summary", "answer_choices", "answer_summary"),
+)
+REASONED = ("pruning", "summary", "zero_shot_cot", "inference", "reason", "judge")  # and with reasoning before it
+
+
+def knower(reply: str = "1931", model: ScriptedModel | None = None) -> ScriptedModel:
+    """A model that always gives the same answer, to every prompt, and keeps what the question itself found."""
+    model = model or ScriptedModel()
+    for name in SAID:
+        model.on(name, lambda _: reply)
+    for name in REASONED:
+        model.on(name, lambda _: f"So it is.\nAnswer: {reply}")
+    model.on("rank_passages", lambda _: "[1] > [2]")
+    model.on("candidates", lambda _: f"(a) {reply} (b) {reply}0")
+    model.on("validity", lambda _: "True").on("ranking", lambda _: "Passage 1")
+    model.on("choose", lambda _: "none").on("choose: q", lambda _: "all")
+    model.on("filter_sentences", lambda _: "\n".join(passage["text"] for passage in PASSAGES))
+    model.on("self_ask", lambda _: "No.").on("self_ask_final", lambda _: reply)
+    model.on("react", lambda sent: look_up(sent[-1].text.rsplit("Question: ", 1)[1], reply))
+    return model
+
+
+def look_up(asked: str, reply: str) -> str:
+    """A thought: the question is searched for, and then it is answered."""
+    action = f"Finish[{reply}]" if "Observation" in asked else f"Search[{asked.splitlines()[0]}]"
+    return f"So.\nAction: {action}"
+
+
+def test_public_surface() -> None:
+    assert graphs.__all__ == ["DEFAULT", "METHODS", "Method", "answer", "answer_sync", "method_of"]
+    assert all(hasattr(graphs, name) for name in graphs.__all__)
+
+
+def test_every_method_is_listed_with_its_cost() -> None:
+    assert list(METHODS) == NAMES
+    assert graphs.DEFAULT == "concat_pf"
+    assert {name: (method.calls, method.depth) for name, method in METHODS.items()} == {
+        "concat": ("n", "1"),
+        "post_fusion": ("k*n", "1"),
+        "pruning": ("1", "1"),
+        "summary": ("1", "1"),
+        "concat_pf": ("n + [unknown] k*n", "1 or 2"),
+        "pf_concat": ("k*n + n", "2"),
+        "no_retrieval": ("n", "1"),
+        "base": ("n", "1"),
+        "rerank": ("k*n", "1"),
+        "replug": ("k*n", "1"),
+        "zero_shot_cot": ("1", "1"),
+        "selection_inference": ("1 + k", "1 + k"),
+        "self_verification": ("5 + [d > 1] 11d", "1 or 3"),
+        "filco": ("1 + n", "2"),
+        "blendfilter": ("11", "5"),
+        "direct": ("1", "1"),
+        "cot": ("1", "1"),
+        "react": ("1..2s+2", "1..2s+2"),
+        "self_ask": ("1..2s+1", "1..2s+1"),
+        "iter_retgen": ("T", "T"),
+        "sure": ("1 + 2K + K(K-1)", "3"),
+        "mcq": ("2", "2"),
+        "sum_and_pred": ("2", "2"),
+    }
+    assert all(method.graph.name == name for name, method in METHODS.items())
+
+
+def test_listing_methods_imports_no_langgraph() -> None:
+    code = (
+        "import sys, quorum.graphs; print([m for m in ('langgraph', 'langchain_core', 'chromadb') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=HERE.parent, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_drawing_equals_its_snapshot(name: str) -> None:
+    """Run with QUORUM_SNAPSHOTS=update in the environment to write the snapshots anew."""
+    drawn = METHODS[name].graph.get_graph().draw_mermaid()
+    snapshot = HERE / "snapshots" / f"{name}.mmd"
+    if UPDATE:
+        snapshot.write_text(drawn, encoding="utf-8")
+    assert drawn == snapshot.read_text(encoding="utf-8")
+
+
+UPDATE = os.environ.get("QUORUM_SNAPSHOTS") == "update"  # read before the tests hide the environment
+
+
+def test_every_graph_has_a_snapshot_and_no_snapshot_is_left_over() -> None:
+    assert {path.stem for path in (HERE / "snapshots").glob("*.mmd")} == set(NAMES)
+
+
+def test_langgraph_json_names_every_method_by_module() -> None:
+    config = json.loads((HERE.parent / "langgraph.json").read_text(encoding="utf-8"))
+    assert config["graphs"] == {name: f"quorum.graphs.{name}:graph" for name in NAMES}
+    for name, place in config["graphs"].items():
+        module, _, variable = place.partition(":")
+        assert getattr(import_module(module), variable) is METHODS[name].graph
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_studio_gets_its_forms(name: str) -> None:
+    graph = METHODS[name].graph
+    assert set(graph.get_input_jsonschema()["properties"]) == {"question", "given", "gold_answers"}
+    assert set(graph.get_output_jsonschema()["properties"]) == RESULT
+    form = graph.get_context_jsonschema()
+    assert form is not None
+    assert form["properties"]["k"]["default"] == 5
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_with_a_context_as_object_and_as_mapping(name: str) -> None:
+    inputs: Any = {"question": QUESTION, "given": PASSAGES}
+    model = knower()
+    for context in (Context(model=model, k=2), {"model": model, "k": 2}):
+        result = await METHODS[name].graph.ainvoke(inputs, context=context)
+        assert set(result) == RESULT
+        assert (result["answer"], result["unknown"]) == ("1931", False)
+        found = {"no_retrieval": [], "iter_retgen": ["p1", "p3"]}.get(name, ["p1", "p2"])  # the last by a second query
+        assert [passage["id"] for passage in result["passages"]] == found
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_without_a_context_defaults_and_environment_apply(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUORUM_MODEL", "scripted")
+    model = chat_model("scripted")
+    assert isinstance(model, ScriptedModel)
+    knower(model=model)
+    result = await METHODS[name].graph.ainvoke({"question": QUESTION, "given": [*PASSAGES, PASSAGES[0]]})
+    assert set(result) == RESULT
+    assert (result["answer"], len(result["passages"])) == ("1931", 5 if name in READERS else 0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_two_questions_on_one_thread(name: str) -> None:
+    builder = METHODS[name].graph.builder
+    graph = builder.compile(checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    alone = await METHODS[name].graph.ainvoke(
+        {"question": "Second?", "given": PASSAGES[3:]}, context=Context(model=knower("1929"))
+    )
+    await graph.ainvoke(
+        {"question": QUESTION, "given": PASSAGES[:3], "gold_answers": ["1931"]}, thread, context=Context(model=knower())
+    )
+    second = await graph.ainvoke(
+        {"question": "Second?", "given": PASSAGES[3:]}, thread, context=Context(model=knower("1929"))
+    )
+    assert second == alone
+
+
+@pytest.mark.parametrize("name", READERS)
+async def test_the_passages_of_one_question_do_not_serve_the_next(name: str) -> None:
+    graph = METHODS[name].graph.builder.compile(checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    await graph.ainvoke({"question": QUESTION, "given": PASSAGES[:1]}, thread, context=Context(model=knower()))
+    assert (await graph.aget_state(thread)).values["given"] is None
+    with pytest.raises(SetupError, match="nowhere"):
+        await graph.ainvoke({"question": QUESTION}, thread, context=Context(model=knower(), collection="nowhere"))
+
+
+async def test_answer_gives_the_same_keys_for_every_method() -> None:
+    for name in NAMES:
+        result = await answer(QUESTION, name, Context(model=knower()), given=PASSAGES)
+        assert set(result) == RESULT
+        assert json.loads(json.dumps(result)) == result
+
+
+async def test_answer_uses_the_default_method() -> None:
+    model = ScriptedModel().on("answer", "1931")
+    assert (await answer(QUESTION, context=Context(model=model), given=PASSAGES))["usage"]["answer"]["calls"] == 1
+
+
+async def test_answer_passes_its_config_on() -> None:
+    seen: list[str] = []
+
+    class Names(graph_callbacks()):  # type: ignore[misc]
+        def on_chain_start(self, serialized: Any, inputs: Any, **kwargs: Any) -> None:
+            seen.append(kwargs["name"])
+
+        def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
+            seen.append(kwargs["name"])
+
+    await answer(QUESTION, "post_fusion", Context(model=knower(), k=1), given=PASSAGES, config={"callbacks": [Names()]})
+    assert [name for name in seen if name in ("post_fusion", "begin", "retrieve", "vote", "answer: passage 1")] == [
+        *("post_fusion", "begin", "retrieve", "answer: passage 1", "vote")
+    ]
+
+
+def graph_callbacks() -> Any:
+    from langchain_core.callbacks import BaseCallbackHandler
+
+    return BaseCallbackHandler
+
+
+def test_answer_sync_without_a_loop() -> None:
+    assert answer_sync(QUESTION, "concat", Context(model=knower()), given=PASSAGES)["answer"] == "1931"
+
+
+async def test_answer_sync_inside_a_running_loop() -> None:
+    await asyncio.sleep(0)
+    assert answer_sync(QUESTION, "concat", Context(model=knower()), given=PASSAGES)["answer"] == "1931"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"question": " "}, "The question is empty"),
+        (
+            {"question": QUESTION, "method": "concatenate"},
+            "no method 'concatenate'; .* methods are: concat, post",
+        ),
+        ({"question": QUESTION, "given": []}, "given passages is empty"),
+        ({"question": QUESTION, "given": [{"id": "x"}]}, "Given passage 1"),
+    ],
+)
+def test_mistakes_are_setup_errors(arguments: dict[str, Any], said: str) -> None:
+    model = ScriptedModel()
+    with pytest.raises(SetupError, match=said):
+        answer_sync(context=Context(model=model), **{"given": PASSAGES, **arguments})
+    assert model.history == []
+
+
+async def test_a_question_and_passages_full_of_dollars() -> None:
+    model = knower("$5")
+    given = [Passage(id="$x", title="${title}", text="It costs $5, not $question.")]
+    result = await answer("How much is $question in ${passages}?", "pf_concat", Context(model=model), given=given)
+    assert result["evidence"] == [{"passage": "$x", "start": 9, "end": 11}]
+    assert "Question: How much is $question in ${passages}?" in model.history[0].text
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tmp_path_factory.mktemp("sample") / "store")
+
+
+@pytest.mark.parametrize("name", READERS)
+async def test_out_of_the_box_a_question_is_answered_from_the_sample(
+    name: str, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No context: the embedded model over the sample collection."""
+    monkeypatch.setenv("QUORUM_STORE", store)
+    result = await METHODS[name].graph.ainvoke({"question": "Who wrote the Zen of Python?"})
+    assert "Tim Peters" in result["answer"]
+    assert result["passages"][0]["title"] == "Python (programming language)"
+    assert result["evidence"][0]["passage"] in {passage["id"] for passage in result["passages"]}
+    assert len(result["passages"]) == 5 or name in ("pf_concat", "blendfilter", "filco")
+    assert (result["malformed"], result["dropped"]) == ({}, 0)

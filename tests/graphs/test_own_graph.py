@@ -1,0 +1,120 @@
+"""A strategy of the user's own: a compiled graph in the place of a method's name."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.graph import StateGraph
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Question, Result, State
+from quorum.evaluation.compare.compare import Options, compare, plan, variants
+from quorum.evaluation.run.columns import method_run, parse_methods
+from quorum.evaluation.run.evaluate import Report, evaluate
+from quorum.graphs import answer, answer_sync
+from quorum.graphs.parts.refinement import refinement
+from quorum.nodes.answer import concat_answer
+from quorum.nodes.begin import begin
+from quorum.nodes.retrieve import retrieve
+from quorum.nodes.routes import refine_or
+
+PASSAGES = [{"id": "p", "title": "Vell", "text": "The lighthouse of Vell was built in 1874 by Ada Korn."}]
+QUESTION = "Who built the lighthouse of Vell?"
+
+
+async def shout(state: State) -> State:
+    """answer -> answer."""
+    return {"answer": state["answer"].upper()}
+
+
+async def whisper(state: State) -> State:
+    """answer -> answer."""
+    return {"answer": state["answer"].lower()}
+
+
+def own(name: str | None = "loud", last: Any = shout) -> Any:
+    """One prompt over all passages, and a node of the user's."""
+    return (
+        StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+        .add_node(begin)
+        .add_node(retrieve)
+        .add_node("refine", refinement)
+        .add_node(concat_answer)
+        .add_node("last", last)
+        .add_edge("__start__", "begin")
+        .add_edge("begin", "retrieve")
+        .add_conditional_edges("retrieve", refine_or("concat_answer"), ["refine", "concat_answer"])
+        .add_edge("refine", "concat_answer")
+        .add_edge("concat_answer", "last")
+        .add_edge("last", "__end__")
+        .compile(name=name)
+    )
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "data.jsonl"
+    path.write_text(json.dumps({"id": "1", "question": QUESTION, "answers": ["Ada Korn"], "passages": PASSAGES}) + "\n")
+    return path
+
+
+async def run(data: Path, *runs: Any) -> Report:
+    return await evaluate(data, [method_run(one, {}, Context()) for one in runs], out=data.parent / "out")
+
+
+async def test_it_answers_as_a_method_does() -> None:
+    found = await answer(QUESTION, own(), given=PASSAGES)
+    assert (found["answer"], found["usage"]["answer"]["calls"]) == ("ADA KORN", 1)
+
+
+def test_it_answers_in_code_that_is_not_asynchronous() -> None:
+    assert answer_sync(QUESTION, own(last=whisper), given=PASSAGES)["answer"] == "ada korn"
+
+
+async def test_it_is_a_column_of_an_evaluation(data: Path) -> None:
+    report = await run(data, "concat", own())
+    assert {name: row["em"] for name, row in report.summary.items()} == {"concat": 1, "loud": 1}
+    assert report.comparisons[0]["methods"]["loud"]["em"]["difference"] == 0
+    assert (await run(data, "concat", own())).asked == 0
+
+
+async def test_another_graph_of_that_name_is_another_configuration(data: Path) -> None:
+    await run(data, own())
+    with pytest.raises(SetupError, match=r"methods\.loud\.graph"):
+        await run(data, own(last=whisper))
+
+
+def test_its_settings_are_part_of_its_name() -> None:
+    made = method_run(own(), {"k": "3"}, Context())
+    assert (made.name, made.method, made.context.k) == ("loud[k=3]", "loud", 3)
+
+
+@pytest.mark.parametrize("name", [None, "concat"])
+def test_it_needs_a_name_of_its_own(name: str | None) -> None:
+    with pytest.raises(SetupError, match="give it another name"):
+        method_run(own(name), {}, Context())
+
+
+async def test_two_of_one_name_are_told_apart_by_settings(data: Path) -> None:
+    with pytest.raises(SetupError, match="loud is named twice"):
+        await run(data, own(), own(last=whisper))
+
+
+def test_a_comparison_crosses_it_with_models_and_k() -> None:
+    runs = variants(Options(methods="concat", graphs=[own()], k=["1", "2"]), Context())
+    assert [one.name for one in runs] == ["concat[k=1]", "concat[k=2]", "loud[k=1]", "loud[k=2]"]
+    assert [one.own is None for one in runs] == [True, True, False, False]
+    assert parse_methods("concat[k=1]", Context())[0] == runs[0]
+
+
+async def test_a_comparison_estimates_and_reports_it(data: Path) -> None:
+    corpus = data.parent / "corpus.jsonl"
+    corpus.write_text("".join(json.dumps(passage) + "\n" for passage in PASSAGES))
+    options = Options(methods="concat", graphs=[own()])
+    planned = await plan(str(corpus), data, Context(), options, out=data.parent / "out")
+    assert planned.estimate.methods["loud"].calls == 1
+    decision = await compare(str(corpus), data, planned, options)
+    assert [figures.name for figures in decision.figures] == ["concat", "loud"]
+    assert "loud" in (planned.folder / "report.html").read_text(encoding="utf-8")

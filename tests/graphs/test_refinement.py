@@ -1,0 +1,86 @@
+"""What comes between finding passages and reading them: a reranker, a filter, and nothing at all without either."""
+
+from typing import Any
+
+import pytest
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from tower import PASSAGES, QUESTION, readers, runtime, trace
+
+from quorum.core.context import Context
+from quorum.core.state import Passage, State
+from quorum.graphs import METHODS
+from quorum.graphs.parts.refinement import refinement
+from quorum.models.scripted import ScriptedModel
+from quorum.nodes.routes import each_passage, refine_or
+
+READERS = [name for name in METHODS if name != "no_retrieval"]
+OWN = {"filco": {"filter_context"}, "blendfilter": {"gather", "gather/filter"}, "self_verification": {"verify"}}
+FILTER: dict[str, Any] = {"context_filter": "embedded"}
+RERANKER: dict[str, Any] = {"reranker": "question"}
+FILTERS, RERANKS = {"refine", "refine/filter_context"}, {"refine", "refine/rerank"}
+
+
+async def entered(method: str, given: list[Passage] = PASSAGES, **settings: Any) -> set[str]:
+    """The graphs inside the method's own that a question enters, by the nodes on the way: 'refine/rerank'."""
+    inputs: Any = {"question": QUESTION, "given": given}
+    graph, context = METHODS[method].graph, Context(**settings)
+    found = graph.astream(inputs, context=context, stream_mode="values", subgraphs=True)
+    return {"/".join(part.partition(":")[0] for part in inside) async for inside, _ in found if inside}
+
+
+@pytest.mark.parametrize("method", READERS)
+async def test_what_is_not_chosen_is_not_entered(method: str) -> None:
+    own = OWN.get(method, set())
+    assert await entered(method) <= own
+    assert await entered(method, **FILTER) - own == chosen(method, FILTERS)
+    assert await entered(method, **RERANKER) - own == chosen(method, RERANKS)
+
+
+def chosen(method: str, inside: set[str]) -> set[str]:
+    """`blendfilter` refines what each query finds; `filco`, whose filter is its own, has a reranker before it."""
+    if method == "filco":
+        return {"rerank"} if inside == RERANKS else set()
+    return inside | {f"gather/{one}" for one in inside if method == "blendfilter"}
+
+
+async def test_one_passage_has_no_order() -> None:
+    assert await entered("base", PASSAGES[:1], **RERANKER) == set()
+    assert await entered("base", PASSAGES[:1], **RERANKER, **FILTER) == FILTERS
+    assert await entered("filco", PASSAGES[:1], **RERANKER) == {"filter_context"}
+
+
+async def test_reranked_and_filtered_before_every_passage_is_asked() -> None:
+    model = readers("1931").on("rank_passages", "[3] > [1] > [2]").on("filter_sentences", PASSAGES[2]["text"])
+    assert (await trace("post_fusion", model, reranker="listwise", context_filter="llm"))[1:] == [
+        ("retrieve", {"passages": "p1 p2 p3"}),
+        ("refine", {"passages": "p3", "retrieved": ["p3", "p1", "p2"]}),
+        ("passage_answer", {"votes": ["0 1931"]}),
+        ("vote", {"answer": "1931", "unknown": False, "confidence": 1.0, "evidence": ["p3 33-37"]}),
+    ]
+    assert [sent.prompt for sent in model.history] == ["rank_passages", "filter_sentences", "answer"]
+
+
+async def test_passages_can_be_exchanged_before_they_are_read() -> None:
+    graph = METHODS["concat"].graph.builder.compile(checkpointer=InMemorySaver(), interrupt_after=["retrieve"])
+    thread, context = RunnableConfig(configurable={"thread_id": "1"}), Context()
+    inputs: Any = {"question": QUESTION, "given": PASSAGES[:1]}
+    await graph.ainvoke(inputs, thread, context=context)
+    other = [Passage(id="o", title="", text="The Lumen Tower was finished in 1829.")]
+    await graph.aupdate_state(thread, {"passages": other}, as_node="refine")
+    assert (await graph.ainvoke(None, thread, context=context))["answer"] == "1829"
+
+
+async def test_alone_it_does_what_is_chosen_and_no_more() -> None:
+    state: Any = {"question": QUESTION, "passages": PASSAGES}
+    found = await refinement.ainvoke(state, context=Context(model=ScriptedModel()))
+    assert (found["passages"], found.get("retrieved")) == (PASSAGES, None)
+
+
+def test_the_router_goes_to_a_node_or_where_another_router_says() -> None:
+    state = State(question=QUESTION, passages=PASSAGES[:2])
+    for then, goes_on in (("vote", "vote"), (each_passage, each_passage(state, runtime()))):
+        route = refine_or(then)
+        assert route(state, runtime()) == goes_on
+        assert route(state, runtime(reranker="question")) == route(state, runtime(context_filter="llm")) == "refine"
+    assert refine_or(each_passage).__name__ == "refine_or_each_passage"

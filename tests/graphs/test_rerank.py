@@ -1,0 +1,255 @@
+"""Rerankers, of any method: the order they give, what they ask, and what stays inside."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from langchain_core.embeddings import Embeddings
+from langgraph.checkpoint.memory import InMemorySaver
+from tower import PASSAGES, QUESTION, runtime
+
+from quorum.core.context import Context
+from quorum.core.errors import TooLong
+from quorum.core.state import Passage, Result, State
+from quorum.graphs import METHODS, answer
+from quorum.graphs.parts.rerank_passages import reranking
+from quorum.graphs.parts.retrieval import unfiltered
+from quorum.models.scripted import ScriptedModel
+from quorum.nodes.rank_passages import WINDOW, rank_window, window_start
+from quorum.nodes.reorder_passages import gist, reorder, take_query
+
+
+class Axes(Embeddings):
+    """A text by the words it holds: one axis for each."""
+
+    words = ("Mast", "Strikes", "several", "Towers", "Lumen")
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[float(word in text) for word in self.words] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+def ids(passages: list[Passage]) -> str:
+    return " ".join(passage["id"] for passage in passages)
+
+
+async def reranked(model: ScriptedModel, **settings: Any) -> Result:
+    """The result of `base`, whose prompt shows the passages in their new order."""
+    model.on("answer_base", "1931")
+    context = Context(model=model, **{"embeddings": Axes(), **settings})
+    result = await answer(QUESTION, "base", context, given=PASSAGES)
+    shown = model.history[-1].text
+    places = [shown.index(passage["text"]) for passage in result["passages"]]
+    assert places == sorted(places)
+    return result
+
+
+async def test_without_a_reranker_the_order_is_that_of_retrieval() -> None:
+    assert ids((await reranked(ScriptedModel()))["passages"]) == "p1 p2 p3 p4 p5"
+
+
+async def test_by_the_question() -> None:
+    model = ScriptedModel()
+    result = await reranked(model, reranker="question")
+    assert ids(result["passages"]) == "p1 p3 p2 p4 p5"  # p3 holds Lumen and Towers; equals keep their order
+    assert len(model.history) == 1
+
+
+async def test_the_first_k_are_reranked() -> None:
+    assert ids((await reranked(ScriptedModel(), reranker="question", k=3))["passages"]) == "p1 p3 p2"
+    model = ScriptedModel()
+    assert ids((await reranked(model, reranker="listwise", k=1))["passages"]) == "p1"
+    assert len(model.history) == 1  # there is no order to ask for
+
+
+async def test_by_a_summary() -> None:
+    model = ScriptedModel().on("generic_summary", "Strikes stopped several. [DONE]")
+    result = await reranked(model, reranker="summary")
+    assert ids(result["passages"]) == "p4 p5 p1 p2 p3"
+    assert (result["summaries"], result["rationale"]) == (None, None)
+    assert set(result["usage"]) == {"generic_summary", "answer_base"}
+
+
+def sure(*candidates: str | Exception) -> ScriptedModel:
+    """SuRe's second candidate is valid and preferred; the summaries name the Iron Mast and Strikes."""
+    model = ScriptedModel().on("candidates", *candidates)
+    model.on("conditional_summary: candidate 1", "The Iron Mast. [DONE]")
+    model.on("conditional_summary: candidate 2", "Strikes. [DONE]")
+    model.on("validity: candidate 1", "False").on("validity: candidate 2", "True")
+    model.on("ranking: candidates 1 and 2", "Passage 2").on("ranking: candidates 2 and 1", "Passage 1")
+    return model
+
+
+async def test_by_the_rationale() -> None:
+    model = sure("(a) 1950 (b) 1929")
+    result = await reranked(model, reranker="rationale")
+    assert ids(result["passages"]) == "p4 p1 p2 p3 p5"
+    for key in ("candidates", "summaries", "validity", "scores", "rationale", "confidence", "votes"):
+        assert result[key] is None  # type: ignore[literal-required]
+    assert result["evidence"] == [
+        {"passage": "p1", "start": 32, "end": 36},
+        {"passage": "p3", "start": 33, "end": 37},
+        {"passage": "p5", "start": None, "end": None},
+    ]
+    assert {name: used["calls"] for name, used in result["usage"].items()} == {
+        "candidates": 1,
+        "conditional_summary": 2,
+        "validity": 2,
+        "ranking": 2,
+        "answer_base": 1,
+    }
+
+
+@pytest.mark.parametrize("settings", [{"ranking": "lazy"}, {"sure_parts": "summaries"}, {"sure_parts": "ranking"}])
+async def test_the_rationale_is_chosen_by_validity_and_ranking_whatever_sure_does(settings: dict[str, Any]) -> None:
+    result = await reranked(sure("(a) 1950 (b) 1929"), reranker="rationale", **settings)
+    assert ids(result["passages"]) == "p4 p1 p2 p3 p5"
+    assert (result["usage"]["validity"]["calls"], result["usage"]["ranking"]["calls"]) == (2, 2)
+
+
+async def test_one_candidate_is_summed_up_and_not_judged() -> None:
+    result = await reranked(sure("(a) 1950"), reranker="rationale")
+    assert ids(result["passages"]) == "p2 p1 p3 p4 p5"
+    assert set(result["usage"]) == {"candidates", "conditional_summary", "answer_base"}
+
+
+async def test_no_candidate_leaves_the_order_as_it_was() -> None:
+    result = await reranked(ScriptedModel().on("candidates", ""), reranker="rationale")
+    assert ids(result["passages"]) == "p1 p2 p3 p4 p5"
+    assert set(result["usage"]) == {"candidates", "answer_base"}
+    assert list(result["malformed"]) == ["candidates"]
+
+
+async def test_a_prompt_that_cannot_show_all_passages_loses_none_of_them() -> None:
+    model = ScriptedModel().on("generic_summary", TooLong("no"), "Strikes. [DONE]")
+    result = await reranked(model, reranker="summary")
+    assert (ids(result["passages"]), result["dropped"]) == ("p4 p1 p2 p3 p5", 1)
+    result = await reranked(sure(TooLong("no"), TooLong("no"), "(a) 1950 (b) 1929"), reranker="rationale")
+    assert (ids(result["passages"]), result["dropped"]) == ("p4 p1 p2 p3 p5", 2)
+
+
+# --- listwise
+
+
+def many(count: int) -> list[Passage]:
+    return [Passage(id=str(n), title="", text=f"text {n}") for n in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("count", "starts"),
+    [(2, [0]), (5, [0]), (6, [1, 0]), (8, [3, 0]), (9, [4, 1, 0]), (10, [5, 2, 0]), (20, [15, 12, 9, 6, 3, 0])],
+)
+async def test_windows_go_from_the_end_to_the_front(count: int, starts: list[int]) -> None:
+    model = ScriptedModel().on("rank_passages", lambda _: "1 > 2")
+    given = many(count)
+    context = Context(model=model.on("answer_base", "x"), reranker="listwise", k=count)
+    result = await answer(QUESTION, "base", context, given=given)
+    assert result["passages"] == given
+    asked = [sent for sent in model.history if sent.prompt == "rank_passages"]
+    assert [sent.detail for sent in asked] == [f"window {turn}" for turn in range(1, len(starts) + 1)]
+    for sent, start in zip(asked, starts, strict=True):
+        shown = [n for n in range(count) if f"] text {n}\n" in sent.text]
+        assert shown == list(range(start, min(start + WINDOW, count)))
+
+
+async def test_the_best_passage_of_all_rises_to_the_front() -> None:
+    def by_number(messages: list[Any]) -> str:
+        """The largest number first."""
+        listing = messages[-1].text.split("Passages:")[1].split("Question:")[0].split("text ")[1:]
+        found = [int(part.split()[0]) for part in listing]
+        order = sorted(range(len(found)), key=lambda place: -found[place])
+        return " > ".join(f"[{place + 1}]" for place in order)
+
+    model = ScriptedModel().on("rank_passages", by_number).on("answer_base", "x")
+    context = Context(model=model, reranker="listwise", k=14)
+    result = await answer(QUESTION, "base", context, given=many(14))
+    found = [int(passage["id"]) for passage in result["passages"]]
+    assert found[:2] == [13, 12]  # a window hands two on to the next
+    assert sorted(found) == list(range(14))
+
+
+async def test_replies_that_rank_badly_lose_no_passage_and_are_counted() -> None:
+    model = ScriptedModel().on("rank_passages: window 1", "[9] > [2] > [2]").on("rank_passages: window 2", "I cannot.")
+    context = Context(model=model.on("answer_base", "x"), reranker="listwise", k=6)
+    result = await answer(QUESTION, "base", context, given=many(6))
+    assert ids(result["passages"]) == "0 2 1 3 4 5"
+    assert result["malformed"]["rank_passages"]["count"] == 2
+
+
+async def test_a_window_that_fits_no_prompt_stays_as_it_is() -> None:
+    state = State(question=QUESTION, passages=PASSAGES, turn=0)
+    update = await rank_window(state, runtime(ScriptedModel().on("rank_passages", *[TooLong("no")] * 5)))
+    assert update == {"passages": PASSAGES, "turn": 1, "dropped": 5}
+
+
+async def test_passages_that_do_not_fit_follow_those_that_were_ranked() -> None:
+    model = ScriptedModel().on("rank_passages", TooLong("no"), "[4] > [3] > [2] > [1]")
+    update = await rank_window(State(question=QUESTION, passages=PASSAGES, turn=0), runtime(model))
+    assert (ids(update["passages"]), update["dropped"], update["malformed"]) == ("p4 p3 p2 p1 p5", 1, {})
+
+
+def test_windows_overlap_by_two_and_reach_the_front() -> None:
+    for count in range(1, 60):
+        starts = [0] if count <= WINDOW else []
+        while not starts or starts[-1]:
+            starts.append(window_start(count, len(starts)))
+        assert starts[-1] == 0
+        assert all(one - other <= 3 for one, other in pairwise(starts))
+
+
+# --- as part of retrieval
+
+
+async def test_nodes() -> None:
+    assert await take_query({"question": "q"}) == {"question": "q"}
+    assert await take_query({"question": "q", "query": "other"}) == {"question": "other"}
+    state = State(question="Mast", passages=PASSAGES[:3])
+    assert ids((await reorder(state, runtime(embeddings=Axes())))["passages"]) == "p2 p1 p3"
+    state = State(question="Mast", rationale="Lumen", passages=PASSAGES[:3])
+    assert ids((await reorder(state, runtime(embeddings=Axes())))["passages"]) == "p1 p3 p2"
+    update = await gist(state, runtime(ScriptedModel().on("generic_summary", "Sum. [DONE]")))
+    assert (update["rationale"], "passages" in update, "summaries" in update) == ("Sum.", False, False)
+
+
+async def test_another_query_is_what_its_passages_are_ordered_by() -> None:
+    state: Any = {"question": QUESTION, "query": "Strikes", "provided": PASSAGES}
+    found = await unfiltered.ainvoke(state, context=Context(embeddings=Axes(), reranker="question"))
+    assert found["passages"][0]["id"] == "p4"
+    model = ScriptedModel().on("rank_passages", "[1] > [2]")
+    await unfiltered.ainvoke(state, context=Context(model=model, reranker="listwise"))
+    assert "Question: Strikes\n" in model.history[0].text
+
+
+async def test_scores_stay_those_of_retrieval_and_nothing_else_comes_out() -> None:
+    scored = [Passage(**{**passage, "score": 5.0 - n}) for n, passage in enumerate(PASSAGES)]
+    state: Any = {"question": QUESTION, "passages": scored}
+    found = await reranking.ainvoke(state, context=Context(embeddings=Axes(), reranker="question"))
+    assert set(found) <= {"passages", "usage", "malformed", "dropped"}
+    assert {p["id"]: p["score"] for p in found["passages"]} == {p["id"]: p["score"] for p in scored}
+
+
+@pytest.mark.parametrize("kind", ["question", "rationale", "summary", "listwise"])
+async def test_the_embedded_model_serves_every_reranker(kind: str) -> None:
+    context = Context(reranker=kind)  # type: ignore[arg-type]
+    result = await answer(QUESTION, "post_fusion", context, given=PASSAGES[::-1])
+    assert {result["passages"][0]["id"], result["passages"][1]["id"]} == {"p1", "p3"}
+    assert (result["answer"], result["malformed"], result["dropped"]) == ("1931", {}, 0)
+    assert len(result["votes"]) == 5
+
+
+@pytest.mark.parametrize("kind", ["rationale", "listwise"])
+async def test_two_questions_on_one_thread(kind: str) -> None:
+    graph = METHODS["base"].graph.builder.compile(checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+
+    async def ask(given: list[Passage], on: Any = None) -> Any:
+        model = sure("(a) 1950 (b) 1929").on("rank_passages", "2 > 1 > 3 > 4 > 5").on("answer_base", "1931")
+        context = Context(model=model, embeddings=Axes(), reranker=kind)  # type: ignore[arg-type]
+        inputs: Any = {"question": QUESTION, "given": given}
+        return await (graph if on else METHODS["base"].graph).ainvoke(inputs, on, context=context)
+
+    alone = await ask(PASSAGES[:3])
+    await ask(PASSAGES, thread)
+    assert await ask(PASSAGES[:3], thread) == alone

@@ -1,0 +1,162 @@
+"""SuRe against a loopback OpenAI server: rounds, shared beginnings, the verifier, examples, prompt variants."""
+
+import json
+import re
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import OpenAIServer, Request
+from tower import PASSAGES, QUESTION
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.lettered_lists import lettered
+from quorum.core.state import Result
+from quorum.graphs import answer
+from quorum.prompts import BUILT_IN
+
+YEARS = ["1931", "1950", "1929", "1911"]
+CUES = {  # how each prompt ends, up to what varies
+    "candidates": "Answers:",
+    "conditional_summary": "Paragraph:",
+    "validity": "True or False.\nAnswer:",
+    "ranking": "and nothing else.\nAnswer:",
+}
+
+
+def kind(request: Request) -> str:
+    """The prompt's name."""
+    return next(name for name, cue in CUES.items() if request.text.endswith(cue))
+
+
+def said(request: Request) -> str:
+    """Replies by which the first candidate wins, whatever the order of the passages."""
+    if kind(request) == "candidates":
+        return lettered(YEARS[: request.text.count(" answer (") + 1])
+    if kind(request) == "conditional_summary":
+        prediction = request.text.rsplit("Prediction: ", 1)[1]
+        return f"It was {prediction.split()[1]}. [DONE]"
+    if kind(request) == "validity":
+        return str("Prediction: 1931" in request.text)
+    return "Passage 2" if "Passage 2:\nIt was 1931" in request.text else "Passage 1"
+
+
+async def ask(model: str = "openai:test", **settings: Any) -> Result:
+    return await answer(QUESTION, "sure", Context(model=model, k=3, **settings), given=PASSAGES)
+
+
+class Rounds:
+    """Replies only once all calls of a round have arrived: where fewer come at a time, nothing is ever replied."""
+
+    def __init__(self, *sizes: int) -> None:
+        self.barriers = [threading.Barrier(size) for size in sizes]
+        self.lock, self.seen = threading.Lock(), Counter[int]()
+
+    def __call__(self, request: Request) -> str:
+        with self.lock:
+            number = next(n for n, barrier in enumerate(self.barriers) if self.seen[n] < barrier.parties)
+            self.seen[number] += 1
+        self.barriers[number].wait(60)
+        return said(request)
+
+
+@pytest.mark.parametrize(
+    ("settings", "rounds"),
+    [
+        ({}, (1, 2, 4)),
+        ({"candidates": 3}, (1, 3, 9)),
+        ({"candidates": 4}, (1, 4, 16)),
+        ({"ranking": "lazy"}, (1, 2, 2)),
+        ({"ranking": "lazy", "candidates": 4}, (1, 4, 4, 6)),
+        ({"sure_parts": "ranking"}, (1, 2, 2)),
+    ],
+)
+async def test_calls_come_in_rounds(openai_server: OpenAIServer, settings: dict[str, Any], rounds: tuple[int]) -> None:
+    """7 calls in 3 rounds for two candidates, 21 in 3 for four; lazy: 5 where ranking cannot matter."""
+    openai_server.reply(Rounds(*rounds))
+    result = await ask(**settings)
+    assert (result["answer"], result["malformed"]) == ("1931", {})
+    assert len(openai_server.chats()) == sum(rounds)
+    assert openai_server.most_at_once == max(rounds)
+    assert sum(usage["calls"] for usage in result["usage"].values()) == sum(rounds)
+
+
+async def test_candidates_and_summaries_share_passages_and_question(openai_server: OpenAIServer) -> None:
+    openai_server.reply(said)
+    await ask(candidates=3)
+    texts = [
+        request.text for request in openai_server.chats() if kind(request) in ("candidates", "conditional_summary")
+    ]
+    common = texts[0][: texts[0].index(QUESTION) + len(QUESTION)]
+    assert len(texts) == 4
+    assert [text.encode().startswith(common.encode()) for text in texts] == [True] * 4
+    assert all(passage["text"] in common for passage in PASSAGES[:3])
+    summaries = texts[1:]
+    varies = [text[: text.rindex("Prediction: ")] for text in summaries]
+    assert len(set(varies)) == 1  # what varies between the summaries comes last
+    assert all("Choices: (a) 1931 (b) 1950 (c) 1929\n" in text for text in varies)
+
+
+@pytest.mark.parametrize("name", ["conditional_summary", "generic_summary", "answer_summaries", "answer_choices"])
+def test_all_prompts_over_the_same_passages_begin_alike(name: str) -> None:
+    begin = BUILT_IN["candidates"].partition("${examples}")[0]
+    assert BUILT_IN[name].startswith(f"{begin}Question: $question\n")
+
+
+async def test_judges_see_neither_passages_nor_other_candidates(openai_server: OpenAIServer) -> None:
+    openai_server.reply(said)
+    await ask()
+    for request in openai_server.chats():
+        if kind(request) in ("validity", "ranking"):
+            assert not any(passage["text"] in request.text for passage in PASSAGES)
+        if kind(request) == "validity":
+            assert ("1931" in request.text) != ("1950" in request.text)
+        if kind(request) == "ranking":
+            assert re.findall(r"Passage (\d):\nIt was (\d+)\.", request.text) in (
+                [[("1", "1931"), ("2", "1950")], [("1", "1950"), ("2", "1931")]]
+            )
+            assert "Prediction" not in request.text
+
+
+async def test_the_verifier_judges_and_the_model_does_the_rest(openai_server: OpenAIServer) -> None:
+    openai_server.reply(said)
+    result = await ask("openai:large", verifier="openai:small")
+    models = {(kind(request), request.body["model"]) for request in openai_server.chats()}
+    assert models == {
+        *(("candidates", "large"), ("conditional_summary", "large")),
+        *(("validity", "small"), ("ranking", "small")),
+    }
+    calls = {name: usage["calls"] for name, usage in result["usage"].items()}
+    assert calls == {"candidates": 1, "conditional_summary": 2, "validity": 2, "ranking": 2}
+
+
+@pytest.mark.parametrize("variant", ["candidates", "candidates.paper"])
+async def test_examples_stand_in_the_candidate_prompt_alone(
+    openai_server: OpenAIServer, tmp_path: Path, variant: str
+) -> None:
+    pairs = [{"question": f"Q{n}?", "answer": f"A{n}"} for n in range(2)]
+    (tmp_path / "shots.jsonl").write_text("\n".join(map(json.dumps, pairs)), encoding="utf-8")
+    openai_server.reply(said)
+    await ask(examples=str(tmp_path / "shots.jsonl"), prompts={"candidates": BUILT_IN[variant]})
+    with_examples = [kind(request) for request in openai_server.chats() if "Question: Q0?" in request.text]
+    assert with_examples == ["candidates"]
+    text = openai_server.chats()[0].text
+    assert f"\n\nQuestion: Q0?\nAnswer: A0\n\nQuestion: Q1?\nAnswer: A1\n\nQuestion: {QUESTION}\n" in text
+    assert text.index(PASSAGES[2]["text"]) < text.index("Q0?")
+
+
+async def test_the_papers_slot_order_is_a_variant(openai_server: OpenAIServer) -> None:
+    openai_server.reply(said)
+    result = await ask(prompts={"candidates": BUILT_IN["candidates.paper"]})
+    text = openai_server.chats()[0].text
+    assert text.index("2 different answers") < text.index("(a) answer (b) answer") < text.index("[1] ")
+    assert text.endswith(f"Question: {QUESTION}\nAnswers:")
+    assert (result["answer"], result["usage"]["candidates"]["calls"]) == ("1931", 1)
+
+
+async def test_a_file_of_examples_that_is_not_there_is_a_mistake() -> None:
+    with pytest.raises(SetupError, match="nowhere"):
+        await ask(examples="nowhere.jsonl")

@@ -1,0 +1,108 @@
+"""What the embedded reader replies to the baselines' prompts."""
+
+import pytest
+
+from quorum.core.context import Context
+from quorum.core.state import Passage
+from quorum.core.text import is_unknown
+from quorum.graphs import answer
+from quorum.models.embedded.replies import Draw
+from quorum.models.embedded.replies_baselines import (
+    NOTHING,
+    RESPONDERS,
+    answer_base,
+    conditions,
+    inference,
+    mask_condition,
+    rank_passages,
+    recover_condition,
+    zero_shot_cot,
+)
+from quorum.parsing.rankings import ranking
+from quorum.parsing.statements import masked_statement, noted_answer
+
+BORN = "Where was Joseph Haydn born?"
+PASSAGES = [
+    Passage(id="tea", title="Tea", text="Tea is a drink made from the leaves of a shrub. It came to Europe in 1610."),
+    Passage(id="rohrau", title="Rohrau", text="The composer Joseph Haydn was born in Rohrau, a village on the Leitha."),
+    Passage(id="haydn", title="Joseph Haydn", text="Joseph Haydn was born in Rohrau.\nHe died in Vienna in 1809."),
+]
+INPUTS = {"question": BORN, "passages": PASSAGES, "examples": "", "notes": ""}
+
+
+async def test_answers_have_three_words_at_most() -> None:
+    text = "The library was given to the Royal Society of Northern Antiquaries in 1841."
+    inputs = {"question": "To whom was the library given?", "passages": [Passage(id="l", title="", text=text)]}
+    for temperature in (0.0, 0.3, 1.0):
+        for seed in "abc":
+            said = await answer_base(inputs, Draw(temperature, 1.0, seed))
+            assert len(said.split()) <= 3
+    assert await answer_base({**inputs, "passages": []}, Draw()) == "Unknown"
+
+
+async def test_a_chain_of_thought_is_the_sentence_that_holds_the_answer() -> None:
+    reply = await zero_shot_cot(INPUTS, Draw())
+    assert reply.startswith("Rationale: Passage ")
+    assert "born in Rohrau" in reply
+    assert reply.endswith("\nAnswer: Rohrau")
+
+
+async def test_passages_that_answer_rank_before_those_that_do_not() -> None:
+    reply = await rank_passages(INPUTS, Draw())
+    order = ranking(reply, 3)
+    assert (order.value[-1], order.malformed) == (0, False)
+    assert ranking(await rank_passages({**INPUTS, "passages": PASSAGES[:1]}, Draw()), 1).value == [0]
+
+
+async def test_notes_grow_by_passages_that_answer_and_carry_the_answer_on() -> None:
+    nothing = noted_answer(await inference({**INPUTS, "passages": PASSAGES[:1]}, Draw()))
+    assert (nothing.value.rationale, is_unknown(nothing.value.answer), nothing.malformed) == (NOTHING, True, False)
+    found = noted_answer(await inference({**INPUTS, "notes": NOTHING, "passages": PASSAGES[2:]}, Draw()))
+    assert found.value.rationale == "Joseph Haydn: Joseph Haydn was born in Rohrau."
+    assert found.value.answer == "Rohrau"
+    later = noted_answer(await inference({**INPUTS, "notes": found.value.rationale, "passages": PASSAGES[:1]}, Draw()))
+    assert later == found
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        (BORN, "Joseph Haydn"),
+        ("Which tower was finished in 1931?", "1931"),
+        ("Which tower was painted?", "painted"),
+        ("Who wrote The Lord of the Rings?", "The Lord of the Rings"),
+        ("Which Nobel Prize did he win?", "Nobel Prize"),
+        ("When?", None),
+        ("", None),
+    ],
+)
+def test_conditions_of_a_question(question: str, first: str | None) -> None:
+    assert next(iter(conditions(question)), None) == first
+
+
+async def test_a_condition_is_hidden_in_the_quoted_question_and_found_again() -> None:
+    reply = await mask_condition({"question": BORN, "answer": "Rohrau"}, Draw())
+    masked = masked_statement(reply, "Rohrau").value
+    assert masked == {"statement": 'The answer to "Where was [MASK] born?" is Rohrau.', "condition": "Joseph Haydn"}
+    inputs = {"statement": masked["statement"], "passages": PASSAGES}
+    assert await recover_condition(inputs, Draw()) == "Joseph Haydn"
+    assert await recover_condition({**inputs, "passages": []}, Draw()) == "Unknown"
+
+
+@pytest.mark.parametrize(
+    ("question", "said"), [("When?", "1931"), ("1931?", "1931"), ("", ""), ('"Hidden: x"\nA?', "y")]
+)
+async def test_hiding_keeps_its_contract_whatever_is_asked(question: str, said: str) -> None:
+    found = masked_statement(await mask_condition({"question": question, "answer": said}, Draw()), said)
+    assert not found.malformed
+
+
+async def test_a_closed_book_stays_closed() -> None:
+    assert await RESPONDERS["answer_base_closed"]({"question": BORN, "examples": ""}, Draw()) == "Unknown"
+
+
+@pytest.mark.parametrize("method", ["selection_inference", "self_verification", "rerank", "replug", "base"])
+async def test_methods_end_to_end(method: str) -> None:
+    result = await answer(BORN, method, Context(), given=PASSAGES)
+    assert "Rohrau" in result["answer"]
+    assert (result["malformed"], result["dropped"]) == ({}, 0)

@@ -1,0 +1,117 @@
+"""BlendFilter, direct and cot with the embedded model: it reads, and says where it knows nothing."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+from blendfilter_fixtures import PASSAGES, names
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quorum.core.context import Context
+from quorum.core.state import Passage
+from quorum.graphs import answer
+from quorum.models.embedded.replies import Draw
+from quorum.models.embedded.replies_blend import RESPONDERS
+from quorum.parsing.answers import short_answer
+from quorum.parsing.passage_ids import passage_ids
+from quorum.parsing.reasoning import concluded, concluded_yes_no, free_text
+from quorum.parsing.yes_no import yes_no_answer
+
+BORN = "Where was Joseph Haydn born?"
+HAYDN = [
+    Passage(id="tea", title="Tea", text="Tea is a drink made from the leaves of a shrub. It came to Europe in 1610."),
+    Passage(id="haydn", title="Joseph Haydn", text="Joseph Haydn was born in Rohrau.\nHe died in Vienna in 1809."),
+    Passage(id="kiln", title="Kiln", text="A kiln is an oven in which pots are fired."),
+]
+
+
+async def reply(prompt: str, **inputs: Any) -> str:
+    return await RESPONDERS[prompt]({"question": BORN, "passages": HAYDN, **inputs}, Draw())
+
+
+async def test_its_judgement_and_its_choice_agree() -> None:
+    judged = await reply("judge", topic="composers")
+    assert judged.splitlines()[1].startswith("Passage 2: relevant. Joseph Haydn was born in Rohrau.")
+    assert passage_ids(judged, 3).value == passage_ids(await reply("choose", topic="", judgement=judged), 3).value
+    assert passage_ids(await reply("judge_and_choose"), 3).value == [2]
+
+
+async def test_it_knows_nothing_by_heart() -> None:
+    assert await reply("internal") == "Unknown"
+    assert await reply("direct_from_memory", demonstrations="") == "Unknown"
+    assert (await reply("reason_from_memory", demonstrations="")).endswith("So the answer is Unknown.")
+
+
+async def test_the_topic_is_words_of_the_question() -> None:
+    assert await reply("topic") == "Joseph Haydn born"
+    assert await reply("topic", question="Who is it?") == "Who is it"
+    assert await reply("topic", question="?") == "anything"
+
+
+async def test_a_stated_answer_is_taken_over_and_another_reasoning_is_read() -> None:
+    assert await reply("extract_answer", reasoning="He lived. So the answer is St. Pölten.") == "St. Pölten"
+    assert await reply("extract_answer_yes_no", reasoning="He lived. So the answer is no.") == "No"
+    assert yes_no_answer(await reply("extract_answer_yes_no", reasoning="He lived there.")).malformed is False
+    assert await reply("extract_answer", reasoning="") == "Unknown"
+
+
+async def test_it_answers_through_the_whole_graph() -> None:
+    result = await answer(BORN, "blendfilter", Context(k=3), given=HAYDN)
+    assert result["retrieved"] == ["tea", "haydn", "kiln"]
+    assert (result["answer"], names(result["passages"])) == ("Rohrau", "haydn")
+    assert (result["malformed"], result["dropped"]) == ({}, 0)
+    assert sum(usage["calls"] for usage in result["usage"].values()) == 11
+
+
+@pytest.mark.parametrize("method", ["blendfilter", "direct", "cot"])
+async def test_yes_or_no(method: str) -> None:
+    context = Context(answer_type="yes_no", k=3)
+    result = await answer("Was Joseph Haydn born in Rohrau?", method, context, given=HAYDN)
+    assert result["answer"] in ("yes", "no", "unknown")
+    assert result["malformed"] == {}
+
+
+async def test_from_memory_it_is_unknown() -> None:
+    for method in ("direct", "cot"):
+        for kind in ("short", "yes_no"):
+            result = await answer(BORN, method, Context(retrieve=False, answer_type=kind))
+            assert (result["unknown"], result["passages"], result["malformed"]) == (True, [], {})
+
+
+async def test_passages_that_do_not_help_are_all_dropped() -> None:
+    result = await answer("What is the boiling point of tungsten?", "blendfilter", Context(k=6), given=PASSAGES)
+    assert (result["unknown"], result["passages"], len(result["retrieved"] or [])) == (True, [], 6)
+
+
+PARSERS = {
+    "direct": short_answer,
+    "reason": concluded,
+    "reason_yes_no": concluded_yes_no,
+    "extract_answer": short_answer,
+    "extract_answer_yes_no": yes_no_answer,
+    "topic": short_answer,
+    "judge": free_text,
+    "choose": partial(passage_ids, count=2),
+    "judge_and_choose": partial(passage_ids, count=2),
+}
+PIECES = [
+    *"ab 1.:{}\"'*-\n[]",
+    "Answer: ",
+    "Question: ",
+    "So the answer is ",
+    "relevant passages: ",
+    "none",
+    "東",
+    "Rohrau",
+]
+ODD = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
+
+
+@given(ODD, ODD, st.sampled_from(sorted(PARSERS)), st.sampled_from([0.0, 1.0]))
+@settings(max_examples=40, deadline=None)
+async def test_replies_to_odd_texts_keep_their_contract(text: str, title: str, prompt: str, temperature: float) -> None:
+    passages = [Passage(id="o", title=title, text=text), HAYDN[0]]
+    inputs = {"question": "Where is a?", "passages": passages, "reasoning": text, "judgement": text, "topic": title}
+    said = await RESPONDERS[prompt](inputs, Draw(temperature, seed=text))
+    assert not PARSERS[prompt](said).malformed, said

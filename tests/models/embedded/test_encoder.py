@@ -1,0 +1,174 @@
+"""The embedded encoder: its file, its tokens, its embeddings."""
+
+import hashlib
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from quorum.models.embedded import FOLDER, manifest, weights_hash
+from quorum.models.embedded.embeddings import EmbeddedEmbeddings
+from quorum.models.embedded.encoder import EMBEDDED_TOKENS, encoder
+
+ROOT = Path(__file__).parents[3]
+
+# Ids of the base model's published tokenizer, special tokens in a text taken as text.
+TOKENS = [
+    ("Who led the first expedition?", [2040, 2419, 1996, 2034, 5590, 1029]),
+    ("Café Müller, naïve façade", [7668, 12304, 1010, 15743, 8508]),
+    ("Ångström and Łódź", [17076, 15687, 1998, 17814]),
+    ("e\u0301te\u0301", [3802, 2063]),
+    ("東京タワーは1958年", [1879, 1755, 1709, 30262, 30265, 30198, 16147, 27814, 1840]),
+    ("Tokyo(東京)タワー", [5522, 1006, 1879, 1755, 1007, 1709, 30262, 30265]),
+    ("Привет мир", [1194, 16856, 10325, 25529, 15290, 22919, 1191, 10325, 16856]),
+    ("हिन्दी भाषा", [1339, 29877, 29863, 29861, 29878, 1330, 29876, 29873, 29876]),
+    ("각 한국어", [1455, 30006, 30020, 1469, 30006, 30021, 29991, 30014, 30020, 29999, 30008]),
+    ("👩‍🚀 on the 🌕!", [100, 2006, 1996, 100, 999]),
+    ("don't-stop; it's 3.5%", [2123, 1005, 1056, 1011, 2644, 1025, 2009, 1005, 1055, 1017, 1012, 1019, 1003]),
+    ("$3,000–4,000 “quoted” …", [1002, 1017, 1010, 2199, 1516, 1018, 1010, 2199, 1523, 9339, 1524, 1529]),
+    ("[CLS] a [SEP]", [1031, 18856, 2015, 1033, 1037, 1031, 19802, 1033]),
+    ("[MASK] [PAD] [UNK]", [1031, 7308, 1033, 1031, 11687, 1033, 1031, 4895, 2243, 1033]),
+    ("tab\tnew\nline\u00a0nbsp\u200bzero", [21628, 2047, 2240, 1050, 5910, 2361, 6290, 2080]),
+    ("İstanbul ẞ ﬁ ǅ", [9960, 1096, 1984, 100]),
+    ("\u0000nul \ufffd", [16371, 2140]),
+    ("ab\u2028cd\u0085ef", [11113, 3729, 12879]),
+    ("unaffable", [14477, 20961, 3468]),
+    ("x" * 120, [100]),
+    ("   ", []),
+    ("", []),
+]
+WORDS = [
+    "the",
+    "tower",
+    "stood",
+    "by",
+    "a",
+    "river",
+    "for",
+    "90",
+    "years",
+    "until",
+    "storms",
+    "of",
+    "1931",
+    "broke",
+    "it",
+]
+
+
+@pytest.mark.parametrize(("text", "ids"), TOKENS)
+def test_tokens_are_the_base_models(text: str, ids: list[int]) -> None:
+    assert encoder().tokens(text).ids == ids
+    assert encoder().count(text) == len(ids)
+    assert not {encoder().cls, encoder().sep} & set(ids)  # no text can end a window
+
+
+def test_offsets_point_into_the_text() -> None:
+    text = "Café-au-lait\u00a0cost 3½ £, said “Zoë”…\n東京 🌕 ok"
+    found = [text[start:end] for start, end in encoder().tokens(text).offsets]
+    assert "".join(found) == "".join(text.split())
+    assert found[:3] == ["Café", "-", "au"]
+
+
+def test_the_file() -> None:
+    file = FOLDER / "reader.onnx"
+    assert file.stat().st_size <= 32_000_000
+    assert hashlib.sha256(file.read_bytes()).hexdigest() == manifest()["sha256"]
+    assert len(weights_hash()) == 12
+    assert manifest()["sha256"].startswith(weights_hash())
+    assert encoder().tokenizer.get_vocab_size() == 30522
+
+
+def texts(count: int) -> list[str]:
+    rng = random.Random(3)
+    return [" ".join(rng.choices(WORDS, k=rng.randint(1, 120))) for _ in range(count)]
+
+
+def test_embeddings_are_normalised_and_in_order() -> None:
+    model, some = EmbeddedEmbeddings(), ["A bridge of iron.", "", "Jupiter's moons", "An iron bridge"]
+    vectors = np.array(model.embed_documents(some))
+    assert vectors.shape == (4, 384)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert [model.embed_query(text) for text in some] == vectors.tolist()
+    assert vectors[0] @ vectors[3] > 0.7 > 0.4 > vectors[0] @ vectors[2]
+    assert model.embed_documents([]) == []
+
+
+async def test_embeddings_on_the_event_loop() -> None:
+    model = EmbeddedEmbeddings()
+    assert await model.aembed_query("a river") == model.embed_query("a river")
+    assert await model.aembed_documents(["a river", "b"]) == model.embed_documents(["a river", "b"])
+
+
+def test_an_embedding_does_not_depend_on_its_company() -> None:
+    some = texts(20)
+    alone = np.concatenate([encoder().embed([text]) for text in some])
+    for more in (0, 1, 16):
+        company = some + [some[2]] * more
+        order = random.Random(more).sample(range(len(company)), len(company))
+        together = encoder().embed([company[place] for place in order])
+        for place, vector in zip(order, together, strict=True):
+            assert np.array_equal(vector, alone[place if place < len(some) else 2])
+
+
+def test_an_embedding_is_of_the_first_tokens() -> None:
+    word, room = "river ", EMBEDDED_TOKENS - 2
+    full, longer = encoder().embed([word * room, word * (room + 50)])
+    assert np.array_equal(full, longer)
+    assert not np.array_equal(full, encoder().embed([word * (room - 1)])[0])
+
+
+def run(script: str) -> str:
+    """What a fresh process prints."""
+    command = [sys.executable, "-W", "error::ResourceWarning", "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+READ = """
+from langchain_core.messages import HumanMessage
+from quorum.models.embedded.chat import EmbeddedReader
+inputs = {"question": "Where was Joseph Haydn born?",
+          "passages": [{"id": "h", "title": "Joseph Haydn", "text": "Joseph Haydn was born in Rohrau in 1732."}]}
+message = HumanMessage("ask", additional_kwargs={"quorum": {"prompt": "answer", "inputs": inputs}})
+"""
+
+
+def test_it_runs_without_torch_or_transformers() -> None:
+    script = f"""
+import sys
+{READ}
+answer = EmbeddedReader().invoke([message]).text
+from quorum.models.embedded.embeddings import EmbeddedEmbeddings
+EmbeddedEmbeddings().embed_query("a")
+unwanted = {{"torch", "transformers", "onnx", "safetensors"}}
+print("Rohrau" in answer, sorted(unwanted & set(sys.modules)))
+"""
+    assert run(script) == "True []"
+
+
+def test_the_event_loop_opens_no_file() -> None:
+    script = f"""
+import asyncio, sys, threading
+{READ}
+opened, watched = [], threading.Event()
+
+def watch(event, args):
+    if event == "open" and watched.is_set() and threading.current_thread() is threading.main_thread():
+        opened.append(args[0])
+
+async def main():
+    model = await asyncio.to_thread(EmbeddedReader)
+    watched.set()
+    await model.ainvoke([message])
+    watched.clear()
+
+sys.addaudithook(watch)
+asyncio.run(main())
+print([name for name in opened if not str(name).endswith((".py", ".pyc"))])
+"""
+    assert run(script) == "[]"

@@ -1,0 +1,418 @@
+"""The embedded reader as a chat model: its replies, alone and many at once."""
+
+import asyncio
+import gc
+import random
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from functools import partial
+from string import Template
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, HumanMessage
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.core.text import is_unknown
+from quorum.graphs import answer
+from quorum.models.call import call
+from quorum.models.embedded import batching
+from quorum.models.embedded.chat import EmbeddedReader
+from quorum.models.embedded.encoder import encoder
+from quorum.models.embedded.reading import Reading, Span
+from quorum.models.embedded.replies import Draw
+from quorum.models.embedded.responders import RESPONDERS
+from quorum.nodes.ask import listed
+from quorum.parsing.answers import Parsed, reasoned_answer, short_answer
+from quorum.parsing.candidates import candidate_answers
+from quorum.parsing.choices import chosen_candidate
+from quorum.parsing.labels import long_answer, turn_answer
+from quorum.parsing.passage_ids import passage_ids
+from quorum.parsing.preferences import preferred_passage
+from quorum.parsing.rankings import ranking
+from quorum.parsing.reasoning import concluded, concluded_yes_no, free_text, topic_of
+from quorum.parsing.statements import masked_statement, missing_words, noted_answer
+from quorum.parsing.steps import final_answer, next_follow_up, step_action
+from quorum.parsing.summaries import summary_text
+from quorum.parsing.verdicts import validity_verdict
+from quorum.parsing.yes_no import yes_no_answer
+from quorum.prompts import BUILT_IN, numbered, render
+
+BORN = "Where was Joseph Haydn born?"
+PASSAGES = [
+    Passage(id="a", title="Rohrau", text="The composer Joseph Haydn was born in Rohrau, a village on the Leitha."),
+    Passage(id="b", title="Joseph Haydn", text="Joseph Haydn was born in Rohrau.\nHe died in Vienna in 1809."),
+    Passage(id="c", title="Tea", text="Tea is a drink made from the leaves of a shrub. It came to Europe in 1610."),
+]
+PARSERS: dict[str, Callable[[str], Parsed[Any]]] = {
+    "answer": short_answer,
+    "answer_candidates": short_answer,
+    "pruning": reasoned_answer,
+    "summary": reasoned_answer,
+    "answer_base": short_answer,
+    "answer_base_closed": short_answer,
+    "zero_shot_cot": reasoned_answer,
+    "rank_passages": lambda reply: ranking(reply, reply.count("[")),
+    "inference": noted_answer,
+    "mask_condition": masked_statement,
+    "recover_condition": missing_words,
+    "preference": preferred_passage,
+    "react": step_action,
+    "react_action": step_action,
+    "self_ask": next_follow_up,
+    "self_ask_answer": short_answer,
+    "self_ask_final": final_answer,
+    "direct": short_answer,
+    "direct_yes_no": yes_no_answer,
+    "direct_from_memory": short_answer,
+    "direct_from_memory_yes_no": yes_no_answer,
+    "reason": concluded,
+    "reason_yes_no": concluded_yes_no,
+    "reason_from_memory": concluded,
+    "reason_from_memory_yes_no": concluded_yes_no,
+    "extract_answer": short_answer,
+    "extract_answer_yes_no": yes_no_answer,
+    "internal": free_text,
+    "topic": topic_of,
+    "judge": free_text,
+    "judge_yes_no": free_text,
+    "choose": partial(passage_ids, count=3),
+    "choose_yes_no": partial(passage_ids, count=3),
+    "judge_and_choose": partial(passage_ids, count=3),
+    "judge_and_choose_yes_no": partial(passage_ids, count=3),
+    "candidates": partial(candidate_answers, most=2),
+    "conditional_summary": summary_text,
+    "generic_summary": summary_text,
+    "validity": validity_verdict,
+    "ranking": preferred_passage,
+    "answer_choices": partial(chosen_candidate, candidates=["Rohrau", "Vienna"]),
+    "answer_summaries": short_answer,
+    "answer_summary": short_answer,
+    "answer_yes_no": yes_no_answer,
+    "answer_candidates_yes_no": yes_no_answer,
+    "answer_dialogue": turn_answer,
+    "answer_candidates_dialogue": turn_answer,
+    "answer_long": long_answer,
+    "answer_candidates_long": long_answer,
+}
+# Prompts whose reply is an answer to the question, read from the passages.
+ANSWERS = {
+    *("answer", "answer_candidates", "pruning", "summary"),
+    *("answer_base", "zero_shot_cot", "inference"),
+    *("react", "react_action", "self_ask_answer", "self_ask_final"),
+    *("direct", "reason"),
+}
+# What other variables hold than the question and the passages.
+MORE: dict[str, str | list[str]] = {
+    "candidates": ["Vienna", "Rohrau"],
+    "examples": "",
+    "notes": "",
+    "count": "2",
+    "form": "(a) answer (b) answer",
+    "choices": "(a) Rohrau (b) Vienna",
+    "prediction": "Rohrau",
+    "summary": "Joseph Haydn was born in Rohrau.",
+    "summaries": ["Joseph Haydn was born in Rohrau.", "Joseph Haydn died in Vienna."],
+    "kind": "a name, a place, a date or a number",
+    "step": "2",
+    "steps": "",
+    "topic": "composers",
+    "judgement": "Passage 1 helps.",
+    "reasoning": "Joseph Haydn was born in Rohrau. So the answer is Rohrau.",
+    "thought": "Now the answer can be given.",
+    "demonstrations": "",
+    "answer": "Rohrau",
+    "first": "Haydn was born in Rohrau.",
+    "second": "Haydn died in Vienna.",
+    "golds": ["Rohrau"],
+    "statement": 'The answer to "Where was [MASK] born?" is Rohrau.',
+}
+
+
+def forget() -> None:
+    """What was read before is read again."""
+    batching.RECENT.clear()
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> None:
+    forget()
+
+
+def message(prompt: str, question: str, passages: list[Passage], **more: Any) -> HumanMessage:
+    """What the call layer sends: the prompt's text with its name and inputs."""
+    wanted = Template(BUILT_IN[prompt]).get_identifiers()
+    everything = {**MORE, **more, "question": question, "passages": passages}
+    inputs: dict[str, Any] = {name: everything[name] for name in wanted}
+    shown = {name: v if isinstance(v, str) else listed(v) for name, v in inputs.items() if name != "passages"}
+    text = render(prompt, **shown | ({"passages": numbered(passages)} if "passages" in wanted else {})).text
+    return HumanMessage(text, additional_kwargs={"quorum": {"prompt": prompt, "inputs": inputs, "sample": 0}})
+
+
+async def reply(prompt: str, question: str = BORN, passages: list[Passage] = PASSAGES, **settings: Any) -> AIMessage:
+    return await EmbeddedReader().ainvoke([message(prompt, question, passages)], **settings)
+
+
+def parsed(prompt: str, text: str) -> tuple[str, bool]:
+    """(answer, malformed) of a reply."""
+    found: Parsed[Any] = PARSERS[prompt](text)
+    return getattr(found.value, "answer", found.value), found.malformed
+
+
+CHOICES = {"filter_sentences", "filter_passages"}  # what they say depends on the passages: test_filters.py
+REFUSED = {"answer_label", "answer_candidates_label"}
+JUDGED = {"correctness"}
+WRITTEN = {"question_single", "question_two", "question_unanswerable"}  # by chat models only
+
+
+def test_every_prompt_is_served() -> None:
+    """A variant of a prompt, NAME.VARIANT, is sent under the prompt's name."""
+    assert {name for name in BUILT_IN if "." not in name} == set(RESPONDERS)
+    assert set(RESPONDERS) == set(PARSERS) | CHOICES | REFUSED | WRITTEN | JUDGED
+
+
+@pytest.mark.parametrize("prompt", PARSERS)
+async def test_every_reply_keeps_its_contract(prompt: str) -> None:
+    text = (await reply(prompt)).text
+    found, malformed = parsed(prompt, text)
+    assert not malformed
+    assert prompt not in ANSWERS or "Rohrau" in found
+    unknown = (await reply(prompt, "Florbish grindle wumpus toofle?", PASSAGES[2:])).text
+    found, malformed = parsed(prompt, unknown)
+    assert not malformed
+    assert prompt not in ANSWERS or is_unknown(found)
+
+
+@pytest.mark.parametrize("prompt", PARSERS)
+@pytest.mark.parametrize("passages", [[], [Passage(id="e", title="", text="")], [Passage(id="t", title="T", text=" ")]])
+async def test_nothing_to_read_is_unknown(prompt: str, passages: list[Passage]) -> None:
+    for question in (BORN, ""):
+        for temperature in (0, 1):
+            text = (await reply(prompt, question, passages, temperature=temperature)).text
+            found, malformed = parsed(prompt, text)
+            assert not malformed
+            assert prompt not in ANSWERS or is_unknown(found)
+
+
+PIECES = [*"ab 1.:{}\"'*-\n#", "Answer: ", "Question: ", "Passages:\n", "東", "🌕", "is in ", "Rohrau"]
+ODD = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
+
+
+@given(ODD, ODD, st.sampled_from(sorted(PARSERS)), st.floats(0, 2))
+@settings(max_examples=25, deadline=None)
+def test_replies_to_odd_passages_keep_their_contract(text: str, title: str, prompt: str, temperature: float) -> None:
+    passages = [Passage(id="o", title=title, text=text), PASSAGES[2]]
+    sent = message(prompt, "Where is a?", passages)
+    got = EmbeddedReader().invoke([sent], temperature=temperature, seed=3).text
+    assert not parsed(prompt, got)[1], got
+
+
+async def test_quoted_slots_do_not_end_a_rationale() -> None:
+    faq = "Question: Where was Joseph Haydn born? Answer: Joseph Haydn was born in Rohrau. Question: When did he die?"
+    text = (await reply("summary", passages=[Passage(id="f", title="Haydn", text=faq)])).text
+    found, malformed = parsed("summary", text)
+    assert "Rohrau" in found
+    assert not malformed
+
+
+@pytest.mark.parametrize("prompt", PARSERS)
+async def test_usage(prompt: str) -> None:
+    got = await reply(prompt)
+    sent = message(prompt, BORN, PASSAGES)
+    assert got.usage_metadata is not None
+    assert got.usage_metadata["input_tokens"] == encoder().count(sent.text)
+    assert got.usage_metadata["output_tokens"] == encoder().count(got.text)
+    assert got.response_metadata["finish_reason"] == "stop"
+
+
+async def test_evidence_is_verbatim() -> None:
+    result = await answer(BORN, "post_fusion", Context(), given=PASSAGES)
+    assert "Rohrau" in result["answer"]
+    assert result["evidence"][0]["start"] is not None
+    texts = {passage["id"]: passage["text"] for passage in PASSAGES}
+    for found in result["evidence"]:
+        if found["start"] is not None:
+            assert texts[found["passage"]][found["start"] : found["end"]] == result["answer"]
+    assert result["malformed"] == {}
+
+
+@pytest.mark.parametrize(
+    ("sent", "named"),
+    [
+        (HumanMessage("Hello!"), "free text"),
+        (HumanMessage("x", additional_kwargs={"quorum": {"prompt": "sonnet", "inputs": {}}}), "the prompt 'sonnet'"),
+    ],
+)
+async def test_what_it_cannot_serve_is_said(sent: HumanMessage, named: str) -> None:
+    with pytest.raises(
+        SetupError, match=f"cannot answer {named}: it serves the prompts answer, .* choose a chat model"
+    ):
+        await EmbeddedReader().ainvoke([sent])
+    with pytest.raises(SetupError, match=named):
+        EmbeddedReader().invoke([sent])
+
+
+@pytest.mark.parametrize("prompt", sorted(REFUSED))
+async def test_claims_are_left_to_others(prompt: str) -> None:
+    with pytest.raises(SetupError, match=r"cannot check claims .* for example --model openai:"):
+        await reply(prompt)
+
+
+@pytest.mark.parametrize("prompt", sorted(JUDGED))
+async def test_answers_are_judged_by_others(prompt: str) -> None:
+    with pytest.raises(SetupError, match=r"cannot judge answers: it finds text.* for example --judge openai:"):
+        await reply(prompt)
+
+
+@pytest.mark.parametrize("prompt", sorted(WRITTEN))
+async def test_questions_are_written_by_others(prompt: str) -> None:
+    with pytest.raises(SetupError, match=r"cannot write questions: it finds text.* for example --model openai:"):
+        await reply(prompt)
+
+
+def test_synchronous() -> None:
+    assert "Rohrau" in EmbeddedReader().invoke([message("answer", BORN, PASSAGES)]).text
+
+
+async def test_synchronous_inside_a_running_loop() -> None:
+    assert "Rohrau" in EmbeddedReader().invoke([message("answer", BORN, PASSAGES)]).text
+
+
+def test_a_closed_loop_is_let_go() -> None:
+    async def once() -> weakref.ref[asyncio.AbstractEventLoop]:
+        await reply("answer")
+        return weakref.ref(asyncio.get_running_loop())
+
+    loop = asyncio.run(once())
+    gc.collect()
+    assert loop() is None
+
+
+HARD = "In which place and year was Joseph Haydn, who died in Vienna, born?"
+
+
+async def samples(count: int = 30, question: str = HARD, **settings: Any) -> list[str]:
+    made = (reply("answer", question, PASSAGES, seed=seed, **settings) for seed in range(count))
+    return [got.text for got in await asyncio.gather(*made)]
+
+
+async def test_temperature_draws_by_seed() -> None:
+    hot = await samples(temperature=1.5)
+    assert hot == await samples(temperature=1.5)
+    assert len(set(hot)) > 3
+    assert len(set(await samples(temperature=0))) == 1
+    assert len(set(await samples(temperature=1.5, top_p=0))) == 1
+    assert len(set(await samples(temperature=1.5, top_p=0.3))) < len(set(hot))
+
+
+async def test_samples_of_one_call_differ_and_repeat() -> None:
+    context = Context(temperature=1.5, seed=5)
+    sent = message("answer", HARD, PASSAGES)
+    inputs = sent.additional_kwargs["quorum"]["inputs"]
+    first = [got.text for got in await call("answer", sent.text, context=context, inputs=inputs, n=20)]
+    again = [got.text for got in await call("answer", sent.text, context=context, inputs=inputs, n=20)]
+    assert first == again
+    assert len(set(first)) > 3
+
+
+@given(
+    st.lists(st.tuples(st.floats(-60, 60), st.text(max_size=3)), min_size=1, max_size=6),
+    st.floats(1e-9, 2),
+    st.floats(0, 1),
+    st.text(max_size=3),
+)
+def test_a_draw_is_one_of_the_choices(choices: list[tuple[float, str]], heat: float, top_p: float, seed: str) -> None:
+    draw = Draw(heat, top_p, seed)
+    assert draw.sample(choices, random.Random(seed)) == draw.sample(choices, random.Random(seed))
+    assert draw.sample(choices, random.Random(seed)) in {text for _, text in choices}
+    best = max(score for score, _ in choices)
+    assert Draw(heat, 0.0).sample(choices, random.Random(seed)) in {text for score, text in choices if score == best}
+
+
+@given(
+    st.lists(st.floats(-30, 30), min_size=1, max_size=5),
+    st.floats(0.02, 0.98),
+    st.text(max_size=3),
+)
+def test_a_narrow_nucleus_chooses_as_temperature_0_does(scores: list[float], threshold: float, seed: str) -> None:
+    spans = [Span(str(n), 0, 0, 0, score) for n, score in enumerate(sorted(scores, reverse=True))]
+    reading = Reading(spans, spans[0].score)
+    assume(abs(reading.probability - threshold) > 1e-6)
+    assert Draw(1.0, 0.0, seed).choose(reading, threshold) == Draw().choose(reading, threshold)
+
+
+def many(count: int) -> list[HumanMessage]:
+    asked = [BORN, "When did he die?", "What is tea made from?", "When did tea come to Europe?", "Who?"]
+    return [
+        message(["answer", "summary", "pruning"][n % 3], asked[n % 5], PASSAGES[n % 2 : 1 + n % 3] or PASSAGES)
+        for n in range(count)
+    ]
+
+
+async def test_fifty_at_once_reply_as_one_by_one() -> None:
+    model, sent = EmbeddedReader(), many(50)
+    together = await asyncio.gather(*(model.ainvoke([one]) for one in sent))
+    forget()
+    alone = [(await model.ainvoke([one])).text for one in sent[:30]]  # the rest repeats them
+    assert [got.text for got in together] == [alone[n % 30] for n in range(50)]
+
+
+@pytest.fixture
+def gate() -> Iterator[threading.Event]:
+    """Until it is set, the reader's worker is busy with something else."""
+    opened = threading.Event()
+    batching.WORKER.submit(opened.wait)
+    yield opened
+    opened.set()
+
+
+async def turns(count: int = 50) -> int:
+    """Let the event loop go round."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+    return count
+
+
+async def test_the_event_loop_goes_on_while_it_reads(gate: threading.Event) -> None:
+    reading = asyncio.create_task(batching.read(BORN, PASSAGES))
+    assert await turns() == 50
+    assert not reading.done()
+    gate.set()
+    assert "Rohrau" in (await reading).reading.spans[0].text
+
+
+async def test_who_gives_up_hurts_nobody_else(gate: threading.Event) -> None:
+    waiting = [asyncio.create_task(batching.read(BORN, [passage])) for passage in PASSAGES[:2]]
+    await turns()  # both are with the worker
+    late = [asyncio.create_task(batching.read(BORN, PASSAGES)) for _ in range(2)]
+    await turns()  # these wait for their turn
+    waiting[0].cancel()
+    late[0].cancel()
+    gate.set()
+    assert "Rohrau" in (await waiting[1]).reading.spans[0].text
+    assert "Rohrau" in (await late[1]).reading.spans[0].text
+    for task in (waiting[0], late[0]):
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+
+async def test_what_cannot_be_read_hurts_nobody_else() -> None:
+    broken: Any = {"id": "x", "title": ""}
+    good, bad = await asyncio.gather(
+        batching.read(BORN, PASSAGES), batching.read(BORN, [broken]), return_exceptions=True
+    )
+    assert isinstance(bad, KeyError)
+    assert isinstance(good, batching.Done)
+    assert "Rohrau" in good.reading.spans[0].text
+
+
+async def test_a_reading_is_the_same_whoever_reads_beside_it() -> None:
+    alone = await batching.read(BORN, PASSAGES)
+    forget()
+    readings = await asyncio.gather(*(batching.read(q, PASSAGES) for q in ("Who died?", BORN, "What is tea?", BORN)))
+    assert readings[1].reading == readings[3].reading == alone.reading

@@ -1,0 +1,203 @@
+"""Extractive reading: windows over passages, spans, what is read from odd input."""
+
+import random
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quorum.core.state import Passage
+from quorum.core.text import contains_answer
+from quorum.models.embedded import manifest
+from quorum.models.embedded.batching import RECENT, Done, Job, read_jobs
+from quorum.models.embedded.encoder import Logits, encoder
+from quorum.models.embedded.reading import (
+    LONGEST_ANSWER,
+    Calibration,
+    Token,
+    Window,
+    passage_tokens,
+    spans_of,
+    token_scores,
+    windows,
+)
+
+FIT = Calibration.of(manifest())
+SAMPLE = Path(__file__).parents[3] / "data" / "sample" / "corpus"
+WORDS = ["tower", "river", "unaffable", "1931", "naïve", "don't", "(iron)", "東京", "bridge.", "of", "🌕"]
+
+
+def passage(text: str, title: str = "", name: str = "p") -> Passage:
+    return Passage(id=name, title=title, text=text)
+
+
+def read(question: str, *passages: Passage) -> Done:
+    return read_jobs([Job(question, passages)])[0]
+
+
+PASSAGES = st.lists(
+    st.tuples(st.lists(st.sampled_from(WORDS), max_size=3), st.integers(0, 160), st.integers(0, 9)).map(
+        lambda drawn: passage(" ".join(random.Random(drawn[2]).choices(WORDS, k=drawn[1])), " ".join(drawn[0]))
+    ),
+    max_size=6,
+)
+
+
+@given(PASSAGES, st.lists(st.sampled_from(WORDS), min_size=1, max_size=60), st.integers(100, 330), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_windows(passages: list[Passage], question: list[str], size: int, packed: bool) -> None:
+    made = windows(encoder(), " ".join(question), passages, size, packed=packed)
+    for window in made:
+        assert len(window.ids) == len(window.types) == window.first + len(window.tokens) + 1 <= size
+        assert [window.ids[0], window.ids[window.first - 1], window.ids[-1]] == [encoder().cls, *[encoder().sep] * 2]
+        assert window.types == [0] * window.first + [1] * (len(window.tokens) + 1)
+        owners = [token.passage for token in window.tokens if token]
+        assert owners == sorted(owners)
+        assert packed or len({*owners}) <= 1
+    seen = {token for window in made for token in window.tokens if token}
+    for number, one in enumerate(passages):
+        ids, places = passage_tokens(encoder(), number, one)
+        text = {place for place in places if place}
+        assert text == {token for token in seen if token.passage == number}
+        assert len(text) == len(encoder().tokens(one["text"]).ids)
+        assert len(ids) - len(text) == len(encoder().tokens(one["title"] + ": " if one["title"] else "").ids)
+    sizes = [len(passage_tokens(encoder(), number, one)[0]) for number, one in enumerate(passages)]
+    room = size - made[0].first - 1 if made else 0
+    for one, following in pairwise([{t.passage for t in window.tokens if t} for window in made]):
+        assert following - one or len(one) <= 1  # a window says something new, or goes on in a long passage
+        if len(one) > 1 and following - one and sizes[max(one)] + sizes[min(following - one)] <= room:
+            assert max(one) in following  # the last passage is read again beside the next one
+
+
+def test_a_long_passage_is_cut_into_pieces_that_overlap() -> None:
+    made = windows(encoder(), "Where?", [passage("river " * 700)], 200)
+    assert len(made) > 3
+    for one, following in pairwise(made):
+        assert len({*one.tokens} & {*following.tokens}) >= (200 - 10) // 4
+
+
+def test_an_answer_deep_in_a_long_passage_is_found() -> None:
+    filler = "The village kept sheep and grew barley on the hills around it. " * 40
+    done = read(
+        "Who painted the Harbour at Dawn?", passage(f"{filler}Clara Whitmore painted the Harbour at Dawn. {filler}")
+    )
+    assert len(done.windows) > 2
+    assert done.reading.spans[0].text == "Clara Whitmore"
+
+
+def corpus(*names: str) -> list[Passage]:
+    return [
+        passage(text, name.replace("-", " ").title(), f"{name}{number}")
+        for name in names
+        for number, text in enumerate((SAMPLE / f"{name}.md").read_text(encoding="utf-8").split("\n\n")[1:])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("question", "names", "answer"),
+    [
+        ("Where was Joseph Haydn born?", ["joseph-haydn"], "Rohrau"),
+        ("When was the Eiffel Tower finished?", ["eiffel-tower"], "31 March 1889"),
+        ("Who created the Python language?", ["python-language", "java-language"], "Guido van Rossum"),
+        ("Who led the first expedition to reach the South Pole?", ["roald-amundsen"], "Amundsen"),
+    ],
+)
+def test_it_really_reads(question: str, names: list[str], answer: str) -> None:
+    passages = corpus(*names)
+    reading = read(question, *passages).reading
+    assert contains_answer(reading.spans[0].text, [answer])
+    nonsense = read("Florbish grindle wumpus toofle?", *passages).reading
+    assert nonsense.probability < 0.2 < reading.probability
+    for span in reading.spans:
+        assert passages[span.passage]["text"][span.start : span.end] == span.text
+        assert encoder().count(span.text) <= LONGEST_ANSWER
+    assert [span.score for span in reading.spans] == sorted((span.score for span in reading.spans), reverse=True)
+
+
+def window_of(*owners: int | None) -> Window:
+    """A window whose tokens are whole words of these passages (null: of a title), each 1 character and a space."""
+    at: dict[int, int] = {}
+    tokens: list[Token | None] = []
+    for owner in owners:
+        start = at.get(owner, 0) if owner is not None else 0
+        tokens.append(None if owner is None else Token(owner, start, start + 1, opens=True, closes=True))
+        if owner is not None:
+            at[owner] = start + 2
+    return Window([0] * (len(tokens) + 4), [0] * (len(tokens) + 4), 3, tokens)
+
+
+def test_a_span_stays_in_the_text_of_one_passage() -> None:
+    window = window_of(None, 0, 0, None, 1, 1)
+    start, end = np.zeros((2, 10), np.float32)
+    start[3 + 0], start[3 + 2], end[3 + 3], end[3 + 4] = 9, 8, 9, 8  # best: title to title, passage 0 to passage 1
+    passages = [passage("a b"), passage("c d")]
+    found = spans_of(window, Logits(start, end, 0.0), passages, FIT, 20)
+    assert {span.text for span in found} == {"a", "b", "a b", "c", "d", "c d"}
+    assert max(found, key=lambda span: span.score).text in ("b", "c")
+
+
+def test_a_span_is_of_whole_words() -> None:
+    text = "unaffableness returned"
+    places = [place for place in passage_tokens(encoder(), 0, passage(text))[1] if place]
+    assert len(places) > 3
+    logits = Logits(*np.random.default_rng(0).normal(size=(2, len(places) + 4)).astype(np.float32), 0.0)
+    window = Window([0] * (len(places) + 4), [0] * (len(places) + 4), 3, [*places])
+    found = spans_of(window, logits, [passage(text)], FIT, 50)
+    assert {span.text for span in found} == {"unaffableness", "returned", text}
+
+
+@pytest.mark.parametrize(
+    "passages",
+    [
+        [],
+        [passage("")],
+        [passage("", "Only a title")],
+        [passage(" \n "), passage("")],
+        [passage("... !!! —")],
+        [passage("\u0000\ufffd\u200b")],
+    ],
+    ids=repr,
+)
+def test_nothing_to_read_is_no_answer(passages: list[Passage]) -> None:
+    done = read("Who was it?", *passages)
+    assert done.reading.spans == []
+    assert done.reading.probability < 1e-9
+    for window, logits in zip(done.windows, done.logits, strict=True):
+        assert len(token_scores(window, logits)) == len(window.tokens)
+
+
+@pytest.mark.parametrize("question", ["", "  \n", "\u200b"])
+def test_an_empty_question_has_no_answer(question: str) -> None:
+    assert read(question, passage("Joseph Haydn was born in Rohrau.")).reading.spans == []
+
+
+def test_a_very_long_question_leaves_room_for_passages() -> None:
+    done = read("Where " * 500 + "was Haydn born?", passage("Haydn was born in Rohrau. " * 30))
+    assert all(len(window.ids) <= FIT.window for window in done.windows)
+    assert done.reading.spans
+
+
+def test_a_reading_does_not_depend_on_its_company() -> None:
+    passages = corpus("joseph-haydn", "tea")
+    jobs = [
+        Job(f"Who {word}?", passages[n : n + 1 + n % 3])
+        for n, word in enumerate(["sang", "", "drank tea", "x", "y", "z"])
+    ]
+    alone = [read_jobs([job])[0].reading for job in jobs]
+    RECENT.clear()  # read anew
+    assert [done.reading for done in read_jobs(jobs)] == alone
+    RECENT.clear()
+    assert [done.reading for done in read_jobs(jobs[::-1] + jobs[:3])] == alone[::-1] + alone[:3]
+
+
+def test_token_scores_are_shares() -> None:
+    done = read("Where was Haydn born?", passage("Haydn was born in Rohrau, a village in Austria."))
+    (window,), (logits,) = done.windows, done.logits
+    shares = token_scores(window, logits)
+    assert np.isclose(shares.sum(), 2, atol=1e-5)
+    best, answer = window.tokens[int(shares.argmax())], done.reading.spans[0]
+    assert best is not None
+    assert answer.start <= best.start < best.end <= answer.end

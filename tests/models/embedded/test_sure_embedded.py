@@ -1,0 +1,112 @@
+"""SuRe with the embedded reader: what it proposes, writes and judges."""
+
+from typing import Any
+
+import pytest
+
+from quorum.core.context import Context
+from quorum.core.lettered_lists import lettered
+from quorum.core.state import Passage
+from quorum.core.text import contains_answer
+from quorum.graphs import answer
+from quorum.models.embedded.replies import Draw
+from quorum.models.embedded.responders import RESPONDERS
+from quorum.parsing.candidates import candidate_answers
+
+QUESTION = "Where was Joseph Haydn born?"
+PASSAGES = [
+    Passage(id="a", title="Rohrau", text="The composer Joseph Haydn was born in Rohrau, a village on the Leitha."),
+    Passage(id="b", title="Joseph Haydn", text="Joseph Haydn was born in Rohrau.\nHe died in Vienna in 1809."),
+    Passage(id="c", title="Tea", text="Tea is a drink made from the leaves of a shrub. It came to Europe in 1610."),
+]
+
+
+async def reply(prompt: str, draw: Draw | None = None, **inputs: Any) -> str:
+    inputs = {"question": QUESTION, "passages": PASSAGES, **inputs}
+    return await RESPONDERS[prompt](inputs, draw or Draw())
+
+
+async def propose(count: int, draw: Draw | None = None) -> list[str]:
+    found = candidate_answers(await reply("candidates", draw, count=str(count)), 26)
+    assert not found.malformed
+    return found.value
+
+
+async def test_candidates_are_short_differ_and_stand_in_the_passages() -> None:
+    found = await propose(4)
+    assert found[0] == "Rohrau"
+    assert len(found) == 4
+    for place, candidate in enumerate(found):
+        assert len(candidate.split()) <= 3
+        assert any(contains_answer(passage["text"], [candidate]) for passage in PASSAGES)
+        assert not any(contains_answer(candidate, [other]) for other in found[:place])
+    assert await propose(2) == found[:2]
+
+
+async def test_candidates_are_drawn_by_seed_above_temperature_0() -> None:
+    drawn = [tuple(await propose(2, Draw(2.0, 1.0, seed))) for seed in "abcdefgh"]
+    assert drawn == [tuple(await propose(2, Draw(2.0, 1.0, seed))) for seed in "abcdefgh"]
+    assert len(set(drawn)) > 1
+    assert all(len(set(pair)) == 2 for pair in drawn)
+
+
+async def test_a_summary_holds_the_sentences_with_the_prediction() -> None:
+    choices = lettered(["Rohrau", "Vienna"])
+    text = await reply("conditional_summary", choices=choices, prediction="(b) Vienna")
+    assert text == "Joseph Haydn: He died in Vienna in 1809. [DONE]"
+    text = await reply("conditional_summary", choices=choices, prediction="(a) Rohrau")
+    assert text.count("Rohrau") == 2
+    assert "Vienna" not in text
+
+
+@pytest.mark.parametrize("prediction", ["Oslo", "Leitha"])
+async def test_a_summary_says_when_nothing_supports_the_prediction(prediction: str) -> None:
+    """Neither what no passage names, nor what stands in a sentence that answers with something else."""
+    text = await reply("conditional_summary", choices=f"(a) {prediction}", prediction=f"(a) {prediction}")
+    assert text == "The passages say nothing that supports this. [DONE]"
+    assert await reply("validity", prediction=prediction, summary=text.removesuffix(" [DONE]")) == "False"
+
+
+async def test_a_summary_has_three_sentences_at_most() -> None:
+    many = [Passage(id="m", title="", text=" ".join(f"In {year}, Haydn was in Rohrau." for year in range(1800, 1806)))]
+    text = await reply("conditional_summary", passages=many, choices="(a) Rohrau", prediction="(a) Rohrau")
+    assert text.count("Haydn was in Rohrau.") == 3
+    assert (await reply("generic_summary")).startswith("The composer Joseph Haydn was born in Rohrau")
+
+
+async def test_validity_is_whether_the_summary_answers_with_the_prediction() -> None:
+    summary = "Joseph Haydn was born in Rohrau."
+    assert await reply("validity", prediction="Rohrau", summary=summary) == "True"
+    assert await reply("validity", prediction="Vienna", summary=summary) == "False"
+    assert await reply("validity", prediction="Rohrau", summary="") == "False"
+
+
+async def test_ranking_prefers_the_summary_that_answers() -> None:
+    good, bad = "Joseph Haydn was born in Rohrau.", "Tea is a drink made from leaves."
+    assert await reply("ranking", first=good, second=bad) == "Passage 1"
+    assert await reply("ranking", first=bad, second=good) == "Passage 2"
+    assert await reply("ranking", first=good, second=good) == "Passage 1"
+
+
+async def test_a_choice_is_one_of_the_choices() -> None:
+    assert await reply("answer_choices", choices="(a) Vienna (b) Rohrau") == "(b) Rohrau"
+    assert await reply("answer_choices", choices="(a) Oslo (b) Berlin") == "(a) Oslo"
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "calls"),
+    [
+        ("sure", {}, 7),
+        ("sure", {"candidates": 3}, 13),
+        ("sure", {"ranking": "lazy"}, 5),
+        ("sure", {"sure_parts": "ranking"}, 5),
+        ("sure", {"sure_parts": "summaries"}, 4),
+        ("mcq", {}, 2),
+        ("sum_and_pred", {}, 2),
+    ],
+)
+async def test_offline_from_question_to_answer(method: str, settings: dict[str, Any], calls: int) -> None:
+    result = await answer(QUESTION, method, Context(**settings), given=PASSAGES)
+    assert (result["answer"], result["malformed"]) == ("Rohrau", {})
+    assert sum(usage["calls"] for usage in result["usage"].values()) == calls
+    assert [found["passage"] for found in result["evidence"]] == ["a", "b"]

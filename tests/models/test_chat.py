@@ -1,0 +1,186 @@
+"""Models by spec: what can be used, and one clear sentence for what cannot."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import HumanMessage
+from openai_server import EMBEDDINGS, OpenAIServer
+
+from quorum.core.context import Context
+from quorum.core.errors import CallError, SetupError
+from quorum.models import chat_model, embedding_name, embeddings, identity
+from quorum.models.call import call
+from quorum.models.embedded import manifest, reader_name, weights_hash
+from quorum.models.embedded.chat import EmbeddedReader
+from quorum.models.scripted import NoReplyError, ScriptedModel
+
+
+def test_openai_without_key_or_server_names_both_variables() -> None:
+    for make in (lambda: chat_model("openai:x"), lambda: embeddings("openai:x")):
+        with pytest.raises(SetupError, match=r"OPENAI_API_KEY.*OPENAI_BASE_URL") as caught:
+            make()
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("variable", ["OPENAI_BASE_URL", "OPENAI_API_BASE"])
+def test_a_server_of_ones_own_needs_no_key(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, "http://localhost:9/v1/")
+    model = chat_model("openai:org/name:tag", Context(timeout=7))
+    assert (model.model_name, model.max_retries, model.stream_usage, model.request_timeout) == (
+        "org/name:tag",
+        0,
+        True,
+        7,
+    )
+    assert model.root_async_client.api_key == "none"
+    assert identity("openai:org/name:tag") == {
+        "provider": "openai",
+        "base_url": "http://localhost:9/v1",
+        "model": "org/name:tag",
+    }
+
+
+def test_identity_holds_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://user:word@localhost:9/v1")
+    assert identity("openai:m") == {"provider": "openai", "base_url": "http://localhost:9/v1", "model": "m"}
+    assert identity("anthropic:m") == {"provider": "anthropic", "base_url": None, "model": "m"}
+    assert identity(FakeListChatModel(responses=[])) is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "variable", "given", "shown"),
+    [
+        ("ollama:m", "OLLAMA_HOST", "10.0.0.5:11434", "10.0.0.5:11434"),
+        ("ollama:m", "OLLAMA_HOST", "user:w@rd@box:11434", "box:11434"),
+        ("azure-openai:m", "AZURE_OPENAI_ENDPOINT", "https://mine.example/", "https://mine.example/"),
+        ("anthropic:m", "ANTHROPIC_BASE_URL", "http://u:p@gate:1/v1?at=@", "http://gate:1/v1?at=@"),
+    ],
+)
+def test_a_provider_at_another_address_is_another_one(
+    spec: str, variable: str, given: str, shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, given)
+    assert (identity(spec) or {})["base_url"] == shown
+
+
+def test_the_embedded_reader_is_named_by_all_that_changes_its_replies() -> None:
+    made_of = manifest()
+    name = reader_name(made_of, b"code")
+    other = made_of["calibration"] | {"threshold_one": 0.123}
+    assert (
+        len({name, reader_name(made_of, b"other code"), reader_name({**made_of, "calibration": other}, b"code")}) == 3
+    )
+    assert identity("embedded") == identity(EmbeddedReader()) == identity(EmbeddedReader(seed=4))
+    assert str((identity("embedded") or {})["model"]).startswith(f"{weights_hash()}-")
+
+
+def test_an_embedded_reader_with_settings_of_its_own_has_no_identity() -> None:
+    """Two of them would share a journal's key and reply differently."""
+    assert identity(EmbeddedReader(temperature=0.7)) is None
+    assert identity(EmbeddedReader(top_p=0.5)) is None
+
+
+@pytest.mark.parametrize("kind", [chat_model, embeddings])
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("gpt-4o-mini", "names no provider; write 'embedded' or provider:name, such as openai:gpt-4o-mini"),
+        ("", "names no provider"),
+        ("openai:", "names no provider"),
+        (":x", "such as openai:x"),
+        ("nobody:x", "unknown provider 'nobody'"),
+        ("cohere:x", "pip install langchain-cohere"),
+        ("google-genai:x", "pip install langchain-google-genai"),
+    ],
+)
+def test_specs_that_cannot_be_used(kind: object, spec: str, message: str) -> None:
+    with pytest.raises(SetupError, match=message.replace("(", r"\(")) as caught:
+        kind(spec)  # type: ignore[operator]
+    assert "\n" not in str(caught.value)
+
+
+def test_an_address_without_a_scheme_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "localhost:8000/v1")
+    with pytest.raises(SetupError, match="OPENAI_BASE_URL='localhost:8000/v1' is not an address"):
+        chat_model("openai:x")
+
+
+def test_objects_are_used_as_they_are() -> None:
+    model, vectors = FakeListChatModel(responses=["a"]), DeterministicFakeEmbedding(size=4)
+    assert chat_model(model) is model
+    assert embeddings(vectors) is vectors
+    assert embedding_name(vectors).endswith(".DeterministicFakeEmbedding")
+    assert chat_model("scripted") is chat_model("scripted")
+
+
+async def test_embeddings_go_out_as_text(openai_server: OpenAIServer) -> None:
+    model = embeddings("openai:bge-small")
+    assert embedding_name("openai:bge-small") == "openai:bge-small"
+    first, second = model.embed_documents(["the red fox", "fox, the red"])
+    assert first == pytest.approx(second)
+    assert await model.aembed_query("the red fox") == pytest.approx(first)
+    assert model.embed_documents([]) == []
+    sent = [request.body["input"] for request in openai_server.requests if request.path == EMBEDDINGS]
+    assert sent == [["the red fox", "fox, the red"], ["the red fox"]]
+
+
+def test_embeddings_that_fail_say_why(openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", openai_server.url + "/nothing")
+    with pytest.raises(CallError, match="There is nothing at"):
+        embeddings("openai:bge").embed_query("x")
+
+
+def test_embeddings_that_fail_repeat_no_secret(openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    path = "/nothing/sk-secret"  # which the server repeats
+    monkeypatch.setenv("OPENAI_BASE_URL", openai_server.url.replace("://", "://user:word@") + path)
+    with pytest.raises(CallError, match="There is nothing at") as caught:
+        embeddings("openai:bge").embed_query("x")
+    assert "user:word" not in str(caught.value)
+    assert "nothing at /v1/nothing/***" in str(caught.value)
+
+
+async def test_the_scripted_model_replies_by_name_and_remembers() -> None:
+    model = ScriptedModel().enqueue("first", "second")
+    model.on("answer: passage 2", "two").on("answer: passage 1", "one").on(
+        "judge", lambda messages: messages[0].text[::-1]
+    )
+    context = Context(model=model)
+    replies = [
+        (await call(prompt, "text", context=context, detail=detail))[0].text
+        for prompt, detail in [
+            ("answer", "passage 1"),
+            ("answer", "passage 2"),
+            ("other", ""),
+            ("judge", ""),
+            ("other", ""),
+        ]
+    ]
+    assert replies == ["one", "two", "first", "txet", "second"]
+    assert [sent.name for sent in model.history][:3] == ["answer: passage 1", "answer: passage 2", "other"]
+    assert model.history[0].text == "text"
+    with pytest.raises(NoReplyError, match="No scripted reply is left for prompt 'answer: passage 2'"):
+        await call("answer", "text", context=context, detail="passage 2")
+    assert isinstance(NoReplyError(), AssertionError)
+
+
+async def test_the_scripted_model_counts_tokens_and_works_alone() -> None:
+    model = ScriptedModel().enqueue("four", "five")
+    (reply,) = await call("answer", "123456", context=Context(model=model))
+    assert reply.usage == {"calls": 1, "input_tokens": 2, "output_tokens": 2, "cached_tokens": 0}
+    assert model.invoke([HumanMessage("plain")]).text == "five"
+    assert model.history[1].prompt == ""
+
+
+def test_importing_models_does_not_import_providers() -> None:
+    code = (
+        "import sys, quorum.models.call; "
+        "print([m for m in ('openai', 'langchain_openai', 'langchain') if m in sys.modules])"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,235 @@
+"""Filters' replies found again in the passages, and the embedded filter."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import HumanMessage
+
+from quorum.algorithms.copied_sentences import match
+from quorum.algorithms.filco_measures import pieces, shortened
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.graphs import answer
+from quorum.models.context_filters import context_filter
+from quorum.models.embedded import FOLDER
+from quorum.models.embedded.chat import EmbeddedReader
+from quorum.models.embedded.replies_filter import last_turn
+from quorum.parsing.kept_sentences import chosen_passages, copied_sentences
+from quorum.prompts import numbered, render
+
+TOWER = Passage(
+    id="t",
+    title="Lumen Tower",
+    text="The Lumen Tower was finished in 1931. It is tall. Its architect, “Ann” Lee, didn't see it: she died in 1930.",
+)
+MAST = Passage(id="m", title="Iron Mast", text="The Iron Mast was painted in 1950.\nHe died. It is tall.")
+BOTH = [TOWER, MAST]
+FINISHED, TALL, ARCHITECT = (piece.text for piece in pieces([TOWER]))
+PAINTED, DIED, _ = (piece.text for piece in pieces([MAST]))
+
+COPIES: list[tuple[str, list[str]]] = [
+    (FINISHED, [FINISHED]),
+    ("the  LUMEN tower was finished in 1931", [FINISHED]),
+    (f"{FINISHED}\n{PAINTED}", [FINISHED, PAINTED]),
+    (f"{PAINTED}\n\n{FINISHED}\n{PAINTED}", [FINISHED, PAINTED]),
+    (f"{FINISHED} {TALL}", [FINISHED, TALL]),
+    (f"- {FINISHED}\n- {TALL}", [FINISHED, TALL]),
+    (f"* {FINISHED}", [FINISHED]),
+    (f"1. {FINISHED}\n2. {PAINTED}", [FINISHED, PAINTED]),
+    (f"(1) {FINISHED}", [FINISHED]),
+    (f"[2] {PAINTED}", [PAINTED]),
+    (f"[1]\n{FINISHED}\n[2]\n{PAINTED}", [FINISHED, PAINTED]),
+    (f"Passage 1: {FINISHED}", [FINISHED]),
+    (f"**{FINISHED}**", [FINISHED]),
+    (f'"{FINISHED}"', [FINISHED]),
+    (f"“{FINISHED}”", [FINISHED]),
+    (f"> {FINISHED}", [FINISHED]),
+    (f"```\n{FINISHED}\n```", [FINISHED]),
+    (f'["{FINISHED}", "{PAINTED}"]', [FINISHED, PAINTED]),
+    (f'```json\n["{FINISHED}"]\n```', [FINISHED]),
+    ('Its architect, "Ann" Lee, didn’t see it: she died in 1930.', [ARCHITECT]),
+    ("Its architect, 'Ann' Lee, didn't see it - she died in 1930", [ARCHITECT]),
+    ("Its architect, Ann Lee ... died in 1930.", [ARCHITECT]),
+    ("Its architect, Ann Lee, […] she died in 1930.", [ARCHITECT]),
+    ("The Lumen Tower was finished…", [FINISHED]),
+    ("Lumen Tower was finished in", [FINISHED]),
+    (f"Lumen Tower\n{FINISHED}", [FINISHED]),
+    (f"Lumen Tower: {FINISHED}", [FINISHED]),
+    (f"[1] Lumen Tower\n{FINISHED}", [FINISHED]),
+    (f"Here are the sentences that help:\n\n{FINISHED}", [FINISHED]),
+    ("He died.", [DIED]),
+    ("It is tall.", [TALL]),
+    ("Passage 2 says that the Iron Mast was painted in 1950, and no more.", [PAINTED]),
+    (f"Sentences that help: {FINISHED}", [FINISHED]),
+    ("The Iron Mast was painted\nin 1950.", [PAINTED]),
+]
+
+
+@pytest.mark.parametrize(("reply", "kept"), COPIES)
+def test_copies_are_found(reply: str, kept: list[str]) -> None:
+    assert [piece.text for piece in copied_sentences(reply, BOTH).value] == kept
+
+
+MADE_UP = [
+    "1931",
+    "Answer: 1931",
+    "The Lumen Tower was finished in 1932.",
+    "When he died in 1931 the tower fell.",
+    "It is not so tall.",
+    "Lumen Tower was",
+]
+
+
+@pytest.mark.parametrize("reply", MADE_UP)
+def test_what_is_in_no_passage_is_dropped(reply: str) -> None:
+    assert copied_sentences(reply, BOTH).value == []
+    assert copied_sentences(reply, BOTH).malformed
+    mixed = copied_sentences(f"{FINISHED}\n{reply}", BOTH)
+    assert ([piece.text for piece in mixed.value], mixed.malformed) == ([FINISHED], True)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *("None", "none.", "**None**", '"None"', "NONE", "[]", "N/A", "Nothing", "No sentence helps."),
+        *("None of the passages are relevant.", "No relevant sentences.", "```\nNone\n```"),
+        *("The passages do not mention it.", "There is not enough information in the passages."),
+    ],
+)
+def test_no_sentence(reply: str) -> None:
+    found = copied_sentences(reply, BOTH)
+    assert (found.value, found.malformed) == ([], False)
+
+
+def test_an_empty_reply_is_malformed() -> None:
+    assert (copied_sentences(" \n", BOTH).value, copied_sentences("", BOTH).malformed) == ([], True)
+
+
+@pytest.mark.parametrize(
+    ("reply", "kept", "malformed"),
+    [("2", ["m"], False), ("1, 2", ["t", "m"], False), ("None", [], False), ("Hm.", ["t", "m"], True)],
+)
+def test_chosen_passages(reply: str, kept: list[str], malformed: bool) -> None:
+    found = chosen_passages(reply, BOTH)
+    assert ([passage["id"] for passage in shortened(BOTH, found.value)], found.malformed) == (kept, malformed)
+
+
+WORDS = st.sampled_from(
+    ["red", "tower", "In", "1931", "'s", "—", "of", "東京", "No", "é", "...", "“", "-", "U.S.", "a"]
+)
+SENTENCE = st.lists(WORDS, min_size=1, max_size=9).map(lambda words: " ".join([*words, "end."]))
+PASSAGE = st.lists(SENTENCE, min_size=1, max_size=4).map(lambda parts: Passage(id="x", title="T", text=" ".join(parts)))
+
+
+@given(st.lists(PASSAGE, min_size=1, max_size=3), st.data())
+@settings(max_examples=60, deadline=None)
+def test_whatever_is_copied_is_found(passages: list[Passage], data: st.DataObject) -> None:
+    """Up to sentences that are words of another one alone, which stand for the same."""
+    every = pieces(passages)
+    chosen = data.draw(st.lists(st.sampled_from(every), min_size=1, unique=True))
+    found = match("\n".join(" ".join(piece.text.split()) for piece in chosen), passages)
+    assert found.strange == []
+
+    def words(text: str) -> str:
+        return " ".join(re.findall(r"\w+", text.lower()))
+
+    said = {words(piece.text) for piece in found.pieces}
+    assert said >= {words(piece.text) for piece in chosen if re.search(r"\w", piece.text)} - {words("T")}
+
+
+@given(st.text(max_size=200), st.lists(PASSAGE, max_size=3))
+@settings(max_examples=60, deadline=None)
+def test_any_reply_is_read(reply: str, passages: list[Passage]) -> None:
+    every = pieces(passages)
+    found = copied_sentences(reply, passages)
+    assert all(piece in every for piece in found.value)
+    assert found.value == sorted(set(found.value), key=lambda piece: (piece.rank, piece.start))
+
+
+def test_a_long_reply_is_read_in_time() -> None:
+    long = Passage(id="l", title="", text=" ".join(f"Sentence number {n} of the very long text." for n in range(300)))
+    found = copied_sentences("\n".join(piece.text for piece in pieces([long])) + "\nx" * 300, [long])
+    assert (len(found.value), found.malformed) == (300, True)
+
+
+def test_the_last_turn_of_a_conversation() -> None:
+    talk = "User: I like bridges.\nAssistant: So do I: all of them.\nUser: Which is the oldest?"
+    assert last_turn(talk) == "Which is the oldest?"
+    for question in ("Which is the oldest?", "Note: which is the oldest?", ""):
+        assert last_turn(question) == question
+
+
+def test_unknown_filters() -> None:
+    for spec in ("bert", ""):
+        with pytest.raises(SetupError, match="names no filter; choose embedded, llm"):
+            context_filter(spec)
+    assert context_filter("embedded") is context_filter("embedded")
+
+
+async def test_an_embedded_filter_in_a_folder_of_its_own(tmp_path: Path) -> None:
+    with pytest.raises(
+        SetupError, match=r"There is no sentence filter in .*; give the folder that quorum filter train"
+    ):
+        await answer(BORN, "filco", Context(context_filter=f"embedded:{tmp_path}"), given=HAYDN)
+    shutil.copy(FOLDER / "sentences.onnx", tmp_path)
+    made = json.loads((FOLDER / "sentences.json").read_text(encoding="utf-8"))
+    (tmp_path / "sentences.json").write_text(json.dumps(made | {"threshold": 1.1}), encoding="utf-8")
+    kept = await answer(BORN, "filco", Context(context_filter=f"embedded:{tmp_path}"), given=HAYDN)
+    assert (kept["passages"], kept["unknown"]) == ([], True)
+
+
+BORN = "Where was Joseph Haydn born?"
+HAYDN = [
+    Passage(id="a", title="Rohrau", text="The composer Joseph Haydn was born in Rohrau. Rohrau lies on the Leitha."),
+    Passage(id="c", title="Tea", text="Tea is a drink made from the leaves of a shrub. It came to Europe in 1610."),
+]
+
+
+async def test_the_embedded_filter_keeps_what_helps() -> None:
+    result = await answer(BORN, "filco", Context(), given=HAYDN)
+    assert result["passages"][0]["text"].startswith("The composer Joseph Haydn was born in Rohrau.")
+    assert [passage["id"] for passage in result["passages"]] == ["a"]
+    assert "Rohrau" in result["answer"]
+    assert result["retrieved"] == ["a", "c"]
+    assert result["usage"]["filter_sentences"]["calls"] == 1
+    assert result["usage"]["filter_sentences"]["input_tokens"] > 20
+    whole = await answer(BORN, "filco", Context(filter_mode="psg"), given=HAYDN)
+    assert [passage["text"] for passage in whole["passages"]] == [HAYDN[0]["text"]]
+
+
+async def test_the_embedded_filter_may_keep_nothing() -> None:
+    result = await answer("Florbish grindle wumpus toofle?", "filco", Context(), given=HAYDN[1:])
+    assert (result["passages"], result["unknown"], result["retrieved"]) == ([], True, ["c"])
+
+
+async def test_as_a_filter_and_as_a_prompt_it_keeps_the_same() -> None:
+    direct = await answer(BORN, "filco", Context(context_filter="embedded"), given=HAYDN)
+    asked = await answer(BORN, "filco", Context(context_filter="llm"), given=HAYDN)
+    assert asked["passages"] == direct["passages"]
+    assert asked["malformed"] == {}
+
+
+def sent(prompt: str, question: str, passages: list[Passage]) -> HumanMessage:
+    text = render(prompt, question=question, passages=numbered(passages)).text
+    inputs: dict[str, Any] = {"question": question, "passages": passages}
+    return HumanMessage(text, additional_kwargs={"quorum": {"prompt": prompt, "inputs": inputs, "sample": 0}})
+
+
+PIECES = [*"ab 1.:{}\"'*-\n#", "Answer: ", "None", "東", "。", "is in ", "Rohrau", ". Haydn was born in Rohrau. "]
+ODD = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
+
+
+@given(ODD, ODD)
+@settings(max_examples=15, deadline=None)
+def test_its_replies_keep_the_contract(text: str, title: str) -> None:
+    passages = [Passage(id="o", title=title, text=text), HAYDN[1]]
+    for prompt, parse in (("filter_sentences", copied_sentences), ("filter_passages", chosen_passages)):
+        reply = EmbeddedReader().invoke([sent(prompt, BORN, passages)]).text
+        assert not parse(reply, passages).malformed, reply

@@ -1,0 +1,250 @@
+"""The journal: nothing is paid twice, not after a crash and not by two processes."""
+
+import asyncio
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from fake_clock import FakeClock
+from openai_server import OpenAIServer, Request, Response
+
+from quorum.core.context import Context
+from quorum.core.errors import CallError, SetupError
+from quorum.models import identity
+from quorum.models.call import call
+from quorum.models.journal import Record, close_journals, journal_path, key_of, open_journal
+from quorum.models.scripted import ScriptedModel
+
+CLIENT = Path(__file__).parents[1] / "journal_client.py"
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> Context:
+    return Context(model="openai:test", journal=str(tmp_path / "folder" / "journal.sqlite"))
+
+
+def rows(context: Context) -> list[tuple[str, ...]]:
+    """(prompt, version, sample, text) of every stored reply."""
+    close_journals()
+    connection = sqlite3.connect(str(context.journal))
+    try:
+        return connection.execute("SELECT prompt, version, sample, text FROM replies ORDER BY sample, text").fetchall()
+    finally:
+        connection.close()
+
+
+def client(context: Context, *questions: str) -> "subprocess.Popen[str]":
+    """Another process that uses the same journal."""
+    path = os.pathsep.join([str(CLIENT.parent.parent), str(CLIENT.parent)])
+    return subprocess.Popen(
+        [sys.executable, str(CLIENT), str(context.journal), *questions],
+        env=os.environ | {"PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+async def test_a_stored_reply_keeps_what_it_took(openai_server: OpenAIServer, context: Context) -> None:
+    clock = FakeClock()
+
+    def slow(request: Request) -> Response:
+        clock.time += 2.5
+        usage = {
+            "prompt_tokens": 9,
+            "completion_tokens": 4,
+            "total_tokens": 13,
+            "prompt_tokens_details": {"cached_tokens": 5},
+        }
+        return Response("<think>x</think>Lima", usage=usage, finish="length")
+
+    openai_server.reply(slow)
+    (first,) = await call("answer", "Which?", context=context, version="abc", clock=clock)
+    (again,) = await call("answer", "Which?", context=context, version="abc", clock=clock)
+    assert len(openai_server.chats()) == 1
+    assert (first.stored, again.stored) == (False, True)
+    assert (again.text, again.raw, again.finish) == ("Lima", "<think>x</think>Lima", "length")
+    assert again.usage == first.usage == {"calls": 1, "input_tokens": 9, "output_tokens": 4, "cached_tokens": 5}
+    assert again.seconds == first.seconds == 2.5
+    assert rows(context) == [("answer", "abc", 0, "<think>x</think>Lima")]
+
+
+async def test_what_makes_a_call_another_call(
+    openai_server: OpenAIServer, context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def ask(text: str = "Which?", **given: object) -> int:
+        before = len(openai_server.chats())
+        await call("answer", text, context=context, **given)  # type: ignore[arg-type]
+        return len(openai_server.chats()) - before
+
+    assert await ask() == 1
+    assert await ask("Which? ") == 1
+    assert await ask(model="openai:other") == 1
+    assert await ask(temperature=0.5, n=2) == 2
+    assert await ask(temperature=0.5, n=3) == 1  # two of the three samples are known
+    assert await ask(temperature=0.6) == 1
+    assert await ask(detail="passage 2") == 0  # the same request under another name
+    monkeypatch.setenv("OPENAI_API_KEY", "another-key")
+    assert await ask() == 0
+    monkeypatch.setenv("OPENAI_BASE_URL", openai_server.url.replace("127.0.0.1", "localhost"))
+    assert await ask() == 1
+    assert len(rows(context)) == 8
+    assert "another-key" not in Path(str(context.journal)).read_bytes().decode("latin-1")
+
+
+async def test_failures_are_not_stored(openai_server: OpenAIServer, context: Context) -> None:
+    openai_server.reply([Response(status=404, body={"error": {"message": "not yet"}}), "here"])
+    with pytest.raises(CallError, match="not yet"):
+        await call("answer", "Which?", context=context)
+    assert [reply.text for reply in await call("answer", "Which?", context=context)] == ["here"]
+
+
+async def test_models_without_identity_are_not_stored(context: Context) -> None:
+    model = ScriptedModel().enqueue("a", "b")
+    replies = [await call("answer", "Which?", context=context, model=model) for _ in range(2)]
+    assert [reply.text for (reply,) in replies] == ["a", "b"]
+    assert identity(model) is None
+    assert identity("scripted") is None
+    assert not Path(str(context.journal)).exists()
+
+
+async def test_the_journal_lies_beside_the_store(openai_server: OpenAIServer, tmp_path: Path) -> None:
+    await call("answer", "Which?", context=Context(model="openai:test", store=str(tmp_path / "mine"), journal=None))
+    assert (tmp_path / "mine" / "journal.sqlite").exists()
+    remote = Context(store="http://localhost:8000", journal=None)
+    assert journal_path(remote) == str(Path(".quorum") / "journal.sqlite")
+    assert journal_path(Context()) is None  # QUORUM_JOURNAL=off
+
+
+async def test_a_file_that_is_no_journal_is_named_and_left_alone(
+    openai_server: OpenAIServer, context: Context, tmp_path: Path
+) -> None:
+    path = Path(str(context.journal))
+    path.parent.mkdir()
+    path.write_bytes(b"notes of mine, not a data base " * 200)
+    with pytest.raises(
+        SetupError, match=r"journal\.sqlite cannot be used \(file is not a database\); move that file away"
+    ):
+        await call("answer", "Which?", context=context)
+    assert path.read_bytes().startswith(b"notes of mine")
+    newer = sqlite3.connect(tmp_path / "newer.sqlite")
+    newer.execute("PRAGMA user_version=99")
+    newer.close()
+    with pytest.raises(SetupError, match="layout 99"):
+        await call("answer", "Which?", context=Context(model="openai:test", journal=str(tmp_path / "newer.sqlite")))
+    with pytest.raises(SetupError, match="cannot be used"):
+        await call("answer", "Which?", context=Context(model="openai:test", journal=str(path / "below")))
+    assert openai_server.chats() == []
+
+
+def test_a_killed_process_loses_no_reply(openai_server: OpenAIServer, context: Context) -> None:
+    openai_server.reply(["one", "two", Response("three", hold=True)])
+    process = client(context, "a", "b", "c")
+    with process:
+        openai_server.wait_for(3, 60)
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+    openai_server.reply("after")
+    again = client(context, "a", "b", "c")
+    assert again.communicate(timeout=60)[0].splitlines() == ["a one True", "b two True", "c after False"]
+    assert len(openai_server.chats()) == 4
+
+
+def test_two_processes_share_a_journal(openai_server: OpenAIServer, context: Context) -> None:
+    questions = [f"question-{i}" for i in range(20)]
+    openai_server.reply(lambda request: f"answer-to-{request.text}")
+    processes = [client(context, *order) for order in (questions, questions[::-1])]
+    for process in processes:
+        lines = process.communicate(timeout=120)[0].splitlines()
+        assert process.returncode == 0
+        assert sorted(line.split()[1] for line in lines) == sorted(f"answer-to-{question}" for question in questions)
+    assert sorted(row[3] for row in rows(context)) == sorted(f"answer-to-{question}" for question in questions)
+    assert client(context, *questions).communicate(timeout=60)[0].count("True") == 20
+
+
+SQLITE_THREADS: list[int] = []
+WATCHED: list[str] = []
+
+
+def watch(event: str, args: tuple[object, ...]) -> None:
+
+    if event == "sqlite3.connect" and WATCHED and str(args[0]) == WATCHED[0]:
+        SQLITE_THREADS.append(threading.get_ident())
+
+
+async def test_the_journal_keeps_off_the_event_loop(openai_server: OpenAIServer, context: Context) -> None:
+
+    sys.addaudithook(watch)
+    WATCHED.append(str(Path(str(context.journal)).resolve()))
+    replies = await asyncio.gather(*(call("answer", f"question {i}", context=context) for i in range(10)))
+    WATCHED.clear()
+    assert all(not reply.stored for (reply,) in replies)
+    assert len(SQLITE_THREADS) == 1
+    assert threading.get_ident() not in SQLITE_THREADS
+
+
+async def test_what_waits_for_the_journal_is_done_together(tmp_path: Path) -> None:
+    journal = open_journal(str(tmp_path / "journal.sqlite"))
+    record = Record("text", "stop", 3, 1, 0, 0.5)
+    await journal.put("known", record)
+    statements: list[str] = []
+    assert journal.connection is not None
+    journal.connection.set_trace_callback(statements.append)
+    busy = threading.Event()
+    journal.thread.submit(busy.wait)
+    puts = [asyncio.create_task(journal.put(f"key {number}", record)) for number in range(9)]
+    gets = [asyncio.create_task(journal.get(key)) for key in ("known", "key 8", "missing")]
+    await asyncio.sleep(0)
+    puts[0].cancel()  # what was handed over is kept all the same
+    busy.set()
+    await asyncio.gather(*puts[1:])
+    assert await asyncio.gather(*gets) == [record, record, None]
+    assert statements.count("BEGIN IMMEDIATE") == statements.count("COMMIT") == 1
+    assert await journal.get("key 0") == record
+
+
+async def test_a_reply_that_cannot_be_kept_is_told_to_who_waits_for_it_alone(tmp_path: Path) -> None:
+    journal = open_journal(str(tmp_path / "journal.sqlite"))
+    record = Record("text", "stop", 3, 1, 0, 0.5)
+    await journal.put("known", record)
+    assert journal.connection is not None
+    journal.connection.execute("PRAGMA query_only=ON")
+    put, get = await asyncio.gather(journal.put("new", record), journal.get("known"), return_exceptions=True)
+    assert isinstance(put, SetupError)
+    assert "journal.sqlite cannot be used" in str(put)
+    assert get == record
+    journal.connection.execute("PRAGMA query_only=OFF")
+    await journal.put("new", record)
+    assert await journal.get("new") == record
+
+
+async def test_a_reply_that_sqlite_does_not_take_costs_no_other(tmp_path: Path) -> None:
+    journal = open_journal(str(tmp_path / "journal.sqlite"))
+    record = Record("text", "stop", 3, 1, 0, 0.5)
+    busy = threading.Event()
+    journal.thread.submit(busy.wait)
+    odd = Record("text", "stop", 2**70, 1, 0, 0.5)
+    puts = [asyncio.create_task(journal.put(key, one)) for key, one in (("a", record), ("b", odd), ("c", record))]
+    await asyncio.sleep(0)
+    busy.set()
+    told = await asyncio.gather(*puts, return_exceptions=True)
+    assert [type(one) for one in told] == [type(None), OverflowError, type(None)]
+    assert await journal.get("a") == await journal.get("c") == record
+
+
+def test_keys_depend_on_every_part() -> None:
+    who, decoding = {"provider": "openai", "base_url": "u", "model": "m"}, {"temperature": 0.0}
+    keys = {
+        key_of(who, decoding, "text", None, 0),
+        key_of(who | {"model": "n"}, decoding, "text", None, 0),
+        key_of(who | {"base_url": "v"}, decoding, "text", None, 0),
+        key_of(who, {"temperature": 0.5}, "text", None, 0),
+        key_of(who, decoding, "texts", None, 0),
+        key_of(who, decoding, "text", [{"question": "q"}, "answer"], 0),
+        key_of(who, decoding, "text", None, 1),
+    }
+    assert len(keys) == 7

@@ -1,0 +1,147 @@
+"""Log-probabilities by a completions server, and the specs that give none."""
+
+from importlib.util import find_spec
+
+import pytest
+from fake_clock import FakeClock
+from openai_server import COMPLETIONS, OpenAIServer, Request, Response, echoed, error
+
+from quorum.algorithms.filco_measures import silver
+from quorum.core.context import Context
+from quorum.core.errors import CallError, SetupError
+from quorum.core.state import Passage
+from quorum.models.logprobs import scorer
+from quorum.models.logprobs_completions import CompletionsScorer, read_score
+
+PAIRS = [("Question: who?\nAnswer:", "Ada Byron"), ("It was Ada Byron.\n\nQuestion: who?\nAnswer:", "Ada Lovelace")]
+
+
+async def test_only_the_continuation_is_scored(openai_server: OpenAIServer) -> None:
+    found = await scorer("completions:base").log_probabilities(PAIRS)
+    assert found == [pytest.approx(-4.0), pytest.approx(-2.1)]
+    (request,) = openai_server.requests
+    assert request.path == COMPLETIONS
+    assert request.body["prompt"] == [f"{prompt} {text}" for prompt, text in PAIRS]
+    assert (request.body["echo"], request.body["logprobs"], request.body["max_tokens"]) == (True, 1, 0)
+    assert request.headers["authorization"] == "Bearer none"
+
+
+async def test_many_pairs_are_sent_in_batches_and_come_back_in_order(openai_server: OpenAIServer) -> None:
+    pairs = [("Answer:", "new " * (number % 7) + "word") for number in range(70)]
+    found = await scorer("completions:base").log_probabilities(pairs)
+    assert found == [pytest.approx(-2.0 - (2.0 + 0.1 * (n % 7 - 1) if n % 7 else 0.0)) for n in range(70)]
+    assert sorted(len(request.body["prompt"]) for request in openai_server.requests) == [6, 32, 32]
+    assert await scorer("completions:base").log_probabilities([]) == []
+
+
+async def test_cxmi_by_a_server(openai_server: OpenAIServer) -> None:
+    text = "The tower is old. Eiffel designed it. It is tall."
+    passages = [Passage(id="p", title="", text=text)]
+    chosen = await silver("Who designed it?", ["Eiffel"], passages, "cxmi", scorer=scorer("completions:base"))
+    assert [piece.text for piece in chosen] == ["Eiffel designed it."]
+
+
+async def test_a_server_that_must_generate_generates_one_token(openai_server: OpenAIServer) -> None:
+    def script(request: Request) -> str | Response:
+        return "" if request.body["max_tokens"] else error(400, "max_tokens must be at least 1, got 0.")
+
+    openai_server.reply(script)
+    asked = scorer("completions:base")
+    assert await asked.log_probabilities(PAIRS) == [pytest.approx(-4.0), pytest.approx(-2.1)]
+    await asked.log_probabilities(PAIRS)
+    assert [request.body["max_tokens"] for request in openai_server.requests] == [0, 1, 1]
+
+
+async def test_what_may_succeed_is_tried_again(openai_server: OpenAIServer) -> None:
+    clock = FakeClock()
+    openai_server.reply([error(503, "busy"), error(429, "slow", Retry_After="7"), Response(drop=True), "", ""])
+    asked = CompletionsScorer("base", Context(), clock)
+    assert await asked.log_probabilities(PAIRS[:1]) == [pytest.approx(-4.0)]
+    assert len(openai_server.requests) == 4
+    assert 7 in clock.slept
+
+
+async def test_what_cannot_succeed_is_said_at_once(openai_server: OpenAIServer) -> None:
+    openai_server.reply(error(404, "The model `nobody` does not exist"))
+    with pytest.raises(
+        SetupError, match=r"refused the call \(404: The model `nobody` does not exist\).*echo and logpr"
+    ):
+        await scorer("completions:nobody").log_probabilities(PAIRS)
+    openai_server.reply(error(401, "Wrong key"))
+    with pytest.raises(SetupError, match=r"refused the call \(401: Wrong key\); check OPENAI_API_KEY"):
+        await scorer("completions:base").log_probabilities(PAIRS)
+    assert len(openai_server.requests) == 2
+
+
+async def test_the_last_try_fails(openai_server: OpenAIServer) -> None:
+    openai_server.reply(error(500, "broken"))
+    asked = CompletionsScorer("base", Context(attempts=3), FakeClock())
+    with pytest.raises(CallError, match="failed after 3 tries: 500: broken"):
+        await asked.log_probabilities(PAIRS)
+    assert len(openai_server.requests) == 3
+
+
+async def test_a_server_that_is_not_there(openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    openai_server.close()
+    asked = CompletionsScorer("base", Context(attempts=2), FakeClock())
+    with pytest.raises(SetupError, match=r"cannot be reached .*; start the server or correct the address"):
+        await asked.log_probabilities(PAIRS)
+
+
+@pytest.mark.parametrize("logprobs", [None, {"tokens": ["x"], "token_logprobs": [-1.0], "text_offset": None}])
+async def test_a_server_that_does_not_echo_is_refused(openai_server: OpenAIServer, logprobs: object) -> None:
+    choice = {"index": 0, "text": "Paris", "finish_reason": "stop", "logprobs": logprobs}
+    openai_server.reply(Response(body=echoed({"prompt": [], "model": "base"}) | {"choices": [choice]}))
+    with pytest.raises(SetupError, match="does not echo the log-probabilities of the prompt"):
+        await scorer("completions:base").log_probabilities(PAIRS[:1])
+
+
+class Echo:
+    """What a server listed."""
+
+    def __init__(self, *tokens: tuple[str, float | None, int]) -> None:
+        self.tokens, self.token_logprobs, self.text_offset = (list(column) for column in zip(*tokens, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("echo", "expected"),
+    [
+        (Echo(("Answer", None, 0), (":", -1, 6), (" A", -2, 7), ("da", -4, 9)), -6.0),
+        (Echo(("<s>", None, 0), ("Answer:", -1, 3), (" Ada", -2, 10)), -2.0),  # a mark of beginning has a length
+        (Echo(("<s>", None, 0), ("Answer:", -1, 0), (" Ada", -2, 7)), -2.0),  # or none
+        (Echo(("Answer", None, 0), (": A", -2, 6), ("da", -4, 9)), -6.0),  # a token over the border counts
+        (Echo(("Answer:", None, 0), (" Ada", -2, 7), (" end", -9, 11)), -2.0),  # what was generated does not
+        (Echo(("Answer: Ada", None, 0)), None),
+        (Echo(("Answer:", None, 0)), None),
+    ],
+)
+def test_tokens_are_told_apart_by_their_place(echo: Echo, expected: float | None) -> None:
+    assert read_score(echo, "Answer:", "Answer: Ada") == expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ("embedded", "the embedded model finds answers in passages and cannot say how likely a text is"),
+        ("openai:gpt-4o-mini", "a chat endpoint tells no log-probabilities of a given text"),
+        ("gpt2", "it names no model that gives log-probabilities"),
+        ("transformers:", "it names no model"),
+        ("completions:", "it names no model"),
+    ],
+)
+def test_specs_that_give_no_log_probabilities(spec: str, why: str) -> None:
+    with pytest.raises(SetupError, match=why) as caught:
+        scorer(spec)
+    assert "transformers:PATH" in str(caught.value)
+    assert "completions:MODEL" in str(caught.value)
+
+
+def test_openai_itself_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SetupError, match="'completions:davinci-002' needs OPENAI_API_KEY"):
+        scorer("completions:davinci-002")
+
+
+@pytest.mark.skipif(find_spec("torch") is not None, reason="PyTorch is here")
+async def test_without_the_packages_a_folder_says_what_to_install() -> None:
+    with pytest.raises(SetupError, match=r"which is not installed; in Quorum's folder run: pip install"):
+        await scorer("transformers:nowhere").log_probabilities([("a", "b")])

@@ -1,0 +1,112 @@
+"""Demonstrations: our own, by what is asked for, and the user's."""
+
+import json
+from pathlib import Path
+
+import pytest
+from blendfilter_fixtures import PASSAGES, script
+from tower import runtime
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.text import contains_answer, normalize
+from quorum.graphs import answer
+from quorum.models.scripted import ScriptedModel
+from quorum.nodes.demonstrations import BUILT_IN, demonstrations
+from quorum.parsing.answers import Reasoned
+from quorum.parsing.reasoning import concluded
+
+OWN = [
+    {
+        "question": "Which colour is the door?",
+        "answer": "green",
+        "rationale": "The house is Anna's. Her door is green.",
+        "passages": [{"id": "1", "title": "Anna", "text": "Anna's door is green."}],
+    },
+    {"question": "Who lives there?", "answer": "Anna", "rationale": "It is her house."},
+]
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> str:
+    path = tmp_path / "examples.jsonl"
+    path.write_text("\n".join(map(json.dumps, OWN)), encoding="utf-8")
+    return str(path)
+
+
+async def test_a_demonstration_has_the_form_of_the_prompt(own: str) -> None:
+    run = runtime(examples=own)
+    assert await demonstrations(run, reasoned=True, passages=True) == (
+        "Passages:\n\n[1] Anna\nAnna's door is green.\n\nQuestion: Which colour is the door?\n"
+        "Rationale: The house is Anna's. Her door is green. So the answer is green.\n\n"
+        "Question: Who lives there?\nRationale: It is her house. So the answer is Anna."
+    )
+    assert await demonstrations(run, reasoned=False, passages=False) == (
+        "Question: Which colour is the door?\nAnswer: green\n\nQuestion: Who lives there?\nAnswer: Anna"
+    )
+
+
+@pytest.mark.parametrize("kind", ["short", "multi_hop", "yes_no"])
+def test_there_are_three_with_passages_that_tell_the_answer(kind: str) -> None:
+    examples = BUILT_IN[kind]
+    assert len(examples) == 3
+    for example in examples:
+        texts = [f"{passage['title']}\n{passage['text']}" for passage in example["passages"]]
+        assert 2 <= len(texts) <= 3
+        assert kind == "yes_no" or contains_answer("\n".join(texts), [example["answer"]])
+        assert kind == "short" or len(example["rationale"].split(". ")) >= 2
+    assert {example["answer"] for example in BUILT_IN["yes_no"]} == {"Yes", "No"}
+
+
+async def test_a_demonstrated_chain_of_thought_reads_as_its_answer() -> None:
+    for kind in ("multi_hop", "yes_no"):
+        for example in BUILT_IN[kind]:
+            text = f"{example['rationale']} So the answer is {example['answer']}."
+            assert concluded(text).value == Reasoned(example["answer"], example["rationale"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "reasoned", "first"),
+    [("short", True, "multi_hop"), ("short", False, "short"), ("yes_no", True, "yes_no"), ("yes_no", False, "yes_no")],
+)
+async def test_what_is_asked_for_chooses_the_demonstrations(kind: str, reasoned: bool, first: str) -> None:
+    text = await demonstrations(runtime(answer_type=kind), reasoned=reasoned, passages=True)
+    questions = [example["question"] for example in BUILT_IN[first]]
+    assert [line for line in text.splitlines() if line.startswith("Question: ")] == [
+        f"Question: {q}" for q in questions
+    ]
+
+
+def test_no_demonstration_is_a_question_of_the_sample() -> None:
+    sample = Path(__file__).parents[2] / "data" / "sample" / "questions.jsonl"
+    asked = {normalize(json.loads(line)["question"]) for line in sample.read_text(encoding="utf-8").splitlines()}
+    assert not {normalize(example["question"]) for examples in BUILT_IN.values() for example in examples} & asked
+
+
+@pytest.mark.parametrize(
+    ("method", "prompts"),
+    [("direct", ["direct"]), ("cot", ["reason"]), ("blendfilter", ["reason: external", "reason"])],
+)
+async def test_examples_of_ones_own_replace_ours(own: str, method: str, prompts: list[str]) -> None:
+    model = script().on("direct", "Jillian Belk")
+    await answer("Who?", method, Context(model=model, examples=own, k=2), given=PASSAGES)
+    sent = [call.text for call in model.history if call.prompt in ("direct", "reason")]
+    assert [call.name for call in model.history if call.prompt in ("direct", "reason")] == prompts
+    assert all("Which colour is the door?" in text and "Who lives there?" in text for text in sent)
+    assert not any(example["question"] in text for text in sent for kind in BUILT_IN.values() for example in kind)
+
+
+async def test_a_chain_of_thought_needs_rationales(tmp_path: Path) -> None:
+    path = tmp_path / "bare.jsonl"
+    path.write_text('{"question": "Who?", "answer": "Anna"}', encoding="utf-8")
+    model = ScriptedModel().on("direct", "Anna")
+    context = Context(model=model, examples=str(path), queries="q+ex", filter_turns=1)
+    assert (await answer("Who?", "direct", context, given=PASSAGES))["answer"] == "Anna"
+    for method in ("cot", "blendfilter"):
+        with pytest.raises(SetupError, match=r"Example 1 of .*bare\.jsonl has no rationale"):
+            await answer("Who?", method, context, given=PASSAGES)
+
+
+async def test_a_file_that_is_not_there_is_named() -> None:
+    with pytest.raises(SetupError, match=r"There is no file missing\.jsonl"):
+        await answer("Who?", "cot", Context(model=ScriptedModel(), examples="missing.jsonl"), given=PASSAGES)

@@ -1,0 +1,314 @@
+"""Every node, called directly."""
+
+from typing import Any
+
+import pytest
+from langgraph.types import Overwrite, Send
+from tower import PASSAGES, QUESTION, readers, runtime
+
+from quorum.core.errors import CallError, SetupError, TooLong
+from quorum.core.state import Evidence, Passage, State, Vote
+from quorum.models.scripted import ScriptedModel
+from quorum.nodes.answer import concat_answer, distill_answer, passage_answer, pruned_answer, summarized_answer
+from quorum.nodes.begin import begin
+from quorum.nodes.evidence import evidence_for, evidence_of_voters
+from quorum.nodes.keep_answered import keep_answered
+from quorum.nodes.retrieve import retrieve
+from quorum.nodes.routes import each_passage, every_passage, fall_back_if_unknown, more_votes, one_or_both_rounds
+from quorum.nodes.unknown import unknown_check
+from quorum.nodes.vote import vote
+
+STATE = State(question=QUESTION, passages=PASSAGES[:3])
+
+
+def ballots(*answers: str) -> list[Vote]:
+    return [Vote(rank=i, passage=f"p{i + 1}", answer=a, unknown=a == "?") for i, a in enumerate(answers)]
+
+
+async def test_begin_resets_everything_of_an_earlier_question() -> None:
+    update: dict[str, Any] = dict(await begin({"question": QUESTION, "given": PASSAGES, "dropped": 3}, runtime()))
+    assert update.pop("provided") == PASSAGES
+    assert update == {
+        "given": None,
+        "gold_answers": None,
+        "oracle": None,
+        "query": None,
+        "steps": [],
+        "answer": "",
+        "unknown": True,
+        "confidence": None,
+        "certified": None,
+        "rationale": None,
+        "evidence": [],
+        "votes": Overwrite(None),
+        "candidates": None,
+        "summaries": None,
+        "validity": None,
+        "scores": None,
+        "drafts": Overwrite([]),
+        "verdicts": Overwrite([]),
+        "preferences": Overwrite([]),
+        "passages": [],
+        "turn": 0,
+        "notes": None,
+        "rationales": None,
+        "masked": None,
+        "verified": Overwrite([]),
+        "retrieved": None,
+        "reasoning": None,
+        "external": None,
+        "internal": None,
+        "topic": None,
+        "judgement": None,
+        "queries": None,
+        "knowledge": Overwrite([]),
+        "usage": Overwrite({}),
+        "malformed": Overwrite({}),
+        "dropped": Overwrite(0),
+    }
+
+
+@pytest.mark.parametrize("question", ["", "  \n", None, 5])
+async def test_begin_refuses_an_empty_question(question: Any) -> None:
+    with pytest.raises(SetupError, match="The question is empty"):
+        await begin({"question": question}, runtime())
+
+
+async def test_begin_refuses_unusable_passages() -> None:
+    with pytest.raises(SetupError, match="list of given passages is empty"):
+        await begin({"question": QUESTION, "given": []}, runtime())
+    with pytest.raises(SetupError, match="Given passage 2: expected a passage"):
+        await begin({"question": QUESTION, "given": [PASSAGES[0], {"id": "x"}]}, runtime())  # type: ignore[typeddict-item]
+
+
+async def test_retrieve_takes_the_first_k_of_the_provided_passages() -> None:
+    assert await retrieve({"question": QUESTION, "provided": PASSAGES}, runtime(k=2)) == {"passages": PASSAGES[:2]}
+
+
+async def test_concat_answer() -> None:
+    model = ScriptedModel().on("answer", "1931.")
+    update: dict[str, Any] = dict(await concat_answer(STATE, runtime(model)))
+    assert update.pop("usage")["answer"]["calls"] == 1
+    assert update == {
+        "answer": "1931",
+        "unknown": False,
+        "confidence": None,
+        "evidence": [Evidence(passage="p1", start=32, end=36), Evidence(passage="p3", start=33, end=37)],
+        "passages": PASSAGES[:3],
+        "malformed": {},
+        "dropped": 0,
+    }
+    assert model.history[0].text.endswith(f"Question: {QUESTION}\nAnswer:")
+
+
+@pytest.mark.parametrize(
+    ("replies", "answer", "confidence"),
+    [
+        (["1931", "1950", "In 1950", "1931."], "1931", 0.5),
+        (["1950", "unknown", "I don't know"], "unknown", 2 / 3),
+        (["unknown", "1931"], "unknown", 0.5),
+        (["1931", "unknown"], "1931", 0.5),
+    ],
+)
+async def test_samples_agree_with_unknown_as_a_class(replies: list[str], answer: str, confidence: float) -> None:
+    model = ScriptedModel().on("answer", *replies)
+    update = await concat_answer(STATE, runtime(model, samples=len(replies), temperature=0.7))
+    assert (update["answer"], update["unknown"]) == (answer, answer == "unknown")
+    assert update["confidence"] == pytest.approx(confidence)
+    assert update["usage"]["answer"]["calls"] == len(replies)
+
+
+async def test_an_unknown_of_any_wording_is_unknown_and_has_no_evidence() -> None:
+    update = await concat_answer(STATE, runtime(ScriptedModel().on("answer", "The passages do not say.")))
+    assert (update["answer"], update["unknown"], update["evidence"]) == ("unknown", True, [])
+
+
+async def test_passage_answer_votes_once_per_sample() -> None:
+    model = readers("", ["1950", "**Unknown**"])
+    state = State(question=QUESTION, rank=1, passages=[PASSAGES[1]])
+    update = await passage_answer(state, runtime(model, samples=2, temperature=0.7))
+    assert update["votes"] == [
+        Vote(rank=1, passage="p2", answer="1950", unknown=False),
+        Vote(rank=1, passage="p2", answer="Unknown", unknown=True),
+    ]
+    assert [sent.name for sent in model.history] == ["answer: passage 2"] * 2
+    assert "[1] Iron Mast" in model.history[0].text
+    assert "Lumen Tower was" not in model.history[0].text
+
+
+@pytest.mark.parametrize(("node", "prompt"), [(pruned_answer, "pruning"), (summarized_answer, "summary")])
+async def test_reasoned_answers_keep_their_rationale(node: Any, prompt: str) -> None:
+    update = await node(STATE, runtime(ScriptedModel().on(prompt, "Passage 2 is out.\nAnswer: 1931")))
+    assert (update["answer"], update["unknown"], update["rationale"]) == ("1931", False, "Passage 2 is out.")
+    assert [found["passage"] for found in update["evidence"]] == ["p1", "p3"]
+    assert update["malformed"] == {}
+
+
+async def test_malformed_replies_are_kept_with_what_was_taken() -> None:
+    update = await pruned_answer(STATE, runtime(ScriptedModel().on("pruning", "It was\n1931.")))
+    assert update["answer"] == "1931"
+    assert update["malformed"] == {"pruning": {"count": 1, "replies": ["It was\n1931."]}}
+
+
+async def test_keep_answered_drops_passages_that_said_unknown() -> None:
+    state = State(passages=PASSAGES[:3], votes=[*ballots("?", "1931", "1950"), *ballots("?", "?", "1931.")])
+    update = await keep_answered(state)
+    assert update == {"passages": PASSAGES[1:3], "candidates": ["1931", "1950"]}
+
+
+async def test_keep_answered_keeps_all_when_all_said_unknown() -> None:
+    update = await keep_answered(State(passages=PASSAGES[:2], votes=ballots("?", "?")))
+    assert update == {"passages": PASSAGES[:2], "candidates": []}
+
+
+async def test_distill_answer_sees_the_candidates() -> None:
+    model = ScriptedModel().on("answer_candidates", "1931")
+    state = State(question=QUESTION, passages=[PASSAGES[0], PASSAGES[1]], candidates=["1931", "1950"])
+    assert (await distill_answer(state, runtime(model)))["answer"] == "1931"
+    assert "\n- 1931\n- 1950\n" in model.history[0].text
+
+
+async def test_distill_answer_without_candidates_is_the_base_prompt() -> None:
+    model = ScriptedModel().on("answer", "1931", "1931")
+    await distill_answer({**STATE, "candidates": []}, runtime(model))
+    await concat_answer(STATE, runtime(model))
+    assert model.history[0].text == model.history[1].text
+
+
+async def test_unknown_check() -> None:
+    assert await unknown_check({"answer": "unknown"}) == {"unknown": True}
+    assert await unknown_check({"answer": "1931"}) == {"unknown": False}
+
+
+async def test_vote_names_its_voters_as_evidence() -> None:
+    update = await vote({"passages": PASSAGES, "votes": ballots("1931", "1950", "1931", "?", "1931")}, runtime())
+    assert update == {
+        "answer": "1931",
+        "unknown": False,
+        "confidence": 0.75,
+        "evidence": [
+            Evidence(passage="p1", start=32, end=36),
+            Evidence(passage="p3", start=33, end=37),
+            Evidence(passage="p5", start=None, end=None),
+        ],
+    }
+
+
+async def test_a_staged_vote_has_no_confidence() -> None:
+    assert (await vote({"passages": PASSAGES, "votes": ballots("1931")}, runtime(vote="staged")))["confidence"] is None
+    nothing = await vote({"passages": PASSAGES, "votes": ballots("?", "?")}, runtime())
+    assert nothing == {"answer": "unknown", "unknown": True, "confidence": None, "evidence": []}
+
+
+def test_evidence_is_a_verbatim_span_of_whole_words() -> None:
+    texts = ["The US must pay; the us did.", "He must.", "U.S. troops", "New\n York", "東京に住む", "Saint-Denis"]
+    passages = [Passage(id=str(i), title="", text=text) for i, text in enumerate(texts)]
+    assert evidence_for("US", passages) == [
+        Evidence(passage="0", start=4, end=6),
+        Evidence(passage="2", start=None, end=None),  # after normalisation only
+    ]
+    assert evidence_for("new york", passages) == [Evidence(passage="3", start=0, end=9)]
+    assert evidence_for("東京", passages) == [Evidence(passage="4", start=0, end=2)]
+    assert evidence_for("1931", PASSAGES)[-1] == Evidence(passage="p5", start=None, end=None)  # in the title only
+
+
+@pytest.mark.parametrize("answer", ["unknown", "yes", "No", ""])
+def test_no_evidence_by_words_for_unknown_yes_and_no(answer: str) -> None:
+    passage = Passage(id="x", title="", text="No, yes, unknown.")
+    assert evidence_for(answer, [passage]) == []
+    assert evidence_of_voters(answer, [passage])[0]["start"] is None or answer == "unknown"
+
+
+async def test_the_lowest_ranked_passages_are_dropped_whole_to_fit_the_window() -> None:
+    long = [Passage(id=str(i), title="", text=f"{i} " + "word " * 100) for i in range(5)]
+    model = ScriptedModel().on("answer", "1931")
+    update = await concat_answer({"question": QUESTION, "passages": long}, runtime(model, context_window=640))
+    assert [passage["id"] for passage in update["passages"]] == ["0", "1"]
+    assert update["dropped"] == 3
+    assert long[1]["text"].strip() in model.history[0].text
+    assert "[3]" not in model.history[0].text
+
+
+async def test_an_unknown_over_dropped_passages_keeps_them_for_the_next_round() -> None:
+    long = [Passage(id=str(i), title="", text="word " * 100) for i in range(5)]
+    model = ScriptedModel().on("answer", "unknown")
+    update = await concat_answer({"question": QUESTION, "passages": long}, runtime(model, context_window=640))
+    assert (len(update["passages"]), update["dropped"]) == (5, 3)
+
+
+async def test_a_prompt_that_the_server_finds_too_long_is_tried_with_a_passage_less() -> None:
+    model = ScriptedModel().on("answer", TooLong("no"), TooLong("no"), "1931")
+    update = await concat_answer(STATE, runtime(model))
+    assert (update["answer"], update["dropped"], update["passages"]) == ("1931", 2, PASSAGES[:1])
+    assert update["usage"]["answer"]["calls"] == 1
+
+
+async def test_a_passage_that_does_not_fit_alone_is_an_error() -> None:
+    state = State(question=QUESTION, passages=[Passage(id="tome", title="", text="word " * 9000)])
+    with pytest.raises(CallError, match=r"'answer' does not fit .* with passage 'tome' alone .* window has 8192"):
+        await concat_answer(state, runtime())
+
+
+async def test_a_passage_that_does_not_fit_alone_is_dropped_from_the_vote() -> None:
+    state = State(question=QUESTION, rank=2, passages=[Passage(id="tome", title="", text="word " * 9000)])
+    update = await passage_answer(state, runtime(samples=2))
+    assert (update["dropped"], [vote["unknown"] for vote in update["votes"]]) == (1, [True, True])
+    assert {vote["rank"] for vote in update["votes"]} == {2}
+
+
+async def test_the_model_profile_gives_the_window() -> None:
+    model = ScriptedModel(profile={"max_input_tokens": 640}).on("answer", "1931")
+    long = [Passage(id=str(i), title="", text="word " * 100) for i in range(5)]
+    assert (await concat_answer({"question": QUESTION, "passages": long}, runtime(model)))["dropped"] == 3
+
+
+async def test_no_passages_leave_the_prompt_without_any() -> None:
+    model = ScriptedModel().on("answer", "Unknown")
+    assert (await concat_answer({"question": QUESTION, "passages": []}, runtime(model)))["unknown"]
+    assert "[1]" not in model.history[0].text
+
+
+async def test_prompt_overrides_reach_the_model() -> None:
+    model = ScriptedModel().on("answer", "1931")
+    await concat_answer(STATE, runtime(model, prompts={"answer": "Costs $$1. $passages | $question"}))
+    assert model.history[0].text.startswith("Costs $1. [1] Lumen Tower")
+
+
+def ranks(sends: Any) -> list[int]:
+    return [send.arg["rank"] for send in sends]
+
+
+def test_routes_fan_out_with_what_a_branch_needs() -> None:
+    assert every_passage(STATE, runtime())[1] == Send(
+        "passage_answer", {"question": QUESTION, "rank": 1, "passages": [PASSAGES[1]]}
+    )
+    assert ranks(each_passage(STATE, runtime())) == [0, 1, 2]
+    assert ranks(each_passage(STATE, runtime(vote="staged"))) == [0, 1]
+
+
+def test_routes_without_passages_go_on_to_the_join() -> None:
+    empty = State(question=QUESTION, passages=[], unknown=True)
+    assert every_passage(empty, runtime()) == "keep_answered"
+    assert each_passage(empty, runtime()) == "vote"
+    assert fall_back_if_unknown(empty, runtime()) == "vote"
+    assert one_or_both_rounds(empty, runtime(speculative=True)) == ["concat_answer"]
+
+
+def test_routes_of_the_fallback() -> None:
+    unknown = State(question=QUESTION, passages=PASSAGES[:3], unknown=True)
+    assert fall_back_if_unknown({**unknown, "unknown": False}, runtime()) == "__end__"
+    assert ranks(fall_back_if_unknown(unknown, runtime())) == [0, 1, 2]
+    assert fall_back_if_unknown({**unknown, "votes": ballots("?", "?", "?")}, runtime()) == "vote"
+    assert one_or_both_rounds(unknown, runtime()) == ["concat_answer"]
+    both = one_or_both_rounds(unknown, runtime(speculative=True))
+    assert (both[0], ranks(both[1:])) == ("concat_answer", [0, 1, 2])
+
+
+def test_routes_of_the_staged_vote() -> None:
+    state = State(question=QUESTION, passages=PASSAGES, votes=ballots("a", "b", "?"))
+    assert more_votes(state, runtime()) == [
+        Send("passage_answer", {"question": QUESTION, "rank": rank, "passages": [PASSAGES[rank]]}) for rank in (3, 4)
+    ]
+    assert ranks(more_votes(state, runtime(vote="staged"))) == [3]
+    assert more_votes({**state, "votes": ballots("a", "a", "a")}, runtime(vote="staged")) == "__end__"
+    assert more_votes({**state, "votes": ballots(*"abcde")}, runtime()) == "__end__"

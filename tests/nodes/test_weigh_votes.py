@@ -1,0 +1,126 @@
+"""TF-IDF, embedding likeness, and the weights of votes."""
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.embeddings import Embeddings
+from openai_server import OpenAIServer
+from tower import PASSAGES, QUESTION, runtime
+
+from quorum.algorithms.tfidf import cosines
+from quorum.algorithms.votes import tally
+from quorum.core.errors import CallError
+from quorum.core.state import State, Vote
+from quorum.nodes.weigh_votes import softmax, weigh_by_meaning, weigh_by_words, weighted
+from quorum.retrievers.similarity import cosine, similarities
+
+
+def test_cosines_by_hand() -> None:
+    # df over the query and the texts: a 2, b 2, c 1 of 3; the weights are ln(4 / (1 + df)) + 1
+    common, rare = math.log(4 / 3) + 1, math.log(4 / 2) + 1
+    first = (common * common) / (math.hypot(common, common) * math.hypot(common, rare))
+    second = common / math.hypot(common, common)
+    assert cosines("a b", ["a c", "b"]) == pytest.approx([first, second])
+
+
+def test_cosines_ignore_case_punctuation_and_order_and_count_words() -> None:
+    assert cosines("The Lumen Tower?", ["tower, lumen, THE!"]) == pytest.approx([1.0])
+    once, twice = cosines("tower", ["tower mast", "tower tower mast"])
+    assert once < twice
+
+
+@pytest.mark.parametrize(("query", "texts"), [("", ["a"]), ("a", [""]), ("a", ["b"]), ("?!", ["?!"])])
+def test_nothing_in_common_is_zero(query: str, texts: list[str]) -> None:
+    assert cosines(query, texts) == [0.0]
+
+
+TEXT = st.lists(st.sampled_from(["tower", "mast", "1931", "the", "Ärger", "東京"]), max_size=6).map(" ".join)
+
+
+@given(TEXT, st.lists(TEXT, max_size=5))
+def test_cosines_are_shares(query: str, texts: list[str]) -> None:
+    found = cosines(query, texts)
+    assert len(found) == len(texts)
+    assert all(0 <= value <= 1 for value in found)
+    assert all(value == pytest.approx(1.0) for value, text in zip(found, texts, strict=True) if text == query != "")
+
+
+def test_softmax() -> None:
+    assert softmax([0.1, 0.0], 0.1) == pytest.approx([math.e / (1 + math.e), 1 / (1 + math.e)])
+    assert softmax([1000.0, -1000.0], 0.1) == [1.0, 0.0]
+    assert softmax([], 0.1) == []
+
+
+def votes(*answers: str) -> list[Vote]:
+    return [Vote(rank=i, passage=f"p{i + 1}", answer=a, unknown=a == "?") for i, a in enumerate(answers)]
+
+
+def weights_of(update: State) -> list[float]:
+    given: Any = update["votes"]  # Overwrite
+    return [vote["weight"] for vote in given.value]
+
+
+async def test_weigh_by_words() -> None:
+    state = State(question=QUESTION, passages=PASSAGES, votes=votes("a", "b", "c", "?", "d"))
+    found = weights_of(await weigh_by_words(state))
+    assert found[0] == max(found)
+    assert found[4] == 0.0  # shares no word with the question
+    assert state["votes"][0].get("weight") is None
+
+
+async def test_weigh_by_meaning() -> None:
+    state = State(question=QUESTION, passages=PASSAGES, votes=votes("a", "b", "c", "d", "?"))
+    found = weights_of(await weigh_by_meaning(state, runtime()))
+    assert math.fsum(found) == pytest.approx(1.0)
+    assert sorted(found, reverse=True)[:2] == [found[0], found[2]]
+
+
+def test_votes_that_all_weigh_nothing_weigh_the_same() -> None:
+    cast = votes("Rome", "Paris", "Paris", "?")
+    heavy: Any = weighted(cast, [0.0, 0.0, 0.0, 0.9])["votes"]
+    assert tally(heavy.value).answer == "Paris"
+    heavy = weighted(cast, [0.0, 0.0, 0.1, 0.9])["votes"]
+    assert tally(heavy.value).answer == "Paris"
+    heavy = weighted(cast, [0.2, 0.0, 0.1, 0.9])["votes"]
+    assert tally(heavy.value).answer == "Rome"
+
+
+def test_a_tie_of_weights_goes_to_the_highest_rank() -> None:
+    heavy: Any = weighted(votes("Rome", "Paris"), [0.5, 0.5])["votes"]
+    assert tally(heavy.value).answer == "Rome"
+
+
+class Axes(Embeddings):
+    """One axis for each of three words, and the zero vector for other texts."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[float(word in text) for word in ("Lumen", "Mast", "Strikes")] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+async def test_similarities_are_cosines_of_title_and_text() -> None:
+    assert await similarities(QUESTION, PASSAGES, Axes()) == [1.0, 0.0, 1.0, 0.0, 0.0]
+    assert await similarities("nothing", PASSAGES[:2], Axes()) == [0.0, 0.0]
+    assert await similarities(QUESTION, [], Axes()) == []
+    assert cosine([3.0, 0.0], [1.0, 1.0]) == pytest.approx(0.5**0.5)
+
+
+async def test_similarities_by_a_server(openai_server: OpenAIServer) -> None:
+    found = await similarities(QUESTION, PASSAGES[:2], "openai:embedder")
+    assert all(-1 <= value <= 1 for value in found)
+    assert {request.path for request in openai_server.requests} == {"/v1/embeddings"}
+
+
+async def test_a_server_that_fails_is_a_call_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken(Axes):
+        async def aembed_query(self, text: str) -> list[float]:
+            raise CallError("The embeddings failed.")
+
+    state = State(question=QUESTION, passages=PASSAGES, votes=votes("a"))
+    with pytest.raises(CallError, match="embeddings failed"):
+        await weigh_by_meaning(state, runtime(embeddings=Broken()))

@@ -1,0 +1,191 @@
+"""What replies say."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quorum.core.text import is_unknown
+from quorum.parsing.answers import Parsed, Reasoned, reasoned_answer, short_answer
+
+QUESTION = "Which film?"
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("Paris", "Paris"),
+        ("Paris.", "Paris"),
+        ("Paris, France", "Paris, France"),
+        ("  Paris \n", "Paris"),
+        ("**Paris**", "Paris"),
+        ("*Paris*", "Paris"),
+        ("`Paris`", "Paris"),
+        ("“Paris”", "Paris"),
+        ('"Heroes"', "Heroes"),
+        ('"A" and "B"', '"A" and "B"'),
+        ("- Paris", "Paris"),
+        ("Answer: Paris", "Paris"),
+        ("A: Paris", "Paris"),
+        ("**Answer:** Paris.", "Paris"),
+        ("**Answer**: **Paris**.", "Paris"),
+        ("### Answer\nParis", "Paris"),
+        ("Answer:\n\nParis", "Paris"),
+        ("Final answer: Paris", "Paris"),
+        ("The answer is Paris.", "Paris"),
+        ("The final answer is: Paris", "Paris"),
+        ("Passage 2 names the city.\nAnswer: Paris", "Paris"),
+        ("```\nParis\n```", "Paris"),
+        ('{"answer": "Paris"}', "Paris"),
+        ('```json\n{"Answer": "Paris."}\n```', "Paris"),
+        ('Here it is: {"final_answer": "Paris"}', "Paris"),
+        ('{"answer": 1931}', "1931"),
+        ('{"answer": true}', "yes"),
+        ('{"answer": ["Paris"]}', "Paris"),
+        ('{"answer": null}', "unknown"),
+        ("Paris\n\nQuestion: Who?\nAnswer: Bob", "Paris"),
+        ("Paris\n---\nPassages:\n[1] x\nQuestion: Who?\nAnswer: Bob", "Paris"),
+        ("Question: Which film?\nAnswer: Paris", "Paris"),
+        ("U.S.", "U.S."),
+        ("St. Louis.", "St. Louis"),
+        ("Washington, D.C.", "Washington, D.C."),
+        ("5 p.m.", "5 p.m."),
+        ("Sammy Davis Jr.", "Sammy Davis Jr."),
+        ("No.", "No"),
+        ("Jeopardy!", "Jeopardy!"),
+        ("Who's Afraid of Virginia Woolf?", "Who's Afraid of Virginia Woolf?"),
+        ("R&B.", "R&B"),
+        ("*NSYNC", "*NSYNC"),
+        ("-5", "-5"),
+        ("#1", "#1"),
+        ("C++", "C++"),
+        ("$5.00", "$5.00"),
+        ("1984", "1984"),
+        ("Unknown.", "Unknown"),
+        ("The answer is not in the passages.", "The answer is not in the passages"),
+    ],
+)
+def test_short_answers(reply: str, answer: str) -> None:
+    assert short_answer(reply, QUESTION) == Parsed(answer)
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("", "unknown"),
+        ("   ", "unknown"),
+        ("...", "unknown"),
+        ("Answer:", "unknown"),
+        ("Based on the passages:\n\nParis", "Paris"),
+        ("- Paris\n- London", "Paris"),
+        ("Paris\nBecause passage 1 says so.", "Paris"),
+        ('{"answer": "Par', "Par"),
+        ("{'answer': 'Paris'}", "Paris"),
+        ('{"city": "Paris"}', "Paris"),
+        ('{"answer": ["Paris", "Rome"]}', "Paris"),
+        ('{"answer": []}', "unknown"),
+        ('{"answer": {"city": "Paris"}}', "unknown"),
+        ('{"city": "Paris", "year": 1900}', "unknown"),
+    ],
+)
+def test_short_answers_that_break_the_contract(reply: str, answer: str) -> None:
+    assert short_answer(reply, QUESTION) == Parsed(answer, malformed=True)
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer", "rationale"),
+    [
+        ("Passage 1 is out.\nAnswer: Saw VI", "Saw VI", "Passage 1 is out."),
+        ("Rationale: Passage 1 is out. Answer: Saw VI", "Saw VI", "Passage 1 is out."),
+        ("Out.\n**Answer:** Saw VI", "Saw VI", "Out."),
+        ("Out.\n\n**Final Answer:** **Saw VI.**", "Saw VI", "Out."),
+        ("Out.\nAnswer:\nSaw VI", "Saw VI", "Out."),
+        ("Out.\n## Answer\nSaw VI\n\nAsk me more.", "Saw VI", "Out."),
+        ("Out.\n\n---\n\nAnswer: Saw VI", "Saw VI", "Out."),
+        ("Answer: Saw VI", "Saw VI", None),
+        (
+            "Out.\nAnswer: Saw V\nNo: that is older.\nAnswer: Saw VI",
+            "Saw VI",
+            "Out.\nAnswer: Saw V\nNo: that is older.",
+        ),
+        ("Out.\nAnswer: Saw VI\n\nQuestion: Who?\nRationale: He.\nAnswer: Bob", "Saw VI", "Out."),
+        ("Out.\nAnswer: Saw VI Question: Who? Answer: Bob", "Saw VI", "Out."),
+        ("Out.\nAnswer: Saw VI\n\nPassages:\n[1] x\n\nQuestion: Who?\nAnswer: Bob", "Saw VI", "Out."),
+        ("Question: Which film?\nRationale: Out.\nAnswer: Saw VI", "Saw VI", "Out."),
+        ("Passages:\n[1] x\nQuestion: which film\nRationale: Out.\nAnswer: Saw VI", "Saw VI", "Out."),
+        ('{"rationale": "Out.", "answer": "Saw VI"}', "Saw VI", "Out."),
+        ("None says it.\nAnswer: unknown", "unknown", "None says it."),
+    ],
+)
+def test_reasoned_answers(reply: str, answer: str, rationale: str | None) -> None:
+    assert reasoned_answer(reply, QUESTION) == Parsed(Reasoned(answer, rationale))
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer", "rationale"),
+    [
+        ("", "unknown", None),
+        ("Answer:", "unknown", None),
+        ("Out.\nAnswer:", "unknown", "Out."),
+        ("Passage 1 is out.\n\nSaw VI.\n", "Saw VI", "Passage 1 is out."),
+        ("It must be Saw VI.\n\nPassages:\n[1] x\n\nQuestion: Who?\nAnswer: Bob", "It must be Saw VI", None),
+    ],
+)
+def test_reasoned_answers_that_break_the_contract(reply: str, answer: str, rationale: str | None) -> None:
+    assert reasoned_answer(reply, QUESTION) == Parsed(Reasoned(answer, rationale), malformed=True)
+
+
+LINES = st.lists(
+    st.one_of(
+        st.text(max_size=20),
+        st.sampled_from(
+            ["Answer: x", "**Answer:**", "Question: Who?", "Passages:", "---", "```", '{"answer": "x"}', "{", "}"]
+        ),
+    ),
+    max_size=8,
+).map("\n".join)
+
+
+@given(LINES)
+def test_any_reply_gives_one_line(reply: str) -> None:
+    for answer in (short_answer(reply, QUESTION).value, reasoned_answer(reply, QUESTION).value.answer):
+        assert answer
+        assert len(answer.splitlines()) == 1
+        assert answer == answer.strip()
+
+
+NAMES = st.from_regex(r"[A-Z][a-z]{2,8}( [A-Z][a-z]{2,8}){0,2}", fullmatch=True).filter(
+    lambda name: not is_unknown(name) and "answer" not in name.lower()
+)
+WRAPS = st.sampled_from(
+    ["{}", "{}.", "**{}**", '"{}"', "Answer: {}", "**Answer:** {}.", '{{"answer": "{}"}}', "```\n{}\n```", "- {}"]
+)
+
+
+@given(NAMES, WRAPS)
+def test_wrapping_does_not_change_the_answer(name: str, wrap: str) -> None:
+    assert short_answer(wrap.format(name)) == Parsed(name)
+
+
+@given(NAMES, WRAPS, NAMES)
+def test_a_rationale_does_not_change_the_answer(name: str, wrap: str, other: str) -> None:
+    if "```" in wrap or "{{" in wrap:
+        return
+    run_on = f"\n\nQuestion: {other}?\nAnswer: {other}"
+    reply = f"First I thought of {other}, then of {name}.\nAnswer: {wrap.format(name)}{run_on}"
+    assert reasoned_answer(reply, QUESTION).value.answer == name
+
+
+@given(
+    st.sampled_from(["Unknown", "I don't know.", "The passages do not say.", "Not enough information", "N/A"]), WRAPS
+)
+def test_an_unknown_stays_unknown_in_any_wrapping(answer: str, wrap: str) -> None:
+    assert is_unknown(short_answer(wrap.format(answer)).value)
+
+
+@pytest.mark.parametrize(
+    "unit", ["\n", " \n* ", "- ", "```\n", "Question: Which film?\n", "Answer: x\n", "Passages:\n", "the my "]
+)
+def test_a_reply_in_a_loop_is_read(unit: str) -> None:
+    """Were a pattern quadratic in the length, this would take minutes."""
+    assert short_answer(unit * 20000, QUESTION).value
+    assert reasoned_answer("So.\n" + unit * 20000, QUESTION).value.answer

@@ -1,0 +1,182 @@
+"""What replies say that hide a condition, restore it, or keep notes."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quorum.core.state import Masked
+from quorum.core.text import normalize
+from quorum.parsing.answers import Parsed, Reasoned
+from quorum.parsing.statements import MASK, masked_statement, missing_words, noted_answer
+
+HIDDEN = Masked(statement="The [MASK] was finished in 1931.", condition="Lumen Tower")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Statement: The [MASK] was finished in 1931.\nHidden: Lumen Tower",
+        "The [MASK] was finished in 1931.\nHidden: Lumen Tower",
+        "The [MASK] was finished in 1931.\nHidden: Lumen Tower.",
+        "The [MASK] was finished in 1931.\n\nHidden:\nLumen Tower",
+        "The [mask] was finished in 1931.\nHidden: Lumen Tower",
+        "The [MASKED] was finished in 1931.\nHidden: Lumen Tower",
+        "The <MASK> was finished in 1931.\nHidden: Lumen Tower",
+        "The ____ was finished in 1931.\nHidden: Lumen Tower",
+        "The [____] was finished in 1931.\nHidden: Lumen Tower",
+        "The [BLANK] was finished in 1931.\nHidden: Lumen Tower",
+        "The [...] was finished in 1931.\nHidden: Lumen Tower",
+        "**Statement:** The [MASK] was finished in 1931.\n**Hidden:** Lumen Tower",
+        "**Statement**: The [MASK] was finished in 1931.\n**Hidden**: **Lumen Tower**",
+        "- Statement: The [MASK] was finished in 1931.\n- Hidden: Lumen Tower",
+        'Statement: The [MASK] was finished in 1931.\nHidden: "Lumen Tower"',
+        "Masked statement: The [MASK] was finished in 1931.\nHidden words: Lumen Tower",
+        "Statement: The [MASK] was finished in 1931.\nHidden condition: Lumen Tower",
+        "Statement: The [MASK] was finished in 1931.\nMasked words: Lumen Tower",
+        "Statement: The [MASK] was finished in 1931.\nCondition: Lumen Tower",
+        "Statement: The [MASK] was finished in 1931.\n[MASK] = Lumen Tower",
+        "Statement: The [MASK] was finished in 1931.\n[MASK]: Lumen Tower",
+        "Statement: The [MASK]\nwas finished in 1931.\nHidden: Lumen Tower",
+        "Here is the statement.\nStatement: The [MASK] was finished in 1931.\nHidden: Lumen Tower",
+        "```\nStatement: The [MASK] was finished in 1931.\nHidden: Lumen Tower\n```",
+        '{"statement": "The [MASK] was finished in 1931.", "hidden": "Lumen Tower"}',
+        '```json\n{"Statement": "The [MASK] was finished in 1931.", "Condition": "Lumen Tower"}\n```',
+        "Statement: The [MASK] was finished in 1931.\nHidden: Lumen Tower\n\nQuestion: Who?\nAnswer: He\nStatement: x",
+        "Statement: The [MASK] was finished in 1931.\nHidden: Lumen Tower\n(The tower is named in the question.)",
+    ],
+)
+def test_masked_statements(reply: str) -> None:
+    assert masked_statement(reply, "1931") == Parsed(HIDDEN)
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("Statement: The Lumen Tower was finished in 1931.\nHidden: Lumen Tower", HIDDEN),
+        ("Statement: The lumen tower was finished in 1931.\nHidden: Lumen Tower", HIDDEN),
+        ("Statement: The Lumen Towers were finished in 1931.\nHidden: Lumen Tower", None),
+        ("Statement: The Lumen Tower was finished in [MASK].\nHidden: 1931", None),
+        ("Statement: The Lumen Tower was finished in [MASK].\nHidden: 1931.", None),
+        ("Statement: The [MASK] was finished in 1931.\nHidden:", None),
+        ("Statement: The [MASK] was finished in 1931.\nHidden: ...", None),
+        ("Statement: The [MASK] was finished in 1931.", None),
+        ("Masked statement: The [MASK] was finished in 1931.", None),
+        ("The [MASK] was finis", None),
+        ("Hidden: Lumen Tower", None),
+        ('{"statement": "The [MASK] was finished in 1931."}', None),
+        ('{"hidden": "Lumen Tower"}', None),
+        ("I cannot do that.", None),
+        ("", None),
+    ],
+)
+def test_masked_statements_that_break_the_contract(reply: str, value: Masked | None) -> None:
+    assert masked_statement(reply, "1931") == Parsed(value, malformed=True)
+
+
+@pytest.mark.parametrize("nothing", ["none", "None.", "nothing", "N/A", "unknown"])
+def test_nothing_to_hide_is_sound(nothing: str) -> None:
+    assert masked_statement(f"Statement: It was finished in 1931.\nHidden: {nothing}", "1931") == Parsed(None)
+
+
+def test_a_condition_is_hidden_wherever_it_stands() -> None:
+    reply = "Statement: The Lumen Tower, [MASK], was finished in 1931.\nHidden: the Lumen Tower"
+    found = masked_statement(reply, "1931").value
+    assert found == Masked(statement="[MASK], [MASK], was finished in 1931.", condition="the Lumen Tower")
+    odd = masked_statement("Statement: C++ (\\d) is [MASK].\nHidden: C++ (\\d)", "old").value
+    assert odd is not None
+    assert "C++" not in odd["statement"]
+
+
+WORDS = st.from_regex(r"[A-Z][a-z]{2,8}( [A-Z][a-z]{2,8}){0,2}", fullmatch=True).filter(
+    lambda words: normalize(words) not in ("", "none", "nothing", "unknown", "answer", "hidden", "condition")
+)
+
+
+@given(WORDS, WORDS, WORDS)
+def test_what_is_hidden_is_not_shown(before: str, condition: str, after: str) -> None:
+    found = masked_statement(f"Statement: {before} {condition} {after}\nHidden: {condition}", "1931").value
+    if found is not None:
+        assert MASK in found["statement"]
+        assert f" {condition} ".lower() not in f" {found['statement']} ".lower()
+
+
+@given(st.text(max_size=120))
+def test_parsers_never_raise(reply: str) -> None:
+    found = masked_statement(reply, "x").value
+    assert found is None or MASK in found["statement"]
+    assert missing_words(reply).value
+    assert noted_answer(reply).value.answer
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Lumen Tower",
+        "Lumen Tower.",
+        "**Lumen Tower**",
+        '"Lumen Tower"',
+        "Hidden: Lumen Tower",
+        "Hidden words: Lumen Tower",
+        "**Hidden:** Lumen Tower",
+        "Missing words: Lumen Tower",
+        "The missing words are Lumen Tower.",
+        "The hidden words were: Lumen Tower",
+        "[MASK] = Lumen Tower",
+        "[MASK]: Lumen Tower",
+        "[MASK] is Lumen Tower",
+        "Answer: Lumen Tower",
+        "```\nLumen Tower\n```",
+        '{"answer": "Lumen Tower"}',
+    ],
+)
+def test_missing_words(reply: str) -> None:
+    assert missing_words(reply) == Parsed("Lumen Tower")
+
+
+@pytest.mark.parametrize(("reply", "words"), [("", "unknown"), ("Lumen Tower\nIron Mast", "Lumen Tower")])
+def test_missing_words_that_break_the_contract(reply: str, words: str) -> None:
+    assert missing_words(reply) == Parsed(words, malformed=True)
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer", "notes"),
+    [
+        ("Notes: It ended in 1931.\nAnswer: 1931", "1931", "It ended in 1931."),
+        ("**Notes:** It ended in 1931.\n**Answer:** 1931.", "1931", "It ended in 1931."),
+        (
+            "Notes:\n- It ended in 1931.\n- After a strike.\n\nAnswer: 1931",
+            "1931",
+            "- It ended in 1931.\n- After a strike.",
+        ),
+        ("Updated notes: It ended in 1931.\nAnswer: 1931", "1931", "It ended in 1931."),
+        ("Notes so far: It ended in 1931.\nAnswer: 1931", "1931", "It ended in 1931."),
+        ("It ended in 1931.\nAnswer: 1931", "1931", "It ended in 1931."),
+        ("Notes: Nothing yet.\nAnswer: Unknown", "Unknown", "Nothing yet."),
+        ("Notes: It ended in 1931.\n\nAnswer:\n1931", "1931", "It ended in 1931."),
+        ("```\nNotes: It ended in 1931.\nAnswer: 1931\n```", "1931", "It ended in 1931."),
+        ('{"notes": "It ended in 1931.", "answer": "1931"}', "1931", "It ended in 1931."),
+        (
+            "Notes: It ended.\nAnswer: 1931\n\nPassages:\n[1] x\n\nQuestion: Who?\nNotes: y\nAnswer: z",
+            "1931",
+            "It ended.",
+        ),
+    ],
+)
+def test_noted_answers(reply: str, answer: str, notes: str) -> None:
+    assert noted_answer(reply, "When?") == Parsed(Reasoned(answer, notes))
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer", "notes"),
+    [
+        ("Answer: 1931", "1931", None),
+        ("1931", "1931", None),
+        ("Notes: It ended in 1931.", "unknown", "It ended in 1931"),
+        ("Notes: It ended in 1931.\n1931", "1931", "It ended in 1931."),
+        ("Notes: It ended.\nAnswer:", "unknown", "It ended."),
+        ("", "unknown", None),
+        ('{"answer": "1931"}', "1931", None),
+    ],
+)
+def test_noted_answers_that_break_the_contract(reply: str, answer: str, notes: str | None) -> None:
+    assert noted_answer(reply, "When?") == Parsed(Reasoned(answer, notes), malformed=True)

@@ -1,0 +1,230 @@
+"""What a chain of thought, a topic and a yes or no say."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quorum.parsing.answers import Parsed, Reasoned
+from quorum.parsing.reasoning import concluded, concluded_yes_no, free_text, topic_of
+from quorum.parsing.yes_no import yes_no_answer
+
+QUESTION = "Which film?"
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer", "rationale"),
+    [
+        ("It is so. So the answer is Paris.", "Paris", "It is so."),
+        ("So the answer is Paris", "Paris", None),
+        ("so the answer is: Paris", "Paris", None),
+        ("It is so. So the answer is **Paris**.", "Paris", "It is so."),
+        ('It is so. So the answer is "Heroes".', "Heroes", "It is so."),
+        ("It is so.\nSo the answer is\nParis.", "Paris", "It is so."),
+        ("Rationale: It is so. So the answer is Paris.", "Paris", "It is so."),
+        ("It is so. Therefore, the final answer is Paris.", "Paris", "It is so."),
+        ("It is so. Thus the correct answer is Paris.", "Paris", "It is so."),
+        ("It is so. Hence, my answer would be Paris.", "Paris", "It is so."),
+        ("It is so. The answer to the question is Paris.", "Paris", "It is so."),
+        ("The answer is Rome, some say. So the answer is Paris.", "Paris", "The answer is Rome, some say."),
+        ("So the answer is Washington, D.C.", "Washington, D.C.", None),
+        ("So the answer is Dr. No. It is a film.", "Dr. No", None),
+        ("So the answer is J. R. R. Tolkien.", "J. R. R. Tolkien", None),
+        ("So the answer is 3.5 million.", "3.5 million", None),
+        ("So the answer is Jeopardy!", "Jeopardy!", None),
+        ("So the answer is Paris. It lies on the Seine.", "Paris", None),
+        (
+            "It is so. So the answer is Paris.\n\nQuestion: Who?\nRationale: He. So the answer is Bob.",
+            "Paris",
+            "It is so.",
+        ),
+        (
+            "It is so. So the answer is Paris.\n\nPassages:\n\n[1] x\n\nQuestion: Who?\nAnswer: Bob",
+            "Paris",
+            "It is so.",
+        ),
+        ("```\nIt is so. So the answer is Paris.\n```", "Paris", "It is so."),
+        ("It is so.\nAnswer: Paris", "Paris", "It is so."),
+        ("So the answer is Rome.\nAnswer: Paris", "Paris", "So the answer is Rome."),
+        ("It is so. So the answer is Unknown.", "unknown", "It is so."),
+        ("The answer is not given in the passages.", "unknown", None),
+        ("It is dark. The answer is unknown because nobody looked.", "unknown", "It is dark."),
+        ('{"reasoning": "It is so.", "answer": "Paris"}', "Paris", "It is so."),
+        ("It is so. So the answer is 東京。", "東京。", "It is so."),
+    ],
+)
+def test_conclusions(reply: str, answer: str, rationale: str | None) -> None:
+    assert concluded(reply, QUESTION) == Parsed(Reasoned(answer, rationale))
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("", "unknown"),
+        ("So the answer is", "unknown"),
+        ("It is so.\nParis.", "Paris"),
+        ("So the answer is **.", "unknown"),
+    ],
+)
+def test_a_chain_of_thought_without_conclusion_is_malformed(reply: str, answer: str) -> None:
+    found = concluded(reply, QUESTION)
+    assert (found.value.answer, found.malformed) == (answer, True)
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer", "malformed"),
+    [
+        ("They met. So the answer is Yes.", "yes", False),
+        ("They never met. So the answer is no.", "no", False),
+        ("So the answer is Unknown.", "unknown", False),
+        ("They never met.\nAnswer: False", "no", False),
+        ("They met in Vienna. So the answer is Vienna.", "unknown", True),
+        ("They met.\nTherefore, yes.", "yes", True),
+        ("", "unknown", True),
+    ],
+)
+def test_verdicts_at_the_end_of_reasoning(reply: str, answer: str, malformed: bool) -> None:
+    found = concluded_yes_no(reply, QUESTION)
+    assert (found.value.answer, found.malformed) == (answer, malformed)
+
+
+YES = [
+    *(
+        "Yes",
+        "yes.",
+        "YES!",
+        "**Yes**",
+        '"Yes"',
+        "Yes, they met.",
+        "Yes - in 1790.",
+        "Yes.\nThey met.",
+        "True",
+        "true.",
+        "y",
+    ),
+    *("Yeah", "Yep.", "Correct.", "That is correct.", "Indeed.", "Absolutely!", "Certainly, in 1790.", "Of course."),
+    *("Answer: Yes", "The answer is yes.", "So, yes", "- Yes", '{"answer": true}', '{"answer": "Yes"}', "It is true."),
+    *("They met twice, so yes.", "It is true that they met.", "Yes, it is not true that they never met.", "It's true"),
+]
+NO = [
+    *(
+        "No",
+        "no.",
+        "NO",
+        "**No**",
+        "No, they never met.",
+        "No.\nThey did not.",
+        "False",
+        "false.",
+        "n",
+        "Nope.",
+        "Incorrect.",
+    ),
+    *("It is not true.", "That isn't true.", "That is not correct.", "It's false.", "Not at all.", "Definitely not."),
+    *(
+        "Answer: No",
+        "The answer is no.",
+        "Therefore no",
+        '{"answer": false}',
+        '{"answer": "No"}',
+        "The claim is untrue.",
+    ),
+    *("They are not, so no.", "It would not be correct.", "Certainly not", "It is not quite true.", "No - never."),
+]
+UNKNOWN = [
+    "Unknown",
+    "unknown.",
+    "I don't know.",
+    "The passages do not say.",
+    "N/A",
+    "No information is available.",
+    "Cannot be determined.",
+]
+UNCLEAR = [
+    "",
+    "  ",
+    "Vienna",
+    "Norway",
+    "Yes and no.",
+    "Perhaps.",
+    "No one knows for sure who it was.",
+    "It is both true and false.",
+]
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [*((reply, "yes") for reply in YES), *((reply, "no") for reply in NO), *((reply, "unknown") for reply in UNKNOWN)],
+)
+def test_yes_or_no(reply: str, said: str) -> None:
+    assert yes_no_answer(reply, "Did they meet?") == Parsed(said)
+
+
+@pytest.mark.parametrize("reply", UNCLEAR)
+def test_neither_yes_nor_no_is_malformed(reply: str) -> None:
+    assert yes_no_answer(reply) == Parsed("unknown", malformed=True)
+
+
+@pytest.mark.parametrize(
+    ("reply", "text"),
+    [
+        (" A line.\nAnother. ", "A line.\nAnother."),
+        ("Rationale: A line.", "A line."),
+        ("**Passage:** A line.", "A line."),
+        ("```\nA line.\n```", "A line."),
+        ("A line.\n\nQuestion: Who?\nRationale: He.", "A line."),
+    ],
+)
+def test_free_text(reply: str, text: str) -> None:
+    assert free_text(reply, QUESTION) == Parsed(text)
+    assert free_text("", QUESTION) == Parsed("", malformed=True)
+
+
+@pytest.mark.parametrize(
+    ("reply", "topic"),
+    [
+        ("Television comedies", "Television comedies"),
+        ("Topic: Television comedies.", "Television comedies"),
+        ("The topic is television comedies.", "television comedies"),
+        ("The question is related to television comedies.", "television comedies"),
+        ("**Television comedies**", "Television comedies"),
+    ],
+)
+def test_topics(reply: str, topic: str) -> None:
+    assert topic_of(reply, QUESTION) == Parsed(topic)
+
+
+@pytest.mark.parametrize("reply", ["", "Unknown", "I do not know."])
+def test_without_a_topic_it_is_the_question(reply: str) -> None:
+    assert topic_of(reply, QUESTION) == Parsed(QUESTION, malformed=True)
+
+
+PIECES = [
+    *"ab 1.:{}\"'*-\n",
+    "Answer: ",
+    "Question: ",
+    "so the answer is ",
+    "the answer is ",
+    "yes",
+    "no ",
+    "not ",
+    "true",
+    "東",
+]
+TEXT = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
+
+
+@given(TEXT)
+def test_any_reply_is_read(reply: str) -> None:
+    assert yes_no_answer(reply).value in ("yes", "no", "unknown")
+    assert concluded_yes_no(reply).value.answer in ("yes", "no", "unknown")
+    assert concluded(reply).value.answer
+    assert free_text(reply).malformed == (not free_text(reply).value)
+    assert topic_of(reply, QUESTION).value
+
+
+@given(
+    st.from_regex(r"[A-Z][a-z]{2,9}( [A-Z][a-z]{2,9}){0,2}", fullmatch=True),
+    st.sampled_from(["", "It is so. ", "A\nb. "]),
+)
+def test_a_plain_answer_comes_back_as_it_is(answer: str, before: str) -> None:
+    assert concluded(f"{before}So the answer is {answer}.").value.answer in (answer, "unknown")

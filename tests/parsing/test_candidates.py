@@ -1,0 +1,252 @@
+"""What replies with candidate answers say, and which of several choices a reply names."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quorum.core.lettered_lists import letter, lettered
+from quorum.core.text import is_unknown, normalize
+from quorum.core.thinking import without_thinking
+from quorum.parsing.answers import Parsed
+from quorum.parsing.candidates import candidate_answers
+from quorum.parsing.choices import chosen_candidate
+
+TWO = ["Paris", "London"]
+
+LISTS = [
+    ("(a) Paris (b) London", TWO),
+    ("(a) Paris, (b) London", TWO),
+    ("(a) Paris; (b) London.", TWO),
+    ("(a) Paris\n(b) London", TWO),
+    ("(a) Paris\n\n(b) London\n", TWO),
+    ("(A) Paris (B) London", TWO),
+    ("(A) Paris / (B) London", TWO),
+    ("(a)Paris(b)London", TWO),
+    ("( a ) Paris ( b ) London", TWO),
+    ("(a): Paris (b): London", TWO),
+    ("(a)\nParis\n(b)\nLondon", TWO),
+    ("[a] Paris [b] London", TWO),
+    ("a) Paris b) London", TWO),
+    ("a) Paris\nb) London", TWO),
+    ("A) Paris\nB) London", TWO),
+    ("a. Paris\nb. London", TWO),
+    ("a. Paris b. London", TWO),
+    ("A. Paris\nB. London", TWO),
+    ("A. Paris B. London", TWO),
+    ("A: Paris\nB: London", TWO),
+    ("a: Paris, b: London", TWO),
+    ("**(a)** Paris **(b)** London", TWO),
+    ("**(a)** **Paris**, **(b)** **London**", TWO),
+    ("**(a) Paris** **(b) London**", TWO),
+    ("*(a) Paris*\n*(b) London*", TWO),
+    ("(**a**) Paris (**b**) London", TWO),
+    ("**A:** Paris\n**B:** London", TWO),
+    ("**A**: Paris\n**B**: London", TWO),
+    ("`(a) Paris (b) London`", TWO),
+    ("1. Paris\n2. London", TWO),
+    ("1. Paris 2. London", TWO),
+    ("1) Paris\n2) London", TWO),
+    ("(1) Paris (2) London", TWO),
+    ("1: Paris\n2: London", TWO),
+    ("[1] Paris\n[2] London", TWO),
+    ("**1.** Paris\n**2.** London", TWO),
+    ("1. **Paris**\n2. **London**", TWO),
+    ("1. (a) Paris\n2. (b) London", TWO),
+    ("- Paris\n- London", TWO),
+    ("* Paris\n* London", TWO),
+    ("• Paris\n• London", TWO),
+    ("• Paris • London", TWO),
+    ("- (a) Paris\n- (b) London", TWO),
+    ("> (a) Paris\n> (b) London", TWO),
+    ("| (a) Paris | (b) London |", TWO),
+    ("Candidate A: Paris\nCandidate B: London", TWO),
+    ("Answer 1: Paris\nAnswer 2: London", TWO),
+    ("Option (a): Paris\nOption (b): London", TWO),
+    ("Answers: (a) Paris (b) London", TWO),
+    ("Sure! Here are two candidates:\n\n(a) Paris\n(b) London", TWO),
+    ("The candidates are (a) Paris and (b) London.", TWO),
+    ("It is either a) Paris or b) London", TWO),
+    ("(a) Paris (b) London\n\nBoth cities are named in passage 2.", TWO),
+    ("(a) Paris\nPassage 1 says so.\n(b) London\nPassage 2 says so.", TWO),
+    ("(a) Paris [1] (b) London [2, 3]", TWO),
+    ("(a) Paris (passage 1) (b) London (from passage 2)", TWO),
+    ('(a) "Paris" (b) “London”', TWO),
+    ("```\n(a) Paris (b) London\n```", TWO),
+    ("<think>(a) Rome (b) Berlin</think>\n(a) Paris (b) London", TWO),
+    ("(a) Rome, no.</think>(a) Paris (b) London", TWO),
+    ("(a) Paris (b) London (c) Rome (d) Berlin", TWO),
+    ('{"a": "Paris", "b": "London"}', TWO),
+    ('{"(a)": "Paris", "(b)": "London"}', TWO),
+    ('{"candidates": ["Paris", "London"]}', TWO),
+    ('{"answers": {"a": "Paris", "b": "London"}}', TWO),
+    ('["Paris", "London"]', TWO),
+    ('```json\n["Paris", "London"]\n```', TWO),
+    ('Here you are:\n```json\n{"answer_1": "Paris", "answer_2": "London"}\n```', TWO),
+    ('[{"candidate": "Paris"}, {"candidate": "London"}]', TWO),
+    ('{"a": 1931, "b": 1950.5}', ["1931", "1950.5"]),
+    ("(a) Washington, D.C. (b) Paris, France", ["Washington, D.C.", "Paris, France"]),
+    ("(a) Washington, D.C., (b) New York", ["Washington, D.C.", "New York"]),
+    ("(a) B. B. King (b) A. A. Milne", ["B. B. King", "A. A. Milne"]),
+    ("(a) B. B. King", ["B. B. King"]),
+    ("A. B. B. King\nB. Mel B.", ["B. B. King", "Mel B."]),
+    ("(a) Titanic (1997) (b) Avatar (film)", ["Titanic (1997)", "Avatar (film)"]),
+    ("(a) Jay-Z (b) *NSYNC", ["Jay-Z", "*NSYNC"]),
+    ("(a) 3:30 p.m. (b) 4 p.m.", ["3:30 p.m.", "4 p.m."]),
+    ("1. Apollo 11\n2. Apollo 12", ["Apollo 11", "Apollo 12"]),
+    ("1. 1905 2. 1906", ["1905", "1906"]),
+    ("(a) -5 (b) 1,000", ["-5", "1,000"]),
+    ("(a) $5.00 (b) 50%", ["$5.00", "50%"]),
+    ("(a) Sagittarius A* (b) C++", ["Sagittarius A*", "C++"]),
+    ("(a) Unknown Pleasures (b) Closer", ["Unknown Pleasures", "Closer"]),
+    ("(a) Yes (b) No", ["Yes", "No"]),
+    ("(a) 東京 (b) 京都", ["東京", "京都"]),
+    ("(a) Paris (b) paris", ["Paris"]),
+    ("(a) The Beatles (b) Beatles.", ["The Beatles"]),
+    ("(a) Paris", ["Paris"]),
+    ("a) Paris", ["Paris"]),
+    ("1. Paris", ["Paris"]),
+    ("- Paris", ["Paris"]),
+    ("(a) Paris (b)", ["Paris"]),
+    ("(a) Paris (b", ["Paris"]),
+    ("(a) Paris (b) Lon", ["Paris", "Lon"]),
+    ("(a) (b) London", ["London"]),
+    ("(a) Paris (b) Unknown", ["Paris"]),
+    ("(a) Unknown (b) not mentioned in the passages", []),
+    ("(a) N/A (b) N/A", []),
+]
+
+UNMARKED = [
+    ("Paris", ["Paris"]),
+    ("Paris.", ["Paris"]),
+    ("Washington, D.C.", ["Washington, D.C."]),
+    ("Paris, London", ["Paris, London"]),
+    ("Paris or London", ["Paris or London"]),
+    ("Paris\nLondon", TWO),
+    ("Here they are:\n\nParis\nLondon", TWO),
+    ("A. A. Milne", ["A. A. Milne"]),
+    ("Answer: Paris", ["Paris"]),
+    ("<think>Let me see.</think>Paris", ["Paris"]),
+    ("{'a': 'Paris', 'b': 'London'}", TWO),
+    ("['Paris', 'London']", TWO),
+    ('{"a": "Paris", "b": "Lon', ["Paris", "Lon"]),
+    ("", []),
+    (" \n", []),
+    ("...", []),
+    ("Unknown", []),
+    ("I don't know.", []),
+    ("The passages do not contain the answer.", []),
+    ("I'm sorry, but I can't help with that.", []),
+    ("<think>(a) Paris (b) London", []),
+    ("{}", []),
+    ("[]", []),
+]
+
+
+@pytest.mark.parametrize(("reply", "candidates"), LISTS)
+def test_lists(reply: str, candidates: list[str]) -> None:
+    assert candidate_answers(without_thinking(reply), 2) == Parsed(candidates)
+
+
+@pytest.mark.parametrize(("reply", "candidates"), UNMARKED)
+def test_without_markers(reply: str, candidates: list[str]) -> None:
+    assert candidate_answers(without_thinking(reply), 2) == Parsed(candidates, malformed=True)
+
+
+def test_more_than_two() -> None:
+    reply = "(a) Paris (b) London (c) Paris (d) Rome (e) Berlin"
+    assert candidate_answers(reply, 3).value == ["Paris", "London", "Rome"]
+    assert candidate_answers(reply, 26).value == ["Paris", "London", "Rome", "Berlin"]
+
+
+NAMES = st.text("abcdefghijklmnopqrstuvwxyz .,'-é東", min_size=1, max_size=12).map(lambda name: f"x{name}x")
+
+
+@given(st.lists(NAMES, min_size=1, max_size=26))
+def test_a_lettered_list_is_read_back(names: list[str]) -> None:
+    distinct: dict[str, str] = {}
+    for name in names:
+        distinct.setdefault(normalize(name), " ".join(name.split()))
+    found = candidate_answers(lettered(names), 26)
+    assert not found.malformed
+    assert [" ".join(name.split()) for name in found.value] == list(distinct.values())
+
+
+@given(st.text(st.sampled_from("(a)b.:1-*[]{}\"'\n ,Pé"), max_size=40), st.integers(1, 4))
+def test_candidates_are_few_distinct_and_known(reply: str, most: int) -> None:
+    found = candidate_answers(reply, most)
+    assert len(found.value) <= most
+    assert len({normalize(one) or one for one in found.value}) == len(found.value)
+    assert all(one == one.strip() and "\n" not in one and not is_unknown(one) for one in found.value)
+
+
+@given(st.text())
+def test_any_reply_is_read(reply: str) -> None:
+    assert isinstance(candidate_answers(reply, 2).value, list)
+    assert isinstance(chosen_candidate(reply, TWO).value, str)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "(a) " * 3000,
+        "- a\n" * 40000,
+        "(" * 200000,
+        "[1]" * 9000 + "x",
+        ", " * 9000,
+        "a. " * 9000,
+        "(" * 9000,
+        '["' * 9000,
+        "x (passage " * 3000,
+    ],
+)
+def test_replies_that_repeat_themselves_are_read(reply: str) -> None:
+    assert len(candidate_answers(reply, 2).value) <= 2
+
+
+CHOICES = [
+    ("(b) London", "London"),
+    ("(b)", "London"),
+    ("b", "London"),
+    ("B.", "London"),
+    ("b) london", "London"),
+    ("**(b)** London", "London"),
+    ("(b) **London**", "London"),
+    ("[b] London", "London"),
+    ("London", "London"),
+    ("London.", "London"),
+    ("Option B", "London"),
+    ("Choice (b): London", "London"),
+    ("Answer: (b) London", "London"),
+    ("The answer is (b) London.", "London"),
+    ("(b) London, England", "London"),
+    ("(a)", "Paris"),
+    ("A", "Paris"),
+    ('{"answer": "(a) Paris"}', "Paris"),
+    ("Passage 1 says so.\nAnswer: (a)", "Paris"),
+    ("<think>(a)?</think>(b)", "London"),
+    ("Unknown", "Unknown"),
+]
+
+
+@pytest.mark.parametrize(("reply", "chosen"), CHOICES)
+def test_choices(reply: str, chosen: str) -> None:
+    assert chosen_candidate(without_thinking(reply), TWO) == Parsed(chosen)
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [("Rome", "Rome"), ("(b) Rome", "Rome"), ("(c)", "(c)"), ("A. A. Milne", "A. A. Milne"), ("", "unknown")],
+)
+def test_a_reply_that_names_no_choice(reply: str, answer: str) -> None:
+    assert chosen_candidate(reply, TWO) == Parsed(answer, malformed=True)
+
+
+def test_a_choice_that_looks_lettered() -> None:
+    assert chosen_candidate("A. A. Milne", ["Paris", "A. A. Milne"]) == Parsed("A. A. Milne")
+
+
+@given(st.lists(NAMES, min_size=2, max_size=26, unique_by=normalize), st.data())
+def test_each_choice_can_be_chosen(names: list[str], data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(names) - 1))
+    assert chosen_candidate(f"({letter(place)}) {names[place]}", names) == Parsed(names[place])
+    assert chosen_candidate(f"({letter(place)})", names) == Parsed(names[place])

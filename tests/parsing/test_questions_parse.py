@@ -1,0 +1,263 @@
+"""What is read from replies that should hold a question, and what questions are drawn, compared and numbered by."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quorum.core.state import Passage
+from quorum.core.text import normalize
+from quorum.evaluation.questions.check import SHOWN, Asked
+from quorum.evaluation.questions.draw import KINDS, Draw, Supply, counts, draws, in_turn, long_enough, partner, read_mix
+from quorum.parsing.written_questions import Written, written_question
+
+TOWN, LUND = "In which town did she go to school?", ["Lund"]
+
+REPLIES = {  # reply -> question, answers, malformed
+    f"Question: {TOWN}\nAnswer: Lund": (TOWN, LUND, False),
+    f" {TOWN}\nAnswer: Lund": (TOWN, LUND, False),
+    f"{TOWN}\n\nAnswer: Lund.\nAlso: Lund, Sweden | the town of Lund": (
+        TOWN,
+        ["Lund", "Lund, Sweden", "the town of Lund"],
+        False,
+    ),
+    f"Question: {TOWN}\nAnswer: Lund\nAlso: none": (TOWN, LUND, False),
+    f"Question: {TOWN}\nAnswer: Lund | lund | LUND.": (TOWN, LUND, False),
+    f"**Question:** {TOWN}\n**Answer:** Lund": (TOWN, LUND, False),
+    f"**Question**: {TOWN}\n\n**Answer**: **Lund**": (TOWN, LUND, False),
+    f"### Question\n{TOWN}\n\n### Answer\nLund": (TOWN, LUND, False),
+    f"```\nQuestion: {TOWN}\nAnswer: Lund\n```": (TOWN, LUND, False),
+    f"```text\nQuestion: {TOWN}\nAnswer: Lund\n```": (TOWN, LUND, False),
+    f"Sure! Here is a question:\n\nQuestion: {TOWN}\nAnswer: Lund\n\nI hope this helps.": (TOWN, LUND, False),
+    f'Question: "{TOWN}"\nAnswer: "Lund"': (TOWN, LUND, False),
+    f"Q: {TOWN}\nA: Lund": (TOWN, LUND, False),
+    f"Question: {TOWN}\n\nThe answer is: Lund\n\nThe passage tells it.": (TOWN, LUND, False),
+    f"Question: {TOWN}\n\nAnswer: Lund\n\nQuestion:": (TOWN, LUND, False),
+    f"Q1: {TOWN}\nA1: Lund": (TOWN, LUND, False),
+    f"Question: {TOWN} Answer: Lund Also: Lund, Sweden": (TOWN, ["Lund", "Lund, Sweden"], False),
+    f"1. Question: {TOWN}\n   Answer: Lund\n2. Question: When was it?\n   Answer: 1889": (TOWN, LUND, True),
+    f"Question: {TOWN}\nAnswer: Lund\n\nQuestion: When?\nAnswer: 1889": (TOWN, LUND, True),
+    f'{{"question": "{TOWN}", "answer": "Lund"}}': (TOWN, LUND, False),
+    f'```json\n{{"Question": "{TOWN}", "answers": ["Lund", "Lund, Sweden"]}}\n```': (
+        TOWN,
+        ["Lund", "Lund, Sweden"],
+        False,
+    ),
+    f'[{{"question": "{TOWN}", "answer": "Lund"}}, {{"question": "When?", "answer": 1889}}]': (TOWN, LUND, False),
+    '{"question": "How many?", "answer": 4, "also": ["four"]}': ("How many?", ["4", "four"], False),
+    f"{TOWN}": (TOWN, [], False),
+    f"Here is one that the passage leaves open:\n{TOWN}": (TOWN, [], False),
+    f"Question: {TOWN}\nAnswer: Unknown": (TOWN, [], False),
+    f"Question: {TOWN}\nAnswer:": (TOWN, [], False),
+    "Question: Name the river of Vell.\nAnswer: Orm": ("Name the river of Vell", ["Orm"], False),
+    "質問です\nQuestion: 塔の高さは?\nAnswer: 80": ("塔の高さは?", ["80"], False),
+}
+
+
+@pytest.mark.parametrize("reply", REPLIES)
+def test_replies_as_models_write_them(reply: str) -> None:
+    found = written_question(reply)
+    assert found.value is not None
+    assert (found.value.question, found.value.answers, found.malformed) == REPLIES[reply]
+
+
+def test_half_a_character_can_be_written_to_a_file() -> None:
+    found = written_question('{"question": "Who lit it\\ud800?", "answer": "Ida\\udfff"}').value
+    assert found == Written("Who lit it\ufffd?", ["Ida\ufffd"])
+
+
+@pytest.mark.parametrize(
+    "reply", ["none", " None.", "Question: none", "**Question:** None", '{"question": "none"}', '{"question": null}']
+)
+def test_a_model_may_decline(reply: str) -> None:
+    assert (written_question(reply).value, written_question(reply).malformed) == (None, False)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *("", " ", "?", "Question:", "Answer: Lund", "I cannot help with that.", "{", '{"question": ["x"]}', "[{}]"),
+        *('{"question": "Who', "Question: ???\nAnswer: x", "Question: " + "why " * 200, "{" * 5000, "One.\nTwo."),
+    ],
+)
+def test_what_holds_no_question_is_malformed(reply: str) -> None:
+    assert (written_question(reply).value, written_question(reply).malformed) == (None, True)
+
+
+PIECES = [
+    "Question",
+    "Answer",
+    "Also",
+    ":",
+    "**",
+    "\n",
+    " ",
+    "?",
+    "Q",
+    "A",
+    "none",
+    "|",
+    '"',
+    "{",
+    "}",
+    "```",
+    "1.",
+    "Lund",
+    "é",
+]
+
+
+@given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=40).map("".join)))
+@settings(max_examples=150, deadline=None)
+def test_any_reply_is_read(reply: str) -> None:
+    found = written_question(reply).value
+    if found is not None:
+        assert isinstance(found, Written)
+        assert 0 < len(found.question) <= 400
+        assert "\n" not in found.question
+        assert len(found.answers) <= 6
+        assert all(answer.strip() for answer in found.answers)
+
+
+WORDS = st.text("abcdefg ", min_size=1, max_size=20).filter(lambda text: any(c.isalpha() for c in text))
+
+
+@given(WORDS, st.lists(WORDS, min_size=1, max_size=3))
+def test_what_is_written_by_the_contract_is_read(question: str, answers: list[str]) -> None:
+    asked, (first, *others) = f"Which {' '.join(question.split())}?", [f"x{' '.join(one.split())}" for one in answers]
+    found = written_question(f"{asked}\nAnswer: {first}\nAlso: {' | '.join(others)}")
+    assert found.value is not None
+    known = {normalize(answer): answer for answer in reversed([first, *others])}
+    assert (found.value.question, set(found.value.answers)) == (asked, set(known.values()))
+    assert found.value.answers[0] == first
+    assert not found.malformed
+
+
+@given(st.integers(1, 500), st.lists(st.floats(0, 100), min_size=3, max_size=3).filter(any))
+def test_shares_add_up(n: int, shares: list[float]) -> None:
+    mix = dict(zip(KINDS, shares, strict=True))
+    found = counts(n, mix)
+    assert sum(found.values()) == n
+    assert all(abs(found[kind] - n * mix[kind] / sum(shares)) < 1 for kind in KINDS)
+
+
+def test_the_mix() -> None:
+    assert read_mix("single=70, two=15,unanswerable=15") == {"single": 70, "two": 15, "unanswerable": 15}
+    assert counts(100, read_mix("two=1")) == {"single": 0, "two": 100, "unanswerable": 0}
+
+
+def passages(sizes: list[int]) -> list[Passage]:
+    """Documents of so many passages."""
+    return [
+        Passage(id=f"{document}-{n}", title=f"D{document}", text=f"Text {n} of document {document}.")
+        for document, count in enumerate(sizes)
+        for n in range(count)
+    ]
+
+
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=6), st.text(max_size=3))
+def test_every_document_has_its_turn(sizes: list[int], seed: str) -> None:
+    order = in_turn(passages(sizes), seed)
+    assert order == in_turn(passages(sizes), seed)
+    assert sorted(one["id"] for one in order) == sorted(one["id"] for one in passages(sizes))
+    assert len({one["title"] for one in order[: len(sizes)]}) == len(sizes)
+
+
+def test_passages_without_a_title_stand_for_themselves() -> None:
+    bare = [Passage(id=str(n), title="", text="x") for n in range(4)]
+    orders = {tuple(one["id"] for one in in_turn(bare, str(seed))) for seed in range(20)}
+    assert len(orders) > 5
+
+
+def test_short_passages_are_left_out() -> None:
+    texts = ["a few words", "word " * 20, "東京都の塔は高いです" * 5]
+    found = long_enough([Passage(id=str(n), title="", text=text) for n, text in enumerate(texts)], 20)
+    assert [one["id"] for one in found] == ["1", "2"]
+
+
+def named(id_: str, text: str, title: str = "") -> Passage:
+    return Passage(id=id_, title=title, text=text)
+
+
+def test_a_partner_speaks_of_the_same_name() -> None:
+    one = named("a", "The lighthouse was drawn by Ida Brenn.", "Light")
+    near = [
+        named("b", "The lighthouse was dark.", "Other"),
+        named("c", "Later Ida Brenn left.", "Light"),
+        named("d", "At school was Ida Brenn.", "School"),
+        named("e", "Ida Brenn, too short.", "E"),
+    ]
+    allowed = {"a", "b", "c", "d"}
+    assert (partner(one, near, allowed, {}) or one)["id"] == "d"
+    assert (partner(one, near[:2], allowed, {}) or one)["id"] == "c"
+    assert partner(one, near[:1], allowed, {}) is None
+    assert (partner(named("f", "the lighthouse was dark"), near, allowed, {}) or one)["id"] == "b"
+
+
+def test_the_rarer_name_binds_more() -> None:
+    one = named("a", "The lighthouse of Skarvoy was drawn by Ida Brenn.", "Light")
+    near = [named("b", "Somebody left Skarvoy.", "B"), named("c", "Once Ida Brenn sang.", "C")]
+    spread = {"Skarvoy": 9, "Ida": 3, "Brenn": 2}
+    assert (partner(one, near, {"a", "b", "c"}, spread) or one)["id"] == "c"
+
+
+def test_a_pair_is_drawn_once() -> None:
+    both = [named("a", "Ida Brenn sang."), named("b", "Ida Brenn danced.")]
+    drawn = list(draws("two", both, 0, lambda text, k: both))
+    assert [sorted(one["id"] for one in draw.passages) for draw in drawn] == [["a", "b"]]
+
+
+def test_supply_ends_with_the_corpus_or_the_tries() -> None:
+    done = {Draw("single", (passages([4])[0],)).id}
+    supply = Supply(passages([4]), 0, lambda text, k: [], done, {"single": 9, "two": 9, "unanswerable": 2})
+    assert len(supply.take({"single": 2, "unanswerable": 1})) == 3
+    assert len(supply.take({"single": 2, "unanswerable": 1})) == 2
+    assert supply.take({"single": 1, "two": 1, "unanswerable": 1}) == []
+    assert supply.ended == {"single": "corpus", "two": "corpus", "unanswerable": "tries"}
+
+
+def test_a_file_may_hold_more_than_the_tries() -> None:
+    supply = Supply(passages([4]), 0, lambda text, k: [], set(), {"single": -3, "two": 0, "unanswerable": 0})
+    assert (supply.take({"single": 1}), supply.ended) == ([], {"single": "tries"})
+
+
+def test_a_round_is_limited() -> None:
+    supply = Supply(passages([80]), 0, lambda text, k: [], set(), {"single": 70, "two": 0, "unanswerable": 9})
+    assert [len(supply.take({"single": 60, "unanswerable": 9})) for _ in range(2)] == [32, 32]
+    assert len(supply.take({"single": 6, "unanswerable": 9})) == 15
+    assert supply.ended == {}
+
+
+def test_what_is_asked_again() -> None:
+    asked = Asked()
+    asked.add("Who designed the lighthouse on the island of Skarvoy?")
+    assert asked.has("who designed the Lighthouse on the island of Skarvoy")
+    assert asked.has("Who was it who designed the lighthouse of the island Skarvoy?")
+    assert not asked.has("Who lit the lighthouse on the island of Skarvoy in 1889?")
+    assert not asked.has("Who designed the lighthouse on the island of Tromsdal?")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "According to the passage, who drew it?",
+        "What does this passage say of Vell?",
+        "In the text, who is named?",
+        "Who is named in passage 2?",
+        "Who drew what the first passage describes?",
+    ],
+)
+def test_a_question_that_speaks_of_its_passage(question: str) -> None:
+    assert SHOWN.search(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who found the Northwest Passage?",
+        "Who is the author of Faust?",
+        "Which document ended the war of 1618?",
+        "From which text did Luther translate?",
+    ],
+)
+def test_a_question_that_does_not(question: str) -> None:
+    assert not SHOWN.search(question)

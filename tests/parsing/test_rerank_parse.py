@@ -1,0 +1,133 @@
+"""What replies that rank passages say."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quorum.parsing.answers import Parsed
+from quorum.parsing.rankings import ranking
+
+
+def order(*numbers: int, malformed: bool = False) -> Parsed[list[int]]:
+    """A ranking as it is written, from 1."""
+    return Parsed([number - 1 for number in numbers], malformed)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "[2] > [3] > [1]",
+        "[2]>[3]>[1]",
+        "2 > 3 > 1",
+        "2>3>1",
+        "Ranking: [2] > [3] > [1]",
+        "Ranking:\n[2] > [3] > [1]",
+        "**[2]** > **[3]** > **[1]**",
+        "**Ranking:** `[2] > [3] > [1]`",
+        "```\n[2] > [3] > [1]\n```",
+        "[2] &gt; [3] &gt; [1]",
+        "[2] → [3] → [1]",
+        "[2] -> [3] -> [1]",
+        "[2] >> [3] >> [1]",
+        "[2] ≻ [3] ≻ [1]",
+        "[2] > [3] = [1]",
+        "[2] >= [3] >= [1]",
+        "[2] >\n[3] >\n[1]",
+        "[2]\n> [3]\n> [1]",
+        "> [2] > [3] > [1]",
+        "[2] > [3] > [1].",
+        "[2] > [3] > [1]\n\nPassage 1 does not help.",
+        "Passage 1 is about tea, passage 2 holds the date.\n\n[2] > [3] > [1]",
+        "First I look at [1], [2] and [3].\nFinal ranking: [2], [3], [1]",
+        "Here is the ranking from most to least helpful: 2, 3, 1",
+        "[2] Lumen Tower > [3] Towers > [1] 1931",
+        "Passage 2 > Passage 3 > Passage 1",
+        "Passage 2, Passage 3, Passage 1",
+        "Passages 2, 3 and 1",
+        "Passages 2, 3, and 1.",
+        "passage #2, passage #3, passage #1",
+        "Document 2, Document 3, Document 1",
+        "2, 3, 1",
+        "2 3 1",
+        "2; 3; 1",
+        "2-3-1",
+        "2\n3\n1",
+        "- 2\n- 3\n- 1",
+        "- [2]\n- [3]\n- [1]",
+        "(2), (3), (1)",
+        "#2, #3, #1",
+        "2, then 3, then 1",
+        "[2, 3, 1]",
+        '["2", "3", "1"]',
+        '{"ranking": [2, 3, 1]}',
+        '```json\n{"order": [2, 3, 1]}\n```',
+        "1. Passage 2\n2. Passage 3\n3. Passage 1",
+        "1. [2] Lumen Tower (1931)\n2. [3] Towers\n3. [1] Strikes of 1929",
+        "1) 2\n2) 3\n3) 1",
+        "**1.** [2]\n**2.** [3]\n**3.** [1]",
+        "Rank 1: [2]\nRank 2: [3]\nRank 3: [1]",
+        "Rank 1: Passage 2, Rank 2: Passage 3, Rank 3: Passage 1",
+        "2. It gives the date.\n3. It names the tower.\n1. It is about a mast.",
+        "Passage 2 gives the year 1931; passage 3 names the tower; passage 1 does not help.",
+        "The second passage is best, then the third passage, and the first one helps least.",
+        "[2] (9/10), [3] (4/10), [1] (0/10)",
+        "2 (0.9), 3 (0.4), 1 (0.0)",
+        "[2] > [3] > [1] > [2]",
+        "[2] > [2] > [3] > [1]",
+        "[7] > [2] > [3] > [1]",
+        "[0] > [2] > [3] > [1]",
+    ],
+)
+def test_rankings(reply: str) -> None:
+    assert ranking(reply, 3) == order(2, 3, 1)
+
+
+@pytest.mark.parametrize(
+    ("reply", "count", "expected"),
+    [
+        ("", 3, order(1, 2, 3, malformed=True)),
+        ("   \n", 3, order(1, 2, 3, malformed=True)),
+        ("none", 3, order(1, 2, 3, malformed=True)),
+        ("I cannot rank these passages.", 3, order(1, 2, 3, malformed=True)),
+        ("[9] > [8]", 3, order(1, 2, 3, malformed=True)),
+        ("It was in 1931.", 3, order(1, 2, 3, malformed=True)),
+        ("[3]", 3, order(3, 1, 2, malformed=True)),
+        ("Passage 3 is the most helpful.", 3, order(3, 1, 2, malformed=True)),
+        ("[3] > [1]", 3, order(3, 1, 2, malformed=True)),
+        ("[4] > [2]", 5, order(4, 2, 1, 3, 5, malformed=True)),
+        ("[5] > [3] > [", 5, order(5, 3, 1, 2, 4, malformed=True)),  # cut at a limit
+        ("[2] > [1]", 5, order(2, 1, 3, 4, 5)),  # the others did not fit the prompt
+        ("[2] > [1] > [3]", 4, order(2, 1, 3, 4)),
+        ("[1]", 1, order(1)),
+        ("", 1, order(1)),
+        ("", 0, order()),
+        ("[10] > [2] > [1]", 10, order(10, 2, 1, 3, 4, 5, 6, 7, 8, 9, malformed=True)),
+        ("9" * 5000, 2, order(1, 2, malformed=True)),
+        ("[" * 5000 + "2", 2, order(2, 1, malformed=True)),
+        ("1. " * 3000, 2, order(1, 2, malformed=True)),
+    ],
+)
+def test_rankings_that_break_the_contract_or_are_short(reply: str, count: int, expected: Parsed[list[int]]) -> None:
+    assert ranking(reply, count) == expected
+
+
+@given(st.text(max_size=80), st.integers(0, 6))
+def test_any_reply_gives_a_permutation(reply: str, count: int) -> None:
+    assert sorted(ranking(reply, count).value) == list(range(count))
+
+
+SEPARATORS = st.sampled_from([" > ", ">", ", ", "\n", " ", "; ", " -> "])
+FORMS = st.sampled_from(["{}", "[{}]", "({})", "Passage {}", "**[{}]**", "#{}"])
+
+
+@given(st.permutations(range(5)), SEPARATORS, FORMS)
+def test_every_order_is_read_in_every_form(places: list[int], separator: str, form: str) -> None:
+    reply = separator.join(form.format(place + 1) for place in places)
+    assert ranking(reply, 5) == Parsed(places)
+
+
+@given(st.lists(st.integers(0, 9), max_size=9), st.integers(2, 6))
+def test_named_ones_come_first_and_the_rest_keep_their_order(numbers: list[int], count: int) -> None:
+    found = ranking(" > ".join(f"[{number}]" for number in numbers), count).value
+    named = [n - 1 for n in dict.fromkeys(numbers) if 0 < n <= count]
+    assert found == named + [place for place in range(count) if place not in named]

@@ -1,0 +1,343 @@
+"""What replies say that go step by step: react's thought and action, self_ask's follow-up or final answer."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quorum.parsing.answers import Parsed
+from quorum.parsing.steps import Action, FollowUp, final_answer, next_follow_up, step_action
+
+T = "I need the height."
+
+
+@pytest.mark.parametrize(
+    ("reply", "query"),
+    [
+        (f"{T}\nAction 1: Search[height of K2]", "height of K2"),
+        (f"Thought 1: {T}\nAction 1: Search[height of K2]", "height of K2"),
+        (f"Thought: {T}\nAction: Search[height of K2]", "height of K2"),
+        (f"{T}\nSearch[height of K2]", "height of K2"),
+        (f"{T} Search[height of K2]", "height of K2"),
+        (f"{T}\naction 1: search[height of K2]", "height of K2"),
+        (f"{T}\nACTION 1: SEARCH[height of K2]", "height of K2"),
+        (f"{T}\n**Action 1:** Search[height of K2]", "height of K2"),
+        (f"**Thought 1:** {T}\n\n**Action 1:** **Search[height of K2]**", "height of K2"),
+        (f"**Thought 1**: {T}\n**Action 1**: `Search[height of K2]`", "height of K2"),
+        (f"### Thought 1: {T}\n### Action 1: Search[height of K2]", "height of K2"),
+        (f"- Thought: {T}\n- Action: Search[height of K2]", "height of K2"),
+        (f"{T}\nAction 2：Search[height of K2]", "height of K2"),
+        (f"{T}\nAction 1: Search【height of K2】", "height of K2"),
+        (f"{T}\nAction 1: Search［height of K2］", "height of K2"),
+        (f'{T}\nAction 1: Search["height of K2"]', "height of K2"),
+        (f"{T}\nAction 1: Search('height of K2')", "height of K2"),
+        (f'{T}\nAction 1: Search(query="height of K2")', "height of K2"),
+        (f"{T}\nAction 1: Search[query: height of K2]", "height of K2"),
+        (f"{T}\nAction 1: Search [height of K2]", "height of K2"),
+        (f"{T}\nAction 1:\nSearch[height of K2]", "height of K2"),
+        (f"{T} Action 1: Search[height of K2] Observation 1: 8,611 m", "height of K2"),
+        (f"{T}\nAction 1: Search\nAction Input: height of K2", "height of K2"),
+        (f"{T}\nAction 1: Search[height of K2].", "height of K2"),
+        (f"{T}\nAction 1: Search[K2 [mountain]]", "K2 [mountain]"),
+        (f"{T}\nAction 1: Search[for whom the bell tolls]", "for whom the bell tolls"),
+        (f"{T}\nNext action: Search[height of K2]", "height of K2"),
+        (f"```\nThought 1: {T}\nAction 1: Search[height of K2]\n```", "height of K2"),
+        (f"{T}\nAction 1: Search[height of K2]\nObservation 1: K2 is 8,611 m high.", "height of K2"),
+        (f"{T}\nAction 1: Search[height of K2]\nAction 2: Search[height of Lhotse]", "height of K2"),
+        (
+            f"{T}\nSearch[height of K2]\nObservation: 8,611 m\nThought 2: Done.\nAction 2: Finish[8,611 m]",
+            "height of K2",
+        ),
+        (f"{T} Search[height of K2]\nThought 2: Now I know.\nAction 2: Finish[8,611 m]", "height of K2"),
+        (f"{T}\nAction 1: Search[height of K2]\nFinish[8,611 m]", "height of K2"),
+        (json.dumps({"thought": T, "action": "Search[height of K2]"}), "height of K2"),
+        (json.dumps({"thought": T, "action": "search", "action_input": "height of K2"}), "height of K2"),
+        (json.dumps({"Thought": T, "Action": {"name": "Search", "query": "height of K2"}}), "height of K2"),
+        (json.dumps({"thought": T, "search": "height of K2"}), "height of K2"),
+        (f"```json\n{json.dumps({'thought': T, 'action': 'Search[height of K2]'})}\n```", "height of K2"),
+    ],
+)
+def test_searches(reply: str, query: str) -> None:
+    assert step_action(reply) == Parsed(Action(T, query=query))
+
+
+@pytest.mark.parametrize(
+    ("reply", "query"),
+    [
+        (f"{T}\nAction 1: Search[height of K2", "height of K2"),
+        (f"{T}\nAction 1: Search: height of K2", "height of K2"),
+        (f"{T}\nAction 1: Search height of K2", "height of K2"),
+        (f"{T}\nAction 1: Search for height of K2", "height of K2"),
+        (f'{T}\nAction 1: Search "height of K2"', "height of K2"),
+        (f"{T}\nSearch: height of K2", "height of K2"),
+        (f"{T}\nAction 1: Search[height of K2\nObservation 1: 8,611 m", "height of K2"),
+        (f"{T}\nAction 1: Search[]", None),
+        (f"{T}\nAction 1: Search", None),
+        (f"{T}\nAction 1: Lookup[height]", None),
+        (f"{T}\nAction 1:", None),
+        (T, None),
+        (f"{T}\n\nQuestion: Who climbed it?\nThought 1: Hm.\nAction 1: Search[K2]", None),
+        (f"{T}\nObservation 1: 8,611 m\nThought 2: Done.\nAction 2: Finish[8,611 m]", None),
+        (json.dumps({"thought": T}), None),
+        (json.dumps({"thought": T, "action": "Lookup", "action_input": "height"}), None),
+    ],
+)
+def test_searches_that_break_the_contract(reply: str, query: str | None) -> None:
+    found = step_action(reply)
+    assert (found.value.query, found.value.answer, found.malformed) == (query, None, True)
+    assert found.value.thought.startswith(T)
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        (f"{T}\nAction 2: Finish[8,611 metres]", "8,611 metres"),
+        (f"{T}\nAction 2: finish[8,611 metres]", "8,611 metres"),
+        (f"{T}\nAction 2: **Finish[8,611 metres]**", "8,611 metres"),
+        (f"{T}\nAction 2: Finish[8,611 metres.]", "8,611 metres"),
+        (f'{T}\nAction 2: Finish["8,611 metres"]', "8,611 metres"),
+        (f"{T}\nAction 2: Finish(8,611 metres)", "8,611 metres"),
+        (f"{T}\nAction 2: Finish[answer: 8,611 metres]", "8,611 metres"),
+        (f"{T}\nAction 2: Finish[8,611 metres]\n\nQuestion: How high is Lhotse?\nThought 1: ...", "8,611 metres"),
+        (f"{T}\nFinish[8,611 metres]\nAction 3: Search[Lhotse]", "8,611 metres"),
+        (f"{T}\nAction 2: Finish[Unknown]", "Unknown"),
+        (f"{T}\nAction 2: Finish[Washington, D.C.]", "Washington, D.C."),
+        (json.dumps({"thought": T, "action": "Finish[8,611 metres]"}), "8,611 metres"),
+        (json.dumps({"thought": T, "action": "finish", "input": "8,611 metres"}), "8,611 metres"),
+        (json.dumps({"thought": T, "action": {"name": "finish", "answer": "8,611 metres"}}), "8,611 metres"),
+        (json.dumps({"thought": T, "answer": "8,611 metres"}), "8,611 metres"),
+        (json.dumps({"thought": T, "final_answer": 8611}), "8611"),
+    ],
+)
+def test_finishes(reply: str, answer: str) -> None:
+    assert step_action(reply) == Parsed(Action(T, answer=answer))
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        (f"{T}\nAction 2: Finish: 8,611 metres", "8,611 metres"),
+        (f"{T}\nAction 2: Finish 8,611 metres", "8,611 metres"),
+        (f"{T}\nAction 2: Finish[8,611 metres", "8,611 metres"),
+        (f"{T}\nFinal Answer: 8,611 metres", "8,611 metres"),
+        (f"{T}\nAnswer: 8,611 metres", "8,611 metres"),
+        (f"{T}\nAction 2: Finish[]", "unknown"),
+        (f"{T}\nAction 2: Finish", "unknown"),
+    ],
+)
+def test_finishes_that_break_the_contract(reply: str, answer: str) -> None:
+    assert step_action(reply) == Parsed(Action(T, answer=answer), malformed=True)
+
+
+@pytest.mark.parametrize("reply", ["", "  \n", "...", "```\n```", "{}", "[]", "null"])
+def test_no_step_at_all(reply: str) -> None:
+    found = step_action(reply)
+    assert found.malformed
+    assert (found.value.query, found.value.answer) == (None, None)
+
+
+def test_an_action_that_a_thought_talks_about_is_not_the_one_taken() -> None:
+    reply = "A Search[Lhotse] would not help, so K2 it is.\nAction 1: Search[K2]"
+    assert step_action(reply).value == Action("A Search[Lhotse] would not help, so K2 it is.", query="K2")
+    not_yet = "Answer: not known yet.\nAction 1: Search[K2]\nFinal answer: 8,611 m"
+    assert step_action(not_yet).value.query == "K2"
+    prose = "Search engines may finish this. Searching (again) costs little.\nAction 1: Search[K2]"
+    assert step_action(prose).value.query == "K2"
+
+
+def test_a_question_that_is_restated_is_not_the_next_one() -> None:
+    assert step_action(f"Question: How high?\nThought 1: {T}\nAction 1: Search[K2]").value.query == "K2"
+    assert next_follow_up("Question: How high?\nYes.\nFollow up: What is K2?").value.question == "What is K2?"
+
+
+def test_a_thought_of_several_lines_is_told_in_one() -> None:
+    reply = "Thought 1: First this.\n\n- Then that.\nAction 1: Search[x]"
+    assert step_action(reply).value.thought == "First this. - Then that."
+
+
+@pytest.mark.parametrize(
+    ("reply", "found"),
+    [
+        ("Yes.\nFollow up: How high is K2?", FollowUp(question="How high is K2?")),
+        (" Yes.\nFollow up: How high is K2?\n", FollowUp(question="How high is K2?")),
+        ("Follow up: How high is K2?", FollowUp(question="How high is K2?")),
+        ("Follow-up: How high is K2?", FollowUp(question="How high is K2?")),
+        ("Followup: How high is K2?", FollowUp(question="How high is K2?")),
+        ("follow up question: How high is K2?", FollowUp(question="How high is K2?")),
+        ("Follow up 2: How high is K2?", FollowUp(question="How high is K2?")),
+        ("Follow up question #1: How high is K2?", FollowUp(question="How high is K2?")),
+        ("**Follow up:** How high is K2?", FollowUp(question="How high is K2?")),
+        ("Follow up：How high is K2?", FollowUp(question="How high is K2?")),
+        ("- Follow up: How high is K2?", FollowUp(question="How high is K2?")),
+        ("Follow up:\nHow high is K2?", FollowUp(question="How high is K2?")),
+        ("Yes. Follow up: How high is K2?", FollowUp(question="How high is K2?")),
+        ("Follow up: How high is K2? Intermediate answer: 8,611 m", FollowUp(question="How high is K2?")),
+        ('Follow up: "How high is K2?"', FollowUp(question="How high is K2?")),
+        ("```\nYes.\nFollow up: How high is K2?\n```", FollowUp(question="How high is K2?")),
+        (
+            "Are follow up questions needed here: Yes.\nFollow up: How high is K2?",
+            FollowUp(question="How high is K2?"),
+        ),
+        (
+            "Yes.\nFollow up: How high is K2?\nIntermediate answer: 8,611 m\nSo the final answer is: 8,611 m",
+            FollowUp(question="How high is K2?"),
+        ),
+        ("Follow up: How high is K2?\nFollow up: How high is Lhotse?", FollowUp(question="How high is K2?")),
+        ("Intermediate answer: K2\nFollow up: How high is K2?", FollowUp(question="How high is K2?")),
+        ('{"follow_up": "How high is K2?"}', FollowUp(question="How high is K2?")),
+        ('{"needed": true, "follow up question": "How high is K2?"}', FollowUp(question="How high is K2?")),
+        ("So the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
+        ("So the final answer is: 8,611 metres.", FollowUp(answer="8,611 metres")),
+        ("So the final answer is 8,611 metres.", FollowUp(answer="8,611 metres")),
+        ("so the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
+        ("**So the final answer is:** 8,611 metres", FollowUp(answer="8,611 metres")),
+        ("So the final answer is: **8,611 metres**", FollowUp(answer="8,611 metres")),
+        ("The final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
+        ("Final answer: 8,611 metres", FollowUp(answer="8,611 metres")),
+        ("So the answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
+        ("Therefore, the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
+        ("So the final answer is：8,611 metres", FollowUp(answer="8,611 metres")),
+        ("No.\nSo the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
+        ("No. So the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
+        ("K2 is lower. So the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
+        ("So the final answer is: 8,611 metres\n\nQuestion: Who?\nFollow up: Why?", FollowUp(answer="8,611 metres")),
+        ("Intermediate answer: 8,611 m\nSo the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
+        ('{"final_answer": "8,611 metres"}', FollowUp(answer="8,611 metres")),
+        ("So the final answer is: Unknown", FollowUp(answer="Unknown")),
+        ("No.", FollowUp()),
+        ("no", FollowUp()),
+        ("**No.**", FollowUp()),
+        ("Are follow up questions needed here: No.", FollowUp()),
+        ("No follow up questions are needed.", FollowUp()),
+    ],
+)
+def test_follow_ups(reply: str, found: FollowUp) -> None:
+    assert next_follow_up(reply) == Parsed(found)
+
+
+@pytest.mark.parametrize(
+    ("reply", "found"),
+    [
+        ("Yes. How high is K2?", FollowUp(question="How high is K2?")),
+        ("How high is K2?", FollowUp(question="How high is K2?")),
+        ("Yes.", FollowUp()),
+        ("Yes.\nFollow up:", FollowUp()),
+        ("So the final answer is:", FollowUp()),
+        ("Intermediate answer: 8,611 metres", FollowUp()),
+        ("K2 is 8,611 metres high.", FollowUp()),
+        ("K2 is high.\n\nQuestion: Who?\nAre follow up questions needed here: Yes.\nFollow up: Who?", FollowUp()),
+        ("", FollowUp()),
+        ("...", FollowUp()),
+        ("{}", FollowUp()),
+        ('{"follow_up": ""}', FollowUp()),
+    ],
+)
+def test_follow_ups_that_break_the_contract(reply: str, found: FollowUp) -> None:
+    assert next_follow_up(reply) == Parsed(found, malformed=True)
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("8,611 metres", "8,611 metres"),
+        ("8,611 metres.", "8,611 metres"),
+        ("So the final answer is: 8,611 metres", "8,611 metres"),
+        ("The final answer is 8,611 metres.", "8,611 metres"),
+        ("**8,611 metres**", "8,611 metres"),
+        ('{"answer": "8,611 metres"}', "8,611 metres"),
+        ("Unknown.", "Unknown"),
+    ],
+)
+def test_forced_answers(reply: str, answer: str) -> None:
+    assert final_answer(reply) == Parsed(FollowUp(answer=answer))
+
+
+@pytest.mark.parametrize("reply", ["", "So the final answer is:", "\n\n"])
+def test_forced_answers_without_any(reply: str) -> None:
+    assert final_answer(reply) == Parsed(FollowUp(answer="unknown"), malformed=True)
+
+
+LINES = st.lists(
+    st.one_of(
+        st.text(max_size=20),
+        st.sampled_from(
+            [
+                *(
+                    "Thought 1:",
+                    "Action 1: Search[x]",
+                    "Action: Finish[",
+                    "Observation 1: x",
+                    "Search[",
+                    "]",
+                    "```",
+                    "{",
+                    "}",
+                ),
+                *("Follow up:", "Follow up: x?", "Intermediate answer: x", "So the final answer is:", "No.", "Yes."),
+                '{"action": "Search[x]"}',
+            ]
+        ),
+    ),
+    max_size=8,
+).map("\n".join)
+
+
+@given(LINES)
+def test_any_reply_is_at_most_one_thing_on_one_line(reply: str) -> None:
+    act, follow = step_action(reply).value, next_follow_up(reply).value
+    assert act.query is None or act.answer is None
+    assert follow.question is None or follow.answer is None
+    for said in (act.query, act.answer, follow.question, follow.answer, final_answer(reply).value.answer):
+        assert said is None or (said.strip() == said != "" and len(said.splitlines()) == 1)
+    assert len(act.thought.splitlines()) <= 1
+
+
+@given(LINES)
+def test_without_an_action_a_reply_is_malformed(reply: str) -> None:
+    found = step_action(reply)
+    assert found.malformed or found.value.query or found.value.answer
+
+
+NAMES = st.from_regex(r"[A-Z][a-z]{2,8}( [A-Z][a-z]{2,8}){0,2}", fullmatch=True)
+RUN_ONS = st.sampled_from(
+    ["", "\nObservation 1: {}", "\nObservation: x\nThought 2: {}\nAction 2: Finish[{}]", "\nAction 2: Search[{}]"]
+)
+
+
+@given(NAMES, NAMES, RUN_ONS, st.sampled_from(["Search", "Finish", "search", "FINISH"]))
+def test_what_follows_the_first_action_changes_nothing(name: str, other: str, run_on: str, verb: str) -> None:
+    step = f"{T}\nAction 1: {verb}[{name}]"
+    assert step_action(step + run_on.format(other, other)) == step_action(step)
+    found = step_action(step).value
+    assert (found.query or found.answer) == name
+
+
+@given(NAMES, NAMES)
+def test_what_follows_a_follow_up_changes_nothing(name: str, other: str) -> None:
+    run_on = f"\nIntermediate answer: {other}\nFollow up: {other}?\nSo the final answer is: {other}"
+    assert next_follow_up(f"Yes.\nFollow up: Who is {name}?{run_on}") == Parsed(FollowUp(question=f"Who is {name}?"))
+    assert next_follow_up(f"So the final answer is: {name}{run_on}") == Parsed(FollowUp(answer=name))
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "\n",
+        "Thought 1: x\n",
+        "Search[",
+        "[",
+        "Action 1:\n",
+        "Finish\n",
+        "Follow up:\n",
+        "So the ",
+        "Yes.\n",
+        "* ",
+        "No. ",
+    ],
+)
+def test_a_reply_in_a_loop_is_read(unit: str) -> None:
+    """Were a pattern quadratic in the length, this would take minutes."""
+    assert step_action("So.\n" + unit * 20000).value
+    assert next_follow_up("So.\n" + unit * 20000).value
+    assert final_answer("So.\n" + unit * 20000).value.answer

@@ -1,0 +1,112 @@
+"""What replies with a summary say."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quorum.core.thinking import without_thinking
+from quorum.parsing.answers import Parsed
+from quorum.parsing.summaries import summary_text
+
+BORN = "Joseph Haydn was born in Rohrau, a village on the Leitha."
+TWO = f"{BORN}\n\nHe died in Vienna in 1809."
+
+REPLIES = [
+    (f"{BORN} [DONE]", BORN),
+    (f"{BORN}[DONE]", BORN),
+    (f"{BORN}\n[DONE]", BORN),
+    (f"{BORN}\n\n[DONE]\n", BORN),
+    (f"{BORN} [done]", BORN),
+    (f"{BORN} [Done].", BORN),
+    (f"{BORN} [ DONE ]", BORN),
+    (f"{BORN} **[DONE]**", BORN),
+    (f"{BORN} `[DONE]`", BORN),
+    (f'{BORN} "[DONE]"', BORN),
+    (f"{BORN} ([DONE])", BORN),
+    (f"{BORN} [END]", BORN),
+    (f"{BORN} DONE", BORN),
+    (f"{BORN}\nDONE.", BORN),
+    (f"{BORN}\n**DONE**", BORN),
+    (f"{BORN} [DONE] [DONE]", BORN),
+    (f"{BORN} [DONE]\n\nQuestion: Who was Mozart?\nParagraph: A composer. [DONE]", BORN),
+    (f"{BORN} [DONE] I hope this helps!", BORN),
+    (f"[DONE] {BORN}", BORN),
+    (f"[DONE]\n{BORN} [DONE]", BORN),
+    (f"{BORN} [DON", BORN),
+    (f"{BORN} [", BORN),
+    (BORN, BORN),
+    (f"  {BORN}  ", BORN),
+    (TWO, TWO),
+    (f"{TWO} [DONE]", TWO),
+    (f"Paragraph: {BORN} [DONE]", BORN),
+    (f"Paragraph:\n{BORN} [DONE]", BORN),
+    (f"Passage: {BORN} [DONE]", BORN),
+    (f"**Passage:** {BORN} [DONE]", BORN),
+    (f"**Passage**: {BORN} [DONE]", BORN),
+    (f"Supporting passage: {BORN} [DONE]", BORN),
+    (f"Response: {BORN} [DONE]", BORN),
+    (f"Summary:\n\n{BORN} [DONE]", BORN),
+    (f"### Summary\n{BORN} [DONE]", BORN),
+    (f"# Paragraph\n\n{BORN} [DONE]", BORN),
+    (f"Answer: {BORN} [DONE]", BORN),
+    (f"Here is the passage:\n\n{BORN} [DONE]", BORN),
+    (f"Here's a paragraph that supports the prediction:\n{BORN} [DONE]", BORN),
+    (f"Sure! Here is the text:\n\n{BORN}\n\n[DONE]", BORN),
+    (f"Certainly:\n{BORN} [DONE]", BORN),
+    (f"Below is the paragraph:\n\nParagraph: {BORN} [DONE]", BORN),
+    (f"```\n{BORN} [DONE]\n```", BORN),
+    (f"```\n{BORN}\n```\n[DONE]", BORN),
+    (f"```text\n{BORN}\n```", BORN),
+    (f'"{BORN}" [DONE]', BORN),
+    (f"“{BORN}” [DONE]", BORN),
+    (f"**{BORN}** [DONE]", BORN),
+    (f'{{"passage": "{BORN}"}}', BORN),
+    (f'{{"paragraph": "{BORN} [DONE]"}}', BORN),
+    (f'```json\n{{"summary": "{BORN}"}}\n```', BORN),
+    (f"<think>It was Rohrau. [DONE]</think>{BORN} [DONE]", BORN),
+    (f"It was Rohrau.</think>\n{BORN} [DONE]", BORN),
+    ("The passage says that he was born there. [DONE]", "The passage says that he was born there."),
+    ("Passages 1 and 2 name Rohrau. [DONE]", "Passages 1 and 2 name Rohrau."),
+    ("Here is where he was born: Rohrau. [DONE]", "Here is where he was born: Rohrau."),
+    ("Rohrau [1] is a village [2]. [DONE]", "Rohrau [1] is a village [2]."),
+    ('He said "done" in 1809. [DONE]', 'He said "done" in 1809.'),
+    ('"Rohrau" and "Vienna" [DONE]', '"Rohrau" and "Vienna"'),
+    ("- He was born in Rohrau.\n- He died in Vienna. [DONE]", "- He was born in Rohrau.\n- He died in Vienna."),
+    ("The passages do not support this. [DONE]", "The passages do not support this."),
+    ("Joseph Haydn was bo", "Joseph Haydn was bo"),
+    ("海頓生於羅勞。[DONE]", "海頓生於羅勞。"),
+    ("{not JSON} [DONE]", "{not JSON}"),
+]
+
+
+@pytest.mark.parametrize(("reply", "summary"), REPLIES)
+def test_summaries(reply: str, summary: str) -> None:
+    assert summary_text(without_thinking(reply)) == Parsed(summary)
+
+
+@pytest.mark.parametrize(
+    "reply", ["", " \n", "[DONE]", "**[DONE]**", "...", "Paragraph:", "<think>It was Rohrau", "```\n```"]
+)
+def test_a_reply_that_says_nothing(reply: str) -> None:
+    found = summary_text(without_thinking(reply))
+    assert found.malformed
+    assert not any(character.isalnum() for character in found.value)
+
+
+@given(st.text())
+def test_any_reply_is_read(reply: str) -> None:
+    found = summary_text(reply)
+    assert found.malformed == (not any(character.isalnum() for character in found.value))
+
+
+SENTENCE = st.text("abcdefghij ,'", min_size=1, max_size=40).map(lambda text: f"Haydn {' '.join(text.split())} there.")
+
+
+@given(st.lists(SENTENCE, min_size=1, max_size=4).map(" ".join))
+def test_what_stands_before_the_end_marker_is_kept(text: str) -> None:
+    assert summary_text(f"{text} [DONE]") == summary_text(text) == Parsed(text)
+
+
+@pytest.mark.parametrize("reply", ["[DONE] " * 5000, "Paragraph: " * 5000, "[" * 9000, "Here is: \n" * 3000])
+def test_replies_that_repeat_themselves_are_read(reply: str) -> None:
+    summary_text(reply)

@@ -1,0 +1,361 @@
+"""What judges' replies conclude: whether a text supports a prediction, and which of two passages is better."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quorum.core.thinking import without_thinking
+from quorum.parsing.answers import Parsed
+from quorum.parsing.preferences import preferred_passage
+from quorum.parsing.verdicts import validity_verdict
+
+TRUE = [
+    "True",
+    "true.",
+    "TRUE",
+    "**True**",
+    "`True`",
+    '"True"',
+    "[True]",
+    "T",
+    "(a) True",
+    "A) True",
+    "Yes",
+    "Yes.",
+    "Correct.",
+    "Supported",
+    "Answer: True",
+    "**Answer:** True",
+    "Answer: **True**",
+    "Verdict = true",
+    "Supported: yes",
+    "is_true: true",
+    "The answer is True.",
+    "Choices: [True, False]. Answer: True",
+    "True or False? True",
+    "True. The passage states it.",
+    "True, because the text says so.",
+    "True - the text says so",
+    "True (the passage supports it)",
+    "True\n\nThe text says that he was born in Rohrau.",
+    "The passage supports the prediction.",
+    "The passage clearly and correctly supports this prediction.",
+    "The statement is supported by the passage",
+    "The prediction is correct.",
+    "It is true.",
+    "not false",
+    "It isn't false.",
+    "It is not the case that the prediction is false.",
+    "The text does not fail to support the prediction.",
+    "The text mentions it. Therefore, True.",
+    "I first thought False.\nAnswer: True",
+    "While it is not stated word by word, the text supports the prediction.",
+    '{"is_true": true}',
+    '{"answer": "True"}',
+    '{"supported": "yes", "reason": "It says so."}',
+    '{"is_false": false}',
+    "{'is_true': True}",
+    '```json\n{"verdict": true}\n```',
+    "\\boxed{True}",
+    "<answer>True</answer>",
+    "<think>It says Rohrau, so False? No.</think>True",
+    "Reasoning: it says so.</think>\n\nTrue",
+    "Verdadero",
+    "Verdadeiro.",
+    "Vrai.",
+    "C'est vrai",
+    "Wahr",
+    "Das ist wahr.",
+    "Richtig.",
+    "Ja, das stimmt",
+    "Vero",
+    "Sí",
+    "Oui",
+    "Да",
+    "Верно.",
+    "真",
+    "正确",
+    "正しい。",
+    "はい",
+    "참",
+]
+
+FALSE = [
+    "False",
+    "false.",
+    "**False**",
+    "F",
+    "(b) False",
+    "No",
+    "No.",
+    "Incorrect.",
+    "Invalid",
+    "Not true",
+    "not true.",
+    "untrue",
+    "Untrue.",
+    "isn't supported",
+    "It isn’t supported.",
+    "Not supported",
+    "unsupported",
+    "It is false",
+    "Answer: False",
+    "Conclusion: not supported",
+    "is_true: false",
+    "Supported: no",
+    "True or False: False",
+    "Choices: [True, False]. Answer: False",
+    "False, because the text is about tea.",
+    "I was asked whether it is true. The text does not support it.",
+    "**False**\n\nThe text names another place.",
+    "False. While it is true that he lived there, he was born elsewhere.",
+    "It is true that he lived there, but the text does not support the prediction.",
+    "The passage does not support the prediction.",
+    "The text doesn't correctly support it.",
+    "The prediction is incorrect.",
+    "The prediction is not correct.",
+    "The claim isn't true.",
+    "The text never supports that.",
+    "No evidence supports the prediction.",
+    "Nothing in the text supports this.",
+    "There is no support for the prediction.",
+    "The passage fails to support the prediction",
+    "The passage neither mentions nor supports it.",
+    "The passage does not provide enough evidence to support the prediction.",
+    "It is not the case that the text supports the prediction.",
+    "Therefore, the prediction is not supported by the passage.",
+    "The text is about Vienna. So the answer is False.",
+    '{"is_true": false}',
+    '{"is_true": "false"}',
+    '{"supported": "no"}',
+    '{"is_false": true}',
+    '{"true": false, "reason": "It is true that he lived there."}',
+    "{'is_true': False}",
+    '```json\n{"verdict": false}\n```',
+    "<think>True?</think>False",
+    "Falso",
+    "Faux.",
+    "n'est pas vrai",
+    "Falsch",
+    "Nein.",
+    "Das ist nicht wahr",
+    "Não",
+    "Нет",
+    "Неверно",
+    "假",
+    "不正确",
+    "いいえ",
+    "거짓",
+]
+
+UNDECIDED = [
+    "",
+    "   ",
+    "...",
+    "True or False",
+    "True and False",
+    "True/False",
+    "True, False",
+    "[True, False]",
+    "True. False.",
+    "True\nFalse",
+    "Answer: True or False",
+    "yes and no",
+    "No, it is true.",
+    "Yes, the text does not support it.",
+    "Both",
+    "Maybe",
+    "Half true",
+    "Partially true",
+    "The text only partly supports it.",
+    "It's unclear whether this is true.",
+    "It is uncertain if this is true.",
+    "It depends on whether the text is true.",
+    "Unknown",
+    "I cannot tell.",
+    "I'm sorry, but I can't help with that.",
+    "The passage is about tea.",
+    "Tru",
+    "42",
+    "Passage 1",
+    "{}",
+    '{"is_true": null}',
+    "<think>It says Rohrau, so True",
+]
+
+
+@pytest.mark.parametrize("reply", TRUE)
+def test_valid(reply: str) -> None:
+    assert validity_verdict(without_thinking(reply)) == Parsed(True)
+
+
+@pytest.mark.parametrize("reply", FALSE)
+def test_not_valid(reply: str) -> None:
+    assert validity_verdict(without_thinking(reply)) == Parsed(False)
+
+
+@pytest.mark.parametrize("reply", UNDECIDED)
+def test_no_verdict_or_two_that_disagree(reply: str) -> None:
+    assert validity_verdict(without_thinking(reply)) == Parsed(False, malformed=True)
+
+
+FIRST = [  # each is also read with the passages exchanged
+    "Passage 1",
+    "passage 1.",
+    "**Passage 1**",
+    '"Passage 1"',
+    "1",
+    "1.",
+    "[1]",
+    "(1)",
+    "P1",
+    "Passage #1",
+    "Passage [1]",
+    "Passage_1",
+    "Passage A",
+    "Passage one",
+    "The first passage",
+    "The first",
+    "First",
+    "The former",
+    "Summary 1",
+    "Pasaje 1",
+    "Answer: Passage 1",
+    "**Answer:** 1",
+    "The answer is Passage 1.",
+    "Choices: [Passage 1, Passage 2]. Answer: Passage 1",
+    "I would choose Passage 1.",
+    "I prefer Passage 1 over Passage 2.",
+    "Passage 1 rather than Passage 2",
+    "Passage 1 > Passage 2",
+    "Not Passage 2.",
+    "Passage 1, because it names the place.",
+    "Passage 1 (it names the place)",
+    "Passage 1: it names the village.",
+    "Passage 1\n\nPassage 2 only mentions Vienna.",
+    "Passage 1. Both passages mention Haydn.",
+    "Passage 1 is more informative.",
+    "Passage 1 provides a more informative answer.",
+    "The more informative passage is Passage 1.",
+    "Passage 1 is more informative than Passage 2.",
+    "Passage 2 is less informative than Passage 1.",
+    "Compared to Passage 2, Passage 1 gives the year.",
+    "Unlike Passage 2, Passage 1 answers the question.",
+    "Between Passage 1 and Passage 2, Passage 1 is more relevant.",
+    "Passage 2 does not answer the question.",
+    "Passage 2 mentions tea, while Passage 1 directly answers the question.",
+    "Passage 2 fails to name the place, whereas Passage 1 names it.",
+    "Passage 1 is better, as Passage 2 does not name the place.",
+    "Passage 1 is better than Passage 2 because Passage 2 is vague.",
+    "Passage 1 is more precise than Passage 2, while Passage 2 is about tea.",
+    "Compared to Passage 2, which is about tea, Passage 1 gives the year.",
+    "Unlike Passage 2, while it is shorter, Passage 1 gives the year.",
+    "Both passages mention Haydn, but Passage 1 is more precise.",
+    "Passage 2 is about tea. Therefore, Passage 1.",
+    "Passage 2 is short.\nFinal answer: Passage 1",
+    '{"answer": "Passage 1"}',
+    '{"choice": 1}',
+    '{"reason": "Passage 2 is vague.", "answer": "Passage 1"}',
+    '```json\n{"winner": "passage_1"}\n```',
+    "```\nPassage 1\n```",
+    "<answer>Passage 1</answer>",
+    "\\boxed{1}",
+    "<think>Passage 2 has more.</think>Passage 1",
+]
+
+TIES = [
+    "Both",
+    "Both.",
+    "Both passages",
+    "Neither",
+    "Neither passage answers the question.",
+    "Neither Passage 1 nor Passage 2",
+    "Tie",
+    "It's a tie.",
+    "They are equal.",
+    "No difference",
+    "Equally informative",
+    "Both passages are equally informative.",
+    "Passage 1 and Passage 2 are equally informative.",
+    "Passages 1 and 2 are the same.",
+    "Passage 1 is as informative as Passage 2.",
+    "Passage 1 = Passage 2",
+    "Answer: Both",
+    '{"answer": "both"}',
+]
+
+NO_PREFERENCE = [
+    "",
+    "   ",
+    "...",
+    "Passage",
+    "Pass",
+    "Passage 3",
+    "3",
+    "12",
+    "Passage 1 or Passage 2",
+    "Passage 1 / Passage 2",
+    "[Passage 1, Passage 2]",
+    "Passage 1\nPassage 2",
+    "Passage 1. Passage 2.",
+    "It depends.",
+    "True",
+    "Unknown",
+    "I cannot tell.",
+    "I'm sorry, but I can't help with that.",
+    "The text is about tea.",
+    "{}",
+    "<think>Passage 1 is better, so",
+]
+
+OTHER = {"1": "2", "2": "1", "First": "Second", "first": "second", "former": "latter", "one": "two", "A": "B"}
+
+
+def exchanged(reply: str) -> str:
+    """The reply that prefers the other passage."""
+    return re.sub(r"(?<![a-z])(?:[12]|[Ff]irst|former|one|A(?=\Z))", lambda found: OTHER[found[0]], reply)
+
+
+@pytest.mark.parametrize("reply", FIRST)
+def test_preferences(reply: str) -> None:
+    assert preferred_passage(without_thinking(reply)) == Parsed(0)
+    assert preferred_passage(without_thinking(exchanged(reply))) == Parsed(1)
+
+
+@pytest.mark.parametrize("reply", TIES)
+def test_ties(reply: str) -> None:
+    assert preferred_passage(reply) == Parsed(None)
+
+
+@pytest.mark.parametrize("reply", NO_PREFERENCE)
+def test_no_preference_or_two_that_disagree(reply: str) -> None:
+    assert preferred_passage(without_thinking(reply)) == Parsed(None, malformed=True)
+
+
+SAID = "true false not is supported Passage 1 2 than more . , : Answer: both { } \" ' ( ) n't é"
+WORDS = st.lists(st.sampled_from([*SAID.split(), "\n"]), max_size=25).map(" ".join)
+
+
+@given(st.text() | WORDS)
+def test_any_reply_is_read(reply: str) -> None:
+    verdict, preference = validity_verdict(reply), preferred_passage(reply)
+    assert not (verdict.value and verdict.malformed)
+    assert preference.value in (None, 0, 1)
+    assert preference.value is None or not preference.malformed
+
+
+@given(st.sampled_from(["True", "False", "Passage 1", "Passage 2", "Both"]), st.sampled_from(["", "**", "`", '"', "_"]))
+def test_wrapping_changes_nothing(said: str, mark: str) -> None:
+    for wrapped in (f"{mark}{said}{mark}", f" {mark}{said}{mark}.\n", f"Answer: {mark}{said}{mark}"):
+        assert validity_verdict(wrapped) == validity_verdict(said)
+        assert preferred_passage(wrapped) == preferred_passage(said)
+
+
+@pytest.mark.parametrize(
+    "reply", ["true " * 3000, "Answer: " * 3000, "while " * 3000, "Passage 1 " * 3000, "than " * 3000, "{" * 9000]
+)
+def test_replies_that_repeat_themselves_are_read(reply: str) -> None:
+    validity_verdict(reply)
+    preferred_passage(reply)

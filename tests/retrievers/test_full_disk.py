@@ -1,0 +1,39 @@
+"""A disk that is full is told in one sentence, and what was written before is kept."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from quorum.core.errors import SetupError
+from quorum.evaluation.run.results import Results, writable, write_json
+
+FULL = Path("/dev/full")  # Linux: a file on a disk that is always full
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full here")
+
+
+@needs_full
+def test_what_cannot_be_written_is_a_setup_error() -> None:
+    said = r"x\.json cannot be written \(No space left on device\); make room"
+    with pytest.raises(SetupError, match=said), writable(Path("x.json")):
+        FULL.write_bytes(b"x")
+
+
+@needs_full
+def test_rows_before_a_full_disk_are_kept(tmp_path: Path) -> None:
+    path, row = tmp_path / "results.jsonl", {"method": "concat", "id": "1", "error": "lost"}
+    with Results(path, ["concat"]) as results:
+        results.append(row)  # type: ignore[arg-type]
+        results.file.close()
+        results.file = FULL.open("a+b")
+        with pytest.raises(SetupError, match="make room"):
+            results.append(row)  # type: ignore[arg-type]
+    assert len(path.read_bytes().splitlines()) == 1
+
+
+def test_a_file_is_not_half_written(tmp_path: Path) -> None:
+    (tmp_path / "a.json.tmp").mkdir()  # what is to be written first cannot be
+    with pytest.raises(SetupError, match=rf"a\.json cannot be written \({os.strerror(errno.EISDIR)}\)"):
+        write_json(tmp_path / "a.json", {})
+    assert not (tmp_path / "a.json").exists()

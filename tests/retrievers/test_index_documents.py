@@ -1,0 +1,380 @@
+"""Indexing real files into a real store."""
+
+import gzip
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from wordvectors import WordVectors
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.retrievers import collections
+from quorum.retrievers.index import index_documents, index_passages
+from quorum.retrievers.index_report import IndexReport
+from quorum.retrievers.passages import content_hash
+from quorum.retrievers.store import open_store
+
+VECTORS = WordVectors()
+Index = Callable[..., IndexReport]
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def index(docs: Path, tmp_path: Path) -> Index:
+    """Index the folder `docs`, or other paths."""
+
+    def run(*paths: Path, **options: object) -> IndexReport:
+        settings = {"collection": "docs", "store": tmp_path / "store", "embeddings": VECTORS} | options
+        return index_documents(paths or [docs], **settings)  # type: ignore[arg-type]
+
+    return run
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Callable[[], list[Passage]]:
+    """The passages of the collection `docs`."""
+    context = Context(store=str(tmp_path / "store"), collection="docs", embeddings=VECTORS)
+    return lambda: collections.documents(context)
+
+
+def counts(report: IndexReport) -> tuple[int, int, int, int, int]:
+    return report.added, report.replaced, report.unchanged, report.removed, report.passages
+
+
+def sentence(number: int) -> str:
+    return f"Sentence number {number} tells of ten things and ends here now."
+
+
+def pdf(text: str) -> bytes:
+    """A PDF of one page."""
+    stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET".encode()
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R "
+        b"/Resources << /Font << /F1 5 0 R >> >> >>",
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    data, places = b"%PDF-1.4\n", []
+    for number, content in enumerate(objects, start=1):
+        places.append(len(data))
+        data += b"%d 0 obj\n%s\nendobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    end = b"xref\n0 6\n0000000000 65535 f \n%strailer << /Size 6 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (
+        table,
+        len(data),
+    )
+    return data + end
+
+
+def docx(path: Path, heading: str, text: str) -> None:
+    """A Word file of a heading and a paragraph."""
+    names = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    office = "application/vnd.openxmlformats-officedocument.wordprocessingml"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    relation = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
+    paragraphs = (
+        f'<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>{heading}</w:t></w:r></w:p>'
+        f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"
+    )
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr(
+            "[Content_Types].xml",
+            f'<Types xmlns="{package}/content-types"><Default Extension="rels" '
+            'ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override '
+            f'PartName="/word/document.xml" ContentType="{office}.document.main+xml"/></Types>',
+        )
+        file.writestr(
+            "_rels/.rels",
+            f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type="{relation}" '
+            'Target="word/document.xml"/></Relationships>',
+        )
+        file.writestr("word/document.xml", f"<w:document {names}><w:body>{paragraphs}</w:body></w:document>")
+
+
+def test_every_type_is_read_with_its_title(docs: Path, index: Index, held: Callable[[], list[Passage]]) -> None:
+    (docs / "plain.txt").write_bytes("\ufeffThe Rhine\r\nis long.".encode())
+    (docs / "marked.md").write_text("# The [Danube](http://x.org/a_(b))\n\nIt is **long** and [wide](http://x.org).")
+    (docs / "page.html").write_text(
+        "<html><head><title>The\n Volga</title><style>p{}</style></head>"
+        "<body><h1>Volga!</h1><p>Longest.</p></body></html>"
+    )
+    (docs / "latin.htm").write_bytes("<meta charset=iso-8859-1><p>Köln liegt am Rhein.</p>".encode("latin-1"))
+    (docs / "paper.pdf").write_bytes(pdf("The Elbe flows north."))
+    docx(docs / "letter.docx", "The Oder", "It flows to the Baltic Sea.")
+    (docs / "sub").mkdir()
+    (docs / "sub" / "deep.TXT").write_text("The Po is in Italy.")
+    (docs / "lines.jsonl").write_text(
+        '{"id": "p1", "title": "Tiber", "text": "Rome lies on it."}\n\n{"id": 2, "text": "No title."}'
+    )
+    with gzip.open(docs / "more.jsonl.gz", "wt") as file:
+        file.write('{"text": "No id."}\n')
+    (docs / ".hidden.txt").write_text("hidden")
+    (docs / ".git").mkdir()
+    (docs / ".git" / "config.txt").write_text("hidden too")
+    report = index()
+    assert report.skipped == []
+    assert counts(report) == (9, 0, 0, 0, 10)
+    found = {passage["title"] or passage["id"]: passage["text"] for passage in held()}
+    assert found == {
+        "plain": "The Rhine is long.",
+        "The Danube": "It is long and wide.",
+        "The Volga": "# Volga!\nLongest.",
+        "latin": "Köln liegt am Rhein.",
+        "paper": "The Elbe flows north.",
+        "The Oder": "It flows to the Baltic Sea.",
+        "deep": "The Po is in Italy.",
+        "Tiber": "Rome lies on it.",
+        "2": "No title.",
+        content_hash("", "No id."): "No id.",
+    }
+    assert {"p1", "2"} < {passage["id"] for passage in held()}
+
+
+@pytest.mark.parametrize(
+    ("heading", "title"), [("# C#", "C#"), ("# Ends ##", "Ends"), ("#  Wide  ", "Wide"), ("## Second", "note")]
+)
+def test_titles_of_markdown(
+    heading: str, title: str, docs: Path, index: Index, held: Callable[[], list[Passage]]
+) -> None:
+    (docs / "note.md").write_text(f"{heading}\n\nText.")
+    index()
+    assert [passage["title"] for passage in held()] == [title]
+
+
+def test_unreadable_files_are_named_and_the_rest_goes_on(docs: Path, index: Index, tmp_path: Path) -> None:
+    (docs / "good.txt").write_text("A good file.")
+    (docs / "latin.txt").write_bytes("Köln".encode("latin-1"))
+    (docs / "wide.txt").write_bytes("wide".encode("utf-16"))
+    (docs / "nul.md").write_bytes(b"# Title\n\nab\0cd")
+    (docs / "empty.txt").write_bytes(b"")
+    (docs / "blank.txt").write_text(" \n\n ")
+    (docs / "bare.md").write_text("# Only a title\n")
+    (docs / "cut.pdf").write_bytes(pdf("The Elbe flows north.")[:120])
+    (docs / "not.pdf").write_text("not a PDF")
+    (docs / "cut.docx").write_bytes(b"PK\x03\x04broken")
+    (docs / "image.png").write_bytes(b"\x89PNG")
+    (docs / "Makefile").write_text("all:")
+    (docs / "gone.txt").symlink_to(docs / "nowhere")
+    (docs / "cut.jsonl.gz").write_bytes(gzip.compress(b'{"id": "x", "text": "y"}\n' * 500)[:-20])
+    (docs / "lines.jsonl").write_bytes(
+        b'{"id": "1", "text": "fine"}\nnot json\n[1]\n{"id": "2"}\n{"text": " "}\n{"text": "a\\u0000b"}\n\xff\n'
+        b'{"id": "1", "text": "other"}\n{"id": "1", "text": "fine"}\n{"id": "3", "text": "lone \\ud83d"}\n'
+    )
+    report = index()
+    reasons = {path.removeprefix(f"{docs}/"): reason for path, reason in report.skipped}
+    assert reasons == {
+        "latin.txt": "not UTF-8 (byte 1)",
+        "wide.txt": "NUL bytes in it: not a text file in UTF-8",
+        "nul.md": "NUL bytes in it: not a text file in UTF-8",
+        "empty.txt": "empty",
+        "blank.txt": "empty",
+        "bare.md": "no text in it",
+        "cut.pdf": reasons["cut.pdf"],
+        "not.pdf": reasons["not.pdf"],
+        "cut.docx": "damaged or not a docx file (BadZipFile)",
+        "image.png": "files of type '.png' are not read",
+        "Makefile": "a file without a type is not read",
+        "gone.txt": "a broken link",
+        "cut.jsonl.gz": reasons["cut.jsonl.gz"],
+        "lines.jsonl, line 2": "not JSON",
+        "lines.jsonl, line 3": 'not a passage {"id", "title", "text"}',
+        "lines.jsonl, line 4": 'not a passage {"id", "title", "text"}',
+        "lines.jsonl, line 5": "empty text",
+        "lines.jsonl, line 6": "NUL characters in it",
+        "lines.jsonl, line 7": "not UTF-8",
+        "lines.jsonl": "the id '1' stands for another text twice in it; the first stays",
+    }
+    assert reasons["cut.pdf"].startswith(("damaged", "no text"))
+    assert reasons["not.pdf"].startswith("damaged")
+    assert reasons["cut.jsonl.gz"].startswith("cannot be read after line")
+    assert report.added == 2
+
+
+def test_running_again_adds_nothing_twice(docs: Path, index: Index, held: Callable[[], list[Passage]]) -> None:
+    for name in "abc":
+        (docs / f"{name}.txt").write_text(" ".join(f"{name} {sentence(i)}" for i in range(30)))
+    assert counts(index()) == (3, 0, 0, 0, 12)
+    before, revision = held(), open_store(docs.parent / "store").info("docs").revision
+    VECTORS.embedded = 0
+    assert counts(index()) == (0, 0, 3, 0, 12)
+    assert counts(index(docs / "a.txt", docs, docs / "b.txt")) == (0, 0, 3, 0, 12)
+    assert VECTORS.embedded == 0
+    assert held() == before
+    assert open_store(docs.parent / "store").info("docs").revision == revision
+
+
+def test_a_changed_document_is_replaced(docs: Path, index: Index, held: Callable[[], list[Passage]]) -> None:
+    (docs / "a.txt").write_text("\n\n".join(sentence(i) for i in range(30)))
+    (docs / "b.txt").write_text("Another one.")
+    index()
+    before, revision = held(), open_store(docs.parent / "store").info("docs").revision
+    text = (docs / "a.txt").read_text()
+    (docs / "a.txt").write_text(text.replace("number 29", "number 1000"))
+    VECTORS.embedded = 0
+    assert counts(index()) == (0, 1, 1, 0, 5)
+    assert VECTORS.embedded == 1  # the other passages of the document are kept
+    after = held()
+    assert "number 1000" in after[3]["text"]
+    assert (after[:3], after[4:]) == (before[:3], before[4:])
+    assert open_store(docs.parent / "store").info("docs").revision != revision
+    (docs / "a.txt").write_bytes(b"\xff\xfe\0")
+    report = index()
+    assert (report.unchanged, len(report.skipped)) == (1, 1)
+    assert held() == after  # what was read before stays
+
+
+def test_words_sets_the_length(docs: Path, index: Index, held: Callable[[], list[Passage]]) -> None:
+    (docs / "a.txt").write_text(" ".join(sentence(i) for i in range(30)))
+    assert counts(index(words=50)) == (1, 0, 0, 0, 8)
+    assert max(len(passage["text"].split()) for passage in held()) <= 50
+    assert counts(index(words=100)) == (0, 1, 0, 0, 4)
+    with pytest.raises(SetupError, match="words=4 is too few"):
+        index(words=4)
+
+
+def test_prune_removes_what_is_gone(
+    docs: Path, index: Index, held: Callable[[], list[Passage]], tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "c.txt").write_text("Text c.")
+    for name in "ab":
+        (docs / f"{name}.txt").write_text(f"Text {name}.")
+    index(docs, other)
+    (docs / "a.txt").unlink()
+    assert counts(index()) == (0, 0, 1, 0, 3)
+    assert counts(index(prune=True)) == (0, 0, 1, 1, 2)  # the other folder is left alone
+    assert [passage["title"] for passage in held()] == ["b", "c"]
+    (docs / "b.txt").write_bytes(b"\0")
+    assert counts(index(prune=True)) == (0, 0, 0, 0, 2)  # there, but unreadable
+    (other / "c.txt").unlink()
+    other.rmdir()
+    with pytest.raises(SetupError, match=f"no file or folder {other}"):
+        index(other)
+    assert counts(index(other, prune=True)) == (0, 0, 0, 1, 1)
+    with pytest.raises(SetupError, match="no file or folder"):
+        index(other, prune=True)
+
+
+def test_a_renamed_document_is_not_embedded_again(docs: Path, index: Index) -> None:
+    (docs / "a.md").write_text("# Title\n\nThe text.")
+    index()
+    (docs / "a.md").rename(docs / "z.md")
+    VECTORS.embedded = 0
+    assert counts(index(prune=True)) == (1, 0, 0, 1, 1)
+    assert VECTORS.embedded == 0
+
+
+def test_a_passage_of_two_documents_is_kept_until_both_are_gone(
+    docs: Path, index: Index, held: Callable[[], list[Passage]], tmp_path: Path
+) -> None:
+    for name in "ab":
+        (docs / f"{name}.md").write_text("# Same\n\nThe same text.")
+    assert counts(index()) == (2, 0, 0, 0, 1)
+    entries = open_store(tmp_path / "store").entries("docs")
+    assert [sorted(entry.places) for entry in entries.values()] == [[str(docs / "a.md"), str(docs / "b.md")]]
+    (docs / "a.md").unlink()
+    assert counts(index(prune=True)) == (0, 0, 1, 1, 1)
+    (docs / "b.md").write_text("# Same\n\nAnother text.")
+    assert counts(index()) == (0, 1, 0, 0, 1)
+    assert [passage["text"] for passage in held()] == ["Another text."]
+
+
+def test_lines_keep_their_ids_and_only_long_ones_are_split(
+    docs: Path, index: Index, held: Callable[[], list[Passage]]
+) -> None:
+    lines = [{"id": f"p{n}", "title": "T", "text": " ".join(sentence(i) for i in range(n))} for n in (1, 27, 40)]
+    (docs / "lines.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert counts(index()) == (1, 0, 0, 0, 7)
+    assert [passage["id"] for passage in held()] == ["p1", "p27", "p40#1", "p40#2", "p40#3", "p40#4", "p40#5"]
+    lines[0]["text"] = "Changed."
+    del lines[2]
+    (docs / "lines.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert counts(index()) == (0, 1, 0, 0, 2)
+    assert held()[0]["text"] == "Changed."
+
+
+def test_one_id_for_two_texts_in_two_files(docs: Path, index: Index, held: Callable[[], list[Passage]]) -> None:
+    (docs / "a.jsonl").write_text('{"id": "1", "text": "first"}')
+    (docs / "b.jsonl").write_text('{"id": "1", "text": "second"}\n{"id": "2", "text": "third"}')
+    report = index()
+    assert report.skipped == [
+        (str(docs / "b.jsonl"), f"the id '1' stands for another text in {docs / 'a.jsonl'}; the first stays")
+    ]
+    assert [passage["text"] for passage in held()] == ["first", "third"]
+
+
+def test_progress_counts_files_and_lines(docs: Path, index: Index) -> None:
+    (docs / "a.txt").write_text("One.")
+    (docs / "b.jsonl").write_text('{"id": "1", "text": "x"}\n{"id": "2", "text": "y"}\nbroken\n')
+    (docs / "c.bin").write_text("?")
+    told: list[tuple[int, int, str]] = []
+    index(progress=lambda done, total, path: told.append((done, total, Path(path).name)))
+    assert told == [(1, 5, "a.txt"), (2, 5, "b.jsonl"), (3, 5, "b.jsonl"), (4, 5, "b.jsonl"), (5, 5, "c.bin")]
+
+
+def test_nothing_to_index_makes_no_collection(docs: Path, index: Index, tmp_path: Path) -> None:
+    assert counts(index()) == (0, 0, 0, 0, 0)
+    (docs / "x.bin").write_text("?")
+    assert len(index().skipped) == 1
+    assert collections.names(tmp_path / "store") == []
+    with pytest.raises(SetupError, match="nothing to index"):
+        index_documents([], collection="docs", store=tmp_path / "store", embeddings=VECTORS)
+
+
+def test_the_store_itself_is_not_indexed(docs: Path, index: Index) -> None:
+    (docs / "a.txt").write_text("One.")
+    assert index(store=docs / "store").skipped == []
+    assert counts(index(store=docs / "store")) == (0, 0, 1, 0, 1)
+
+
+@pytest.mark.parametrize("name", ["ab", "a/b", "10.0.0.1"])
+def test_bad_names_are_errors(name: str, index: Index) -> None:
+    with pytest.raises(SetupError, match="cannot name a collection"):
+        index(collection=name)
+
+
+def test_the_sample_is_not_to_be_written_to(index: Index) -> None:
+    with pytest.raises(SetupError, match="'sample' is kept for the sample"):
+        index(collection="sample")
+
+
+def test_other_embeddings_are_an_error(docs: Path, index: Index) -> None:
+    (docs / "a.txt").write_text("One.")
+    index()
+    with pytest.raises(SetupError, match="'docs' was made with the embeddings"):
+        index(embeddings=WordVectors(model="other"))
+    (docs / "b.txt").write_text("Two.")
+    with pytest.raises(SetupError, match=r"holds vectors of 64 numbers, but the embeddings .* give 8"):
+        index(embeddings=WordVectors(dimension=8))
+
+
+def test_many_passages_in_batches(tmp_path: Path) -> None:
+    passages = [Passage(id=f"p{i:04}", title="", text=f"Passage number {i}.") for i in range(700)]
+    report = index_passages(passages, collection="many", store=tmp_path / "store", embeddings=VECTORS)
+    assert report.passages == 700
+    context = Context(store=str(tmp_path / "store"), collection="many", embeddings=VECTORS)
+    assert collections.documents(context) == passages
+    assert sorted(open_store(tmp_path / "store").entries("many")) == [passage["id"] for passage in passages]
+
+
+def test_a_collection_can_be_removed(docs: Path, index: Index, tmp_path: Path) -> None:
+    (docs / "a.txt").write_text("One.")
+    index()
+    collections.delete("docs", tmp_path / "store")
+    assert collections.names(tmp_path / "store") == []
+    with pytest.raises(SetupError, match="no collection 'docs'"):
+        collections.delete("docs", tmp_path / "store")
+    assert counts(index()) == (1, 0, 0, 0, 1)

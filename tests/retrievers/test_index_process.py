@@ -1,0 +1,100 @@
+"""Two processes at one store: a killed indexer, and questions while another process indexes."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from wordvectors import WordVectors
+
+from quorum.core.context import Context
+from quorum.core.state import Passage
+from quorum.retrievers import collections, search
+from quorum.retrievers.index import index_documents
+from quorum.retrievers.store import open_store
+
+ROOT = Path(__file__).parents[2]
+VECTORS = WordVectors()
+INDEXER = """
+import os, signal, sys
+sys.path[:0] = sys.argv[1:3]
+from quorum.retrievers.index import index_documents
+from wordvectors import WordVectors
+
+def progress(done, total, path):
+    if done == int(sys.argv[5]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+index_documents([sys.argv[3]], collection="docs", store=sys.argv[4], embeddings=WordVectors(), progress=progress)
+"""
+
+
+def indexer(docs: Path, store: Path, killed_after: int = 0) -> subprocess.Popen[bytes]:
+    """Another process that indexes `docs`; SIGKILL ends it after so many documents."""
+    places = [str(ROOT), str(ROOT / "tests"), str(docs), str(store), str(killed_after)]
+    return subprocess.Popen([sys.executable, "-c", INDEXER, *places])
+
+
+def write(docs: Path, word: str, count: int) -> None:
+    """Documents of five passages."""
+    docs.mkdir(exist_ok=True)
+    for n in range(count):
+        text = " ".join(f"Sentence {i} of text {n} is about the {word} and ends here." for i in range(36))
+        (docs / f"{n:02}.md").write_text(f"# Text {n}\n\n{text}")
+
+
+def contents(store: Path) -> list[Passage]:
+    return collections.documents(Context(store=str(store), collection="docs", embeddings=VECTORS))
+
+
+async def test_killed_half_way_and_started_again_it_ends_with_the_same_collection(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    write(docs, "river", 60)
+    index_documents([docs], collection="docs", store=tmp_path / "whole", embeddings=VECTORS)
+    assert indexer(docs, tmp_path / "store", killed_after=40).wait() == -signal.SIGKILL
+    assert open_store(tmp_path / "store").info("docs").writing
+    assert 0 < len(contents(tmp_path / "store")) < len(contents(tmp_path / "whole"))
+    report = index_documents([docs], collection="docs", store=tmp_path / "store", embeddings=VECTORS)
+    assert report.passages == len(contents(tmp_path / "whole"))
+    assert contents(tmp_path / "store") == contents(tmp_path / "whole")
+    assert not open_store(tmp_path / "store").info("docs").writing
+    for kind in ("chroma", "bm25", "hybrid"):
+        context = Context(collection="docs", embeddings=VECTORS, retriever=kind, k=1000)
+        question = "Sentence 7 of text 41"
+        found = await search(question, Context(**vars(context) | {"store": str(tmp_path / "store")}))
+        expected = await search(question, Context(**vars(context) | {"store": str(tmp_path / "whole")}))
+        assert sorted(passage["id"] for passage in found) == sorted(passage["id"] for passage in expected)
+        assert found[0]["score"] == pytest.approx(expected[0]["score"], abs=1e-6)
+
+
+async def test_questions_while_another_process_indexes(tmp_path: Path) -> None:
+    """Every answer is whole, and the first one after the change sees the change."""
+    docs, store = tmp_path / "docs", tmp_path / "store"
+    write(docs, "river", 20)
+    index_documents([docs], collection="docs", store=store, embeddings=VECTORS)
+    context = Context(store=str(store), collection="docs", embeddings=VECTORS, k=20)
+    await search("river", context)
+    write(docs, "tiger", 20)
+    process = indexer(docs, store)
+    asked = 0
+    while process.poll() is None:
+        found = await search("the river and the tiger", context)
+        assert len({passage["id"] for passage in found}) == 20
+        assert all(passage["text"] and passage["title"] for passage in found)
+        asked += 1
+    assert process.wait() == 0
+    assert asked > 0
+    for kind in ("chroma", "bm25", "hybrid"):
+        found = await search("the tiger", Context(**vars(context) | {"retriever": kind, "k": 500}))
+        assert len(found) == len(contents(store))
+        assert all("tiger" in passage["text"] and "river" not in passage["text"] for passage in found)
+
+
+def test_two_indexers_at_once(tmp_path: Path) -> None:
+    docs, store = tmp_path / "docs", tmp_path / "store"
+    write(docs, "river", 20)
+    both = [indexer(docs, store), indexer(docs, store)]
+    assert [process.wait() for process in both] == [0, 0]
+    index_documents([docs], collection="docs", store=tmp_path / "whole", embeddings=VECTORS)
+    assert contents(store) == contents(tmp_path / "whole")

@@ -1,0 +1,195 @@
+"""Vector indexes that an abrupt end has cut: told in one sentence, and made anew by the next indexing."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from langchain_core.embeddings import Embeddings
+
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.retrievers.chroma_client import torn
+from quorum.retrievers.index import index_passages
+from quorum.retrievers.index_recovery import boot, marked, speaks_of_index
+from quorum.retrievers.store import Store, cached, open_store
+
+NAME = "towers"
+PASSAGES = [Passage(id=f"p{n}", title="Numbers", text=f"Number {n}.") for n in range(1100)]  # Chroma writes at 1,000
+
+
+class Numbers(Embeddings):
+    """Vectors on a circle, by the number in the text. `left`: texts until it fails."""
+
+    left = 10_000
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.left -= len(texts)
+        if self.left < 0:
+            raise SetupError("The embeddings are gone; start them.")
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        number = float(text.rstrip(".").split()[-1])
+        return [1.0, number / 1100, (number / 1100) ** 2]
+
+
+def index(folder: Path, model: Embeddings) -> None:
+    index_passages(PASSAGES, collection=NAME, store=folder, embeddings=model)
+
+
+def reopened(folder: Path) -> Store:
+    """The store as a new process finds it."""
+    store = open_store(folder)
+    if store.client is not None:
+        store.client.clear_system_cache()
+    cached.cache_clear()
+    return open_store(folder)
+
+
+def cut(folder: Path, name: str, number: int = 1000) -> None:
+    """A file of the vector index without so many of its last bytes."""
+    (path,) = folder.glob(f"chroma/*/{name}")
+    os.truncate(path, max(0, path.stat().st_size - number))
+
+
+def missing(folder: Path, name: str) -> None:
+    (path,) = folder.glob(f"chroma/*/{name}")
+    path.unlink()
+
+
+def nearest(store: Store, number: int) -> list[str]:
+    return [passage["id"] for passage in store.query(NAME, Numbers().embed_query(str(number)), 2)]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with the collection, whose vector index Chroma has written."""
+    folder = tmp_path_factory.mktemp("whole")
+    index(folder, Numbers())
+    reopened(folder)
+    return folder
+
+
+@pytest.fixture
+def store(whole: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return shutil.copytree(whole, tmp_path / "store")
+
+
+@pytest.mark.parametrize("number", [1, 1000, 100_000])
+@pytest.mark.parametrize(
+    "name", ["index_metadata.pickle", "data_level0.bin", "length.bin", "header.bin", "link_lists.bin"]
+)
+def test_every_cut_is_seen(store: Path, name: str, number: int) -> None:
+    assert not reopened(store).is_torn(NAME)
+    cut(store, name, number)
+    assert reopened(store).is_torn(NAME)
+
+
+@pytest.mark.parametrize(
+    ("harm", "name"),
+    [
+        (cut, "index_metadata.pickle"),
+        (missing, "data_level0.bin"),
+    ],
+)
+def test_a_torn_index_is_made_anew(
+    store: Path, harm: Callable[[Path, str], None], name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    info = reopened(store).info(NAME)
+    harm(store, name)
+    torn = reopened(store)
+    with pytest.raises(SetupError, match=r"is damaged \(.*\); index any document into that collection again"):
+        torn.query(NAME, [1.0, 0.0, 0.0], 2)
+    model = Numbers()
+    index(store, model)
+    assert model.left == 10_000 - len(PASSAGES)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"The vector index of {NAME!r} was damaged by an abrupt end; its 1100 passages are embedded anew."
+    ]
+    mended = reopened(store)
+    assert (mended.count(NAME), mended.info(NAME).torn, mended.info(NAME).writing) == (len(PASSAGES), None, False)
+    assert mended.info(NAME).embedding == info.embedding
+    assert {number: nearest(mended, number)[0] for number in (0, 555, 1099)} == {0: "p0", 555: "p555", 1099: "p1099"}
+    again = Numbers()
+    index(store, again)
+    assert again.left == 10_000
+
+
+def test_what_is_being_made_anew_is_begun_again(store: Path) -> None:
+    cut(store, "index_metadata.pickle")
+    failing = Numbers()
+    failing.left = 500
+    with pytest.raises(SetupError, match="The embeddings are gone"):
+        index(store, failing)
+    halfway = reopened(store)
+    with pytest.raises(SetupError, match="being made anew; wait for it, or index into it again"):
+        nearest(halfway, 3)
+    index(store, Numbers())
+    assert nearest(reopened(store), 1003)[0] == "p1003"
+
+
+def mark_and_file(store: Path) -> tuple[Path, Path]:
+    """The mark of a write to the collection that never ended, and a file of its vector index."""
+    (links,) = store.glob("chroma/*/link_lists.bin")
+    mark = store / f"writing-{open_store(store).connected().get_collection(NAME).id}"
+    return mark, links
+
+
+def test_a_write_that_never_ended_is_seen(store: Path) -> None:
+    """Whatever the files hold: they were written to after the mark was set, or the machine was started since."""
+    reopened(store)
+    mark, links = mark_and_file(store)
+    mark.write_text(boot(), "utf-8")
+    assert not reopened(store).is_torn(NAME)  # killed before Chroma wrote its vectors
+    assert not mark.exists()
+    mark.write_text(boot(), "utf-8")
+    assert nearest(reopened(store), 700)[0] == "p700"
+    assert not mark.exists()
+    mark.write_text(boot(), "utf-8")
+    links.touch()
+    with pytest.raises(SetupError, match=rf"is damaged \(that of '{NAME}', by an abrupt end\)"):
+        reopened(store).query(NAME, [1.0, 0.0, 0.0], 2)
+    assert reopened(store).is_torn(NAME)
+    index(store, Numbers())
+    assert (mark.exists(), nearest(reopened(store), 700)[0]) == (False, "p700")
+    mark.write_text("another start of the machine", "utf-8")
+    assert reopened(store).is_torn(NAME)
+
+
+def test_a_write_that_fails_leaves_its_mark_and_one_that_ends_does_not(store: Path) -> None:
+    reopened(store)
+    mark, _ = mark_and_file(store)
+    collection = open_store(store).connected().get_collection(NAME)
+    with pytest.raises(OSError, match="full"), marked(collection, store / "chroma"):
+        raise OSError("The disk is full.")
+    assert mark.exists()
+    with marked(collection, store / "chroma"):
+        assert mark.read_text("utf-8") == boot()
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("name", ["a#b", "a?b", "a%41b", "ä b"])
+def test_a_store_may_have_any_name(tmp_path: Path, name: str) -> None:
+    passages = PASSAGES[:3]
+    index_passages(passages, collection=NAME, store=tmp_path / name, embeddings=Numbers())
+    assert [found.name for found in tmp_path.iterdir()] == [name]
+    assert nearest(reopened(tmp_path / name), 2)[0] == "p2"
+
+
+def test_the_files_of_a_server_are_the_servers() -> None:
+    assert "restore them there" in str(torn("http://localhost:8000", "cut"))
+
+
+@pytest.mark.parametrize(
+    ("said", "speaks"),
+    [
+        ("Error creating hnsw segment reader: Error deserializing pickle file: eval error at offset 819", True),
+        ("Error creating hnsw segment reader: Too many open files (os error 24)", False),
+        ("database disk image is malformed", False),
+    ],
+)
+def test_what_may_pass_is_no_damage(said: str, speaks: bool) -> None:
+    assert speaks_of_index(RuntimeError(said)) is speaks

@@ -1,0 +1,150 @@
+"""The sample: its files, its gold passages, and the collection made from it."""
+
+import importlib.util
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from wordvectors import WordVectors
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.text import contains_answer
+from quorum.datasets.questions import read_questions
+from quorum.datasets.records import Record
+from quorum.retrievers import collections, search
+from quorum.retrievers.index import index_passages
+from quorum.retrievers.store import open_store
+
+VECTORS = WordVectors()
+SAMPLE = Path(__file__).parents[2] / "data" / "sample"
+FILES = ("questions", "claims", "dialogue", "long")
+
+
+@pytest.fixture(scope="module")
+def refresh() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("refresh", SAMPLE / "refresh.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def passages(refresh: ModuleType) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = refresh.passages_by_document(SAMPLE / "corpus")
+    return found
+
+
+def records(name: str) -> list[Record]:
+    return list(read_questions(SAMPLE / f"{name}.jsonl"))
+
+
+def test_the_sample_is_as_large_as_it_should_be(passages: dict[str, dict[str, str]]) -> None:
+    assert len(passages) >= 30
+    assert sum(map(len, passages.values())) >= 120
+    assert len(records("questions")) >= 100
+    assert len(records("claims")) >= 15
+    assert len(records("dialogue")) >= 10
+    assert len(records("long")) >= 10
+    kinds = {record["meta"]["kind"] for record in records("questions")}
+    assert kinds == {"single", "two_hop", "yes_no", "unanswerable"}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_gold_passages_are_up_to_date(name: str, refresh: ModuleType, passages: dict[str, dict[str, str]]) -> None:
+    path = SAMPLE / f"{name}.jsonl"
+    assert refresh.refreshed(path, passages) == path.read_text(encoding="utf-8"), "run python data/sample/refresh.py"
+
+
+def test_every_record_is_whole(passages: dict[str, dict[str, str]]) -> None:
+    every = [record for name in FILES for record in records(name)]
+    assert len({record["id"] for record in every}) == len(every)
+    assert len({record["question"] for record in every}) == len(every)
+    for record in every:
+        unknown = record["meta"]["kind"] == "unanswerable" or record["answers"] == ["NOT ENOUGH INFO"]
+        assert bool(record["gold"]) == (not unknown), record["id"]
+        assert bool(record["answers"]) == (record["meta"]["kind"] != "unanswerable"), record["id"]
+        assert record["source"] == "sample"
+        documents = {evidence["document"] for evidence in record["meta"]["evidence"]}
+        assert documents <= passages.keys()
+
+
+def test_gold_passages_hold_the_answers(passages: dict[str, dict[str, str]]) -> None:
+    texts = {id_: text for document in passages.values() for id_, text in document.items()}
+    for record in records("questions"):
+        gold = [texts[id_] for id_ in record["gold"]]
+        if record["meta"]["kind"] == "single":
+            assert len(gold) == 1, record["id"]
+        if record["meta"]["kind"] in ("single", "two_hop"):
+            assert any(contains_answer(text, record["answers"]) for text in gold), record["id"]
+        if record["meta"]["kind"] == "yes_no":
+            assert record["answers"] in (["yes"], ["no"])
+            assert record["meta"]["answer_type"] == "yes_no"
+
+
+def test_documents_are_plain_prose() -> None:
+    for path in (SAMPLE / "corpus").glob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        title, rest = text.split("\n", 1)
+        assert title.startswith("# ")
+        assert not re.search(r"^(#|[-*] |\d+\.)|https?:|\||\0", rest, re.MULTILINE), path.name
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> Context:
+    return Context(store=str(tmp_path / "store"), embeddings=VECTORS)
+
+
+async def test_the_sample_is_made_on_first_use(context: Context) -> None:
+    gold = next(record for record in records("questions") if record["id"] == "s002")
+    found = await search(gold["question"], replace(context, retriever="bm25"))
+    assert gold["gold"][0] in [passage["id"] for passage in found]
+    assert len(collections.documents(context)) >= 120
+    assert collections.names(context.store) == ["sample"]
+
+
+def test_the_sample_is_made_once_and_again_when_it_should_be(context: Context) -> None:
+    told: list[tuple[int, int]] = []
+
+    def ensure(context: Context) -> int:
+        """How many texts were embedded; as a new process would do it."""
+        collections.ready.clear()
+        told.clear()
+        VECTORS.embedded = 0
+        collections.ensure_sample(context, progress=lambda done, total, path: told.append((done, total)))
+        return VECTORS.embedded
+
+    store = open_store(context.store)
+    count = ensure(context)
+    assert count >= 120
+    assert told == [(n, len(told)) for n in range(1, len(told) + 1)]
+    assert ensure(context) == 0
+    assert told == []
+    store.write("sample", replace(store.info("sample"), sample="another version of the files"))
+    assert ensure(context) == count
+    store.write("sample", store.info("sample").revised(writing=True))  # as a killed process leaves it
+    assert ensure(context) == count
+    ensure(replace(context, embeddings=WordVectors(model="other")))
+    assert store.info("sample").embedding.endswith(":other")
+    assert store.count("sample") == count
+
+
+def test_a_collection_of_ones_own_called_sample_is_left_alone(context: Context) -> None:
+    mine = {"id": "1", "title": "", "text": "mine"}
+    index_passages([mine], collection="sample", store=context.store, embeddings=VECTORS)  # type: ignore[list-item]
+    assert [passage["text"] for passage in collections.documents(context)] == ["mine"]
+
+
+def test_the_sample_folder_is_beside_the_packages() -> None:
+    assert collections.corpus() == SAMPLE / "corpus"
+    assert json.loads((SAMPLE / "questions.jsonl").read_text(encoding="utf-8").splitlines()[0])["id"] == "s001"
+
+
+def test_documents_of_an_unknown_collection(context: Context) -> None:
+    with pytest.raises(SetupError, match="no collection 'other'"):
+        collections.documents(replace(context, collection="other"))

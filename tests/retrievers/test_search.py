@@ -1,0 +1,230 @@
+"""Search over a real Chroma store on disk: every retriever, its errors, and that the event loop is never blocked."""
+
+import asyncio
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from wordvectors import WordVectors
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.retrievers import retriever, search
+from quorum.retrievers.index import index_passages
+from quorum.retrievers.langchain_retrievers import fuse
+from quorum.retrievers.store import open_store
+
+SUBJECTS = ["river", "bridge", "tiger", "helium", "opera", "comet", "coffee", "vaccine", "tower", "glacier"]
+CORPUS = [
+    Passage(
+        id=f"{subject}-{i}", title=subject.title(), text=f"Fact {i} about the {subject}: number {i * 7} of {subject}."
+    )
+    for subject in SUBJECTS
+    for i in range(3)
+]
+VECTORS = WordVectors(256)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("store")
+    index_passages(CORPUS, collection="facts", store=folder, embeddings=VECTORS)
+    return folder
+
+
+@pytest.fixture
+def context(store: Path) -> Context:
+    return Context(store=str(store), collection="facts", embeddings=VECTORS, k=3)
+
+
+@pytest.mark.parametrize("kind", ["hybrid", "chroma", "bm25"])
+async def test_the_passages_asked_about_come_first(kind: str, context: Context) -> None:
+    found = await search("What is known about the tiger?", replace(context, retriever=kind))
+    assert {passage["id"] for passage in found} == {"tiger-0", "tiger-1", "tiger-2"}
+    scores = [passage["score"] for passage in found]
+    assert scores == sorted(scores, reverse=True)
+    assert found[0]["title"] == "Tiger"
+    assert found[0]["text"].startswith("Fact ")
+
+
+@pytest.mark.parametrize("kind", ["hybrid", "chroma", "bm25"])
+async def test_k_beyond_the_corpus_returns_every_passage_once(kind: str, context: Context) -> None:
+    found = await search("comet", replace(context, retriever=kind, k=500))
+    assert sorted(passage["id"] for passage in found) == sorted(passage["id"] for passage in CORPUS)
+
+
+@pytest.mark.parametrize("kind", ["hybrid", "chroma", "bm25"])
+async def test_synchronous_and_asynchronous_calls_agree(kind: str, context: Context) -> None:
+    chosen = retriever(replace(context, retriever=kind))
+    question = "How high is the glacier tower?"
+    assert await chosen.ainvoke(question) == await asyncio.to_thread(chosen.invoke, question)
+
+
+async def test_dense_scores_are_cosines(context: Context) -> None:
+    question = "river number 7"
+    found = await search(question, replace(context, retriever="chroma", k=1))
+    texts = f"{found[0]['title']}\n{found[0]['text']}"
+    one, other = VECTORS.embed_query(question), VECTORS.embed_query(texts)
+    assert found[0]["score"] == pytest.approx(sum(a * b for a, b in zip(one, other, strict=True)), abs=1e-5)
+
+
+def test_fusion_adds_reciprocal_ranks() -> None:
+    a, b, c = (Passage(id=i, title="", text=i, score=0.0) for i in "abc")
+    fused = fuse([[a, b], [c, b]])
+    assert [passage["id"] for passage in fused] == ["b", "a", "c"]
+    assert [passage["score"] for passage in fused] == pytest.approx([2 / 62, 1 / 61, 1 / 61])
+
+
+async def test_hybrid_ignores_lexical_ranks_of_passages_without_a_word_of_the_question(context: Context) -> None:
+    found = await search("zzz yyy", replace(context, k=5))
+    assert [passage["score"] for passage in found] == pytest.approx([1 / (60 + rank) for rank in range(1, 6)])
+
+
+class Foreign(BaseRetriever):
+    """A retriever that is not ours: no ids, no scores."""
+
+    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+        return [Document(page_content=f"{query} {i}", metadata={"title": "T"}) for i in range(9)]
+
+
+async def test_a_retriever_object_is_used_as_it_is(context: Context) -> None:
+    found = await search("q", replace(context, retriever=Foreign()))
+    assert [passage["text"] for passage in found] == ["q 0", "q 1", "q 2"]
+    assert len({passage["id"] for passage in found}) == 3
+    assert all(passage["title"] == "T" and "score" not in passage for passage in found)
+
+
+@pytest.mark.parametrize("question", ["", "   ", "\n\t"])
+async def test_an_empty_question_is_an_error(question: str, context: Context) -> None:
+    with pytest.raises(SetupError, match="question is empty"):
+        await search(question, context)
+    with pytest.raises(SetupError, match="question is empty"):
+        retriever(context).invoke(question)
+
+
+@pytest.mark.parametrize("kind", ["hybrid", "chroma", "bm25"])
+async def test_an_unknown_collection_is_an_error_that_names_those_there_are(kind: str, context: Context) -> None:
+    with pytest.raises(SetupError, match=r"no collection 'fact' in the store .*there are: facts\. Make it with"):
+        await search("tiger", replace(context, retriever=kind, collection="fact"))
+
+
+async def test_a_store_that_is_not_there_is_not_made_by_a_question(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match="there is none yet"):
+        await search("tiger", Context(store=str(tmp_path / "no"), collection="facts", embeddings=VECTORS))
+    assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.parametrize("kind", ["hybrid", "chroma"])
+async def test_other_embeddings_are_an_error(kind: str, context: Context) -> None:
+    with pytest.raises(
+        SetupError, match=r"made with the embeddings 'wordvectors.WordVectors:words', but '.*:other' is"
+    ):
+        await search("tiger", replace(context, retriever=kind, embeddings=WordVectors(model="other")))
+    with pytest.raises(SetupError, match="holds vectors of 256 numbers, the question's has 32"):
+        await search("tiger", replace(context, retriever=kind, embeddings=WordVectors(dimension=32)))
+
+
+async def test_bm25_needs_no_embeddings(context: Context) -> None:
+    assert await search("tiger", replace(context, retriever="bm25", embeddings="openai:unreachable"))
+
+
+@pytest.mark.parametrize("kind", ["hybrid", "chroma", "bm25"])
+async def test_an_empty_collection_is_an_error(kind: str, tmp_path: Path) -> None:
+    index_passages(CORPUS[:1], collection="few", store=tmp_path, embeddings=VECTORS)
+    index_passages([], collection="few", store=tmp_path, embeddings=VECTORS)
+    with pytest.raises(SetupError, match="'few' holds no passages"):
+        await search("tiger", Context(store=str(tmp_path), collection="few", embeddings=VECTORS, retriever=kind))
+
+
+@pytest.mark.parametrize("name", ["ab", "a" * 513, "a b", "-ab", "ab_", "a..b", "10.0.0.1", "äbc", "a/b", "", "a\nb"])
+async def test_names_that_chroma_refuses_are_errors(name: str, context: Context) -> None:
+    with pytest.raises(SetupError, match="cannot name a collection; write 3 to 512"):
+        await search("tiger", replace(context, collection=name))
+
+
+@pytest.mark.parametrize("name", ["abc", "a" * 512, "A.b-c_9", "a--b", "1.2.3"])
+def test_names_that_chroma_takes_are_taken(name: str, tmp_path: Path) -> None:
+    index_passages(CORPUS[:1], collection=name, store=tmp_path, embeddings=VECTORS)
+    assert open_store(tmp_path).names() == [name]
+
+
+async def test_an_unknown_retriever_is_an_error(context: Context) -> None:
+    with pytest.raises(SetupError, match="no retriever 'dpr'; choose one of: hybrid, chroma, bm25"):
+        await search("tiger", replace(context, retriever="dpr"))
+
+
+async def test_a_collection_that_is_not_ours_is_an_error(tmp_path: Path) -> None:
+    with open_store(tmp_path).opened() as client:
+        client.create_collection("foreign")
+    with pytest.raises(SetupError, match="'foreign' was not made by Quorum"):
+        await search("tiger", Context(store=str(tmp_path), collection="foreign", embeddings=VECTORS))
+
+
+@pytest.mark.parametrize("where", ["", "ftp://host:1", "http://", "http://host:port", "http://host:8000/path"])
+async def test_a_store_that_is_no_place_is_an_error(where: str) -> None:
+    with pytest.raises(SetupError, match="The store"):
+        await search("tiger", Context(store=where, collection="facts", embeddings=VECTORS))
+
+
+async def test_a_store_in_a_file_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(SetupError, match="cannot be made"):
+        await asyncio.to_thread(index_passages, CORPUS, collection="facts", store=tmp_path / "file", embeddings=VECTORS)
+
+
+async def test_the_lexical_index_follows_every_change(tmp_path: Path) -> None:
+    context = Context(store=str(tmp_path), collection="facts", embeddings=VECTORS, retriever="bm25", k=1)
+
+    def put(text: str) -> None:
+        index_passages([Passage(id="1", title="", text=text)], collection="facts", store=tmp_path, embeddings=VECTORS)
+
+    put("an otter")
+    assert (await search("otter", context))[0]["text"] == "an otter"
+    put("a badger")
+    assert (await search("otter badger", context))[0]["text"] == "a badger"
+    folders = [path for path in (tmp_path / "bm25").glob("*/*") if path.is_dir()]
+    assert len(folders) == 1
+
+
+async def test_a_broken_lexical_index_is_built_again(store: Path, context: Context) -> None:
+    from quorum.retrievers import bm25_cache
+
+    bm25 = replace(context, retriever="bm25")
+    before = await search("opera", bm25)
+    for file in (store / "bm25").glob("*/*/passages.jsonl"):
+        file.write_text('{"id": "x"')
+    bm25_cache.held.clear()
+    assert await search("opera", bm25) == before
+
+
+async def test_the_event_loop_is_never_blocked(context: Context) -> None:
+    """Files, databases and sockets are opened on other threads only."""
+    loop_thread, seen, watching = threading.get_ident(), list[str](), [True]
+
+    def watch(event: str, args: tuple[Any, ...]) -> None:
+        slow = event in ("open", "sqlite3.connect", "os.listdir", "os.scandir", "os.mkdir", "fcntl.flock", "import")
+        if watching and slow and threading.get_ident() == loop_thread:
+            seen.append(f"{event} {args}")
+
+    sys.addaudithook(watch)
+    for kind in ("hybrid", "chroma", "bm25"):
+        await search("vaccine", replace(context, retriever=kind))
+    await search("vaccine", context, given=CORPUS)
+    watching.clear()
+    assert seen == []
+
+
+async def test_many_questions_at_once(context: Context) -> None:
+    found = await asyncio.gather(*(search(f"the {subject}", context) for subject in SUBJECTS * 5))
+    assert [passages[0]["title"] for passages in found] == [subject.title() for subject in SUBJECTS * 5]
+
+
+def test_one_store_per_place(store: Path) -> None:
+    assert open_store(store) is open_store(f"{store}/../{store.name}")

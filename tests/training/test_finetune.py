@@ -1,0 +1,217 @@
+"""What filters and generators are trained on: the prompts that graphs send. No PyTorch is needed here."""
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quorum.cli.main import main
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.datasets.silver import Silver, read_silver
+from quorum.graphs import answer
+from quorum.models.scripted import ScriptedModel
+from quorum.prompts import version
+from quorum.training.finetune import Settings
+from quorum.training.finetune_jsonl import check, export
+from quorum.training.pairs import Task, measure_of, read_lines
+
+TEXTS = [
+    "The tower is old. It was finished in 1931. Rain fell.",
+    "Masts rust.",
+    "The tower,\nfinished in 1931, is red.",
+]
+SENTENCE, SPLIT = "It was finished in 1931.", "The tower,\nfinished in 1931, is red."
+
+
+def line(number: int = 0, spans: list[tuple[str, str]] | None = None, **changes: Any) -> dict[str, Any]:
+    """A silver line; `spans` are (passage id, text)."""
+    chosen = [("p1", SENTENCE)] if spans is None else spans
+    starts = [TEXTS[int(passage[1]) - 1].index(text) for passage, text in chosen]
+    return {
+        "id": f"q{number}",
+        "question": f"When was tower {number} finished?",
+        "answers": ["1931", "in 1931"],
+        "passages": [{"id": f"p{i}", "title": f"Title {i}", "text": text} for i, text in enumerate(TEXTS, start=1)],
+        "silver": [
+            {"passage": passage, "start": start, "end": start + len(text), "text": text}
+            for (passage, text), start in zip(chosen, starts, strict=True)
+        ],
+        "measure": "strinc",
+    } | changes
+
+
+def written(path: Path, *lines: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(one) + "\n" for one in lines), encoding="utf-8")
+    return path
+
+
+def silver_of(path: Path, *lines: dict[str, Any]) -> list[Silver]:
+    return list(read_silver(written(path, *lines)))
+
+
+async def sent(method: str, one: Silver, prompt: str, **settings: Any) -> str:
+    """The text of a prompt as the graph sends it."""
+    model = ScriptedModel().on("filter_sentences", SENTENCE).on("filter_passages", "1").on("answer", "1931")
+    context = Context(model=model, **settings)
+    await answer(one["question"], method, context, given=one["passages"], gold_answers=one["answers"])
+    return next(request.text for request in model.history if request.prompt == prompt)
+
+
+@pytest.mark.parametrize(
+    ("task", "method", "settings"),
+    [
+        (Task("filter", mode="filco"), "filco", {"context_filter": "llm"}),
+        (Task("filter", mode="psg"), "filco", {"context_filter": "llm", "filter_mode": "psg"}),
+        (Task("generator", context="full"), "concat", {}),
+        (Task("generator", context="full"), "filco", {"filter_mode": "full"}),
+        (Task("generator", context="silver"), "filco", {"filter_mode": "silver"}),
+        (Task("generator", context="silver"), "filco", {"context_filter": "llm"}),
+    ],
+)
+async def test_prompts_are_those_that_the_graph_sends(
+    task: Task, method: str, settings: dict[str, Any], tmp_path: Path
+) -> None:
+    (one,) = silver_of(tmp_path / "silver.jsonl", line())
+    pair = task.pair(one, len(task.passages(one)))
+    assert pair.prompt == await sent(method, one, task.prompt(one), **settings)
+    export(task, [one], tmp_path / "chat.jsonl")
+    (example,) = (json.loads(text) for text in (tmp_path / "chat.jsonl").read_text(encoding="utf-8").splitlines())
+    assert example == {
+        "messages": [{"role": "user", "content": pair.prompt}, {"role": "assistant", "content": pair.target}]
+    }
+
+
+def test_targets(tmp_path: Path) -> None:
+    both, nothing = silver_of(
+        tmp_path / "silver.jsonl", line(spans=[("p3", SPLIT), ("p1", SENTENCE)]), line(1, spans=[])
+    )
+    sentences, passages, reader = Task("filter", mode="filco"), Task("filter", mode="psg"), Task("generator")
+    assert sentences.pair(both, 3).target == f"{SENTENCE}\nThe tower, finished in 1931, is red."
+    assert sentences.pair(both, 2).target == SENTENCE  # what is not shown cannot be copied
+    assert passages.pair(both, 3).target == "1, 3"
+    assert {task.pair(nothing, 3).target for task in (sentences, passages)} == {"None"}
+    assert reader.pair(both, 2).target == "1931"
+    assert [passage["text"] for passage in reader.passages(both)] == [SENTENCE, SPLIT]
+    assert [passage["text"] for passage in reader.passages(nothing)] == TEXTS[:1]
+
+
+def test_which_lines_teach(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "silver.jsonl",
+        line(),
+        line(1, spans=[], passages=[]),
+        line(2, answers=[" "]),
+        line(3, measure="cxmi", answers=["", "1931"]),
+    )
+    assert [one["id"] for one in read_lines(path, "filter")] == ["q0", "q2", "q3"]
+    lines = read_lines(path, "generator")
+    assert [one["id"] for one in lines] == ["q0", "q3"]
+    assert [Task("generator").pair(one, 1).target for one in lines] == ["1931", "1931"]
+    assert measure_of(lines) == "cxmi+strinc"
+    assert len(read_lines(path, "filter", limit=1)) == 1
+    with pytest.raises(SetupError, match="holds no question with passages to learn from"):
+        read_lines(written(path, line(spans=[], passages=[])), "filter")
+
+
+def test_a_generator_learns_the_prompts_of_its_answers(tmp_path: Path) -> None:
+    lines = silver_of(tmp_path / "silver.jsonl", line(), line(1, answer_type="label"), line(2, answer_type="yes_no"))
+    task = Task("generator", context="full")
+    assert [task.prompt(one) for one in lines] == ["answer", "answer_label", "answer_yes_no"]
+    assert task.prompts(lines) == {name: version(name) for name in ("answer", "answer_label", "answer_yes_no")}
+    assert "Claim: When was tower 1 finished?" in task.pair(lines[1], 1).prompt
+    assert list(Task("filter").prompts(lines)) == ["filter_sentences"]
+
+
+def example(number: int, reply: str = "None") -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": f"Q{number}"}, {"role": "assistant", "content": reply}]}
+
+
+def test_a_sound_file_has_no_problems(tmp_path: Path) -> None:
+    lines = silver_of(tmp_path / "silver.jsonl", *(line(number) for number in range(12)))
+    assert export(Task("filter", mode="filco"), lines, tmp_path / "chat.jsonl") == 12
+    found = check(tmp_path / "chat.jsonl")
+    assert (found.examples, found.problems, found.notes, found.empty) == (12, [], [], 0)
+    assert found.longest * 11 < found.tokens <= found.longest * 12
+    with pytest.raises(SetupError, match="is there already; name another file with --out"):
+        export(Task("filter", mode="filco"), lines, tmp_path / "chat.jsonl")
+
+
+def test_every_problem_is_told_with_its_line(tmp_path: Path) -> None:
+    bad = [
+        example(0),
+        example(0),
+        example(0, "Another."),
+        {"messages": "none"},
+        {"messages": [{"role": "user", "content": "Q"}]},
+        {"messages": [{"role": "human", "content": "Q"}, {"role": "assistant", "content": " "}]},
+        {"messages": [{"role": "user", "content": None}, {"role": "assistant", "content": "x"}]},
+        {"messages": [{"role": "user", "content": "x" * 400}, {"role": "assistant", "content": "x"}]},
+    ]
+    found = check(written(tmp_path / "chat.jsonl", *bad), window=100)
+    assert found.problems == [
+        "line 2: repeats line 1; keep one of them.",
+        "line 3: contradicts line 1; keep one of them.",
+        'line 4: expected {"messages": [{"role": ..., "content": ...}, ...]}.',
+        "line 5: expected a message of the user, and one of the assistant at the end.",
+        "line 6: the role 'human' is unknown; use system, user, assistant.",
+        "line 6: expected a message of the user, and one of the assistant at the end.",
+        "line 6: the content of the assistant is empty; write None where no sentence helps.",
+        "line 7: the content of the user is no text.",
+        "line 8: about 135 tokens, more than 100; show fewer passages.",
+        "8 examples; a fine-tuning service takes no fewer than 10.",
+    ]
+    found = check(written(tmp_path / "chat.jsonl", *(example(number) for number in range(10))))
+    assert found.problems == []
+    assert found.notes == ["10 of 10 replies are None; the model may learn nothing else."]
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments])
+    return int(ended.value.code or 0)
+
+
+def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written(Path("silver.jsonl"), *(line(number) for number in range(10)))
+    assert run("filter", "export", "silver.jsonl", "--out", "filter.jsonl") == 0
+    assert "10 examples for a filter in filter.jsonl" in capsys.readouterr().out
+    assert run("filter", "export", "silver.jsonl", "--out", "reader.jsonl", "--for", "generator", "--limit", "2") == 0
+    assert run("filter", "check", "filter.jsonl") == 0
+    assert "10 examples, about" in capsys.readouterr().out
+    assert run("filter", "check", "reader.jsonl") == 1
+    assert "2 examples; a fine-tuning service takes no fewer than 10." in capsys.readouterr().err
+    assert run("filter", "check", "nowhere.jsonl") == 2
+    assert run("filter", "export", "filter.jsonl", "--out", "x.jsonl") == 2
+    assert "expected a line that `quorum filter silver` wrote" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(find_spec("torch") is not None, reason="PyTorch is here")
+@pytest.mark.parametrize("command", ["filter", "generator"])
+def test_training_without_its_packages_says_what_to_install(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    written(Path("silver.jsonl"), line())
+    assert run(command, "train", "silver.jsonl", "--out", "made", "--base", "nowhere") == 2
+    said = capsys.readouterr().err
+    assert f"Training a {command} needs the package torch" in said
+    assert "pip install -e '.[train]'" in said
+    assert not Path("made").exists()
+    written(Path("passages.jsonl"), {"id": "p", "text": TEXTS[0]})
+    ask = ["ask", "Who?", "--method", "filco", "--passages", "passages.jsonl"]
+    assert run(*ask, "--set", "context_filter=transformers:made") == 2
+    assert "needs the package torch" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"rate": 0}, "rate=0"),
+        ({"epochs": 0}, "epochs=0"),
+        ({"output": 0}, "output=0"),
+        ({"at_once": -1}, "at_once=-1"),
+    ],
+)
+def test_settings_that_do_not_fit(setting: dict[str, Any], message: str) -> None:
+    with pytest.raises(SetupError, match=message):
+        Settings(**setting)
