@@ -51,13 +51,22 @@ def diagram(name: str) -> str:
     return f"<details><summary>graph</summary>\n\n```mermaid\n{drawn}\n```\n\n</details>"
 
 
+def sections() -> dict[str, list[str]]:
+    """{page of a family of methods: the methods that have a section in it}."""
+    pages = sorted((ROOT / "docs" / "methods").glob("*.md"))
+    return {
+        f"docs/methods/{page.name}": re.findall(r"^## (\w+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+        for page in pages
+    }
+
+
 def parts() -> dict[str, dict[str, str]]:
     """{file: {mark: what stands there}}."""
     return {
         "README.md": {"methods": methods_table()},
+        "docs/methods.md": {"methods": methods_table()},
         "docs/settings.md": {"settings": settings_table()},
-        "docs/strategies.md": {f"diagram {name}": diagram(name) for name in METHODS},
-    }
+    } | {page: {f"diagram {name}": diagram(name) for name in names} for page, names in sections().items()}
 
 
 def filled(text: str, written: Mapping[str, str]) -> str:
