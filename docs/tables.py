@@ -1,5 +1,5 @@
-"""Writes what the documentation takes from the code, the tables of methods and settings and every strategy's graph:
-python docs/tables.py (a test keeps them equal).
+"""Writes what the documentation takes from the code: the tables of methods and settings, the Python API and every
+strategy's graph (python docs/tables.py; a test keeps them equal).
 """
 
 import re
@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
+from docs.api_page import api_page
 from quorum.core.context import Context
 from quorum.graphs import METHODS
 
@@ -64,6 +65,7 @@ def parts() -> dict[str, dict[str, str]]:
     """{file: {mark: what stands there}}."""
     return {
         "README.md": {"methods": methods_table()},
+        "docs/api.md": {"api": api_page()},
         "docs/methods.md": {"methods": methods_table()},
         "docs/settings.md": {"settings": settings_table()},
     } | {page: {f"diagram {name}": diagram(name) for name in names} for page, names in sections().items()}

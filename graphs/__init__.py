@@ -184,6 +184,10 @@ async def answer(
     given: passages to answer from instead of retrieval, best first; gold_answers: read by oracle settings only, never
     shown to a model; config: LangGraph's (callbacks, tags, thread). Raises SetupError for a mistake in input or
     configuration, CallError when a model call failed after its retries.
+
+    >>> import asyncio, quorum
+    >>> asyncio.run(quorum.answer("Who wrote the Zen of Python?"))["answer"]
+    'Tim Peters'
     """
     from quorum.core.context import Context
 
@@ -206,7 +210,14 @@ def answer_sync(
     gold_answers: Sequence[str] | None = None,
     config: "RunnableConfig | None" = None,
 ) -> "Result":
-    """`answer` for code that is not asynchronous. Inside a running event loop it uses one of its own, on a thread."""
+    """`answer` for code that is not asynchronous. Inside a running event loop it uses one of its own, on a thread.
+
+    >>> import quorum
+    >>> passages = [{"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built in 1874 by Ada Korn."}]
+    >>> found = quorum.answer_sync("Who built the lighthouse?", given=passages)
+    >>> found["answer"], found["evidence"]
+    ('Ada Korn', [{'passage': '1', 'start': 44, 'end': 52}])
+    """
     ask = partial(answer, question, method, context, given=given, gold_answers=gold_answers, config=config)
     try:
         asyncio.get_running_loop()

@@ -1,1 +1,107 @@
-"""Question answering over your documents, by the method that is worth its cost on your questions."""
+"""Question answering over your documents, by the method that is worth its cost on your questions.
+
+Everything public is here; docs/api.md lists it. What a name needs is imported when the name is first used.
+"""
+
+import os.path
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from quorum.api.documents import index
+    from quorum.api.measure import compare, compare_async, evaluate, evaluate_async
+    from quorum.api.results import Comparison, Evaluation
+    from quorum.api.stream import Event, NodeFinished, RunFinished, stream
+    from quorum.core.context import Context
+    from quorum.core.errors import CallError, QuorumError, SetupError, TooLong
+    from quorum.core.state import Evidence, Malformed, Passage, Result, Step, Usage, Vote
+    from quorum.core.unknown import is_unknown
+    from quorum.graphs import METHODS, Method, answer, answer_sync
+    from quorum.parsing.answers import Parsed
+    from quorum.parsing.read_reply import read_reply
+    from quorum.retrievers.index_report import IndexReport
+
+    __version__: str
+
+__all__ = [
+    "METHODS",
+    "CallError",
+    "Comparison",
+    "Context",
+    "Evaluation",
+    "Event",
+    "Evidence",
+    "IndexReport",
+    "Malformed",
+    "Method",
+    "NodeFinished",
+    "Parsed",
+    "Passage",
+    "QuorumError",
+    "Result",
+    "RunFinished",
+    "SetupError",
+    "Step",
+    "TooLong",
+    "Usage",
+    "Vote",
+    "__version__",
+    "answer",
+    "answer_sync",
+    "compare",
+    "compare_async",
+    "evaluate",
+    "evaluate_async",
+    "index",
+    "is_unknown",
+    "read_reply",
+    "stream",
+]
+
+_NAMES = {
+    "quorum.api.documents": ("index",),
+    "quorum.api.measure": ("compare", "compare_async", "evaluate", "evaluate_async"),
+    "quorum.api.results": ("Comparison", "Evaluation"),
+    "quorum.api.stream": ("Event", "NodeFinished", "RunFinished", "stream"),
+    "quorum.core.context": ("Context",),
+    "quorum.core.errors": ("CallError", "QuorumError", "SetupError", "TooLong"),
+    "quorum.core.state": ("Evidence", "Malformed", "Passage", "Result", "Step", "Usage", "Vote"),
+    "quorum.core.unknown": ("is_unknown",),
+    "quorum.graphs": ("METHODS", "Method", "answer", "answer_sync"),
+    "quorum.parsing.answers": ("Parsed",),
+    "quorum.parsing.read_reply": ("read_reply",),
+    "quorum.retrievers.index_report": ("IndexReport",),
+}
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
+
+
+def _check_links() -> None:
+    """A checkout without symbolic links holds text files in their place, and cannot be imported."""
+    here = os.path.dirname(__file__)
+    for folder in ("graphs", "nodes", "retrievers"):
+        if os.path.isfile(os.path.join(here, folder)):
+            raise ImportError(
+                f"quorum/{folder} is a text file where this checkout needs a link to ../{folder}: run "
+                "`git config core.symlinks true`, then `git checkout -- quorum` (on Windows in developer mode)."
+            )
+
+
+_check_links()
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
+    if name == "__version__":
+        from importlib import metadata
+
+        value: Any = metadata.version("quorum-rag")
+    elif name in _MODULE_OF:
+        value = getattr(import_module(_MODULE_OF[name]), name)
+    else:
+        raise AttributeError(f"module 'quorum' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,228 @@
+"""Writes what docs/api.md says of every public name, from its docstring and its signature (see tables.py)."""
+
+import doctest
+import inspect
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+from typing_extensions import is_typeddict
+
+import quorum
+
+WIDEST = 100
+
+
+@dataclass(frozen=True)
+class Group:
+    """Names that belong together: what they are for, and an example for those whose docstring has none."""
+
+    title: str
+    names: tuple[str, ...]
+    intro: str
+    example: str = ""
+
+
+GROUPS = (
+    Group(
+        "Ask",
+        ("answer", "answer_sync", "stream", "Event", "NodeFinished", "RunFinished", "Context", "METHODS", "Method"),
+        "A question, a method, and settings. All methods take the same parameters and return the same keys.",
+        """
+        >>> from quorum import METHODS, Context, answer_sync
+        >>> [name for name in METHODS if name.startswith("sure")], METHODS["concat"].calls
+        (['sure'], 'n')
+        >>> passages = [{"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built by Ada Korn."}]
+        >>> answer_sync("Who built the lighthouse?", "sure", Context(ranking="lazy"), given=passages)["answer"]
+        'Ada Korn'
+        """,
+    ),
+    Group(
+        "What an answer holds",
+        ("Result", "Passage", "Vote", "Evidence", "Step", "Usage", "Malformed"),
+        "Plain dicts, which JSON can hold.",
+        """
+        >>> import quorum
+        >>> found = quorum.answer_sync("Who wrote the Zen of Python?", "post_fusion", quorum.Context(k=2))
+        >>> found["answer"], found["unknown"], [vote["unknown"] for vote in found["votes"]]
+        ('Tim Peters', False, [True, False])
+        >>> first = found["evidence"][0]
+        >>> text = next(passage["text"] for passage in found["passages"] if passage["id"] == first["passage"])
+        >>> text[first["start"] : first["end"]]
+        'Tim Peters'
+        >>> found["usage"]["answer"]["calls"], found["malformed"]
+        (2, {})
+        """,
+    ),
+    Group(
+        "Index documents",
+        ("index", "IndexReport"),
+        "From files to a collection that `Context(collection=...)` names.",
+    ),
+    Group(
+        "Measure",
+        ("evaluate", "evaluate_async", "Evaluation", "compare", "compare_async", "Comparison"),
+        "What each method is worth on your questions. The tables are lists of dicts, and the objects print as tables\n"
+        "in a terminal and in a notebook.",
+        """
+        >>> import quorum
+        >>> passages = [{"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built by Ada Korn."}]
+        >>> record = {"question": "Who built the lighthouse?", "answers": ["Ada Korn"], "passages": passages}
+        >>> found = quorum.evaluate([record], "concat,post_fusion", out="shown")
+        >>> str(found).splitlines()[0].split()[:3]
+        ['method', 'n', 'EM']
+        >>> sorted(found.differences[0])[:4]
+        ['baseline', 'difference', 'high', 'low']
+        """,
+    ),
+    Group(
+        "Read replies",
+        ("read_reply", "Parsed", "is_unknown"),
+        "What the methods read in the replies of a model, for programs that send Quorum's prompts themselves.",
+        """
+        >>> from quorum import is_unknown, read_reply
+        >>> is_unknown("The passages do not say."), is_unknown("Unknown Pleasures")
+        (True, False)
+        >>> step = read_reply("react", "Thought 1: I need the year.\\nAction 1: Search[lighthouse of Vell]")
+        >>> step.value.query, step.value.answer, step.malformed
+        ('lighthouse of Vell', None, False)
+        """,
+    ),
+    Group(
+        "Errors",
+        ("QuorumError", "SetupError", "CallError", "TooLong"),
+        "`TooLong` is a `CallError`; `CallError` and `SetupError` are each a `QuorumError`. A bug keeps its own kind.",
+        """
+        >>> import quorum
+        >>> try:
+        ...     quorum.answer_sync("Who?", "conct")
+        ... except quorum.SetupError as error:
+        ...     print(str(error)[:58])
+        There is no method 'conct'; did you mean concat? The metho
+        """,
+    ),
+    Group(
+        "Version",
+        ("__version__",),
+        "The version that is installed.",
+        """
+        >>> import quorum
+        >>> quorum.__version__.count(".")
+        2
+        """,
+    ),
+)
+CONSTANTS = {
+    "METHODS": "Every method by its name: a dict of `Method`.",
+    "__version__": "The version of the installed package, a text.",
+}
+MORE = {"Context": "All of them, with defaults and meaning: [settings.md](settings.md)."}
+
+
+def api_page() -> str:
+    """All groups, one after the other."""
+    return "\n\n".join(part for group in GROUPS for part in group_parts(group))
+
+
+def group_parts(group: Group) -> Iterator[str]:
+    yield f"## {group.title}"
+    yield group.intro
+    if group.example:
+        yield code_of(group.example)
+    for name in group.names:
+        yield f"### `{name}`"
+        if name in CONSTANTS:
+            yield CONSTANTS[name]
+            continue
+        value = getattr(quorum, name)
+        if inspect.isfunction(value):
+            yield fenced(signature_of(name, value))
+        prose, example = split_docstring(inspect.getdoc(value) or "")
+        yield prose
+        if name in MORE:
+            yield MORE[name]
+        if rows := field_rows(value):
+            yield "\n".join(["| field | type |", "| --- | --- |", *rows])
+        if example:
+            yield code_of(example)
+
+
+def examples() -> dict[str, str]:
+    """Every example of the page, by the name or the group that it is for, as a doctest."""
+    own = {name: split_docstring(inspect.getdoc(getattr(quorum, name)) or "")[1] for name in documented()}
+    shared = {group.title: textwrap.dedent(group.example).strip() for group in GROUPS}
+    return {name: text for name, text in (shared | own).items() if text}
+
+
+def documented() -> list[str]:
+    return [name for group in GROUPS for name in group.names if name not in CONSTANTS]
+
+
+def split_docstring(text: str) -> tuple[str, str]:
+    """(the prose, the example that ends it, if there is one)."""
+    place = text.find(">>> ")
+    return (text.strip(), "") if place < 0 else (text[:place].strip(), text[place:].strip())
+
+
+def code_of(example: str) -> str:
+    """A doctest as code to copy: without prompts, what it prints as comments."""
+    lines: list[str] = []
+    for part in doctest.DocTestParser().get_examples(textwrap.dedent(example).strip() + "\n"):
+        lines += part.source.rstrip("\n").split("\n")
+        lines += [f"# {line}" for line in part.want.rstrip("\n").split("\n") if line]
+    return fenced("\n".join(lines))
+
+
+def fenced(code: str) -> str:
+    return f"```python\n{code}\n```"
+
+
+def signature_of(name: str, function: Any) -> str:
+    """A function's signature, a parameter a line where it is long."""
+    signature = inspect.signature(function)
+    kind = "async def" if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function) else "def"
+    returned = f" -> {type_text(signature.return_annotation)}"
+    keyword_only = False
+    parts = []
+    for one in signature.parameters.values():
+        if one.kind is one.KEYWORD_ONLY and not keyword_only:
+            keyword_only = True
+            parts.append("*")
+        default = "" if one.default is one.empty else f" = {one.default!r}"
+        parts.append(f"{one.name}: {type_text(one.annotation)}{default}")
+    line = f"{kind} {name}({', '.join(parts)}){returned}"
+    if len(line) <= WIDEST:
+        return line
+    return "\n".join([f"{kind} {name}(", *(f"    {part}," for part in parts), f"){returned}"])
+
+
+def field_rows(value: Any) -> list[str]:
+    """The fields of a TypedDict or a dataclass; those of Context have a page of their own."""
+    if value is quorum.Context:
+        return []
+    if is_typeddict(value):
+        found = {name: type_text(kind) for name, kind in value.__annotations__.items()}
+    elif is_dataclass(value):
+        found = {one.name: type_text(one.type) for one in fields(value)}
+    else:
+        return []
+    return [f"| `{name}` | {field_type(kind)} |" for name, kind in found.items()]
+
+
+def field_type(kind: str) -> str:
+    """A type in a cell of a table."""
+    inner = re.fullmatch(r"NotRequired\[(.*)\]", kind)
+    text = (inner[1] if inner else kind).replace("|", "\\|")
+    return f"`{text}`, may be absent" if inner else f"`{text}`"
+
+
+def type_text(kind: Any) -> str:
+    """A type as it is written in the code, without the modules' names."""
+    text = kind if isinstance(kind, str) else inspect.formatannotation(kind)
+    text = re.sub(r"ForwardRef\('([^']*)'[^)]*\)", r"\1", text)
+    text = re.sub(r"\b(?:[a-z_]+\.)+(?=[A-Za-z])", "", text).replace("'", "").replace("~T", "Any")
+    while inner := re.search(r"Annotated\[([^\[\],]*(?:\[[^\[\]]*\])?)[^\[\]]*\]", text):
+        text = text.replace(inner[0], inner[1])
+    return text

@@ -1,0 +1,1 @@
+"""What `quorum` offers besides the methods themselves: streams, indexing and evaluations, for scripts and notebooks."""

@@ -1,0 +1,51 @@
+"""Documents into a collection, with the settings of a context."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from quorum.core.context import Context
+    from quorum.retrievers.index_report import IndexReport
+
+
+def index(
+    paths: str | Path | Iterable[str | Path],
+    *,
+    collection: str | None = None,
+    context: "Context | None" = None,
+    words: int = 100,
+    prune: bool = False,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> "IndexReport":
+    """Put the passages of files and folders into a collection. Running it again changes only what changed.
+
+    paths: one path or several: folders, and files of txt, md, html, pdf, docx, and JSON lines of {"id", "title",
+    "text"}. collection: its name; without it, the context's. context: its store and embeddings are used. words: the
+    most for a passage. prune: remove the documents that lay under the paths and are gone. progress: called with files
+    and lines done, in all, and the path. It blocks; in async code, `await asyncio.to_thread(quorum.index, ...)`.
+
+    Returns an IndexReport, in files: `added`, `unchanged`, `replaced`, `removed`, `skipped` (path and reason), and
+    `passages`, the collection's total. Raises SetupError for a path that does not exist, a bad or reserved collection
+    name, and a collection that was made with other embeddings.
+
+    >>> import pathlib, quorum
+    >>> _ = pathlib.Path("travel.md").write_text("Train tickets are booked by Mira Oduya.")
+    >>> quorum.index("travel.md", collection="handbook").added
+    1
+    >>> quorum.answer_sync("Who books train tickets?", context=quorum.Context(collection="handbook"))["answer"]
+    'Mira Oduya'
+    """
+    from quorum.core.context import Context
+    from quorum.retrievers.index import index_documents
+
+    settings = context or Context()
+    return index_documents(
+        [paths] if isinstance(paths, str | Path) else paths,
+        collection=collection or settings.collection,
+        store=settings.store,
+        embeddings=settings.embeddings,
+        words=words,
+        prune=prune,
+        progress=progress,
+    )

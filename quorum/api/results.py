@@ -1,0 +1,199 @@
+"""What an evaluation and a comparison found: plain tables, which print well in a terminal and in a notebook."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quorum.api.tables import Table
+
+if TYPE_CHECKING:
+    from quorum.evaluation.compare.decision import Decision
+    from quorum.evaluation.run.evaluate import Report
+
+Row = dict[str, Any]
+
+TITLES = {
+    "em": "EM",
+    "f1": "F1",
+    "accuracy": "accuracy",
+    "rouge_l": "ROUGE-L",
+    "str_em": "STR-EM",
+    "judged": "judged",
+    "unknown": "%Unk",
+    "calls": "calls",
+    "input_tokens": "tokens in",
+    "output_tokens": "out",
+    "seconds_p50": "p50 s",
+    "seconds_p95": "p95 s",
+}
+SHARES = ("unknown",)
+COSTS = ("calls", "input_tokens", "output_tokens", "seconds_p50", "seconds_p95")
+COUNTS = ("errors", "malformed", "unscored", "judge_errors")
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation:
+    """What `evaluate` found.
+
+    folder: where config.json, results.jsonl and summary.json lie. measures: the measures that the answers are judged
+    by, the deciding one first. table: a row for each method: `method`, `n` (questions), means over the questions,
+    shares in 0..1, `em_low` and `em_high` (95% interval), calls and tokens for a question, as if it had run alone.
+    differences: a row for each method and measure against the baseline, with interval, `p_holm` (adjusted for the
+    number of methods) and `questions_needed` (to tell the two apart; None where they are equal). spent: the calls and
+    tokens of this run, without those answered from the journal.
+
+    Print it, or leave it as the last line of a notebook's cell.
+    """
+
+    folder: Path
+    measures: tuple[str, ...]
+    table: list[Row]
+    differences: list[Row]
+    spent: dict[str, int]
+
+    @property
+    def rows(self) -> list[Row]:
+        """Every answer, a row for each question and method, as results.jsonl holds them; read when asked for."""
+        return list(answers_in(self.folder / "results.jsonl"))
+
+    def tables(self) -> list[Table]:
+        """What is shown, as texts."""
+        return [measures_table(self.table, self.measures), *differences_tables(self.differences, self.measures)]
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self.tables()))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return "".join(one._repr_html_() for one in self.tables())
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """What `compare` found, and what it recommends.
+
+    best: the method with the highest mean under the budget, None where none keeps it. cheapest: the cheapest of those
+    that the questions cannot tell from it. front: the methods than which none is better and cheaper, from cheap to
+    good. sentences: the recommendation in words. figures: a row for each method: `name`, `n`, `errors`, `quality` in
+    0..1 with `low` and `high`, and for a question `calls`, `tokens`, `cost` (dollars; None: no price), `seconds` (95th
+    percentile). estimate: a row for each method, what was expected of it for a question. report: the path of
+    report.html. evaluation: the whole `Evaluation`.
+
+    Print it, or leave it as the last line of a notebook's cell.
+    """
+
+    best: str | None
+    cheapest: str | None
+    front: list[str]
+    sentences: list[str]
+    figures: list[Row]
+    estimate: list[Row]
+    report: Path
+    evaluation: Evaluation
+
+    def __str__(self) -> str:
+        return "\n".join([*self.sentences, "", str(self.evaluation), "", f"The report is {self.report}"])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        words = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.sentences)
+        place = f"<p>The report is <code>{escape(str(self.report))}</code></p>"
+        return f"<ul>{words}</ul>{self.evaluation._repr_html_()}{place}"
+
+
+def evaluation_of(report: "Report") -> Evaluation:
+    """A report as plain data."""
+    differences = [
+        {"method": name, "baseline": one["baseline"], "measure": measure, "n": one["n"], **found}
+        for one in report.comparisons
+        for name, measures in one["methods"].items()
+        for measure, found in measures.items()
+    ]
+    spent = report.spent
+    return Evaluation(
+        folder=report.folder,
+        measures=report.judged,
+        table=[{"method": name, **row} for name, row in report.summary.items()],
+        differences=differences,
+        spent={"calls": spent.calls, "input_tokens": spent.input_tokens, "output_tokens": spent.output_tokens},
+    )
+
+
+def comparison_of(decision: "Decision") -> Comparison:
+    """A decision as plain data."""
+    recommendation = decision.recommendation
+    return Comparison(
+        best=recommendation.best,
+        cheapest=recommendation.cheapest,
+        front=list(recommendation.front),
+        sentences=list(recommendation.sentences),
+        figures=[asdict(one) for one in decision.figures],
+        estimate=[{"name": name, **asdict(one)} for name, one in decision.estimate.methods.items()],
+        report=decision.report.folder / "report.html",
+        evaluation=evaluation_of(decision.report),
+    )
+
+
+def answers_in(path: Path) -> Iterator[Row]:
+    """The lines of results.jsonl; of a question that failed and was asked again, what came of it at last."""
+    found: dict[tuple[str, str], Row] = {}
+    with path.open(encoding="utf-8") as file:
+        for row in map(json.loads, file):
+            key = (row["method"], row["id"])
+            if key not in found or found[key]["error"] is not None:
+                found[key] = row
+    return iter(found.values())
+
+
+def measures_table(rows: Sequence[Row], judged: Sequence[str]) -> Table:
+    """A row for each method: how it is judged, what it took, and what failed, where anything did."""
+    names = [name for name in (*judged, *SHARES, *COSTS) if any(row.get(name) is not None for row in rows)]
+    counts = [name for name in COUNTS if any(row.get(name) for row in rows)]
+    header = ["method", "n", *(TITLES[name] for name in names), *(name.replace("_", " ") for name in counts)]
+    cells = [
+        [row["method"], f"{row['n']:,}", *(cell(row, name) for name in names), *(f"{row[name]:,}" for name in counts)]
+        for row in rows
+    ]
+    return Table("", header, cells)
+
+
+def cell(row: Mapping[str, Any], name: str) -> str:
+    """Shares in percent, with their interval where they have one; '-' where the method has no such measure."""
+    value, low, high = (row.get(key) for key in (name, f"{name}_low", f"{name}_high"))
+    if value is None:
+        return "-"
+    if name in COSTS:
+        return f"{value:,.2f}" if name.startswith("seconds") else f"{value:,.1f}"
+    return percent(value) if low is None or high is None else f"{percent(value)} [{percent(low)}, {percent(high)}]"
+
+
+def differences_tables(rows: Sequence[Row], judged: Sequence[str]) -> list[Table]:
+    """For each baseline, the difference of every method in the deciding measure."""
+    measure = judged[0]
+    tables = []
+    for baseline in dict.fromkeys(row["baseline"] for row in rows):
+        own = [row for row in rows if row["baseline"] == baseline and row["measure"] == measure]
+        cells = [
+            [
+                row["method"],
+                f"{percent(row['difference'], '+')} [{percent(row['low'], '+')}, {percent(row['high'], '+')}]",
+                "<.001" if row["p_holm"] < 0.001 else f"{row['p_holm']:.3f}",
+                "-" if row["questions_needed"] is None else f"{row['questions_needed']:,}",
+            ]
+            for row in own
+        ]
+        if cells:
+            title = f"Minus {baseline}, over {own[0]['n']:,} questions; p by Holm; to tell: questions needed"
+            tables.append(Table(title, ["method", TITLES[measure], "p", "to tell"], cells))
+    return tables
+
+
+def percent(share: float, sign: str = "") -> str:
+    """A share in percent; zero has no sign."""
+    value = round(100 * share, 1) + 0.0
+    return f"{value:{sign if value else ''}.1f}"

@@ -1,0 +1,41 @@
+"""Tables of texts for a terminal and for a notebook."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title, the names of the columns, and rows of texts. The first column is left-aligned, the others right."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def __str__(self) -> str:
+        lines = [self.header, *self.rows]
+        widths = [max(len(line[place]) for line in lines) for place in range(len(self.header))]
+        return "\n".join([*([self.title] if self.title else []), *(aligned(line, widths) for line in lines)])
+
+    def _repr_html_(self) -> str:
+        caption = f"<caption>{escape(self.title)}</caption>" if self.title else ""
+        head = html_row(self.header, "th")
+        body = "".join(html_row(row, "td") for row in self.rows)
+        return f"<table>{caption}<thead>{head}</thead><tbody>{body}</tbody></table>"
+
+
+def aligned(line: Sequence[str], widths: Sequence[int]) -> str:
+    first, *others = (
+        cell.ljust(width) if place == 0 else cell.rjust(width)
+        for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+    )
+    return "  ".join([first, *others]).rstrip()
+
+
+def html_row(cells: Sequence[str], tag: str) -> str:
+    inner = "".join(
+        f'<{tag} style="text-align: {"right" if place else "left"}">{escape(cell)}</{tag}>'
+        for place, cell in enumerate(cells)
+    )
+    return f"<tr>{inner}</tr>"

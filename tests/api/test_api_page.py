@@ -1,0 +1,61 @@
+"""docs/api.md: every example runs, offline and with the embedded model, and prints what the page says."""
+
+import doctest
+import inspect
+from pathlib import Path
+
+import pytest
+
+import quorum
+from docs.api_page import GROUPS, code_of, documented, examples, type_text
+
+EXAMPLES = examples()
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for all examples: the sample is indexed once."""
+    return tmp_path_factory.mktemp("examples")
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example_runs(name: str, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(workplace)
+    case = doctest.DocTestParser().get_doctest(EXAMPLES[name], {}, name, None, None)
+    told: list[str] = []
+    found = doctest.DocTestRunner().run(case, out=told.append)
+    assert found.attempted
+    assert not found.failed, "".join(told)
+
+
+def test_every_function_has_an_example() -> None:
+    functions = [name for name in documented() if inspect.isfunction(getattr(quorum, name))]
+    shared = {name for group in GROUPS if group.example for name in group.names}
+    assert [name for name in functions if name not in EXAMPLES and name not in shared] == []
+
+
+def test_every_name_stands_in_a_group_with_an_example() -> None:
+    assert [group.title for group in GROUPS if not group.example and not set(group.names) & set(EXAMPLES)] == []
+
+
+def test_every_name_has_a_docstring_of_its_own() -> None:
+    assert [name for name in documented() if not vars(getattr(quorum, name)).get("__doc__")] == [
+        name for name in documented() if inspect.isfunction(getattr(quorum, name))
+    ]
+    assert [name for name in documented() if not getattr(quorum, name).__doc__] == []
+
+
+def test_an_example_becomes_code_with_its_output_as_comments() -> None:
+    example = """
+    >>> for one in (1, 2):
+    ...     print(one)
+    1
+    2
+    >>> quiet = 3
+    """
+    assert code_of(example) == "```python\nfor one in (1, 2):\n    print(one)\n# 1\n# 2\nquiet = 3\n```"
+
+
+def test_types_are_written_without_their_modules() -> None:
+    assert type_text("Sequence[Passage] | None") == "Sequence[Passage] | None"
+    assert type_text(inspect.signature(quorum.is_unknown).return_annotation) == "bool"

@@ -1,0 +1,59 @@
+"""`quorum.index`: documents into a collection, with the settings of a context."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from quorum import Context, SetupError, answer, answer_sync, index
+
+TEXT = "Train tickets are booked by Mira Oduya."
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "handbook"
+    made.mkdir()
+    (made / "travel.md").write_text(TEXT, encoding="utf-8")
+    return made
+
+
+def test_what_is_indexed_is_answered(folder: Path) -> None:
+    report = index(folder, collection="handbook")
+    assert (report.added, report.passages, report.skipped) == (1, 1, [])
+    assert index([folder / "travel.md"], collection="handbook").unchanged == 1
+    found = answer_sync("Who books train tickets?", context=Context(collection="handbook"))
+    assert found["answer"] == "Mira Oduya"
+
+
+def test_the_context_names_collection_and_store(folder: Path, tmp_path: Path) -> None:
+    context = Context(collection="handbook", store=str(tmp_path / "elsewhere"))
+    assert index(str(folder), context=context).passages == 1
+    assert (tmp_path / "elsewhere").is_dir()
+    assert not (tmp_path / ".quorum").exists()
+    assert answer_sync("Who books train tickets?", context=context)["answer"] == "Mira Oduya"
+
+
+def test_what_is_gone_is_removed_when_asked(folder: Path) -> None:
+    index(folder, collection="handbook")
+    (folder / "travel.md").unlink()
+    (folder / "kitchen.txt").write_text("The coffee machine is cleaned on Fridays.", encoding="utf-8")
+    report = index(folder, collection="handbook", prune=True)
+    assert (report.added, report.removed, report.passages) == (1, 1, 1)
+
+
+async def test_it_works_inside_a_running_loop(folder: Path) -> None:
+    told: list[tuple[int, int]] = []
+    report = index(folder, collection="handbook", progress=lambda done, total, path: told.append((done, total)))
+    again = await asyncio.to_thread(index, folder, collection="handbook")
+    assert (report.added, again.unchanged, told) == (1, 1, [(1, 1)])
+    assert (await answer("Who books train tickets?", context=Context(collection="handbook")))["answer"] == "Mira Oduya"
+
+
+def test_bad_input_is_a_setup_error(folder: Path) -> None:
+    with pytest.raises(SetupError, match="no file or folder"):
+        index(folder / "missing", collection="handbook")
+    with pytest.raises(SetupError, match="kept for the sample"):
+        index(folder)
+    with pytest.raises(SetupError, match="words=1"):
+        index(folder, collection="handbook", words=1)

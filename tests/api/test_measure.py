@@ -1,0 +1,173 @@
+"""`quorum.evaluate` and `quorum.compare`: in a script and in a running loop, as tables of plain data."""
+
+import asyncio
+import json
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.graph import StateGraph
+from openai_server import OpenAIServer
+
+from quorum import Context, SetupError, compare, compare_async, evaluate, evaluate_async
+from quorum.api.running import run_to_end
+from quorum.core.state import Question, Result, State
+from quorum.nodes.answer import concat_answer
+from quorum.nodes.begin import begin
+from quorum.nodes.retrieve import retrieve
+
+PASSAGES = [{"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built by Ada Korn in 1874."}]
+RECORDS: list[dict[str, Any]] = [
+    {"question": "Who built the lighthouse?", "answers": ["Ada Korn"], "passages": PASSAGES},
+    {"question": "When was the lighthouse built?", "answers": ["1874"], "passages": PASSAGES},
+]
+
+
+def written(path: Path) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in RECORDS), encoding="utf-8")
+    return path
+
+
+def test_an_evaluation_is_plain_data(tmp_path: Path) -> None:
+    found = evaluate(RECORDS, "concat,post_fusion[k=1]", out=tmp_path / "out")
+    assert [(row["method"], row["n"], row["em"], row["errors"]) for row in found.table] == [
+        ("concat", 2, 1.0, 0),
+        ("post_fusion[k=1]", 2, 1.0, 0),
+    ]
+    assert found.measures == ("em", "f1")
+    assert json.loads(json.dumps([found.table, found.differences, found.rows])) == [
+        found.table,
+        found.differences,
+        found.rows,
+    ]
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
+    assert {row["method"]: {**row} for row in found.table} == {
+        name: {"method": name, **row} for name, row in summary.items()
+    }
+    assert [(row["method"], row["baseline"], row["measure"]) for row in found.differences] == [
+        ("post_fusion[k=1]", "concat", "em"),
+        ("post_fusion[k=1]", "concat", "f1"),
+    ]
+    assert [(row["id"], row["method"], row["answer"]) for row in found.rows if row["method"] == "concat"] == [
+        ("1", "concat", "Ada Korn"),
+        ("2", "concat", "1874"),
+    ]
+    assert found.spent["calls"] > 0
+
+
+def test_the_same_call_again_continues(tmp_path: Path) -> None:
+    first = evaluate(RECORDS, "concat")
+    again = evaluate(iter(RECORDS), ["concat"])
+    assert first.folder == again.folder
+    assert (again.spent["calls"], again.table) == (0, first.table)
+    assert [path.parent for path in tmp_path.rglob("questions.jsonl")] == []
+
+
+async def test_it_works_inside_a_running_loop(tmp_path: Path) -> None:
+    blocking = evaluate(RECORDS, "concat", out=tmp_path / "one")
+    awaited = await evaluate_async(written(tmp_path / "questions.jsonl"), "concat", out=tmp_path / "two", limit=1)
+    assert [one.table[0]["n"] for one in (blocking, awaited)] == [2, 1]
+
+
+def test_the_context_holds_for_every_method(tmp_path: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(lambda _: "Ada Korn")
+    found = evaluate(RECORDS, "concat,base", context=Context(model="openai:test"), out=tmp_path / "out")
+    assert [row["em"] for row in found.table] == [0.5, 0.5]
+    assert len(openai_server.chats()) == found.spent["calls"] == 4
+
+
+def test_a_corpus_is_indexed_and_searched(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "vell.txt").write_text(PASSAGES[0]["text"], encoding="utf-8")
+    bare = [{key: record[key] for key in ("question", "answers")} for record in RECORDS]
+    assert evaluate(bare, "concat", corpus=corpus, context=Context(k=1)).table[0]["em"] == 1.0
+
+
+def test_a_graph_of_ones_own_is_a_column(tmp_path: Path) -> None:
+    own = (
+        StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+        .add_node(begin)
+        .add_node(retrieve)
+        .add_node(concat_answer)
+        .add_edge("__start__", "begin")
+        .add_edge("begin", "retrieve")
+        .add_edge("retrieve", "concat_answer")
+        .add_edge("concat_answer", "__end__")
+        .compile(name="mine")
+    )
+    assert [row["method"] for row in evaluate(RECORDS, ["concat", own], out=tmp_path / "a").table] == ["concat", "mine"]
+    assert [row["method"] for row in evaluate(RECORDS, own, out=tmp_path / "b").table] == ["mine"]
+    found = compare("given", RECORDS, methods=[own], out=tmp_path / "c")
+    assert found.best == "mine"
+
+
+def test_a_comparison_recommends(tmp_path: Path) -> None:
+    found = compare("given", RECORDS, methods=["concat", "sure"], out=tmp_path / "out", budget="calls=3")
+    assert (found.best, found.cheapest, found.front) == ("concat", "concat", ["concat"])
+    assert found.report.is_file()
+    assert found.sentences[0].startswith("concat is best within 3 calls a question")
+    assert {row["name"]: row["calls"] for row in found.figures} == {"concat": 1.0, "sure": 7.0}
+    assert [row["name"] for row in found.estimate] == ["concat", "sure"]
+    assert [row["method"] for row in found.evaluation.table] == ["concat", "sure"]
+    assert str(found).startswith(found.sentences[0])
+
+
+async def test_a_comparison_in_a_running_loop_crosses_settings(tmp_path: Path) -> None:
+    found = await compare_async("pool", RECORDS, methods="concat", k=[1, 2], out=tmp_path / "out")
+    assert [row["name"] for row in found.figures] == ["concat[k=1]", "concat[k=2]"]
+    again = compare("pool", RECORDS, methods="concat", k=[1, 2], out=tmp_path / "out")
+    assert again.evaluation.spent["calls"] == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "methods", "match"),
+    [
+        ([], "concat", "holds no questions"),
+        (RECORDS, "conct", "did you mean concat"),
+        (RECORDS, [], "No method is named"),
+        ([{"question": {1, 2}}], "concat", "cannot be written as JSON"),
+        ([{"answers": []}], "concat", "line 1"),
+        ("missing.jsonl", "concat", "There is no file"),
+    ],
+)
+def test_bad_input_is_a_setup_error(data: Any, methods: Any, match: str) -> None:
+    with pytest.raises(SetupError, match=match):
+        evaluate(data, methods)
+
+
+def test_a_bad_budget_is_a_setup_error() -> None:
+    with pytest.raises(SetupError, match="budget"):
+        compare("given", RECORDS, budget="cheap")
+
+
+def test_an_interrupt_in_a_running_loop_cancels_the_work() -> None:
+    begun, ended = threading.Event(), list[str]()
+
+    async def work() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+
+    async def cell() -> None:
+        run_to_end(work)
+
+    def interrupt() -> None:
+        begun.wait(30)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    loop, thread = asyncio.new_event_loop(), threading.Thread(target=interrupt)
+    thread.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            loop.run_until_complete(cell())
+    finally:
+        thread.join()
+        loop.close()
+    assert ended == ["cancelled"]

@@ -1,0 +1,80 @@
+"""`import quorum` is small, holds what docs/api.md lists, and says what to do in a checkout without links."""
+
+import re
+import shutil
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+import quorum
+
+ROOT = Path(quorum.__file__).resolve().parent.parent
+HEAVY = {"pydantic", "numpy", "langgraph", "langchain", "langchain_core", "chromadb", "rich", "typer", "onnxruntime"}
+LINKED = ("graphs", "nodes", "retrievers")
+
+
+def run_python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_the_page_lists_every_public_name() -> None:
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^### `(\w+)`$", page, re.MULTILINE)
+    assert sorted(listed) == sorted(quorum.__all__)
+
+
+def test_every_public_name_can_be_imported() -> None:
+    assert [name for name in quorum.__all__ if not hasattr(quorum, name)] == []
+    assert dir(quorum) == sorted(quorum.__all__)
+    assert quorum.__version__ == metadata.version("quorum-rag")
+
+
+def test_another_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'quorum' has no attribute 'anwser'"):
+        quorum.anwser  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_importing_it_imports_nothing_heavy(tmp_path: Path) -> None:
+    code = "import sys, quorum; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    loaded = set(run_python(code, tmp_path).stdout.split())
+    assert "quorum" in loaded
+    assert loaded & HEAVY == set()
+
+
+@pytest.mark.parametrize("name", ["METHODS", "SetupError", "is_unknown", "__version__"])
+def test_what_is_small_stays_small(name: str, tmp_path: Path) -> None:
+    code = f"import sys, quorum; quorum.{name}; print(*sorted({{name.split('.')[0] for name in sys.modules}}))"
+    assert set(run_python(code, tmp_path).stdout.split()) & HEAVY == set()
+
+
+def test_all_of_it_can_be_imported_at_once(tmp_path: Path) -> None:
+    found = run_python("from quorum import *; print(answer.__name__, Context(k=3).k, type(METHODS).__name__)", tmp_path)
+    assert found.stdout.split() == ["answer", "3", "dict"], found.stderr
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_a_folder_at_the_top_is_linked_into_the_package(name: str) -> None:
+    link = ROOT / "quorum" / name
+    assert link.is_symlink()
+    assert link.readlink() == Path("..") / name
+    assert (link / "__init__.py").is_file()
+
+
+@pytest.mark.parametrize("broken", LINKED)
+def test_a_checkout_without_links_says_how_to_get_them(broken: str, tmp_path: Path) -> None:
+    package = tmp_path / "quorum"
+    package.mkdir()
+    shutil.copy(ROOT / "quorum" / "__init__.py", package)
+    for name in LINKED:
+        (package / name).mkdir()
+    assert run_python("import quorum", tmp_path).returncode == 0
+    (package / broken).rmdir()
+    (package / broken).write_text(f"../{broken}", encoding="utf-8")
+    found = run_python("import quorum", tmp_path)
+    last = found.stderr.strip().splitlines()[-1]
+    assert last.startswith(f"ImportError: quorum/{broken} is a text file")
+    assert "git config core.symlinks true" in last
+    assert "git checkout -- quorum" in last

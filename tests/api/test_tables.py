@@ -1,0 +1,103 @@
+"""How an evaluation and a comparison look in a terminal and in a notebook."""
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quorum.api.results import Comparison, Evaluation
+from quorum.api.tables import Table
+
+EVIL = '<script>alert("1")</script>&'
+
+
+def row(method: str, **more: Any) -> dict[str, Any]:
+    plain = {"method": method, "n": 1200, "em": 0.5, "em_low": 0.4, "em_high": 0.6, "unknown": 0.125, "calls": 2.0}
+    return {**plain, "seconds_p50": 0.25, "errors": 0, **more}
+
+
+def evaluation(folder: Path, *rows: dict[str, Any], differences: list[dict[str, Any]] | None = None) -> Evaluation:
+    return Evaluation(folder, ("em",), list(rows), differences or [], {"calls": 0})
+
+
+def difference(method: str, **more: Any) -> dict[str, Any]:
+    plain = {"method": method, "baseline": "concat", "measure": "em", "n": 1200, "difference": 0.1}
+    return {**plain, "low": -0.05, "high": 0.25, "p": 0.2, "p_holm": 0.2, "questions_needed": 2500, **more}
+
+
+class Cells(HTMLParser):
+    """The texts of a page's cells, and the tags that it holds."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.texts: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def test_a_terminal_gets_aligned_columns(tmp_path: Path) -> None:
+    found = evaluation(tmp_path, row("concat"), row("sure", em=1.0, em_low=None, errors=3, seconds_p50=None))
+    assert str(found) == (
+        "method      n                 EM  %Unk  calls  p50 s  errors\n"
+        "concat  1,200  50.0 [40.0, 60.0]  12.5    2.0   0.25       0\n"
+        "sure    1,200              100.0  12.5    2.0      -       3"
+    )
+    assert repr(found) == str(found)
+
+
+def test_differences_follow_with_their_baseline(tmp_path: Path) -> None:
+    differences = [
+        difference("sure"),
+        difference("react", difference=0.0, low=0.0, high=0.0, p_holm=0.0001, questions_needed=None),
+        difference("sure", measure="f1"),
+    ]
+    found = evaluation(tmp_path, row("concat"), differences=differences)
+    assert str(found).split("\n\n")[1].splitlines() == [
+        "Minus concat, over 1,200 questions; p by Holm; to tell: questions needed",
+        "method                   EM      p  to tell",
+        "sure    +10.0 [-5.0, +25.0]  0.200    2,500",
+        "react        0.0 [0.0, 0.0]  <.001        -",
+    ]
+
+
+def test_a_notebook_gets_the_same_cells(tmp_path: Path) -> None:
+    found = evaluation(tmp_path, row("concat"), differences=[difference("sure")])
+    page = Cells(found._repr_html_())
+    assert page.tags == {"table", "caption", "thead", "tbody", "tr", "th", "td"}
+    assert [text for table in found.tables() for line in (table.header, *table.rows) for text in line] == [
+        text for text in page.texts if not text.startswith("Minus")
+    ]
+
+
+@pytest.mark.parametrize("table", [Table(EVIL, [EVIL, "n"], [[EVIL, "1"]])])
+def test_the_html_of_a_table_is_escaped(table: Table) -> None:
+    page = Cells(table._repr_html_())
+    assert "script" not in page.tags
+    assert page.texts == [EVIL, EVIL, "n", EVIL, "1"]
+
+
+def test_the_html_of_a_comparison_is_escaped(tmp_path: Path) -> None:
+    inner = evaluation(tmp_path, row(EVIL), differences=[difference(EVIL, baseline=EVIL)])
+    found = Comparison(EVIL, EVIL, [EVIL], [EVIL], [], [], tmp_path / EVIL / "report.html", inner)
+    page = Cells(found._repr_html_())
+    assert "script" not in page.tags
+    assert page.texts.count(EVIL) == 3
+    assert EVIL in str(found)
+
+
+def test_the_rows_hold_what_came_of_a_question_at_last(tmp_path: Path) -> None:
+    lines = [
+        {"method": "concat", "id": "1", "answer": None, "error": "timeout"},
+        {"method": "concat", "id": "2", "answer": "Ada Korn", "error": None},
+        {"method": "concat", "id": "1", "answer": "1874", "error": None},
+    ]
+    (tmp_path / "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    assert evaluation(tmp_path).rows == [lines[2], lines[1]]

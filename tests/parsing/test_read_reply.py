@@ -1,0 +1,123 @@
+"""`read_reply`: every prompt's replies are read as the node that sends it reads them."""
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import quorum
+from quorum import SetupError, read_reply
+from quorum.nodes.answer_types import PARSERS
+from quorum.parsing.read_reply import CONTRACTS, contract_of
+from quorum.prompts import BUILT_IN
+
+ROOT = Path(quorum.__file__).resolve().parent.parent
+SENDERS = [*sorted((ROOT / "nodes").glob("*.py")), *sorted((ROOT / "quorum" / "evaluation").rglob("*.py"))]
+ADAPTED = {"copied_texts": "copied_sentences", "hidden_words": "masked_statement"}
+
+
+def test_every_prompt_has_a_contract_and_no_other_name_has() -> None:
+    assert {name.partition(".")[0] for name in BUILT_IN} == set(CONTRACTS)
+    assert contract_of("candidates.paper") is CONTRACTS["candidates"]
+
+
+def sent() -> dict[str, set[str]]:
+    """{prompt: names in the `parse` of the calls of `ask` that send it}, where the prompt is named in the call."""
+    found: dict[str, set[str]] = {}
+    for file in SENDERS:
+        for call in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "ask"):
+                continue
+            prompt, parse = named(call.args[0]), next((one.value for one in call.keywords if one.arg == "parse"), None)
+            if prompt is not None and parse is not None:
+                found[prompt] = {node.id for node in ast.walk(parse) if isinstance(node, ast.Name)}
+    return found
+
+
+def named(node: ast.expr) -> str | None:
+    """The prompt of a call: a text, or `variant("NAME", runtime)`."""
+    first = node.args[0] if isinstance(node, ast.Call) and node.args else node
+    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else None
+
+
+def test_nodes_read_replies_with_the_parsers_of_the_table() -> None:
+    calls = sent()
+    assert len(calls) > 12
+    differing = {}
+    for prompt, names in calls.items():
+        parser = CONTRACTS[prompt].parse.__name__
+        if "parse" not in names and ADAPTED.get(parser, parser) not in names:
+            differing[prompt] = (parser, names)
+    assert differing == {}
+
+
+@pytest.mark.parametrize("kind", PARSERS)
+def test_answers_of_every_type_are_read_with_the_parsers_of_the_table(kind: str) -> None:
+    for prompt in ("answer", "answer_candidates"):
+        name = prompt if kind == "short" else f"{prompt}_{kind}"
+        assert CONTRACTS[name].parse is PARSERS[kind]
+
+
+CANDIDATES = ["Ada Korn", "Jonas Brekke"]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "reply", "extras", "value"),
+    [
+        ("answer", "Answer: Ada Korn", {}, "Ada Korn"),
+        ("answer_yes_no", "No, it was not.", {}, "no"),
+        ("answer_label", "SUPPORTS", {}, "SUPPORTS"),
+        ("answer_choices", "(B)", {"candidates": CANDIDATES}, "Jonas Brekke"),
+        ("candidates", "(a) Ada Korn (b) Jonas Brekke", {"count": 2}, CANDIDATES),
+        ("candidates.paper", "(a) Ada Korn (b) Jonas Brekke", {"count": 1}, CANDIDATES[:1]),
+        ("choose", "Passages 1 and 3", {"count": 3}, [1, 3]),
+        ("rank_passages", "[3] > [1] > [2]", {"count": 3}, [2, 0, 1]),
+        ("filter_sentences", "It is old.", {"candidates": ["It is old. It is red."]}, ["It is old."]),
+        ("ranking", "Passage 2", {}, 1),
+        ("preference", "They are equal.", {}, None),
+        ("validity", "True", {}, True),
+        ("correctness", "Incorrect.", {}, False),
+        ("topic", "the lighthouse", {"question": "Who built it?"}, "the lighthouse"),
+        ("answer", "<think>Is it Jonas?</think>Ada Korn", {}, "Ada Korn"),
+    ],
+)
+def test_value(prompt: str, reply: str, extras: dict[str, Any], value: Any) -> None:
+    found = read_reply(prompt, reply, **extras)
+    assert (found.value, found.malformed) == (value, False)
+
+
+def test_fields_of_values() -> None:
+    reasoned = read_reply("pruning", "Passage 2 is about Vell.\nAnswer: Ada Korn", question="Who built it?").value
+    assert (reasoned.rationale, reasoned.answer) == ("Passage 2 is about Vell.", "Ada Korn")
+    assert read_reply("reason_yes_no", "It was built. So the answer is yes.").value.answer == "yes"
+    step = read_reply("react", "Thought 1: Look.\nAction 1: Search[Vell]").value
+    assert (step.thought, step.query, step.answer) == ("Look.", "Vell", None)
+    assert read_reply("self_ask", "So the final answer is: Ada Korn").value.answer == "Ada Korn"
+    assert read_reply("self_ask", "Follow up: Where is Vell?").value.question == "Where is Vell?"
+    hidden = "Statement: The [MASK] of Vell was built by Ada Korn.\nHidden: lighthouse"
+    assert read_reply("mask_condition", hidden).value["condition"] == "lighthouse"
+    about_answer = "Statement: The lighthouse was built by [MASK].\nHidden: Ada Korn"
+    assert read_reply("mask_condition", about_answer, candidates=["Ada Korn"]).value is None
+    written = read_reply("question_single", "Question: Who built it?\nAnswer: Ada Korn").value
+    assert (written.question, written.answers) == ("Who built it?", ["Ada Korn"])
+
+
+@pytest.mark.parametrize("prompt", [name for name, one in CONTRACTS.items() if one.needed])
+def test_a_missing_extra_is_a_setup_error_that_names_it(prompt: str) -> None:
+    (needed,) = CONTRACTS[prompt].needed
+    with pytest.raises(SetupError, match=f"'{prompt}' are read with {needed}="):
+        read_reply(prompt, "1")
+
+
+def test_an_unknown_prompt_is_a_setup_error_that_lists_them() -> None:
+    with pytest.raises(SetupError, match="There is no prompt 'anwser'; the prompts are: answer, "):
+        read_reply("anwser", "Ada Korn")
+
+
+@given(prompt=st.sampled_from(sorted(CONTRACTS)), reply=st.text())
+def test_no_reply_raises(prompt: str, reply: str) -> None:
+    found = read_reply(prompt, reply, question="Who?", candidates=CANDIDATES, count=2)
+    assert found.malformed in (True, False)
