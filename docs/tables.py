@@ -1,5 +1,5 @@
-"""Writes what the documentation takes from the code: the tables of methods and settings, the Python API and every
-strategy's graph (python docs/tables.py; a test keeps them equal).
+"""Writes what is taken from the code: the tables of methods and settings, the Python API, every strategy's graph, and
+langgraph.json (python docs/tables.py; a test keeps them equal).
 """
 
 import re
@@ -61,6 +61,15 @@ def sections() -> dict[str, list[str]]:
     }
 
 
+def langgraph_json() -> str:
+    """The file that tells LangGraph's server of every method, each by the name of its module."""
+    graphs = ",\n".join(f'    "{name}": "quorum.graphs.{name}:graph"' for name in METHODS)
+    return (
+        '{\n  "$schema": "https://langgra.ph/schema.json",\n  "dependencies": ["."],\n  "env": ".env",\n'
+        f'  "graphs": {{\n{graphs}\n  }}\n}}\n'
+    )
+
+
 def parts() -> dict[str, dict[str, str]]:
     """{file: {mark: what stands there}}."""
     return {
@@ -85,3 +94,4 @@ if __name__ == "__main__":
     for file, written in parts().items():
         path = ROOT / file
         path.write_text(filled(path.read_text(encoding="utf-8"), written), encoding="utf-8")
+    (ROOT / "langgraph.json").write_text(langgraph_json(), encoding="utf-8")

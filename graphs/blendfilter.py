@@ -4,10 +4,9 @@ retrieve -> answer_externally, recall, name_topic -> blend_queries -> gather x 3
 (gather: retrieve -> judge -> choose; filter_union: filter once, after unite; filter_turns=1: one call where two are)
 """
 
-from langgraph.graph import StateGraph
-
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
+from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.knowledge import knowledge
 from quorum.graphs.parts.knowledge_filter import knowledge_filter
 from quorum.graphs.parts.refinement import refinement
@@ -19,7 +18,7 @@ from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import each_query, filter_or_generate, generate, refine_or, search_first, what_queries_need
 
 graph = (
-    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(retrieve)
     .add_node("refine", refinement)

@@ -4,10 +4,9 @@ retrieve -> concat_answer -> unknown_check -> known: end | unknown: passage_answ
 (speculative: both rounds at once, as passage_answer_ahead; staged: passage_answer again, until the vote is decided)
 """
 
-from langgraph.graph import StateGraph
-
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
+from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.answer import concat_answer, passage_answer
 from quorum.nodes.begin import begin
@@ -17,7 +16,7 @@ from quorum.nodes.unknown import unknown_check
 from quorum.nodes.vote import vote
 
 graph = (
-    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(retrieve)
     .add_node("refine", refinement)

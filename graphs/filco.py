@@ -3,10 +3,9 @@
 retrieve -> filter_context -> concat_answer
 """
 
-from langgraph.graph import StateGraph
-
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
+from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.context_filter import context_filter
 from quorum.graphs.parts.rerank_passages import reranking
 from quorum.nodes.answer import concat_answer
@@ -15,7 +14,7 @@ from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import rerank_first
 
 graph = (
-    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(retrieve)
     .add_node("rerank", reranking)

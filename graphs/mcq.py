@@ -3,10 +3,9 @@
 retrieve -> propose_candidates -> several: answer_from_choices | one or none: select
 """
 
-from langgraph.graph import StateGraph
-
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
+from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.answer_candidates import answer_from_choices
 from quorum.nodes.begin import begin
@@ -16,7 +15,7 @@ from quorum.nodes.routes import choose_if_they_differ, refine_or
 from quorum.nodes.select_candidate import select
 
 graph = (
-    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(retrieve)
     .add_node("refine", refinement)

@@ -3,10 +3,9 @@
 retrieve -> passage_answer x k -> keep_answered -> distill_answer
 """
 
-from langgraph.graph import StateGraph
-
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
+from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.answer import distill_answer, passage_answer
 from quorum.nodes.begin import begin
@@ -15,7 +14,7 @@ from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import every_passage, refine_or
 
 graph = (
-    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(retrieve)
     .add_node("refine", refinement)

@@ -3,10 +3,9 @@
 retrieve -> passage_answer x k -> vote (staged: again, until it is decided)
 """
 
-from langgraph.graph import StateGraph
-
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
+from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.answer import passage_answer
 from quorum.nodes.begin import begin
@@ -15,7 +14,7 @@ from quorum.nodes.routes import each_passage, more_votes, refine_or
 from quorum.nodes.vote import certified_vote
 
 graph = (
-    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(retrieve)
     .add_node("refine", refinement)

@@ -3,10 +3,9 @@
 think -> search: retrieve -> observe -> think ... | finish (an action that cannot be read is asked for once more)
 """
 
-from langgraph.graph import StateGraph
-
 from quorum.core.context import MOST_SUPERSTEPS, Context
 from quorum.core.state import Question, Result, State
+from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.begin import begin
 from quorum.nodes.react import ask_action, finish, observe, think
@@ -14,7 +13,7 @@ from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import act_on_thought, refine_or, search_or_finish
 
 graph = (
-    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(think)
     .add_node(ask_action)

@@ -3,10 +3,9 @@
 retrieve -> rank_passages -> infer, for one passage after the other, best first -> cite
 """
 
-from langgraph.graph import StateGraph
-
 from quorum.core.context import MOST_SUPERSTEPS, Context
 from quorum.core.state import Question, Result, State
+from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.begin import begin
 from quorum.nodes.infer_stepwise import cite, infer
@@ -15,7 +14,7 @@ from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import more_to_read, refine_or
 
 graph = (
-    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(retrieve)
     .add_node("refine", refinement)

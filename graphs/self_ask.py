@@ -3,10 +3,9 @@
 follow_up -> retrieve -> intermediate_answer -> follow_up ... -> conclude (without a final answer: forced_answer)
 """
 
-from langgraph.graph import StateGraph
-
 from quorum.core.context import MOST_SUPERSTEPS, Context
 from quorum.core.state import Question, Result, State
+from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.begin import begin
 from quorum.nodes.retrieve import retrieve
@@ -14,7 +13,7 @@ from quorum.nodes.routes import answer_what_was_asked, follow_up_or_answer, more
 from quorum.nodes.self_ask import conclude, follow_up, forced_answer, intermediate_answer
 
 graph = (
-    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(follow_up)
     .add_node(retrieve)

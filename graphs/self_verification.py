@@ -3,10 +3,9 @@
 retrieve -> sample_answers -> one answer: choose_verified | several: verify each -> choose_verified
 """
 
-from langgraph.graph import StateGraph
-
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
+from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.refinement import refinement
 from quorum.graphs.parts.verification import verification
 from quorum.nodes.begin import begin
@@ -15,7 +14,7 @@ from quorum.nodes.routes import refine_or, verify_if_they_differ
 from quorum.nodes.self_verification import choose_verified, sample_answers
 
 graph = (
-    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(retrieve)
     .add_node("refine", refinement)

@@ -3,10 +3,9 @@
 retrieve -> summarize -> answer_from_summary
 """
 
-from langgraph.graph import StateGraph
-
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
+from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.answer_candidates import answer_from_summary
 from quorum.nodes.begin import begin
@@ -15,7 +14,7 @@ from quorum.nodes.routes import refine_or
 from quorum.nodes.summarize_candidate import summarize
 
 graph = (
-    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(retrieve)
     .add_node("refine", refinement)

@@ -5,10 +5,9 @@ retrieve -> propose_candidates -> summarize_candidate x K -> collect_summaries
 (lazy: rank_pair after select, while it can change the choice; sure_parts=summaries: answer_from_summaries instead)
 """
 
-from langgraph.graph import StateGraph
-
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
+from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.answer_candidates import answer_from_summaries
 from quorum.nodes.begin import begin
@@ -21,7 +20,7 @@ from quorum.nodes.summarize_candidate import collect_summaries, summarize_candid
 from quorum.nodes.validate_summary import validate
 
 graph = (
-    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(retrieve)
     .add_node("refine", refinement)

@@ -3,10 +3,9 @@
 retrieve -> stepwise_answer
 """
 
-from langgraph.graph import StateGraph
-
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
+from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.base import stepwise_answer
 from quorum.nodes.begin import begin
@@ -14,7 +13,7 @@ from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import refine_or
 
 graph = (
-    StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(retrieve)
     .add_node("refine", refinement)

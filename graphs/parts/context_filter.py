@@ -3,15 +3,14 @@
 filter_by_model | filter_by_prompt | filter_by_answers | nothing to filter: end
 """
 
-from langgraph.graph import StateGraph
-
 from quorum.core.context import Context
 from quorum.core.state import Filtered, State, Unfiltered
+from quorum.graphs.method_graph import MethodGraph
 from quorum.nodes.filter_context import filter_by_answers, filter_by_model, filter_by_prompt
 from quorum.nodes.routes import how_to_filter
 
 context_filter = (
-    StateGraph(State, input_schema=Unfiltered, output_schema=Filtered, context_schema=Context)
+    MethodGraph(State, input_schema=Unfiltered, output_schema=Filtered, context_schema=Context)
     .add_node(filter_by_model)
     .add_node(filter_by_prompt)
     .add_node(filter_by_answers)

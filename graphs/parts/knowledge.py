@@ -3,10 +3,9 @@
 [no passages yet] retrieve -> filter -> collect
 """
 
-from langgraph.graph import StateGraph
-
 from quorum.core.context import Context
 from quorum.core.state import Gathered, Sought, State
+from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.knowledge_filter import knowledge_filter
 from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.merge_passages import collect
@@ -14,7 +13,7 @@ from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import filter_or_collect, refine_or, search_unless_found
 
 knowledge = (
-    StateGraph(State, input_schema=Sought, output_schema=Gathered, context_schema=Context)
+    MethodGraph(State, input_schema=Sought, output_schema=Gathered, context_schema=Context)
     .add_node(retrieve)
     .add_node("refine", refinement)
     .add_node("filter", knowledge_filter)

@@ -3,15 +3,14 @@
 judge -> choose (filter_turns=1: judge_and_choose)
 """
 
-from langgraph.graph import StateGraph
-
 from quorum.core.context import Context
 from quorum.core.state import Filtered, Sifted, State
+from quorum.graphs.method_graph import MethodGraph
 from quorum.nodes.filter_passages import choose, judge, judge_and_choose
 from quorum.nodes.routes import one_or_two_turns
 
 knowledge_filter = (
-    StateGraph(State, input_schema=Sifted, output_schema=Filtered, context_schema=Context)
+    MethodGraph(State, input_schema=Sifted, output_schema=Filtered, context_schema=Context)
     .add_node(judge)
     .add_node(choose)
     .add_node(judge_and_choose)

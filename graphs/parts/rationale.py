@@ -3,10 +3,9 @@
 propose_candidates -> summarize_candidate x K -> collect_summaries -> validate x K, rank_pair x K(K-1) -> select
 """
 
-from langgraph.graph import StateGraph
-
 from quorum.core.context import Context
 from quorum.core.state import Explained, Ranked, State
+from quorum.graphs.method_graph import MethodGraph
 from quorum.nodes.propose_candidates import propose_candidates
 from quorum.nodes.rank_summaries import rank_pair
 from quorum.nodes.routes import compare_for_rationale, each_candidate_for_rationale
@@ -15,7 +14,7 @@ from quorum.nodes.summarize_candidate import collect_summaries, summarize_candid
 from quorum.nodes.validate_summary import validate
 
 rationale = (
-    StateGraph(State, input_schema=Ranked, output_schema=Explained, context_schema=Context)
+    MethodGraph(State, input_schema=Ranked, output_schema=Explained, context_schema=Context)
     .add_node(propose_candidates)
     .add_node(summarize_candidate)
     .add_node(collect_summaries)

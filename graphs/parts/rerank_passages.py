@@ -4,17 +4,16 @@ take_query -> question: reorder | rationale: rationalize -> reorder | summary: g
            -> listwise: rank_window, from the end to the front
 """
 
-from langgraph.graph import StateGraph
-
 from quorum.core.context import Context
 from quorum.core.state import Found, Ranked, State
+from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.rationale import rationale
 from quorum.nodes.rank_passages import rank_window
 from quorum.nodes.reorder_passages import gist, reorder, take_query
 from quorum.nodes.routes import by_reranker, more_windows, reorder_if_explained
 
 reranking = (
-    StateGraph(State, input_schema=Ranked, output_schema=Found, context_schema=Context)
+    MethodGraph(State, input_schema=Ranked, output_schema=Found, context_schema=Context)
     .add_node(take_query)
     .add_node("rationalize", rationale)
     .add_node(gist)

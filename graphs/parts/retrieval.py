@@ -3,16 +3,15 @@
 retrieve -> reranker is set: rerank
 """
 
-from langgraph.graph import StateGraph
-
 from quorum.core.context import Context
 from quorum.core.state import Asked, Found, State
+from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.rerank_passages import reranking
 from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import rerank_if_chosen
 
 unfiltered = (
-    StateGraph(State, input_schema=Asked, output_schema=Found, context_schema=Context)
+    MethodGraph(State, input_schema=Asked, output_schema=Found, context_schema=Context)
     .add_node(retrieve)
     .add_node("rerank", reranking)
     .add_edge("__start__", "retrieve")

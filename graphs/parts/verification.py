@@ -3,15 +3,14 @@
 mask_condition -> recover_condition (ten samples)
 """
 
-from langgraph.graph import StateGraph
-
 from quorum.core.context import Context
 from quorum.core.state import Claim, Recovery, State
+from quorum.graphs.method_graph import MethodGraph
 from quorum.nodes.routes import recover_if_masked
 from quorum.nodes.self_verification import mask_condition, recover_condition
 
 verification = (
-    StateGraph(State, input_schema=Claim, output_schema=Recovery, context_schema=Context)
+    MethodGraph(State, input_schema=Claim, output_schema=Recovery, context_schema=Context)
     .add_node(mask_condition)
     .add_node(recover_condition)
     .add_edge("__start__", "mask_condition")

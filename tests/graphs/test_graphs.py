@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from knower import knower
 from langgraph.checkpoint.memory import InMemorySaver
 from tower import PASSAGES, QUESTION
 
+from docs.tables import langgraph_json
 from quorum import graphs
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -33,35 +35,6 @@ RESULT = {
     *("answer", "unknown", "confidence", "rationale", "evidence", "votes", "candidates", "summaries", "passages"),
     *("certified", "retrieved", "validity", "scores", "usage", "malformed", "dropped"),
 }
-SAID = (  # prompts that want the answer alone
-    *("answer", "answer_candidates", "answer_base", "answer_base_closed"),
-    *("direct", "extract_answer", "internal", "topic"),
-    *("conditional_summary", "generic_summary", "answer_choices", "answer_summary"),
-)
-REASONED = ("pruning", "summary", "zero_shot_cot", "inference", "reason", "judge")  # and with reasoning before it
-
-
-def knower(reply: str = "1931", model: ScriptedModel | None = None) -> ScriptedModel:
-    """A model that always gives the same answer, to every prompt, and keeps what the question itself found."""
-    model = model or ScriptedModel()
-    for name in SAID:
-        model.on(name, lambda _: reply)
-    for name in REASONED:
-        model.on(name, lambda _: f"So it is.\nAnswer: {reply}")
-    model.on("rank_passages", lambda _: "[1] > [2]")
-    model.on("candidates", lambda _: f"(a) {reply} (b) {reply}0")
-    model.on("validity", lambda _: "True").on("ranking", lambda _: "Passage 1")
-    model.on("choose", lambda _: "none").on("choose: q", lambda _: "all")
-    model.on("filter_sentences", lambda _: "\n".join(passage["text"] for passage in PASSAGES))
-    model.on("self_ask", lambda _: "No.").on("self_ask_final", lambda _: reply)
-    model.on("react", lambda sent: look_up(sent[-1].text.rsplit("Question: ", 1)[1], reply))
-    return model
-
-
-def look_up(asked: str, reply: str) -> str:
-    """A thought: the question is searched for, and then it is answered."""
-    action = f"Finish[{reply}]" if "Observation" in asked else f"Search[{asked.splitlines()[0]}]"
-    return f"So.\nAction: {action}"
 
 
 def test_public_surface() -> None:
@@ -126,7 +99,9 @@ def test_every_graph_has_a_snapshot_and_no_snapshot_is_left_over() -> None:
 
 
 def test_langgraph_json_names_every_method_by_module() -> None:
-    config = json.loads((HERE.parent / "langgraph.json").read_text(encoding="utf-8"))
+    text = (HERE.parent / "langgraph.json").read_text(encoding="utf-8")
+    assert text == langgraph_json(), "run: make readme"
+    config = json.loads(text)
     assert config["graphs"] == {name: f"quorum.graphs.{name}:graph" for name in NAMES}
     for name, place in config["graphs"].items():
         module, _, variable = place.partition(":")

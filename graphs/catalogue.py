@@ -1,0 +1,157 @@
+"""The catalogue: every method, its paper and what it costs.
+
+langgraph.json is written from it by `make readme`.
+"""
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from quorum.core.errors import SetupError
+
+if TYPE_CHECKING:  # imported when a graph is used: LangGraph is slow to import
+    from quorum.core.context import Context
+    from quorum.core.state import Question, Result, State
+    from quorum.graphs.method_graph import CompiledMethodGraph
+
+DEFAULT = "concat_pf"
+
+
+@dataclass(frozen=True)
+class Method:
+    """A strategy. calls: model calls by k passages, n samples and K candidates, s searches (max_steps at most) and T
+    rounds (iterations); depth: how many of them come one after another.
+    """
+
+    name: str
+    paper: str
+    summary: str
+    calls: str
+    depth: str
+
+    @property
+    def graph(self) -> "CompiledMethodGraph[State, Context, Question, Result]":
+        """The compiled graph, imported on first use."""
+        return cast(
+            "CompiledMethodGraph[State, Context, Question, Result]", import_module(f"quorum.graphs.{self.name}").graph
+        )
+
+
+REACT = "Yao et al. 2023, ReAct: Synergizing Reasoning and Acting in Language Models (arXiv:2210.03629)"
+SELF_ASK = "Press et al. 2023, Measuring and Narrowing the Compositionality Gap in Language Models (arXiv:2210.03350)"
+ITER_RETGEN = (
+    "Shao et al. 2023, Enhancing Retrieval-Augmented Large Language Models with Iterative Retrieval-Generation Synergy "
+    "(arXiv:2305.15294)"
+)
+FILCO = "Wang et al. 2023, Learning to Filter Context for Retrieval-Augmented Generation (arXiv:2311.08377)"
+DIRECT = "Brown et al. 2020, Language Models are Few-Shot Learners (arXiv:2005.14165)"
+COT = "Wei et al. 2022, Chain-of-Thought Prompting Elicits Reasoning in Large Language Models (arXiv:2201.11903)"
+BLENDFILTER = "Wang et al. 2024, BlendFilter: Query Generation Blending and Knowledge Filtering (arXiv:2402.11129)"
+SURE = "Kim et al. 2024, SuRe: Summarizing Retrievals using Answer Candidates (arXiv:2404.13081)"
+RERANK = "Lazaridou et al. 2022, Internet-Augmented Language Models through Few-Shot Prompting (arXiv:2203.05115)"
+REPLUG = "Shi et al. 2023, REPLUG: Retrieval-Augmented Black-Box Language Models (arXiv:2301.12652)"
+ZERO_SHOT_COT = "Kojima et al. 2022, Large Language Models are Zero-Shot Reasoners (arXiv:2205.11916)"
+SELECTION_INFERENCE = "Creswell et al. 2022, Selection-Inference (arXiv:2205.09712)"
+SELF_VERIFICATION = (
+    "Weng et al. 2023, Large Language Models are Better Reasoners with Self-Verification (arXiv:2212.09561)"
+)
+POST_FUSION = "Liu et al. 2024, Modeling Uncertainty and Using Post-fusion as Fallback (arXiv:2308.12574)"
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method("concat", POST_FUSION, "One prompt over all passages.", "n", "1"),
+        Method("post_fusion", POST_FUSION, "Every passage answers alone, then a majority vote.", "k*n", "1"),
+        Method("pruning", POST_FUSION, "Rule out passages step by step, answer from the rest.", "1", "1"),
+        Method("summary", POST_FUSION, "Sum up what bears on the question, answer from that.", "1", "1"),
+        Method(
+            "concat_pf",
+            POST_FUSION,
+            "One prompt over all passages; if the answer is unknown, every passage alone and a vote.",
+            "n + [unknown] k*n",
+            "1 or 2",
+        ),
+        Method(
+            "pf_concat",
+            POST_FUSION,
+            "Every passage answers alone; one prompt over those that could, with their answers as candidates.",
+            "k*n + n",
+            "2",
+        ),
+        Method("no_retrieval", SURE, "The question alone, from what the model knows.", "n", "1"),
+        Method("base", SURE, "One prompt over all passages, at most three words.", "n", "1"),
+        Method("rerank", RERANK, "Every passage answers alone; votes weigh by TF-IDF with the question.", "k*n", "1"),
+        Method("replug", REPLUG, "Every passage answers alone; votes weigh by embedding likeness.", "k*n", "1"),
+        Method("zero_shot_cot", ZERO_SHOT_COT, "Step by step over all passages, without an example.", "1", "1"),
+        Method(
+            "selection_inference",
+            SELECTION_INFERENCE,
+            "The model ranks the passages, then reads one after the other and keeps notes.",
+            "1 + k",
+            "1 + k",
+        ),
+        Method(
+            "self_verification",
+            SELF_VERIFICATION,
+            "Five samples; of d different answers the one from which the question can best be restored.",
+            "5 + [d > 1] 11d",
+            "1 or 3",
+        ),
+        Method(
+            "filco",
+            FILCO,
+            "A filter keeps the sentences that help, if any; one prompt over them.",
+            "1 + n",
+            "2",
+        ),
+        Method(
+            "blendfilter",
+            BLENDFILTER,
+            "Three queries, with and without what the model knows and concludes; it keeps the passages that help.",
+            "11",
+            "5",
+        ),
+        Method("direct", DIRECT, "Three examples, then the answer alone, over the passages or from memory.", "1", "1"),
+        Method("cot", COT, "Three worked examples, then step by step to the answer, or from memory.", "1", "1"),
+        Method(
+            "react",
+            REACT,
+            "Thoughts and searches by turns, s searches at most, until a thought ends in the answer.",
+            "1..2s+2",
+            "1..2s+2",
+        ),
+        Method(
+            "self_ask",
+            SELF_ASK,
+            "Follow-up questions, s at most, each looked up and answered, then the final answer.",
+            "1..2s+1",
+            "1..2s+1",
+        ),
+        Method(
+            "iter_retgen",
+            ITER_RETGEN,
+            "T rounds: what was reasoned in one is searched for, with the question, in the next.",
+            "T",
+            "T",
+        ),
+        Method(
+            "sure",
+            SURE,
+            "K candidate answers, each with a summary that supports it; validity and ranking of the summaries choose.",
+            "1 + 2K + K(K-1)",
+            "3",
+        ),
+        Method("mcq", SURE, "K candidate answers, then one prompt with them as choices.", "2", "2"),
+        Method("sum_and_pred", SURE, "A summary of the passages, then the answer from it alone.", "2", "2"),
+    )
+}
+
+
+def method_of(name: str) -> Method:
+    """The method of that name, or a SetupError that lists them and guesses which was meant."""
+    if name not in METHODS:
+        close = get_close_matches(name.strip().lower().replace("-", "_"), METHODS, n=1)
+        guess = f"did you mean {close[0]}? The" if close else "the"
+        raise SetupError(f"There is no method {name!r}; {guess} methods are: {', '.join(METHODS)}.")
+    return METHODS[name]

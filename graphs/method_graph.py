@@ -1,0 +1,136 @@
+"""LangGraph's StateGraph for asynchronous nodes; compiled, it serves synchronous code as well."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
+from typing import Any, cast
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config as surrounding_config
+from langgraph.checkpoint.base import BaseCheckpointSaver, ChannelVersions, Checkpoint, CheckpointMetadata
+from langgraph.checkpoint.base import CheckpointTuple as Saved
+from langgraph.graph.state import CompiledStateGraph, StateGraph
+from langgraph.typing import ContextT, InputT, OutputT, StateT
+
+from quorum.core.sync import iterate_sync, run_sync
+
+
+class MethodGraph(StateGraph[StateT, ContextT, InputT, OutputT]):
+    """A StateGraph of asynchronous nodes. Compiled, it has `invoke`, `stream` and `batch` beside their `a...` forms.
+
+    Use it for a graph of your own as you would use StateGraph:
+
+        MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context).add_node(begin)...
+    """
+
+    def compile(self, *args: Any, **settings: Any) -> "CompiledMethodGraph[StateT, ContextT, InputT, OutputT]":
+        """As `StateGraph.compile`, whose parameters it takes."""
+        compiled: Any = super().compile(*args, **settings)
+        compiled.__class__ = CompiledMethodGraph  # `StateGraph.compile` names the class that it makes
+        return cast("CompiledMethodGraph[StateT, ContextT, InputT, OutputT]", compiled)
+
+
+class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
+    """A compiled graph whose synchronous calls run its asynchronous side, on the process's own event loop.
+
+    They work from a script, a thread, a notebook and a server's handler, and block their caller. Ctrl-C cancels the
+    run, and so does closing a stream before its end. The parameters are those of the `a...` form.
+    """
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **settings: Any) -> Any:
+        """As `ainvoke`."""
+        with lending():
+            return run_sync(self.with_saver_in_threads().ainvoke(input, lend_saver(config), **settings))
+
+    def stream(self, input: Any, config: RunnableConfig | None = None, **settings: Any) -> Iterator[Any]:
+        """As `astream`: each item is made when it is asked for."""
+        with lending():
+            return iterate_sync(self.with_saver_in_threads().astream(input, lend_saver(config), **settings))
+
+    def batch(
+        self, inputs: list[Any], config: RunnableConfig | list[RunnableConfig] | None = None, **settings: Any
+    ) -> list[Any]:
+        """As `abatch`: all inputs at once, or as many as `max_concurrency` of the config allows."""
+        with lending():
+            return run_sync(self.with_saver_in_threads().abatch(inputs, lend_saver(config), **settings))
+
+    def batch_as_completed(
+        self, inputs: Sequence[Any], config: RunnableConfig | Sequence[RunnableConfig] | None = None, **settings: Any
+    ) -> Iterator[tuple[int, Any]]:
+        """As `abatch_as_completed`."""
+        with lending():
+            graph = self.with_saver_in_threads()
+            return iterate_sync(graph.abatch_as_completed(inputs, lend_saver(config), **settings))
+
+    def with_saver_in_threads(self) -> "CompiledMethodGraph[StateT, ContextT, InputT, OutputT]":
+        """This graph with its checkpointer, if it has one, as `SaverInThreads`."""
+        graph = copy(self)
+        graph.checkpointer = in_threads(self.checkpointer)
+        return graph
+
+
+class SaverInThreads(BaseCheckpointSaver[Any]):
+    """A checkpointer's synchronous side for the asynchronous run of a synchronous call.
+
+    LangGraph asks this side in a synchronous run; many a checkpointer (SqliteSaver) has no other.
+    """
+
+    def __init__(self, saver: BaseCheckpointSaver[Any]) -> None:
+        super().__init__(serde=saver.serde)
+        self.saver = saver
+
+    @property
+    def config_specs(self) -> list[Any]:
+        return self.saver.config_specs
+
+    def get_next_version(self, current: Any, channel: None) -> Any:
+        return self.saver.get_next_version(current, channel)
+
+    def with_allowlist(self, extra_allowlist: Any) -> "SaverInThreads":
+        return SaverInThreads(self.saver.with_allowlist(extra_allowlist))
+
+    async def aget_tuple(self, config: RunnableConfig) -> Saved | None:
+        return await asyncio.to_thread(self.saver.get_tuple, config)
+
+    async def aget_delta_channel_history(self, **asked: Any) -> Mapping[str, Any]:
+        return await asyncio.to_thread(self.saver.get_delta_channel_history, **asked)
+
+    async def alist(self, config: RunnableConfig | None, **asked: Any) -> AsyncIterator[Saved]:
+        for saved in await asyncio.to_thread(lambda: list(self.saver.list(config, **asked))):
+            yield saved
+
+    async def aput(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, versions: ChannelVersions
+    ) -> RunnableConfig:
+        return await asyncio.to_thread(self.saver.put, config, checkpoint, metadata, versions)
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        await asyncio.to_thread(self.saver.put_writes, config, writes, task_id, task_path)
+
+
+def lend_saver(config: Any) -> Any:
+    """The config, or each of several; the checkpointer that a surrounding run lends there becomes `SaverInThreads`."""
+    if isinstance(config, Sequence):
+        return [lend_saver(one) for one in config]
+    lent = (config or {}).get("configurable") or {}
+    if not any(isinstance(value, BaseCheckpointSaver) for value in lent.values()):
+        return config
+    return config | {"configurable": {name: in_threads(value) for name, value in lent.items()}}
+
+
+def in_threads(value: Any) -> Any:
+    """A checkpointer as `SaverInThreads`, anything else as it is."""
+    return SaverInThreads(value) if isinstance(value, BaseCheckpointSaver) else value
+
+
+@contextmanager
+def lending() -> Iterator[None]:
+    """For a call from a node of another graph, whose config, with its checkpointer, comes beside the parameters."""
+    token = surrounding_config.set(lend_saver(surrounding_config.get()))
+    try:
+        yield
+    finally:
+        surrounding_config.reset(token)

@@ -1,0 +1,157 @@
+"""Asynchronous work for synchronous callers: run on event loops that live on threads of their own.
+
+One loop serves the whole process and stays, because clients and limits belong to a loop: the second question finds the
+connections of the first. The caller's thread only waits, so it may have a running loop itself, as in a notebook.
+"""
+
+import asyncio
+import atexit
+import os
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Generator
+from concurrent.futures import Future
+from contextlib import suppress
+from contextvars import Context, ContextVar, copy_context
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+DEPTH: ContextVar[int] = ContextVar("DEPTH", default=0)  # how many synchronous calls enclose the code that runs here
+CLOSES_IN_S = 5
+
+
+class LoopThread:
+    """An event loop that runs on a daemon thread until the process ends."""
+
+    def __init__(self, name: str) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.serve, name=name, daemon=True)
+        self.thread.start()
+
+    def serve(self) -> None:
+        """Run the loop until `close`. A task that raises SystemExit stops a loop; this one goes on."""
+        asyncio.set_event_loop(self.loop)
+        closing = False
+        while not closing:
+            with suppress(SystemExit, KeyboardInterrupt):
+                self.loop.run_forever()
+                closing = True
+        self.loop.run_until_complete(self.finish())
+        self.loop.close()
+
+    async def finish(self) -> None:
+        """Cancel what still runs, then end the generators: the loop's clients close with theirs (models/loops.py)."""
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self.loop.shutdown_asyncgens()
+
+    def run(self, work: Coroutine[Any, Any, T], context: Context) -> T:
+        """Wait for the work. An interrupt of the waiting (Ctrl-C) cancels it, lets it clean up, and is raised again."""
+        outcome: Future[T] = Future()
+        tasks: list[asyncio.Task[T]] = []
+
+        def start() -> None:
+            tasks.append(self.loop.create_task(work, context=context))
+            tasks[0].add_done_callback(settle)
+
+        def settle(task: asyncio.Task[T]) -> None:
+            error = asyncio.CancelledError() if task.cancelled() else task.exception()
+            if error is None:
+                outcome.set_result(task.result())
+            else:
+                outcome.set_exception(error)
+
+        self.loop.call_soon_threadsafe(start)
+        try:
+            return outcome.result()
+        except BaseException:
+            if not outcome.done():
+                self.loop.call_soon_threadsafe(lambda: tasks[0].cancel())
+                outcome.exception()
+            raise
+
+    def close(self) -> None:
+        """Stop the loop and wait until it is closed."""
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join(CLOSES_IN_S)
+
+
+class LoopThreads:
+    """The process's loops, one for each depth: work on one that calls synchronously may block it, and uses the next."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Start from nothing: threads do not survive a fork."""
+        self.lock = threading.Lock()
+        self.threads: list[LoopThread] = []
+
+    def at(self, depth: int) -> LoopThread:
+        """The loop for synchronous calls at this depth, made on first use."""
+        with self.lock:
+            while len(self.threads) <= depth:
+                self.threads.append(LoopThread(f"quorum-loop-{len(self.threads)}"))
+            return self.threads[depth]
+
+    def close(self) -> None:
+        """Close all loops, the innermost first."""
+        with self.lock:
+            threads, self.threads = self.threads, []
+        for thread in reversed(threads):
+            thread.close()
+
+
+LOOP_THREADS = LoopThreads()
+atexit.register(LOOP_THREADS.close)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=LOOP_THREADS.forget)
+
+
+def find_loop() -> tuple[LoopThread, Context]:
+    """The loop for a call made here, and the caller's context variables for what runs on it."""
+    depth, context = DEPTH.get(), copy_context()
+    context.run(DEPTH.set, depth + 1)
+    return LOOP_THREADS.at(depth), context
+
+
+def run_sync(work: Coroutine[Any, Any, T]) -> T:
+    """What the coroutine returns; what it raises arrives unchanged. Blocks. A running event loop is no hindrance.
+
+    >>> async def add(a: int, b: int) -> int:
+    ...     return a + b
+    >>> run_sync(add(1, 2))
+    3
+    """
+    thread, context = find_loop()
+    return thread.run(work, context)
+
+
+def iterate_sync(items: AsyncIterator[T]) -> Generator[T, None, None]:
+    """The items of an asynchronous generator, each made when it is asked for. Closing this closes that."""
+    return iterate(items, *find_loop())
+
+
+def iterate(items: AsyncIterator[T], thread: LoopThread, context: Context) -> Generator[T, None, None]:
+    """The items, each made on the loop."""
+
+    async def advance() -> T:
+        return await anext(items)
+
+    async def close() -> None:
+        if isinstance(items, AsyncGenerator):
+            await items.aclose()
+
+    try:
+        while True:
+            try:
+                item = thread.run(advance(), context)
+            except StopAsyncIteration:
+                return
+            yield item
+    finally:
+        if threading.current_thread() is thread.thread:  # the garbage collector closes us there: waiting would block it
+            thread.loop.create_task(close(), context=context)
+        elif not thread.loop.is_closed():
+            thread.run(close(), context)
