@@ -8,11 +8,8 @@ CONSTRAINTS := constraints.txt
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed ## Three questions with their evidence, then six strategies compared (offline)
-	$(BIN)/quorum ask "Who designed the Eiffel Tower?" --method concat_pf
-	$(BIN)/quorum ask "Who led the first expedition to reach the South Pole?" --method post_fusion
-	$(BIN)/quorum ask "Who wrote the Zen of Python?" --method pf_concat
-	$(BIN)/quorum eval data/sample/questions.jsonl --methods concat,post_fusion,concat_pf,pf_concat,sure,filco --collection sample --k 3
+demo: $(VENV)/.installed ## Three questions with their evidence, then six methods compared (offline)
+	$(BIN)/quorum demo
 
 serve: $(VENV)/.installed-ui ## Open the page, on this machine (SERVE="--port 9000 --set k=10")
 	$(BIN)/quorum serve $(SERVE)

@@ -5,15 +5,14 @@ from hashlib import sha256
 from pathlib import Path
 
 from quorum.core.context import Context
-from quorum.core.errors import SetupError
 from quorum.core.state import Passage
+from quorum.datasets.sample import sample_folder
 from quorum.models import embedding_name
 from quorum.retrievers.collection_names import SAMPLE, check_name
 from quorum.retrievers.index import add_documents
 from quorum.retrievers.index_report import Progress
 from quorum.retrievers.store import DEFAULT_FOLDER, Store, open_store
 
-DATA = Path(__file__).resolve().parent.parent / "data" / "sample"  # beside the packages, in a checkout and in a wheel
 FORMAT = "1"  # changes with the splitter
 ready: set[tuple[str, str]] = set()
 
@@ -65,10 +64,7 @@ def outdated(store: Store, embedding: str) -> bool:
 
 def corpus() -> Path:
     """The folder of the sample's documents."""
-    folder = DATA / "corpus"
-    if not folder.is_dir():
-        raise SetupError(f"The sample's documents are not at {folder}; install Quorum again, or give --collection.")
-    return folder
+    return sample_folder() / "corpus"
 
 
 @lru_cache(maxsize=1)

@@ -2,13 +2,14 @@
 
 import os
 import sys
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from quorum.cli.ask import ask
 from quorum.cli.compare import compare
 from quorum.cli.data import data
+from quorum.cli.demo import demo
 from quorum.cli.evaluate import evaluate
 from quorum.cli.experiment import experiment
 from quorum.cli.filter import app as filters
@@ -32,6 +33,7 @@ app.command()(ask)
 app.command()(trace)
 app.command()(methods)
 app.command()(index)
+app.command()(demo)
 app.command()(serve)
 app.command("eval")(evaluate)
 app.command()(compare)
@@ -40,6 +42,24 @@ app.command()(experiment)
 app.add_typer(data, name="data")
 app.add_typer(filters)
 app.add_typer(generator)
+
+
+def print_version(wanted: bool) -> None:
+    """Print the version and end, if it is wanted."""
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"quorum {version('quorum-rag')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """What holds for every command."""
 
 
 def main(args: list[str] | None = None) -> None:

@@ -25,16 +25,18 @@ def passages(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_help_imports_nothing_heavy(environment: dict[str, str]) -> None:
+@pytest.mark.parametrize(("option", "shown"), [("--help", "eval"), ("--version", "quorum 0.")])
+def test_help_and_version_import_nothing_heavy(option: str, shown: str, environment: dict[str, str]) -> None:
     script = (
         "import sys\n"
         "from quorum.cli.main import main\n"
-        "try:\n    main(['--help'])\nexcept SystemExit as end:\n    assert not end.code\n"
+        "try:\n    main([sys.argv[1]])\nexcept SystemExit as end:\n    assert not end.code\n"
         "heavy = {'rich', 'langgraph', 'langchain_core', 'chromadb', 'onnxruntime', 'numpy', 'pydantic', 'asyncio'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
-    ran = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
-    assert (ran.stderr.strip(), "eval" in ran.stdout) == ("[]", True)
+    command = [sys.executable, "-c", script, option]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert (ran.stderr.strip(), shown in ran.stdout) == ("[]", True)
 
 
 def hear_ctrl_c() -> None:

@@ -1,0 +1,40 @@
+"""`quorum demo`: what Quorum does, shown on the sample, offline."""
+
+from pathlib import Path
+from shlex import quote
+from typing import Annotated
+
+import typer
+
+ASKED = {
+    "concat_pf": "Who designed the Eiffel Tower?",
+    "post_fusion": "Who led the first expedition to reach the South Pole?",
+    "pf_concat": "Who wrote the Zen of Python?",
+}
+COMPARED = "concat,post_fusion,concat_pf,pf_concat,sure,filco"
+
+
+def demo(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FOLDER]", help="For the store and the results; by default .quorum and results."),
+    ] = None,
+) -> None:
+    """Three questions with their evidence, then six methods compared, on the sample (offline)."""
+    from quorum.cli.ask import ask
+    from quorum.cli.evaluate import evaluate
+    from quorum.datasets.sample import sample_folder
+    from quorum.retrievers.collection_names import SAMPLE
+
+    store = None if folder is None else str(folder)
+    for method, question in ASKED.items():
+        announce(f'quorum ask "{question}" --method {method}')
+        ask(question, method, collection=SAMPLE, store=store)
+    questions = sample_folder() / "questions.jsonl"
+    announce(f"quorum eval {quote(str(questions))} --methods {COMPARED} --collection {SAMPLE} --k 3")
+    evaluate(questions, COMPARED, collection=SAMPLE, k=3, store=store, out=folder and folder / "results")
+
+
+def announce(command: str) -> None:
+    """The command that does what comes next."""
+    typer.echo(f"\n$ {command}")

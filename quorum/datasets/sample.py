@@ -1,0 +1,19 @@
+"""The sample: a small corpus and questions of our own writing, which come with Quorum."""
+
+from pathlib import Path
+
+from quorum.core.errors import SetupError
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def sample_folder() -> Path:
+    """The folder that holds `corpus/` and `questions.jsonl`: inside an installed package, beside it in a checkout.
+
+    >>> (sample_folder() / "questions.jsonl").is_file()
+    True
+    """
+    for folder in (PACKAGE / "data" / "sample", PACKAGE.parent / "data" / "sample"):
+        if (folder / "corpus").is_dir():
+            return folder
+    raise SetupError(f"The sample's documents are not at {folder}; install Quorum again, or give --collection.")

@@ -1,0 +1,58 @@
+"""`quorum --version` and `quorum demo`."""
+
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from knower import knower
+from quorum_command import Quorum
+
+from quorum.core.errors import SetupError
+from quorum.datasets import sample
+from quorum.models import chat_model
+from quorum.models.scripted import ScriptedModel
+
+
+def test_version(quorum: Quorum) -> None:
+    assert quorum("--version") == (0, f"quorum {version('quorum-rag')}\n", "")
+
+
+def test_the_demo_answers_and_compares_in_the_folder_that_is_named(
+    quorum: Quorum, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With a model that answers at once; the embedded one takes a minute."""
+    model = chat_model("scripted")
+    assert isinstance(model, ScriptedModel)
+    knower("Gustave Eiffel", model)
+    monkeypatch.setenv("QUORUM_MODEL", "scripted")
+    monkeypatch.setenv("QUORUM_COLLECTION", "handbook")  # of no concern here
+    ran = quorum("demo", "tour")
+    assert ran.code == 0
+    assert ran.out.count("$ quorum ask ") == 3
+    assert ran.out.count("Gustave Eiffel\n") == 3
+    assert "[[Gustave Eiffel]]" in ran.out
+    compared = ran.out.partition("$ quorum eval ")[2]
+    methods = {"concat", "post_fusion", "concat_pf", "pf_concat", "sure", "filco"}
+    assert {line.split()[0] for line in compared.splitlines() if line} >= methods
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["tour"]
+    assert (tmp_path / "tour" / "results" / "results.jsonl").is_file()
+
+
+def test_the_demo_needs_a_folder(quorum: Quorum, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    ran = quorum("demo", "file")
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert "file" in ran.err
+
+
+def test_the_sample_is_found_in_a_checkout_and_in_an_installed_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert sample.sample_folder() == Path(__file__).resolve().parents[2] / "data" / "sample"
+    inside = tmp_path / "quorum" / "data" / "sample"
+    (inside / "corpus").mkdir(parents=True)
+    monkeypatch.setattr(sample, "PACKAGE", tmp_path / "quorum")
+    assert sample.sample_folder() == inside
+    (inside / "corpus").rmdir()
+    with pytest.raises(SetupError, match="install Quorum again"):
+        sample.sample_folder()

@@ -1,0 +1,214 @@
+"""Asynchronous work for synchronous callers."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextvars import ContextVar
+from typing import Any
+
+import pytest
+
+from quorum.core.sync import LOOP_THREADS, iterate_sync, run_sync
+
+SETTING: ContextVar[str] = ContextVar("SETTING")
+
+
+async def loop_here() -> asyncio.AbstractEventLoop:
+    return asyncio.get_running_loop()
+
+
+async def fail(error: BaseException) -> None:
+    raise error
+
+
+async def count(seen: list[Any]) -> AsyncIterator[int]:
+    """1, 2, 3; `seen` gets what was made, and "closed"."""
+    try:
+        for number in (1, 2, 3):
+            seen.append(number)
+            yield number
+    finally:
+        seen.append("closed")
+
+
+def test_all_calls_share_one_loop() -> None:
+    loops = [run_sync(loop_here()) for _ in range(2)]
+    with_thread: list[Any] = []
+    thread = threading.Thread(target=lambda: with_thread.append(run_sync(loop_here())))
+    thread.start()
+    thread.join()
+    assert {*loops, *with_thread} == {LOOP_THREADS.at(0).loop}
+
+
+async def test_a_running_loop_is_no_hindrance() -> None:
+    assert run_sync(loop_here()) is not asyncio.get_running_loop()
+
+
+def test_the_error_itself_arrives() -> None:
+    error = LookupError("gone")
+    with pytest.raises(LookupError) as caught:
+        run_sync(fail(error))
+    assert caught.value is error
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError()])
+def test_the_loop_outlives_what_would_end_it(error: BaseException) -> None:
+    with pytest.raises(type(error)):
+        run_sync(fail(error))
+    assert run_sync(loop_here()) is LOOP_THREADS.at(0).loop
+
+
+def test_work_may_call_synchronously_in_its_turn() -> None:
+    async def inner() -> str:
+        return threading.current_thread().name
+
+    async def blocks() -> list[str]:
+        """From the loop itself, which this blocks, and from a thread of it."""
+        return [run_sync(inner()), await asyncio.to_thread(run_sync, inner()), threading.current_thread().name]
+
+    assert run_sync(blocks()) == ["quorum-loop-1", "quorum-loop-1", "quorum-loop-0"]
+
+
+def test_the_work_sees_the_context_variables_of_the_caller_and_changes_none() -> None:
+    async def read() -> str:
+        seen = SETTING.get()
+        SETTING.set("theirs")
+        return seen
+
+    SETTING.set("ours")
+    assert (run_sync(read()), SETTING.get()) == ("ours", "ours")
+
+
+@pytest.fixture
+def ctrl_c_raises() -> Iterator[None]:
+    """Also where the tests were started in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_cancels_the_work_and_waits_for_its_end(ctrl_c_raises: None) -> None:
+    seen = []
+
+    async def wait() -> None:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            seen.append("cancelled")
+            await asyncio.sleep(0)
+            seen.append("cleaned up")
+            raise
+
+    with pytest.raises(KeyboardInterrupt):
+        run_sync(wait())
+    assert seen == ["cancelled", "cleaned up"]
+
+
+def test_a_generator_makes_items_as_they_are_asked_for() -> None:
+    seen: list[Any] = []
+    items = iterate_sync(count(seen))
+    assert (next(items), seen) == (1, [1])
+    assert (next(items), seen) == (2, [1, 2])
+    assert ([*items], seen) == ([3], [1, 2, 3, "closed"])
+
+
+def test_a_generator_that_is_closed_early_closes_the_other() -> None:
+    seen: list[Any] = []
+    items = iterate_sync(count(seen))
+    next(items)
+    items.close()
+    assert seen == [1, "closed"]
+    with pytest.raises(StopIteration):
+        next(items)
+
+
+def test_a_generator_that_nobody_reads_runs_nothing() -> None:
+    seen: list[Any] = []
+    iterate_sync(count(seen)).close()
+    assert seen == []
+
+
+def test_an_error_in_a_generator_arrives() -> None:
+    async def broken() -> AsyncIterator[int]:
+        yield 1
+        raise LookupError("gone")
+
+    items = iterate_sync(broken())
+    assert next(items) == 1
+    with pytest.raises(LookupError, match="gone"):
+        next(items)
+
+
+def test_a_generator_may_be_dropped_on_the_loop_itself() -> None:
+    """The garbage collector closes it wherever it happens to run."""
+    seen: list[Any] = []
+    held = [iterate_sync(count(seen))]
+    next(held[0])
+
+    async def drop() -> None:
+        held.clear()
+
+    run_sync(drop())
+    run_sync(loop_here())  # the loop goes on, and does first what it was given first
+    assert seen == [1, "closed"]
+
+
+FORKS = """
+import os
+from quorum.core.sync import run_sync
+
+async def pid():
+    return os.getpid()
+
+assert run_sync(pid()) == os.getpid()
+child = os.fork()
+if child == 0:
+    os._exit(0 if run_sync(pid()) == os.getpid() else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+ENDS = """
+import asyncio, threading
+from quorum.core.sync import iterate_sync, run_sync
+
+async def forever():
+    try:
+        while True:
+            yield 1
+    finally:
+        print("closed", flush=True)
+
+async def wait():
+    started.set()
+    try:
+        await asyncio.Event().wait()
+    finally:
+        print("cancelled", flush=True)
+
+items = iterate_sync(forever())
+next(items)
+started = threading.Event()
+threading.Thread(target=run_sync, args=[wait()], daemon=True).start()
+started.wait()
+"""
+
+
+def run_script(script: str, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *options, "-c", script]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_makes_a_loop_of_its_own() -> None:
+    assert run_script(FORKS).stdout == "0\n"
+
+
+def test_the_end_of_the_process_cancels_and_closes_what_is_left() -> None:
+    ended = run_script(ENDS, "-X", "dev", "-W", "error")
+    assert (ended.returncode, sorted(ended.stdout.split())) == (0, ["cancelled", "closed"])
+    assert "Exception ignored" not in ended.stderr

@@ -1,0 +1,249 @@
+"""The compiled graphs in synchronous code: the same answers and steps as in asynchronous code, from anywhere."""
+
+import asyncio
+import signal
+import threading
+from collections.abc import Callable
+from typing import Any, TypedDict
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from knower import knower
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import StateGraph
+from openai_server import OpenAIServer, Request, Response
+from tower import PASSAGES, QUESTION
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Question, Result, State
+from quorum.core.sync import run_sync
+from quorum.graphs import METHODS
+from quorum.graphs.method_graph import MethodGraph
+from quorum.graphs.parts.refinement import refinement
+from quorum.models import chat_model
+from quorum.models.scripted import ScriptedModel
+from quorum.nodes.answer import concat_answer
+from quorum.nodes.begin import begin
+from quorum.nodes.retrieve import retrieve
+
+ASKED: Any = {"question": QUESTION, "given": PASSAGES}
+THREAD: Any = {"configurable": {"thread_id": "1"}}
+
+
+class SynchronousSaver(InMemorySaver):
+    """A checkpointer without an asynchronous side, as SqliteSaver is."""
+
+    async def aget_tuple(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError
+
+    aput = aput_writes = alist = aget_delta_channel_history = aget_tuple  # type: ignore[assignment]
+
+
+def steps(updates: list[Any]) -> list[Any]:
+    """Updates in their order; the branches of a fan-out, which end in any order, sorted among themselves."""
+    names = [next(iter(update)) for update in updates]
+    return [names, sorted(map(repr, updates))]
+
+
+@pytest.mark.parametrize("name", METHODS)
+async def test_synchronous_and_asynchronous_runs_are_the_same(name: str) -> None:
+    graph, context = METHODS[name].graph, Context(model=knower())
+    found = await graph.ainvoke(ASKED, context=context)
+    assert found["usage"]
+    assert graph.invoke(ASKED, context=context) == found
+    assert graph.batch([ASKED, ASKED], context=context) == [found, found]
+    assert [*graph.batch_as_completed([ASKED], context=context)] == [(0, found)]
+    updates = [update async for update in graph.astream(ASKED, context=context, stream_mode="updates")]
+    assert steps([*graph.stream(ASKED, context=context, stream_mode="updates")]) == steps(updates)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_without_a_context_defaults_and_environment_apply(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUORUM_MODEL", "scripted")
+    model = chat_model("scripted")
+    assert isinstance(model, ScriptedModel)
+    knower(model=model)
+    assert METHODS[name].graph.invoke(ASKED)["answer"] == "1931"
+
+
+@pytest.mark.parametrize("mode", ["values", "updates", "messages", "custom", "tasks", "debug", ["updates", "values"]])
+async def test_every_stream_mode_is_served(mode: Any) -> None:
+    graph, context = METHODS["concat_pf"].graph, Context(model=knower())
+    expected = [part async for part in graph.astream(ASKED, context=context, stream_mode=mode, subgraphs=True)]
+    assert len([*graph.stream(ASKED, context=context, stream_mode=mode, subgraphs=True)]) == len(expected)
+
+
+def ask_all_ways() -> list[str]:
+    """What a synchronous caller may type."""
+    graph, context = METHODS["sure"].graph, Context(model=knower())
+    *_, last = graph.stream(ASKED, context=context, stream_mode="values")
+    return [found["answer"] for found in (graph.invoke(ASKED, context=context), *graph.batch([ASKED]), last)]
+
+
+def in_a_script() -> list[str]:
+    return ask_all_ways()
+
+
+def in_a_notebook() -> list[str]:
+    """A cell is synchronous code that the running loop of the kernel calls."""
+
+    async def cell() -> list[str]:
+        return ask_all_ways()
+
+    return asyncio.run(cell())
+
+
+def in_a_thread() -> list[str]:
+    found: list[list[str]] = []
+    thread = threading.Thread(target=lambda: found.append(ask_all_ways()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def in_a_handler() -> list[str]:
+    return asked_of_a_server("/handler")
+
+
+def in_an_asynchronous_handler() -> list[str]:
+    return asked_of_a_server("/asynchronous")
+
+
+def asked_of_a_server(path: str) -> Any:
+    app = FastAPI()
+
+    @app.get("/handler")
+    def handler() -> list[str]:
+        return ask_all_ways()
+
+    @app.get("/asynchronous")
+    async def asynchronous() -> list[str]:
+        return ask_all_ways()
+
+    with TestClient(app) as client:
+        return client.get(path).json()
+
+
+@pytest.mark.parametrize("ask", [in_a_script, in_a_notebook, in_a_thread, in_a_handler, in_an_asynchronous_handler])
+def test_it_works_from_anywhere(ask: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUORUM_MODEL", "scripted")
+    model = chat_model("scripted")
+    assert isinstance(model, ScriptedModel)
+    knower(model=model)
+    assert ask() == ["1931", "1931", "1931"]
+
+
+@pytest.mark.parametrize("saver", [InMemorySaver, SynchronousSaver])
+def test_two_questions_on_one_thread(saver: type[InMemorySaver]) -> None:
+    graph = METHODS["sure"].graph.builder.compile(checkpointer=saver())
+    second: Any = {"question": "Second?", "given": PASSAGES[3:]}
+    alone = METHODS["sure"].graph.invoke(second, context=Context(model=knower("1929")))
+    graph.invoke(ASKED, THREAD, context=Context(model=knower()))
+    assert graph.get_state(THREAD).values["answer"] == "1931"
+    assert graph.invoke(second, THREAD, context=Context(model=knower("1929"))) == alone
+    assert graph.batch([second], THREAD, context=Context(model=knower("1929"))) == [alone]
+
+
+@pytest.mark.parametrize("saver", [InMemorySaver, SynchronousSaver])
+def test_an_interrupted_run_goes_on_with_what_was_edited(saver: type[InMemorySaver]) -> None:
+    graph = METHODS["post_fusion"].graph.builder.compile(checkpointer=saver(), interrupt_before=["vote"])
+    context = Context(model=knower())
+    graph.invoke(ASKED, THREAD, context=context)
+    state = graph.get_state(THREAD)
+    assert (state.next, len(state.values["votes"])) == (("vote",), 5)
+    votes = [vote | {"answer": "1889"} for vote in state.values["votes"]]
+    graph.update_state(THREAD, {"votes": {"__overwrite__": votes}}, as_node="passage_answer")
+    assert graph.invoke(None, THREAD, context=context)["answer"] == "1889"
+
+
+class Tour(TypedDict, total=False):
+    question: str
+    answer: str
+
+
+def guide(tour: Tour) -> Tour:
+    """A synchronous node: it asks without handing its config on, which LangChain does for it."""
+    found = METHODS["concat"].graph.invoke({**ASKED, **tour}, context=Context(model=knower()))
+    return {"answer": found["answer"]}
+
+
+@pytest.mark.parametrize("saver", [InMemorySaver, SynchronousSaver])
+def test_a_synchronous_graph_may_ask_in_a_node(saver: type[InMemorySaver]) -> None:
+    tour = StateGraph(Tour).add_node(guide).add_edge("__start__", "guide").compile(checkpointer=saver())
+    assert tour.invoke({"question": QUESTION}, THREAD)["answer"] == "1931"
+
+
+@pytest.mark.parametrize("saver", [InMemorySaver, SynchronousSaver])
+def test_a_graph_may_be_a_node_of_a_synchronous_graph(saver: type[InMemorySaver]) -> None:
+    outer = (
+        StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+        .add_node("concat", METHODS["concat"].graph)
+        .add_edge("__start__", "concat")
+        .compile(checkpointer=saver())
+    )
+    parts = [*outer.stream(ASKED, THREAD, context=Context(model=knower()), stream_mode="updates", subgraphs=True)]
+    assert [next(iter(update)) for _, update in parts] == ["begin", "retrieve", "concat_answer", "concat"]
+    assert outer.get_state(THREAD).values["answer"] == "1931"
+
+
+def test_a_shared_subgraph_works_alone() -> None:
+    found = refinement.invoke({"question": QUESTION, "passages": PASSAGES}, context=Context(k=2, reranker="question"))
+    assert sorted(passage["id"] for passage in found["passages"]) == ["p1", "p2", "p3", "p4", "p5"]
+
+
+def test_a_graph_of_ones_own_from_the_shared_nodes() -> None:
+    graph = (
+        MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+        .add_node(begin)
+        .add_node(retrieve)
+        .add_node(concat_answer)
+        .add_edge("__start__", "begin")
+        .add_edge("begin", "retrieve")
+        .add_edge("retrieve", "concat_answer")
+        .compile(name="own")
+        .with_config(tags=["tour"])
+    )
+    assert (graph.name, graph.invoke(ASKED, context=Context(model=knower()))["answer"]) == ("own", "1931")
+
+
+def test_a_mistake_is_the_error_that_it_is_in_asynchronous_code() -> None:
+    graph = METHODS["concat"].graph
+    for run in (graph.invoke, lambda asked: [*graph.stream(asked)], lambda asked: graph.batch([asked])):
+        with pytest.raises(SetupError, match="The question is empty"):
+            run({"question": " ", "given": PASSAGES})
+    failed, found = graph.batch([{"question": " "}, ASKED], context=Context(model=knower()), return_exceptions=True)
+    assert (type(failed), found["answer"]) == (SetupError, "1931")
+
+
+async def what_runs() -> int:
+    """How many tasks the loop has, but for this one."""
+    return len(asyncio.all_tasks()) - 1
+
+
+def test_a_stream_that_is_closed_early_cancels_what_still_runs(openai_server: OpenAIServer) -> None:
+    openai_server.reply(lambda request: Response("1931", hold=PASSAGES[0]["text"] not in request.text))
+    stream = METHODS["post_fusion"].graph.stream(ASKED, context=Context(model="openai:test"), stream_mode="updates")
+    assert [next(iter(next(stream))) for _ in range(3)] == ["begin", "retrieve", "passage_answer"]
+    openai_server.wait_for(5)
+    assert run_sync(what_runs()) > 0
+    stream.close()
+    assert run_sync(what_runs()) == 0
+
+
+def test_ctrl_c_cancels_what_runs(openai_server: OpenAIServer) -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # also where tests run in the background
+    try:
+        openai_server.reply(interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            METHODS["concat"].graph.invoke(ASKED, context=Context(model="openai:test"))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert run_sync(what_runs()) == 0
+
+
+def interrupt(_: Request) -> Response:
+    """Ctrl-C while the model answers, which it would do for ever."""
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    return Response("1931", hold=True)
