@@ -1,6 +1,6 @@
 # Works on a fresh machine with make and Python 3.11 or later; uv is used where it is found.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-train test-page test-studio test-ray notebooks studio serve check bench fuzz readme format clean
+.PHONY: help demo test test-long test-train test-page test-studio test-ray test-wheel notebooks studio serve check bench fuzz readme format clean
 VENV := .venv
 BIN := $(VENV)/bin
 CONSTRAINTS := constraints.txt
@@ -32,6 +32,9 @@ test-studio: .venv-studio/.installed-dev ## Run the tests of LangGraph Studio's 
 test-ray: .venv-ray/.installed-dev ## Run the tests of the engine `ray`, on a Ray of this machine (in an environment of its own)
 	.venv-ray/bin/python -m pytest tests/ray
 
+test-wheel: $(VENV)/.installed-dev .venv-studio/.installed-dev ## Run the built package as its users do (in a fresh environment)
+	$(BIN)/python tests/wheel/check.py
+
 notebooks: $(VENV)/.installed-notebooks ## Run the notebooks from top to bottom, offline (NAMES='01 04': some of them)
 	$(BIN)/python docs/notebooks.py $(NAMES)
 
@@ -58,7 +61,7 @@ format: $(VENV)/.installed-dev ## Format the code
 	$(BIN)/ruff format
 
 clean: ## Remove the environments and caches (collections in .quorum/ and results/ stay)
-	rm -rf $(VENV) .venv-train .venv-studio .venv-ray .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) .venv-train .venv-studio .venv-ray .venv-wheel .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.installed: pyproject.toml constraints.txt

@@ -35,16 +35,18 @@ class Server:
 
 
 @contextmanager
-def running(folder: Path, **environment: str) -> Iterator[Server]:
-    """The server in an empty folder, with nothing of this process's environment."""
+def running(
+    folder: Path, config: Path = ROOT / "langgraph.json", python: str = sys.executable, **environment: str
+) -> Iterator[Server]:
+    """The server in a folder, with nothing of this process's environment. python: where LangGraph's server is."""
     model, port, log = OpenAIServer(), free_port(), folder / "server.log"
     model.reply(guess)
     told = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     quiet = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "true", "LANGSMITH_TRACING": "false"}
-    command = ["dev", "--config", str(ROOT / "langgraph.json"), "--port", str(port), "--no-browser", "--no-reload"]
+    command = ["dev", "--config", str(config), "--port", str(port), "--no-browser", "--no-reload"]
     with log.open("w") as out:
         process = subprocess.Popen(
-            [sys.executable, "-c", OFFLINE, *command],
+            [python, "-c", OFFLINE, *command],
             cwd=folder,
             env=told | quiet | {"OPENAI_BASE_URL": model.url} | environment,
             stdout=out,

@@ -24,6 +24,8 @@ def test_the_demo_answers_and_compares_in_the_folder_that_is_named(
     model = chat_model("scripted")
     assert isinstance(model, ScriptedModel)
     knower("Gustave Eiffel", model)
+    for prompt in ("answer_yes_no", "answer_candidates_yes_no"):
+        model.on(prompt, lambda _: "Yes")
     monkeypatch.setenv("QUORUM_MODEL", "scripted")
     monkeypatch.setenv("QUORUM_COLLECTION", "handbook")  # of no concern here
     ran = quorum("demo", "tour")

@@ -1,0 +1,59 @@
+"""An application that uses Quorum and has folders of the names that Quorum once had: written anew for every check."""
+
+import json
+from pathlib import Path
+
+FOLDERS = ("core", "models", "nodes", "graphs", "retrievers", "prompts", "evaluation", "cli", "ui", "data", "tests")
+PASSAGE = {"id": "vell", "title": "Vell", "text": "The lighthouse of Vell was built in 1874 by Ada Korn."}
+QUESTIONS = [
+    {"id": "1", "question": "Who built the lighthouse of Vell?", "answers": ["Ada Korn"], "passages": [PASSAGE]},
+    {"id": "2", "question": "When was the lighthouse of Vell built?", "answers": ["1874"], "passages": [PASSAGE]},
+]
+SCRIPT = """
+from core import NAME
+from quorum.core.context import Context
+from quorum.graphs import METHODS, answer_sync
+
+passages = [{"id": "vell", "title": "Vell", "text": "The lighthouse of Vell was built in 1874 by Ada Korn."}]
+question = "Who built the lighthouse of Vell?"
+assert NAME == "the application's core"
+print(answer_sync(question, "sure", Context(k=1), given=passages)["answer"])
+print(METHODS["concat"].graph.invoke({"question": question, "given": passages})["answer"])
+"""
+TEST = """
+from importlib import import_module
+
+import pytest
+
+import quorum
+from quorum.graphs import answer_sync
+
+PASSAGES = [{"id": "vell", "title": "Vell", "text": "The lighthouse of Vell was built in 1874 by Ada Korn."}]
+
+
+@pytest.mark.parametrize("name", %r)
+def test_a_folder_is_the_applications_own(name):
+    assert import_module(name).NAME == f"the application's {name}"
+    assert "site-packages" in quorum.__file__
+
+
+def test_quorum_answers():
+    assert answer_sync("Who built the lighthouse of Vell?", given=PASSAGES)["answer"] == "Ada Korn"
+"""
+
+
+def write_application(folder: Path) -> None:
+    """Its packages, documents, questions, a script, a test, a langgraph.json, and a sample that is not Quorum's."""
+    for name in FOLDERS:
+        (folder / name).mkdir(parents=True)
+        (folder / name / "__init__.py").write_text(f'NAME = "the application\'s {name}"\n')
+    decoy = folder / "data" / "sample" / "corpus"
+    decoy.mkdir(parents=True)
+    (decoy / "decoy.md").write_text("# Eiffel Tower\n\nThe Eiffel Tower was designed by Nobody At All.\n")
+    (folder / "documents").mkdir()
+    (folder / "documents" / "vell.md").write_text(f"# {PASSAGE['title']}\n\n{PASSAGE['text']}\n")
+    (folder / "questions.jsonl").write_text("".join(json.dumps(question) + "\n" for question in QUESTIONS))
+    (folder / "script.py").write_text(SCRIPT)
+    (folder / "tests" / "test_application.py").write_text(TEST % ([name for name in FOLDERS if name != "tests"],))
+    named = {"dependencies": ["."], "graphs": {"ask": "quorum.graphs.sure:graph"}}
+    (folder / "langgraph.json").write_text(json.dumps(named))

@@ -1,0 +1,177 @@
+"""Quorum as its users get it: the wheel, in an environment of its own, in a folder that is somebody's application.
+
+python tests/wheel/check.py (make test-wheel). Every step is a line with its seconds; the first that fails ends it.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+from application import PASSAGE, write_application
+from packages import ROOT, build, check_contents, contents, run, unpack_without_links
+
+sys.path.insert(0, str(ROOT / "tests"))
+
+from studio_server import running
+
+ENVIRONMENT = ROOT / ".venv-wheel"
+PYTHON = ENVIRONMENT / "bin" / "python"
+STUDIO = ROOT / ".venv-studio" / "bin" / "python"
+QUIET = {"QUORUM_JOURNAL": "off", "LANGSMITH_TRACING": "false", "COLUMNS": "100"}
+
+
+@contextmanager
+def step(name: str) -> Iterator[None]:
+    """One line: how long it took and what it was."""
+    started = time.perf_counter()
+    try:
+        yield
+    except BaseException:
+        print(f"{time.perf_counter() - started:6.1f} s  FAILED  {name}", flush=True)
+        raise
+    print(f"{time.perf_counter() - started:6.1f} s  {name}", flush=True)
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        wheel = build_all(folder)
+        with step("the wheel with its extra ui installed in a fresh environment"):
+            install(wheel)
+            check_installed()
+        (application := folder / "application").mkdir()
+        write_application(application)
+        check_commands(application)
+        check_server(application)
+        check_studio(application, wheel, folder / "studio")
+
+
+def build_all(folder: Path) -> Path:
+    """The wheel, made in the three ways in which it can be made."""
+    with step("sdist, and the wheel from it"):
+        wheel = build(ROOT, folder / "dist")
+        check_contents(wheel)
+    with step("the same wheel from the checkout"):
+        assert contents(build(ROOT, folder / "direct", "--wheel")) == contents(wheel)
+    with step("the same wheel from a checkout whose links are text files"):
+        [sdist] = (folder / "dist").glob("*.tar.gz")
+        unlinked = unpack_without_links(sdist, folder / "unlinked")
+        assert contents(build(unlinked, folder / "from-unlinked", "--wheel")) == contents(wheel)
+    return wheel
+
+
+def install(wheel: Path) -> None:
+    """What a user installs, and pytest for the application's own tests."""
+    wanted = ["-c", str(ROOT / "constraints.txt"), f"{wheel}[ui]", "pytest"]
+    if uv := shutil.which("uv"):
+        run(uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(ENVIRONMENT))
+        run(uv, "pip", "install", "--quiet", "--python", str(PYTHON), *wanted)
+    else:
+        run(sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT))
+        run(str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted)
+
+
+def check_installed() -> None:
+    """The wheel put one folder into site-packages, and its metadata."""
+    [record] = ENVIRONMENT.glob("lib/*/site-packages/quorum_rag-*.dist-info/RECORD")
+    names = {line.split("/")[0] for line in record.read_text().splitlines() if not line.startswith("../")}
+    assert names == {"quorum", record.parent.name}, names
+
+
+def check_commands(application: Path) -> None:
+    """What somebody does on the first day, in the application's folder."""
+    compare = ["compare", "documents", "questions.jsonl", "--methods", "concat,sure", "--out", "compared"]
+    for said, *command in (
+        ["quorum 0.", "quorum", "--version"],
+        ["Gustave Eiffel", "quorum", "demo", "tour"],
+        ["1 added", "quorum", "index", "documents", "--collection", "vell"],
+        ["Ada Korn", "quorum", "ask", "Who built the lighthouse of Vell?", "--collection", "vell"],
+        ["100.0", "quorum", "eval", "questions.jsonl", "--methods", "concat,post_fusion", "--out", "results"],
+        ["concat", "quorum", *compare],
+        ["passed", "python", "-m", "pytest", "-q"],
+        ["Ada Korn\nAda Korn", "python", "script.py"],
+    ):
+        with step(" ".join(command)):
+            execute(application, said, *command)
+    with step("PYTHONPATH=. quorum ask"):
+        execute(application, "Gustave Eiffel", "quorum", "ask", "Who designed the Eiffel Tower?", PYTHONPATH=".")
+    report = (application / "compared" / "report.html").read_text(encoding="utf-8")
+    assert "<style" in report
+    assert "sure" in report
+
+
+def execute(folder: Path, said: str, command: str, *arguments: str, **environment: str) -> None:
+    """A command of the environment; it has to end well and to say what is expected."""
+    ran = subprocess.run(
+        [str(ENVIRONMENT / "bin" / command), *arguments],
+        cwd=folder,
+        env=clean(**environment),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, f"exit code {ran.returncode}\n{ran.stdout}{ran.stderr}"
+    assert said in ran.stdout + ran.stderr, f"{said!r} is not in\n{ran.stdout}{ran.stderr}"
+
+
+def clean(**more: str) -> dict[str, str]:
+    """An environment without settings of whoever runs this."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    return kept | QUIET | more
+
+
+def check_server(application: Path) -> None:
+    """`quorum serve` starts, answers a request, and ends by Ctrl-C."""
+    with step("quorum serve"):
+        process = subprocess.Popen(
+            [str(ENVIRONMENT / "bin" / "quorum"), "serve", "--port", "0", "--store", "tour"],
+            cwd=application,
+            env=clean(PYTHONUNBUFFERED="1"),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        try:
+            line = process.stdout.readline() if process.stdout else ""
+            assert "Quorum is at http://" in line, line + process.communicate(timeout=60)[0]
+            with urlopen(line.split()[3], timeout=60) as response:
+                assert "Quorum" in response.read().decode()
+        finally:
+            process.send_signal(signal.SIGINT)
+            said, _ = process.communicate(timeout=60)
+        assert process.returncode == 0, said
+
+
+def check_studio(application: Path, wheel: Path, target: Path) -> None:
+    """`langgraph dev` serves the application's langgraph.json; its quorum is the wheel's, not the checkout's."""
+    with step("langgraph dev of the application's langgraph.json"):
+        shutil.unpack_archive(wheel, target, "zip")
+        where = [str(STUDIO), "-c", "import quorum; print(quorum.__file__)"]
+        found = subprocess.check_output(where, cwd=application, env=clean(PYTHONPATH=str(target)), text=True)
+        assert Path(found.strip()).is_relative_to(target), found
+        config = application / "langgraph.json"
+        with running(application, config=config, python=str(STUDIO), PYTHONPATH=str(target), **QUIET) as server:
+            asked = {"question": "Who built the lighthouse of Vell?", "given": [PASSAGE]}
+            body = json.dumps({"assistant_id": "ask", "input": asked, "context": {"k": 1}}).encode()
+            request = Request(f"{server.url}/runs/wait", body, {"content-type": "application/json"})
+            with urlopen(request, timeout=120) as response:
+                found = json.load(response)
+            assert found["answer"] == "Ada Korn", found
+
+
+if __name__ == "__main__":
+    started = time.perf_counter()
+    try:
+        main()
+    except AssertionError as error:
+        sys.exit(str(error))
+    print(f"{time.perf_counter() - started:6.1f} s  in all")
