@@ -47,9 +47,9 @@ app.add_typer(generator)
 def print_version(wanted: bool) -> None:
     """Print the version and end, if it is wanted."""
     if wanted:
-        from importlib.metadata import version
+        from quorum import __version__
 
-        typer.echo(f"quorum {version('quorum-rag')}")
+        typer.echo(f"quorum {__version__}")
         raise typer.Exit
 
 

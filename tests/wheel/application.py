@@ -11,8 +11,7 @@ QUESTIONS = [
 ]
 SCRIPT = """
 from core import NAME
-from quorum.core.context import Context
-from quorum.graphs import METHODS, answer_sync
+from quorum import METHODS, Context, answer_sync
 
 passages = [{"id": "vell", "title": "Vell", "text": "The lighthouse of Vell was built in 1874 by Ada Korn."}]
 question = "Who built the lighthouse of Vell?"
@@ -26,7 +25,7 @@ from importlib import import_module
 import pytest
 
 import quorum
-from quorum.graphs import answer_sync
+from quorum import answer_sync
 
 PASSAGES = [{"id": "vell", "title": "Vell", "text": "The lighthouse of Vell was built in 1874 by Ada Korn."}]
 
