@@ -62,12 +62,19 @@ class LoopThread:
             else:
                 outcome.set_exception(error)
 
-        self.loop.call_soon_threadsafe(start)
+        def cancel() -> None:
+            if tasks:
+                tasks[0].cancel()
+            else:  # interrupted before the loop was told to start it
+                work.close()
+                outcome.set_exception(asyncio.CancelledError())
+
         try:
+            self.loop.call_soon_threadsafe(start)
             return outcome.result()
         except BaseException:
             if not outcome.done():
-                self.loop.call_soon_threadsafe(lambda: tasks[0].cancel())
+                self.loop.call_soon_threadsafe(cancel)
                 outcome.exception()
             raise
 
