@@ -34,8 +34,8 @@ from langchain_core.embeddings import Embeddings
 import quorum.parsing
 from benchmarks.harness import SAMPLE, met, report
 from quorum.core.errors import SetupError
-from quorum.core.json_text import LONE
-from quorum.core.text import is_unknown, normalize, sentences
+from quorum.core.json_text import HALF_CHARACTER
+from quorum.core.text import find_sentences, is_unknown, normalize
 from quorum.datasets.examples import read_examples
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import read_passages
@@ -191,7 +191,7 @@ def fuzz_replies(count: int, limit: float, number: int) -> Found:
         found.tried -= len(PARSERS)
         for name, parse in PARSERS.items():
             found.check(name, reply, lambda: sound(parse(reply)), limit)  # noqa: B023  it is called at once
-        found.check("text", reply, lambda: (normalize(reply), is_unknown(reply), sentences(reply)), limit)
+        found.check("text", reply, lambda: (normalize(reply), is_unknown(reply), find_sentences(reply)), limit)
 
     through_all()
     return found
@@ -201,7 +201,7 @@ def sound(parsed: Parsed[Any]) -> None:
     """A parser's result is what its type says, and can be written to a file."""
     if not isinstance(parsed, Parsed) or not isinstance(parsed.malformed, bool):
         raise TypeError(f"no Parsed: {parsed!r:.100}")
-    if LONE.search(str(parsed.value)):
+    if HALF_CHARACTER.search(str(parsed.value)):
         raise ValueError(f"half a character: {parsed!a:.100}")
 
 

@@ -19,7 +19,7 @@ from benchmarks.harness import MODEL, made_questions, met, report, serving
 from quorum.core.context import Context
 from quorum.graphs import answer
 from quorum.prompts import render
-from quorum.prompts.passages import numbered
+from quorum.prompts.passages import number_passages
 
 AT_ONCE, K = 16, 5
 Work = Callable[[dict[str, Any], int], Awaitable[None]]
@@ -85,7 +85,7 @@ def bare(url: str) -> Work:
 def prompts_of(question: dict[str, Any]) -> list[str]:
     """The prompts that post_fusion sends."""
     return [
-        render("answer", question=question["question"], passages=numbered([passage])).text
+        render("answer", question=question["question"], passages=number_passages([passage])).text
         for passage in question["passages"]
     ]
 

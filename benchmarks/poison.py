@@ -28,7 +28,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 
 from benchmarks.harness import SAMPLE, met, report, sample_passages, share
 from benchmarks.replies import recognise
-from quorum.algorithms.votes import ballot
+from quorum.algorithms.votes import normalize_answer
 from quorum.core.context import Context
 from quorum.core.state import Passage, Result
 from quorum.core.text import contains_answer, exact_match, normalize
@@ -142,7 +142,8 @@ def fooled(results: Sequence[Result], chosen: Sequence[Case]) -> float:
 def broken(clean: Sequence[Result], attacked: Sequence[Result], count: int) -> int:
     """Certified answers that so many replaced passages changed."""
     return sum(
-        (before.get("certified") or 0) >= count and ballot(before["answer"]) != ballot(after["answer"])
+        (before.get("certified") or 0) >= count
+        and normalize_answer(before["answer"]) != normalize_answer(after["answer"])
         for before, after in zip(clean, attacked, strict=True)
     )
 

@@ -1,4 +1,4 @@
-"""Writes what is taken from the code: the tables of methods and settings, the Python API, every strategy's graph, and
+"""Writes what is taken from the code: the tables of methods and settings, the Python API, every method's graph, and
 langgraph.json (python docs/tables.py; a test keeps them equal).
 """
 
@@ -47,7 +47,7 @@ def settings_table() -> str:
 
 
 def diagram(name: str) -> str:
-    """A strategy's graph as its own code draws it, folded away."""
+    """A method's graph as its own code draws it, folded away."""
     drawn = METHODS[name].graph.get_graph().draw_mermaid().strip()
     return f"<details><summary>graph</summary>\n\n```mermaid\n{drawn}\n```\n\n</details>"
 

@@ -1,6 +1,8 @@
-"""Quorum's strategies: each is a LangGraph state machine of its own, built from the shared nodes.
+"""The methods: one state machine per file, drawn from the shared nodes.
 
-`METHODS` lists them, `await answer(...)` and `answer_sync(...)` run one; `graphs.NAME.graph` is the compiled graph.
+Begin with `catalogue`, which lists them, and `concat_pf`. Imports nodes and core.
+
+`await answer(...)` and `answer_sync(...)` run a method; `quorum.graphs.NAME.graph` is the compiled graph.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""BlendFilter (Wang et al. 2024, section 3, figure 1): blended queries, filtered passages.
+"""BlendFilter (Wang et al. 2024, section 3, figure 1): three queries, each with its passages filtered by the model.
 
 retrieve -> answer_externally, recall, name_topic -> blend_queries -> gather x 3 -> unite -> reason -> extract_answer
-(gather: retrieve -> judge -> choose; filter_union: filter once, after unite; filter_turns=1: one call where two are)
+(gather: retrieve -> judge -> choose; filter_union: filter once, after unite; filter_turns=1: one call instead of two)
 """
 
 from quorum.core.context import Context
@@ -15,7 +15,14 @@ from quorum.nodes.blend_queries import answer_externally, blend_queries, name_to
 from quorum.nodes.merge_passages import unite
 from quorum.nodes.reason import cot_answer, extract_answer, reason
 from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import each_query, filter_or_generate, generate, refine_or, search_first, what_queries_need
+from quorum.nodes.routes import (
+    filter_or_reason,
+    gather_each_query,
+    prepare_queries,
+    reason_in_one_or_two_turns,
+    refine_or,
+    search_first,
+)
 
 graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
@@ -36,17 +43,17 @@ graph = (
     .add_conditional_edges("begin", search_first, ["retrieve", "recall", "name_topic"])
     .add_conditional_edges(
         "retrieve",
-        refine_or(what_queries_need),
+        refine_or(prepare_queries),
         ["refine", "answer_externally", "recall", "name_topic", "blend_queries"],
     )
-    .add_conditional_edges("refine", what_queries_need, ["answer_externally", "recall", "name_topic", "blend_queries"])
+    .add_conditional_edges("refine", prepare_queries, ["answer_externally", "recall", "name_topic", "blend_queries"])
     .add_edge("answer_externally", "blend_queries")
     .add_edge("recall", "blend_queries")
     .add_edge("name_topic", "blend_queries")
-    .add_conditional_edges("blend_queries", each_query, ["gather"])
+    .add_conditional_edges("blend_queries", gather_each_query, ["gather"])
     .add_edge("gather", "unite")
-    .add_conditional_edges("unite", filter_or_generate, ["filter", "reason", "cot_answer"])
-    .add_conditional_edges("filter", generate, ["reason", "cot_answer"])
+    .add_conditional_edges("unite", filter_or_reason, ["filter", "reason", "cot_answer"])
+    .add_conditional_edges("filter", reason_in_one_or_two_turns, ["reason", "cot_answer"])
     .add_edge("reason", "extract_answer")
     .add_edge("extract_answer", "__end__")
     .add_edge("cot_answer", "__end__")

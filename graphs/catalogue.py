@@ -20,8 +20,10 @@ DEFAULT = "concat_pf"
 
 @dataclass(frozen=True)
 class Method:
-    """A strategy. calls: model calls by k passages, n samples and K candidates, s searches (max_steps at most) and T
-    rounds (iterations); depth: how many of them come one after another.
+    """A method, its paper and its cost.
+
+    calls: the number of model calls; depth: how many of them follow one another. In both, k is the number of passages,
+    n of samples, K of candidates, s of searches (at most max_steps) and T of rounds (iterations).
     """
 
     name: str

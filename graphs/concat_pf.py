@@ -1,4 +1,4 @@
-"""Post-fusion as the fallback (Liu et al. 2024, section 3.3, figure 2 top).
+"""Concatenation with post-fusion as the fallback (Liu et al. 2024, section 3.3, figure 2 top).
 
 retrieve -> concat_answer -> unknown_check -> known: end | unknown: passage_answer x k -> vote
 (speculative: both rounds at once, as passage_answer_ahead; staged: passage_answer again, until the vote is decided)
@@ -11,7 +11,7 @@ from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.answer import concat_answer, passage_answer
 from quorum.nodes.begin import begin
 from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import fall_back_if_unknown, more_votes, one_or_both_rounds, refine_or
+from quorum.nodes.routes import continue_vote, fall_back_if_unknown, refine_or, start_one_or_both_rounds
 from quorum.nodes.unknown import unknown_check
 from quorum.nodes.vote import vote
 
@@ -28,13 +28,13 @@ graph = (
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
     .add_conditional_edges(
-        "retrieve", refine_or(one_or_both_rounds), ["refine", "concat_answer", "passage_answer_ahead"]
+        "retrieve", refine_or(start_one_or_both_rounds), ["refine", "concat_answer", "passage_answer_ahead"]
     )
-    .add_conditional_edges("refine", one_or_both_rounds, ["concat_answer", "passage_answer_ahead"])
+    .add_conditional_edges("refine", start_one_or_both_rounds, ["concat_answer", "passage_answer_ahead"])
     .add_edge("concat_answer", "unknown_check")
     .add_edge("passage_answer_ahead", "unknown_check")
     .add_conditional_edges("unknown_check", fall_back_if_unknown, ["passage_answer", "vote", "__end__"])
     .add_edge("passage_answer", "vote")
-    .add_conditional_edges("vote", more_votes, ["passage_answer", "__end__"])
+    .add_conditional_edges("vote", continue_vote, ["passage_answer", "__end__"])
     .compile(name="concat_pf")
 )

@@ -10,7 +10,7 @@ from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.begin import begin
 from quorum.nodes.reason import cot_answer, cot_from_memory
 from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import cot_with_passages, refine_or
+from quorum.nodes.routes import refine_or, retrieve_or_cot
 
 graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
@@ -20,7 +20,7 @@ graph = (
     .add_node(cot_answer)
     .add_node(cot_from_memory)
     .add_edge("__start__", "begin")
-    .add_conditional_edges("begin", cot_with_passages, ["retrieve", "cot_from_memory"])
+    .add_conditional_edges("begin", retrieve_or_cot, ["retrieve", "cot_from_memory"])
     .add_conditional_edges("retrieve", refine_or("cot_answer"), ["refine", "cot_answer"])
     .add_edge("refine", "cot_answer")
     .add_edge("cot_answer", "__end__")

@@ -10,7 +10,7 @@ from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.begin import begin
 from quorum.nodes.direct import direct_answer, direct_from_memory
 from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import direct_with_passages, refine_or
+from quorum.nodes.routes import refine_or, retrieve_or_direct
 
 graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
@@ -20,7 +20,7 @@ graph = (
     .add_node(direct_answer)
     .add_node(direct_from_memory)
     .add_edge("__start__", "begin")
-    .add_conditional_edges("begin", direct_with_passages, ["retrieve", "direct_from_memory"])
+    .add_conditional_edges("begin", retrieve_or_direct, ["retrieve", "direct_from_memory"])
     .add_conditional_edges("retrieve", refine_or("direct_answer"), ["refine", "direct_answer"])
     .add_edge("refine", "direct_answer")
     .add_edge("direct_answer", "__end__")

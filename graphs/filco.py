@@ -1,4 +1,4 @@
-"""FILCO (Wang et al. 2023, section 2, figure 2): a filter cuts the passages down, and the answer is read from the rest.
+"""FILCO (Wang et al. 2023, section 2, figure 2): a filter keeps the helpful sentences, one prompt answers from them.
 
 retrieve -> filter_context -> concat_answer
 """
@@ -7,7 +7,7 @@ from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.context_filter import context_filter
-from quorum.graphs.parts.rerank_passages import reranking
+from quorum.graphs.parts.rerank_passages import rerank_passages
 from quorum.nodes.answer import concat_answer
 from quorum.nodes.begin import begin
 from quorum.nodes.retrieve import retrieve
@@ -17,7 +17,7 @@ graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(retrieve)
-    .add_node("rerank", reranking)
+    .add_node("rerank", rerank_passages)
     .add_node("filter_context", context_filter)
     .add_node(concat_answer)
     .add_edge("__start__", "begin")

@@ -1,4 +1,4 @@
-"""Retrieval and generation by turns (ITER-RETGEN, Shao et al. 2023, section 3, figure 2).
+"""ITER-RETGEN (Shao et al. 2023, section 3, figure 2): retrieval and generation in turn.
 
 retrieve -> cot_answer -> next_query -> retrieve ... (as many rounds as `iterations`; the last one answers)
 """
@@ -11,7 +11,7 @@ from quorum.nodes.begin import begin
 from quorum.nodes.iter_retgen import next_query
 from quorum.nodes.reason import cot_answer
 from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import more_rounds, refine_or
+from quorum.nodes.routes import continue_rounds, refine_or
 
 graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
@@ -24,7 +24,7 @@ graph = (
     .add_edge("begin", "retrieve")
     .add_conditional_edges("retrieve", refine_or("cot_answer"), ["refine", "cot_answer"])
     .add_edge("refine", "cot_answer")
-    .add_conditional_edges("cot_answer", more_rounds)
+    .add_conditional_edges("cot_answer", continue_rounds)
     .add_edge("next_query", "retrieve")
     .compile(name="iter_retgen")
     .with_config(recursion_limit=MOST_SUPERSTEPS)

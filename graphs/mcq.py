@@ -1,4 +1,4 @@
-"""Candidates as multiple choice: SuRe without summaries (Kim et al. 2024, table 3 and section A.7).
+"""Multiple choice among candidates: SuRe without summaries (Kim et al. 2024, table 3 and section A.7).
 
 retrieve -> propose_candidates -> several: answer_from_choices | one or none: select
 """

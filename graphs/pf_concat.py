@@ -1,4 +1,4 @@
-"""Concatenation as the distiller (Liu et al. 2024, section 3.3, figure 2 bottom).
+"""Every passage answers, then one prompt distils the answers (Liu et al. 2024, section 3.3, figure 2 bottom).
 
 retrieve -> passage_answer x k -> keep_answered -> distill_answer
 """
@@ -11,7 +11,7 @@ from quorum.nodes.answer import distill_answer, passage_answer
 from quorum.nodes.begin import begin
 from quorum.nodes.keep_answered import keep_answered
 from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import every_passage, refine_or
+from quorum.nodes.routes import ask_all_then_keep, refine_or
 
 graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
@@ -23,8 +23,8 @@ graph = (
     .add_node(distill_answer)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
-    .add_conditional_edges("retrieve", refine_or(every_passage), ["refine", "passage_answer", "keep_answered"])
-    .add_conditional_edges("refine", every_passage, ["passage_answer", "keep_answered"])
+    .add_conditional_edges("retrieve", refine_or(ask_all_then_keep), ["refine", "passage_answer", "keep_answered"])
+    .add_conditional_edges("refine", ask_all_then_keep, ["passage_answer", "keep_answered"])
     .add_edge("passage_answer", "keep_answered")
     .add_edge("keep_answered", "distill_answer")
     .add_edge("distill_answer", "__end__")

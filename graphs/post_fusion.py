@@ -1,4 +1,4 @@
-"""Post-fusion (Liu et al. 2024, section 3.2.1, equation 2, figure 1b).
+"""Post-fusion (Liu et al. 2024, section 3.2.1, equation 2, figure 1b): every passage answers alone, the majority wins.
 
 retrieve -> passage_answer x k -> vote (staged: again, until it is decided)
 """
@@ -10,7 +10,7 @@ from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.answer import passage_answer
 from quorum.nodes.begin import begin
 from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import each_passage, more_votes, refine_or
+from quorum.nodes.routes import ask_passages, continue_vote, refine_or
 from quorum.nodes.vote import certified_vote
 
 graph = (
@@ -22,9 +22,9 @@ graph = (
     .add_node("vote", certified_vote)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
-    .add_conditional_edges("retrieve", refine_or(each_passage), ["refine", "passage_answer", "vote"])
-    .add_conditional_edges("refine", each_passage, ["passage_answer", "vote"])
+    .add_conditional_edges("retrieve", refine_or(ask_passages), ["refine", "passage_answer", "vote"])
+    .add_conditional_edges("refine", ask_passages, ["passage_answer", "vote"])
     .add_edge("passage_answer", "vote")
-    .add_conditional_edges("vote", more_votes, ["passage_answer", "__end__"])
+    .add_conditional_edges("vote", continue_vote, ["passage_answer", "__end__"])
     .compile(name="post_fusion")
 )

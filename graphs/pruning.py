@@ -1,4 +1,4 @@
-"""Pruning prompt (Liu et al. 2024, section 3.2.2, figure 8): rule out passages, answer from the rest.
+"""The pruning prompt (Liu et al. 2024, section 3.2.2, figure 8): rule out passages, answer from the rest.
 
 retrieve -> pruned_answer
 """

@@ -1,4 +1,4 @@
-"""Reasoning and searching by turns (ReAct, Yao et al. 2023, section 2, figure 1).
+"""ReAct (Yao et al. 2023, section 2, figure 1): thoughts and searches in turn.
 
 think -> search: retrieve -> observe -> think ... | finish (an action that cannot be read is asked for once more)
 """

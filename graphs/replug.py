@@ -10,7 +10,7 @@ from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.answer import passage_answer
 from quorum.nodes.begin import begin
 from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import every_passage_votes, refine_or
+from quorum.nodes.routes import ask_all_passages, refine_or
 from quorum.nodes.vote import vote
 from quorum.nodes.weigh_votes import weigh_by_meaning
 
@@ -24,8 +24,8 @@ graph = (
     .add_node(vote)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
-    .add_conditional_edges("retrieve", refine_or(every_passage_votes), ["refine", "passage_answer", "vote"])
-    .add_conditional_edges("refine", every_passage_votes, ["passage_answer", "vote"])
+    .add_conditional_edges("retrieve", refine_or(ask_all_passages), ["refine", "passage_answer", "vote"])
+    .add_conditional_edges("refine", ask_all_passages, ["passage_answer", "vote"])
     .add_edge("passage_answer", "weigh_by_meaning")
     .add_edge("weigh_by_meaning", "vote")
     .add_edge("vote", "__end__")

@@ -1,4 +1,4 @@
-"""Selection and inference (Creswell et al. 2022, as in Kim et al. 2024, section 4.1).
+"""Selection-inference (Creswell et al. 2022, as in Kim et al. 2024, section 4.1): rank, then read each passage.
 
 retrieve -> rank_passages -> infer, for one passage after the other, best first -> cite
 """
@@ -11,7 +11,7 @@ from quorum.nodes.begin import begin
 from quorum.nodes.infer_stepwise import cite, infer
 from quorum.nodes.rank_passages import rank_passages
 from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import more_to_read, refine_or
+from quorum.nodes.routes import continue_reading, refine_or
 
 graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
@@ -26,7 +26,7 @@ graph = (
     .add_conditional_edges("retrieve", refine_or("rank_passages"), ["refine", "rank_passages"])
     .add_edge("refine", "rank_passages")
     .add_edge("rank_passages", "infer")
-    .add_conditional_edges("infer", more_to_read)
+    .add_conditional_edges("infer", continue_reading)
     .add_edge("cite", "__end__")
     .compile(name="selection_inference")
     .with_config(recursion_limit=MOST_SUPERSTEPS)

@@ -1,4 +1,4 @@
-"""Follow-up questions, each looked up (Self-Ask, Press et al. 2023, section 3, figure 3).
+"""Self-Ask (Press et al. 2023, section 3, figure 3): follow-up questions, each looked up and answered.
 
 follow_up -> retrieve -> intermediate_answer -> follow_up ... -> conclude (without a final answer: forced_answer)
 """
@@ -9,7 +9,7 @@ from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.begin import begin
 from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import answer_what_was_asked, follow_up_or_answer, more_follow_ups, refine_or
+from quorum.nodes.routes import answer_question_or_follow_up, continue_follow_ups, follow_up_or_answer, refine_or
 from quorum.nodes.self_ask import conclude, follow_up, forced_answer, intermediate_answer
 
 graph = (
@@ -25,10 +25,10 @@ graph = (
     .add_edge("begin", "follow_up")
     .add_conditional_edges("follow_up", follow_up_or_answer)
     .add_conditional_edges(
-        "retrieve", refine_or(answer_what_was_asked), ["refine", "intermediate_answer", "forced_answer"]
+        "retrieve", refine_or(answer_question_or_follow_up), ["refine", "intermediate_answer", "forced_answer"]
     )
-    .add_conditional_edges("refine", answer_what_was_asked)
-    .add_conditional_edges("intermediate_answer", more_follow_ups)
+    .add_conditional_edges("refine", answer_question_or_follow_up)
+    .add_conditional_edges("intermediate_answer", continue_follow_ups)
     .add_edge("forced_answer", "conclude")
     .add_edge("conclude", "__end__")
     .compile(name="self_ask")

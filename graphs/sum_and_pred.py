@@ -1,4 +1,4 @@
-"""A generic summary, and the answer from it alone: SuRe without candidates (Kim et al. 2024, table 3, Sum-and-pred).
+"""SuRe without candidates (Kim et al. 2024, table 3, Sum-and-pred): a summary, then the answer from the summary alone.
 
 retrieve -> summarize -> answer_from_summary
 """

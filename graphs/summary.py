@@ -1,4 +1,4 @@
-"""Summary prompt (Liu et al. 2024, section 3.2.2, figure 9): sum up what bears on the question, answer from that.
+"""The summary prompt (Liu et al. 2024, section 3.2.2, figure 9): summarize what is relevant, answer from the summary.
 
 retrieve -> summarized_answer
 """

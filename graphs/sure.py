@@ -14,7 +14,7 @@ from quorum.nodes.begin import begin
 from quorum.nodes.propose_candidates import propose_answers
 from quorum.nodes.rank_summaries import rank_pair
 from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import each_candidate, judge_summaries, more_comparisons, refine_or
+from quorum.nodes.routes import continue_comparisons, judge_summaries, refine_or, summarize_candidates
 from quorum.nodes.select_candidate import select
 from quorum.nodes.summarize_candidate import collect_summaries, summarize_candidate
 from quorum.nodes.validate_summary import validate
@@ -35,14 +35,14 @@ graph = (
     .add_edge("begin", "retrieve")
     .add_conditional_edges("retrieve", refine_or("propose_candidates"), ["refine", "propose_candidates"])
     .add_edge("refine", "propose_candidates")
-    .add_conditional_edges("propose_candidates", each_candidate, ["summarize_candidate", "select"])
+    .add_conditional_edges("propose_candidates", summarize_candidates, ["summarize_candidate", "select"])
     .add_edge("summarize_candidate", "collect_summaries")
     .add_conditional_edges(
         "collect_summaries", judge_summaries, ["validate", "rank_pair", "select", "answer_from_summaries"]
     )
     .add_edge("validate", "select")
     .add_edge("rank_pair", "select")
-    .add_conditional_edges("select", more_comparisons, ["rank_pair", "__end__"])
+    .add_conditional_edges("select", continue_comparisons, ["rank_pair", "__end__"])
     .add_edge("answer_from_summaries", "__end__")
     .compile(name="sure")
 )

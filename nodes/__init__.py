@@ -1,4 +1,4 @@
-"""One verb for each file: what a state machine does in one step.
+"""The nodes of the graphs: one verb each, one step of a method.
 
 Begin with `begin`, then `routes`, which holds every branch. Imports retrievers, parsing, prompts, models and below.
 """

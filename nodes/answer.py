@@ -1,37 +1,42 @@
-"""Answering: over all passages at once, or from one passage."""
+"""Nodes that answer the question: from all passages in one prompt, or from one passage."""
 
 from functools import partial
 
 from langgraph.runtime import Runtime
 
-from quorum.algorithms.votes import agreement
-from quorum.core.context import Context, settings
+from quorum.algorithms.votes import find_most_frequent
+from quorum.core.context import Context, get_context
 from quorum.core.errors import TooLong
-from quorum.core.labels import is_silent
+from quorum.core.labels import is_unknown_answer
 from quorum.core.state import State, Vote
 from quorum.core.text import UNKNOWN, is_unknown
-from quorum.nodes.answer_types import facts_only, form_of
+from quorum.nodes.answer_types import choose_prompt, get_fact_reader
 from quorum.nodes.ask import ask
-from quorum.nodes.evidence import evidence_for
+from quorum.nodes.evidence import find_evidence
 from quorum.parsing.answers import reasoned_answer
 
 
 async def concat_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> answer, by agreement of the samples. An unknown keeps all passages for a next round."""
-    update = await over_all("answer", state, runtime)
+    """question, passages -> answer (the most frequent of the samples), passages (all if unknown, else those shown)."""
+    update = await answer_from_all("answer", state, runtime)
     return update | {"passages": state["passages"]} if update["unknown"] else update
 
 
 async def distill_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages, candidates -> answer. Without candidates it is the base prompt again."""
+    """question, passages, candidates -> answer. Without candidates it sends the prompt of `concat_answer`."""
     candidates = state.get("candidates")
-    return await over_all("answer_candidates" if candidates else "answer", state, runtime, candidates)
+    return await answer_from_all("answer_candidates" if candidates else "answer", state, runtime, candidates)
 
 
 async def passage_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, rank, passages (one) -> votes (one per sample); a passage too long to be read is dropped, unknown."""
-    question, rank, passages, samples = state["question"], state["rank"], state["passages"], settings(runtime).samples
-    prompt, parse = form_of("answer", question, runtime)
+    """question, rank, passages (one) -> votes (one per sample). A passage that is too long votes unknown."""
+    question, rank, passages, samples = (
+        state["question"],
+        state["rank"],
+        state["passages"],
+        get_context(runtime).samples,
+    )
+    prompt, parse = choose_prompt("answer", question, runtime)
     try:
         asked = await ask(
             prompt,
@@ -45,25 +50,27 @@ async def passage_answer(state: State, runtime: Runtime[Context]) -> State:
     except TooLong:
         silent = Vote(rank=rank, passage=passages[0]["id"], answer=UNKNOWN, unknown=True)
         return {"votes": [silent] * samples, "dropped": 1}
-    kind, passage = settings(runtime).answer_type, passages[0]["id"]
-    votes = [Vote(rank=rank, passage=passage, answer=a, unknown=is_silent(a, kind)) for a in asked.values]
+    kind, passage = get_context(runtime).answer_type, passages[0]["id"]
+    votes = [Vote(rank=rank, passage=passage, answer=a, unknown=is_unknown_answer(a, kind)) for a in asked.values]
     return {"votes": votes, **asked.update}
 
 
 async def pruned_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> rationale, answer, by elimination."""
-    return await reasoned("pruning", state, runtime)
+    """question, passages -> rationale (which passages do not help), answer."""
+    return await answer_with_reasoning("pruning", state, runtime)
 
 
 async def summarized_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> rationale, answer, by a summary."""
-    return await reasoned("summary", state, runtime)
+    """question, passages -> rationale (a summary of the passages), answer."""
+    return await answer_with_reasoning("summary", state, runtime)
 
 
-async def over_all(prompt: str, state: State, runtime: Runtime[Context], candidates: list[str] | None = None) -> State:
-    """The answer that most samples agree on (Wang et al. 2022), unknown being an answer like any other."""
-    question, samples = state["question"], settings(runtime).samples
-    prompt, parse = form_of(prompt, question, runtime)
+async def answer_from_all(
+    prompt: str, state: State, runtime: Runtime[Context], candidates: list[str] | None = None
+) -> State:
+    """Ask one prompt over all passages. The most frequent answer of the samples wins (Wang et al. 2022)."""
+    question, samples = state["question"], get_context(runtime).samples
+    prompt, parse = choose_prompt(prompt, question, runtime)
     asked = await ask(
         prompt,
         runtime,
@@ -72,20 +79,20 @@ async def over_all(prompt: str, state: State, runtime: Runtime[Context], candida
         passages=state["passages"],
         n=samples,
     )
-    unknown = [is_silent(answer, settings(runtime).answer_type) for answer in asked.values]
-    chosen, share = agreement(asked.values, unknown)
+    unknown = [is_unknown_answer(answer, get_context(runtime).answer_type) for answer in asked.values]
+    chosen, share = find_most_frequent(asked.values, unknown)
     return {
-        **answered(asked.values[chosen], unknown[chosen]),
+        **make_answer(asked.values[chosen], unknown[chosen]),
         "confidence": share if samples > 1 else None,
-        "evidence": evidence_for(asked.values[chosen], asked.shown),
+        "evidence": find_evidence(asked.values[chosen], asked.shown),
         "passages": asked.shown,
         **asked.update,
     }
 
 
-async def reasoned(prompt: str, state: State, runtime: Runtime[Context]) -> State:
-    """A chain of thought ends in a short fact or in yes or no; for other answer types it is a SetupError."""
-    question, fact = state["question"], facts_only(prompt, runtime)
+async def answer_with_reasoning(prompt: str, state: State, runtime: Runtime[Context]) -> State:
+    """Ask for a chain of thought that ends in a short fact, yes or no. Other answer types are a SetupError."""
+    question, fact = state["question"], get_fact_reader(prompt, runtime)
     asked = await ask(
         prompt,
         runtime,
@@ -96,15 +103,15 @@ async def reasoned(prompt: str, state: State, runtime: Runtime[Context]) -> Stat
     found = asked.values[0]
     answer = fact(found.answer)
     return {
-        **answered(answer),
+        **make_answer(answer),
         "rationale": found.rationale,
-        "evidence": evidence_for(answer, asked.shown),
+        "evidence": find_evidence(answer, asked.shown),
         "passages": asked.shown,
         **asked.update,
     }
 
 
-def answered(answer: str, unknown: bool | None = None) -> State:
-    """answer and unknown; an unknown in any wording is "unknown"."""
+def make_answer(answer: str, unknown: bool | None = None) -> State:
+    """The update of `answer` and `unknown`. An answer that says unknown in any wording becomes "unknown"."""
     unknown = is_unknown(answer) if unknown is None else unknown
     return {"answer": UNKNOWN if unknown else answer, "unknown": unknown}

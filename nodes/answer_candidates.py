@@ -1,23 +1,23 @@
-"""Answers from candidates or summaries, without validity and ranking: SuRe's ablations."""
+"""Nodes that answer from candidates or summaries without validity and ranking: SuRe's ablations."""
 
 from functools import partial
 
 from langgraph.runtime import Runtime
 
 from quorum.core.context import Context
-from quorum.core.lettered_lists import lettered
+from quorum.core.lettered_lists import format_lettered_list
 from quorum.core.state import State
-from quorum.nodes.answer import answered
-from quorum.nodes.answer_types import facts_only
+from quorum.nodes.answer import make_answer
+from quorum.nodes.answer_types import get_fact_reader
 from quorum.nodes.ask import ask
-from quorum.nodes.evidence import evidence_for
+from quorum.nodes.evidence import find_evidence
 from quorum.parsing.answers import short_answer
 from quorum.parsing.choices import chosen_candidate
 
 
 async def answer_from_summaries(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages, summaries -> answer. The base prompt with the summaries appended."""
-    question, fact = state["question"], facts_only("answer_summaries", runtime)
+    """question, passages, summaries -> answer. The prompt shows the summaries after the passages."""
+    question, fact = state["question"], get_fact_reader("answer_summaries", runtime)
     asked = await ask(
         "answer_summaries",
         runtime,
@@ -26,28 +26,28 @@ async def answer_from_summaries(state: State, runtime: Runtime[Context]) -> Stat
         passages=state["passages"],
     )
     answer = fact(asked.values[0])
-    evidence = evidence_for(answer, asked.shown)
-    return {**answered(answer), "evidence": evidence, "passages": asked.shown, **asked.update}
+    evidence = find_evidence(answer, asked.shown)
+    return {**make_answer(answer), "evidence": evidence, "passages": asked.shown, **asked.update}
 
 
 async def answer_from_choices(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages, candidates -> answer. The base prompt with the candidates as choices."""
-    candidates, fact = state["candidates"] or [], facts_only("answer_choices", runtime)
+    """question, passages, candidates -> answer. The prompt offers the candidates as choices."""
+    candidates, fact = state["candidates"] or [], get_fact_reader("answer_choices", runtime)
     asked = await ask(
         "answer_choices",
         runtime,
         parse=partial(chosen_candidate, candidates=candidates, question=state["question"]),
-        inputs={"question": state["question"], "choices": lettered(candidates)},
+        inputs={"question": state["question"], "choices": format_lettered_list(candidates)},
         passages=state["passages"],
     )
     answer = fact(asked.values[0])
-    evidence = evidence_for(answer, asked.shown)
-    return {**answered(answer), "evidence": evidence, "passages": asked.shown, **asked.update}
+    evidence = find_evidence(answer, asked.shown)
+    return {**make_answer(answer), "evidence": evidence, "passages": asked.shown, **asked.update}
 
 
 async def answer_from_summary(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages, summaries (one) -> answer, rationale. The summary alone is read; evidence is looked up."""
-    question, (summary,), fact = state["question"], state["summaries"] or [], facts_only("answer_summary", runtime)
+    """question, passages, summaries (one) -> answer, rationale. The prompt shows the summary, not the passages."""
+    question, (summary,), fact = state["question"], state["summaries"] or [], get_fact_reader("answer_summary", runtime)
     asked = await ask(
         "answer_summary",
         runtime,
@@ -56,5 +56,5 @@ async def answer_from_summary(state: State, runtime: Runtime[Context]) -> State:
         passages=None,
     )
     answer = fact(asked.values[0])
-    evidence = evidence_for(answer, state["passages"])
-    return {**answered(answer), "rationale": summary, "evidence": evidence, **asked.update}
+    evidence = find_evidence(answer, state["passages"])
+    return {**make_answer(answer), "rationale": summary, "evidence": evidence, **asked.update}

@@ -1,4 +1,4 @@
-"""What is asked for, by `answer_type`: the prompt's variant and the parser of its replies."""
+"""Chooses by `answer_type` a prompt's variant and the parser of its replies."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,7 +6,7 @@ from typing import Protocol
 
 from langgraph.runtime import Runtime
 
-from quorum.core.context import Context, settings
+from quorum.core.context import Context, get_context
 from quorum.core.errors import SetupError
 from quorum.parsing.answers import Parsed, short_answer
 from quorum.parsing.labels import label_answer, long_answer, turn_answer
@@ -14,7 +14,7 @@ from quorum.parsing.yes_no import yes_no_answer
 
 
 class Parser(Protocol):
-    """What a reply to a question says."""
+    """Parses a reply to a question."""
 
     def __call__(self, reply: str, question: str = "") -> Parsed[str]: ...
 
@@ -28,15 +28,18 @@ PARSERS: dict[str, Parser] = {
 }
 
 
-def form_of(prompt: str, question: str, runtime: Runtime[Context]) -> tuple[str, Callable[[str], Parsed[str]]]:
-    """(name of the prompt's variant, parser of its replies) for the context's answer_type."""
-    kind = settings(runtime).answer_type
+def choose_prompt(prompt: str, question: str, runtime: Runtime[Context]) -> tuple[str, Callable[[str], Parsed[str]]]:
+    """The name of the prompt's variant for the answer type, and the parser of its replies."""
+    kind = get_context(runtime).answer_type
     return prompt if kind == "short" else f"{prompt}_{kind}", partial(PARSERS[kind], question=question)
 
 
-def facts_only(prompt: str, runtime: Runtime[Context]) -> Callable[[str], str]:
-    """What a prompt's answers become that serves short facts and yes or no; other answer types are a SetupError."""
-    kind = settings(runtime).answer_type
+def get_fact_reader(prompt: str, runtime: Runtime[Context]) -> Callable[[str], str]:
+    """A function that puts answers into the form of the answer type, for a prompt that serves facts, yes and no.
+
+    Other answer types are a SetupError.
+    """
+    kind = get_context(runtime).answer_type
     if kind not in ("short", "yes_no"):
         raise SetupError(
             f"The prompt {prompt!r} does not serve answer_type={kind!r}; set answer_type to short or yes_no, or take "

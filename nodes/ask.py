@@ -1,4 +1,4 @@
-"""One prompt, asked: rendered, fitted to the model's window, called, parsed, counted."""
+"""Asks one prompt: renders it, fits it to the model's window, calls the model, parses and counts the replies."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -8,24 +8,24 @@ from typing import Generic, TypeVar
 from langchain_core.language_models import BaseChatModel
 from langgraph.runtime import Runtime
 
-from quorum.core.context import Context, settings
+from quorum.core.context import Context, get_context
 from quorum.core.errors import TooLong
 from quorum.core.state import Malformed, Passage, State, Usage, merge_usage
 from quorum.models.call import Reply, call
 from quorum.models.chat import chat_model_async
 from quorum.models.token_estimate import tokens
 from quorum.parsing.answers import Parsed
-from quorum.prompts import Rendered, load, render
-from quorum.prompts.passages import numbered_or_none
+from quorum.prompts import RenderedPrompt, load_overrides, render
+from quorum.prompts.passages import number_passages_or_none
 
 T = TypeVar("T")
 
-WINDOW = 8192  # tokens, where neither the context nor the model says
+WINDOW = 8192  # tokens, if neither the setting nor the model's profile gives a number
 
 
 @dataclass(frozen=True)
-class Asked(Generic[T]):
-    """values: one per sample; shown: the passages that fitted; update: usage, malformed and dropped, for the state."""
+class ParsedReplies(Generic[T]):
+    """values: one per sample; shown: the passages that fitted; update: the counters, for the state."""
 
     values: list[T]
     shown: list[Passage]
@@ -39,22 +39,25 @@ async def ask(
     parse: Callable[[str], Parsed[T]],
     inputs: Mapping[str, str | list[str]],
     passages: Sequence[Passage] | None,
-    layout: Callable[[Sequence[Passage]], str] = numbered_or_none,
+    layout: Callable[[Sequence[Passage]], str] = number_passages_or_none,
     detail: str = "",
     n: int = 1,
     temperature: float | None = None,
     model: str | BaseChatModel | None = None,
-) -> Asked[T]:
-    """Ask one prompt n times and parse the replies. `inputs` fill its variables, a list as one item a line; None as
-    `passages` is a prompt that shows none, `layout` writes those that fit. `model` is another one than the context's.
+) -> ParsedReplies[T]:
+    """Ask one prompt n times and parse the replies.
 
-    The lowest-ranked passages are dropped until the prompt fits the window, by estimate and by the server's word.
-    Raises TooLong when not even one passage fits.
+    inputs: the prompt's variables; a list becomes one line per item. passages: None for a prompt without passages.
+    layout: writes the passages that fit. detail: what this call is about, for traces. temperature, model: replace those
+    of the context.
+
+    Drops the lowest-ranked passages until the prompt fits the window, by our estimate and by the server's reply.
+    Raises TooLong if not even one passage fits.
     """
-    context = settings(runtime)
-    overrides = await asyncio.to_thread(load, context.prompts) if isinstance(context.prompts, str) else context.prompts
-    window = await window_of(context, context.model if model is None else model)
-    slots = {name: value if isinstance(value, str) else listed(value) for name, value in inputs.items()}
+    context = get_context(runtime)
+    overrides = await read_prompts(context)
+    window = await find_window(context, context.model if model is None else model)
+    slots = {name: value if isinstance(value, str) else format_list(value) for name, value in inputs.items()}
     shown = list(passages or ())
     while True:
         listing = {} if passages is None else {"passages": layout(shown)}
@@ -75,47 +78,56 @@ async def ask(
             )
         except TooLong as error:
             if len(shown) < 2:
-                raise too_long(rendered, shown, error) from None
+                raise explain_too_long(rendered, shown, error) from None
             shown.pop()
         else:
             break
     parsed = [parse(reply.text) for reply in replies]
     dropped = len(passages or ()) - len(shown)
-    return Asked([one.value for one in parsed], shown, update_of(prompt, replies, parsed, dropped))
+    return ParsedReplies([one.value for one in parsed], shown, count_replies(prompt, replies, parsed, dropped))
 
 
-async def window_of(context: Context, model: str | BaseChatModel) -> int:
-    """Tokens that a prompt may have: the context's word, else the model's profile, else 8192."""
+async def read_prompts(context: Context) -> Mapping[str, str] | None:
+    """The prompts that the user overrides. A folder is read on a thread, because it would block the event loop."""
+    if isinstance(context.prompts, str):
+        return await asyncio.to_thread(load_overrides, context.prompts)
+    return context.prompts
+
+
+async def find_window(context: Context, model: str | BaseChatModel) -> int:
+    """How many tokens a prompt may have: the setting context_window, else the model's profile, else 8192."""
     if context.context_window is not None:
         return context.context_window
     profile = getattr(await chat_model_async(model, context), "profile", None) or {}
     return int(profile.get("max_input_tokens") or WINDOW)
 
 
-def listed(items: Sequence[str]) -> str:
+def format_list(items: Sequence[str]) -> str:
+    """One line per item, each with a dash."""
     return "\n".join(f"- {item}" for item in items)
 
 
-def too_long(rendered: Rendered, shown: Sequence[Passage], error: TooLong) -> TooLong:
-    """What to do when dropping passages does not help."""
+def explain_too_long(rendered: RenderedPrompt, shown: Sequence[Passage], error: TooLong) -> TooLong:
+    """The error for a prompt that does not fit with a single passage, or without any; it says what to do."""
     what = f"with passage {shown[0]['id']!r} alone" if shown else "without any passage"
     message = (
         f"Prompt {rendered.name!r} does not fit the model's window even {what} ({error}); split the documents into "
-        "shorter passages, or set context_window to what the model really takes."
+        "shorter passages, or set context_window to the size of the model's window."
     )
     return TooLong(message, error.status)
 
 
-def update_of(prompt: str, replies: Sequence[Reply], parsed: Sequence[Parsed[T]], dropped: int) -> State:
-    """The bookkeeping of one prompt's replies. A reply that was cut off at the length limit is malformed, too."""
+def count_replies(prompt: str, replies: Sequence[Reply], parsed: Sequence[Parsed[T]], dropped: int) -> State:
+    """The counters of one prompt's replies. A reply that was cut off at the length limit counts as malformed."""
     usage: dict[str, Usage] = {}
     for reply in replies:
         usage = merge_usage(usage, {prompt: reply.usage})
-    bad = [reply.raw for reply, one in zip(replies, parsed, strict=True) if one.malformed or was_cut(reply)]
+    bad = [reply.raw for reply, one in zip(replies, parsed, strict=True) if one.malformed or is_cut_off(reply)]
     return State(
         usage=usage, dropped=dropped, malformed={prompt: Malformed(count=len(bad), replies=bad)} if bad else {}
     )
 
 
-def was_cut(reply: Reply) -> bool:
+def is_cut_off(reply: Reply) -> bool:
+    """Whether the server ended the reply at its length limit."""
     return (reply.finish or "").lower() in ("length", "max_tokens")

@@ -1,52 +1,53 @@
-"""SuRe's base prompt: an answer of at most three words (Kim et al. 2024, listings 10 and 14)."""
+"""Nodes for SuRe's base prompt: an answer of at most three words (Kim et al. 2024, listings 10 and 14)."""
 
 from functools import partial
 
 from langgraph.runtime import Runtime
 
-from quorum.algorithms.votes import agreement
-from quorum.core.context import Context, settings
+from quorum.algorithms.votes import find_most_frequent
+from quorum.core.context import Context, get_context
 from quorum.core.state import Passage, State
 from quorum.core.text import is_unknown
-from quorum.nodes.answer import answered, reasoned
-from quorum.nodes.answer_types import facts_only
+from quorum.nodes.answer import answer_with_reasoning, make_answer
+from quorum.nodes.answer_types import get_fact_reader
 from quorum.nodes.ask import ask
-from quorum.nodes.evidence import evidence_for
-from quorum.nodes.example_pairs import example_pairs
+from quorum.nodes.evidence import find_evidence
+from quorum.nodes.example_pairs import format_example_pairs
 from quorum.parsing.answers import short_answer
 
 
 async def base_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> answer, by agreement of the samples."""
-    return await briefly("answer_base", state, runtime, state["passages"])
+    """question, passages -> answer (the most frequent of the samples)."""
+    return await answer_briefly("answer_base", state, runtime, state["passages"])
 
 
 async def closed_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question -> answer, from what the model knows, by agreement of the samples."""
-    return await briefly("answer_base_closed", state, runtime, None)
+    """question -> answer (the most frequent of the samples), from what the model knows."""
+    return await answer_briefly("answer_base_closed", state, runtime, None)
 
 
 async def stepwise_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> rationale, answer, step by step."""
-    return await reasoned("zero_shot_cot", state, runtime)
+    """question, passages -> rationale (step by step), answer."""
+    return await answer_with_reasoning("zero_shot_cot", state, runtime)
 
 
-async def briefly(prompt: str, state: State, runtime: Runtime[Context], passages: list[Passage] | None) -> State:
-    question, samples, fact = state["question"], settings(runtime).samples, facts_only(prompt, runtime)
+async def answer_briefly(prompt: str, state: State, runtime: Runtime[Context], passages: list[Passage] | None) -> State:
+    """Ask for an answer of at most three words; the most frequent of the samples wins."""
+    question, samples, fact = state["question"], get_context(runtime).samples, get_fact_reader(prompt, runtime)
     asked = await ask(
         prompt,
         runtime,
         parse=partial(short_answer, question=question),
-        inputs={"question": question, "examples": await example_pairs(runtime)},
+        inputs={"question": question, "examples": await format_example_pairs(runtime)},
         passages=passages,
         n=samples,
     )
     answers = [fact(answer) for answer in asked.values]
-    chosen, share = agreement(answers, [is_unknown(answer) for answer in answers])
+    chosen, share = find_most_frequent(answers, [is_unknown(answer) for answer in answers])
     return {
-        **answered(answers[chosen]),
+        **make_answer(answers[chosen]),
         "confidence": share if samples > 1 else None,
-        "evidence": evidence_for(answers[chosen], asked.shown),
+        "evidence": find_evidence(answers[chosen], asked.shown),
         "passages": asked.shown,
         **asked.update,
     }

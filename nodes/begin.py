@@ -1,38 +1,49 @@
 """The first node of every graph."""
 
-from typing import cast
+from typing import Any, cast
 
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
-from quorum.core.context import Context, settings
+from quorum.core.context import Context, get_context
 from quorum.core.errors import SetupError
-from quorum.core.json_text import whole
+from quorum.core.json_text import replace_half_characters
 from quorum.core.state import State
-from quorum.datasets.records import as_passage
+from quorum.datasets.records import parse_passage
 from quorum.models.tracing import describe
 
 
 async def begin(state: State, runtime: Runtime[Context]) -> State:
-    """question, given, gold_answers -> a clean slate: nothing is left of an earlier question on the same thread."""
-    describe(settings(runtime))
-    question, given = state.get("question"), state.get("given")
-    if not isinstance(question, str) or not question.strip():
-        raise SetupError(f"The question is empty ({question!r}); give a question as text.")
-    if whole(question) != question:
-        raise SetupError(f"The question holds half a character (a lone surrogate: {question!a:.80}); give whole text.")
+    """question, given, gold_answers -> all other keys, reset: nothing is left of an earlier question on the thread."""
+    describe(get_context(runtime))
+    check_question(state.get("question"))
+    given = state.get("given")
     if given is not None and not given:
         raise SetupError(
             "The list of given passages is empty; give at least one, or leave it out to search a collection."
         )
-    provided = (
-        None if given is None else [as_passage(item, f"Given passage {i}") for i, item in enumerate(given, start=1)]
-    )
-    fresh = {
+    provided = given and [parse_passage(item, f"Given passage {i}") for i, item in enumerate(given, start=1)]
+    reset = {**make_empty_state(), "provided": provided, "oracle": state.get("gold_answers")}
+    return cast(State, reset)  # the type checker does not know Overwrite, which replaces a value
+
+
+def check_question(question: object) -> None:
+    """Raise a `SetupError` unless the question is a text that a server can take."""
+    if not isinstance(question, str) or not question.strip():
+        raise SetupError(f"The question is empty ({question!r}); give a question as text.")
+    if replace_half_characters(question) != question:
+        raise SetupError(
+            f"The question holds half a character (a lone surrogate: {question!a:.80}); give complete characters."
+        )
+
+
+def make_empty_state() -> dict[str, Any]:
+    """Every key of a question, empty. Overwrite replaces a value that a reducer would add to."""
+    return {
         "given": None,
-        "provided": provided,
+        "provided": None,
         "gold_answers": None,
-        "oracle": state.get("gold_answers"),
+        "oracle": None,
         "query": None,
         "steps": [],
         "answer": "",
@@ -67,4 +78,3 @@ async def begin(state: State, runtime: Runtime[Context]) -> State:
         "malformed": Overwrite({}),
         "dropped": Overwrite(0),
     }
-    return cast(State, fresh)  # Overwrite stands for the value that it sets

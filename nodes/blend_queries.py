@@ -1,20 +1,20 @@
-"""BlendFilter's queries: what the model concludes from passages and what it knows by heart, before the question."""
+"""Nodes that write BlendFilter's queries: generated knowledge, from passages or from memory, before the question."""
 
 from functools import partial
 
 from langgraph.runtime import Runtime
 
-from quorum.core.context import Context, settings
+from quorum.core.context import Context, get_context
 from quorum.core.state import State
-from quorum.core.text import is_unknown, sentences
+from quorum.core.text import find_sentences, is_unknown
 from quorum.nodes.ask import ask
-from quorum.nodes.reason import chain_of_thought
+from quorum.nodes.reason import ask_for_reasoning
 from quorum.parsing.reasoning import free_text, topic_of
 
 
 async def answer_externally(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> external."""
-    asked = await chain_of_thought(state, runtime, free_text, detail="external")
+    asked = await ask_for_reasoning(state, runtime, free_text, detail="external")
     return {"external": asked.values[0], **asked.update}
 
 
@@ -37,18 +37,19 @@ async def name_topic(state: State, runtime: Runtime[Context]) -> State:
 async def blend_queries(state: State, runtime: Runtime[Context]) -> State:
     """question, external, internal -> queries."""
     question = state["question"]
-    made = {
+    queries = {
         "q": question,
-        "ex": blended(state.get("external"), question),
-        "in": blended(state.get("internal"), question),
+        "ex": blend_query(state.get("external"), question),
+        "in": blend_query(state.get("internal"), question),
     }
-    return {"queries": [made[name] for name in settings(runtime).queries.split("+")]}
+    return {"queries": [queries[name] for name in get_context(runtime).queries.split("+")]}
 
 
-def blended(generated: str | None, question: str) -> str:
-    """The generated text, then the question (Wang et al. 2024, section 3.2). Text that says nothing but that the
-    answer is unknown holds no word to search for: the query is the question.
+def blend_query(generated: str | None, question: str) -> str:
+    """The generated text, then the question (Wang et al. 2024, section 3.2).
+
+    If all of the text says that the answer is unknown, it adds nothing to search for: the query is the question.
     """
     text = generated or ""
-    silent = all(is_unknown(text[start:end]) for start, end in sentences(text))
+    silent = all(is_unknown(text[start:end]) for start, end in find_sentences(text))
     return question if silent else f"{text}\n{question}"

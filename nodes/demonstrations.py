@@ -1,4 +1,4 @@
-"""Worked examples in few-shot prompts, and the variant of such a prompt that an answer type takes."""
+"""Writes the demonstrations of few-shot prompts, and chooses such a prompt's variant by answer type."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,22 +7,22 @@ from pathlib import Path
 from langgraph.runtime import Runtime
 
 import quorum.prompts
-from quorum.core.context import Context, settings
+from quorum.core.context import Context, get_context
 from quorum.core.errors import SetupError
 from quorum.datasets.examples import Example, read_examples
-from quorum.prompts import numbered
+from quorum.prompts import number_passages
 
 FOLDER = Path(quorum.prompts.__file__).parent / "demonstrations"
-# Read once, at import: nodes run on an event loop, which must not wait for a disk.
+# Read at import, because nodes run on an event loop, which must not wait for a disk.
 BUILT_IN = {path.stem: read_examples(str(path)) for path in sorted(FOLDER.glob("*.jsonl"))}
 
 
-def variant(prompt: str, runtime: Runtime[Context]) -> str:
-    """The prompt for the answer type: itself for a short answer, NAME_yes_no for yes or no.
+def choose_variant(prompt: str, runtime: Runtime[Context]) -> str:
+    """The prompt's name for the answer type: unchanged for a short answer, NAME_yes_no for yes or no.
 
-    Other answer types are a SetupError: a chain of thought ends in a short fact or a verdict.
+    Other answer types are a SetupError, because a chain of thought ends in a short fact or a verdict.
     """
-    kind = settings(runtime).answer_type
+    kind = get_context(runtime).answer_type
     if kind not in ("short", "yes_no"):
         raise SetupError(
             f"The prompt {prompt!r} does not serve answer_type={kind!r}; set answer_type to short or yes_no, or take "
@@ -31,21 +31,24 @@ def variant(prompt: str, runtime: Runtime[Context]) -> str:
     return prompt if kind == "short" else f"{prompt}_yes_no"
 
 
-async def demonstrations(runtime: Runtime[Context], *, reasoned: bool, passages: bool) -> str:
-    """The context's examples, else three of our own (single facts; questions of several steps where the reasoning is
-    shown; yes or no), as a prompt shows them: with or without passages, with the reasoning or the answer alone.
+async def format_demonstrations(runtime: Runtime[Context], *, reasoned: bool, passages: bool) -> str:
+    """The demonstrations as a prompt shows them, with or without reasoning and passages.
+
+    They come from the file of the setting examples. Without that setting they are three of our own: yes/no questions
+    for that answer type, else questions of several steps if the reasoning is shown, else single facts.
     """
-    context = settings(runtime)
+    context = get_context(runtime)
     if context.examples:
         examples: Sequence[Example] = await asyncio.to_thread(read_examples, context.examples)
     else:
         examples = BUILT_IN["yes_no" if context.answer_type == "yes_no" else "multi_hop" if reasoned else "short"]
     if reasoned:
         check_rationales(examples, context.examples)
-    return "\n\n".join(written(example, reasoned, passages) for example in examples)
+    return "\n\n".join(format_example(example, reasoned, passages) for example in examples)
 
 
 def check_rationales(examples: Sequence[Example], source: str | None) -> None:
+    """Raise a `SetupError` for the first example without a rationale."""
     for number, example in enumerate(examples, start=1):
         if not example.get("rationale", "").strip():
             raise SetupError(
@@ -54,11 +57,11 @@ def check_rationales(examples: Sequence[Example], source: str | None) -> None:
             )
 
 
-def written(example: Example, reasoned: bool, passages: bool) -> str:
-    """One example in the form of the prompts: passages, question, then the answer or the reasoning that ends in it."""
+def format_example(example: Example, reasoned: bool, passages: bool) -> str:
+    """One example as a prompt shows it: passages, question, then the reasoning with the answer, or the answer."""
     parts = [f"Question: {example['question']}"]
     if passages and (shown := example.get("passages")):
-        parts = ["Passages:\n", f"{numbered(shown)}\n", *parts]
+        parts = ["Passages:\n", f"{number_passages(shown)}\n", *parts]
     if reasoned:
         parts.append(f"Rationale: {example['rationale'].strip()} So the answer is {example['answer']}.")
     else:

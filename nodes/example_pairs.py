@@ -1,17 +1,18 @@
-"""A user's question/answer pairs, as SuRe's candidate prompt and the base prompt show them after the passages."""
+"""Writes a user's pairs of question and answer for SuRe's candidate prompt and base prompt."""
 
 import asyncio
 
 from langgraph.runtime import Runtime
 
-from quorum.core.context import Context, settings
+from quorum.core.context import Context, get_context
 from quorum.datasets.examples import read_examples
 
 
-async def example_pairs(runtime: Runtime[Context]) -> str:
-    """The context's examples, answers alone (Kim et al. 2024, figures 13 and 14), each with the blank line that parts
-    it from what follows; nothing where no examples are set.
+async def format_example_pairs(runtime: Runtime[Context]) -> str:
+    """The examples without their reasoning (Kim et al. 2024, figures 13 and 14), a blank line after each.
+
+    Empty if the setting examples is not set.
     """
-    path = settings(runtime).examples
+    path = get_context(runtime).examples
     examples = await asyncio.to_thread(read_examples, path) if path else ()
     return "".join(f"Question: {example['question']}\nAnswer: {example['answer']}\n\n" for example in examples)

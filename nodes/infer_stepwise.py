@@ -1,4 +1,4 @@
-"""Inference from one passage after the other."""
+"""Nodes that read one passage after the other and keep notes."""
 
 from functools import partial
 
@@ -7,17 +7,17 @@ from langgraph.runtime import Runtime
 from quorum.core.context import Context
 from quorum.core.errors import TooLong
 from quorum.core.state import State
-from quorum.nodes.answer import answered
-from quorum.nodes.answer_types import facts_only
+from quorum.nodes.answer import make_answer
+from quorum.nodes.answer_types import get_fact_reader
 from quorum.nodes.ask import ask
-from quorum.nodes.evidence import evidence_for
+from quorum.nodes.evidence import find_evidence
 from quorum.parsing.statements import noted_answer
 
 
 async def infer(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages, turn, notes -> notes, answer, by one passage more; turn (Creswell et al. 2022: inference)."""
+    """question, passages, turn, notes -> notes and answer after one more passage, turn (Creswell et al. 2022)."""
     question, passages, turn, notes = state["question"], state["passages"], state["turn"], state["notes"]
-    fact = facts_only("inference", runtime)
+    fact = get_fact_reader("inference", runtime)
     try:
         asked = await ask(
             "inference",
@@ -27,12 +27,12 @@ async def infer(state: State, runtime: Runtime[Context]) -> State:
             passages=passages[turn : turn + 1],
             detail=f"passage {turn + 1}",
         )
-    except TooLong:  # the passages before and after it can be read
-        return {**answered(state["answer"]), "turn": turn + 1, "dropped": 1}
+    except TooLong:  # skip this passage; the others may fit
+        return {**make_answer(state["answer"]), "turn": turn + 1, "dropped": 1}
     found = asked.values[0]
     answer, notes = fact(found.answer), found.rationale or notes
     return {
-        **answered(answer),
+        **make_answer(answer),
         "notes": notes,
         "rationale": notes,
         "turn": turn + 1,
@@ -42,4 +42,4 @@ async def infer(state: State, runtime: Runtime[Context]) -> State:
 
 async def cite(state: State) -> State:
     """answer, passages -> evidence."""
-    return {"evidence": evidence_for(state["answer"], state["passages"])}
+    return {"evidence": find_evidence(state["answer"], state["passages"])}

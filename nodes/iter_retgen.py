@@ -1,4 +1,4 @@
-"""Retrieval by what was generated before (ITER-RETGEN, Shao et al. 2023, section 3)."""
+"""The node that makes the next query from the last answer (ITER-RETGEN, Shao et al. 2023, section 3)."""
 
 from quorum.core.state import State, Step
 from quorum.core.text import is_unknown

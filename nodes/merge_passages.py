@@ -1,16 +1,18 @@
-"""Several queries' passages, made one list."""
+"""Nodes that merge the passages of several queries into one list."""
 
 from quorum.core.state import Knowledge, Passage, State
-from quorum.nodes.filter_passages import before
+from quorum.nodes.filter_passages import get_retrieved_ids
 
 
 async def collect(state: State) -> State:
     """rank, passages, retrieved -> knowledge (one)."""
-    return {"knowledge": [Knowledge(rank=state["rank"], retrieved=before(state), passages=state["passages"])]}
+    return {
+        "knowledge": [Knowledge(rank=state["rank"], retrieved=get_retrieved_ids(state), passages=state["passages"])]
+    }
 
 
 async def unite(state: State) -> State:
-    """knowledge -> passages, retrieved; each passage once, in the order of the queries."""
+    """knowledge -> passages (each once, in the order of the queries), retrieved."""
     found = sorted(state.get("knowledge") or [], key=lambda knowledge: knowledge["rank"])
     first: dict[str, Passage] = {}
     for knowledge in found:

@@ -1,30 +1,30 @@
-"""Candidate answers."""
+"""Nodes that propose candidate answers."""
 
 from functools import partial
 
 from langgraph.runtime import Runtime
 
-from quorum.core.context import Context, settings
-from quorum.core.lettered_lists import lettered
+from quorum.core.context import Context, get_context
+from quorum.core.lettered_lists import format_lettered_list
 from quorum.core.state import State
-from quorum.nodes.answer_types import facts_only
+from quorum.nodes.answer_types import get_fact_reader
 from quorum.nodes.ask import ask
-from quorum.nodes.example_pairs import example_pairs
+from quorum.nodes.example_pairs import format_example_pairs
 from quorum.parsing.candidates import candidate_answers
 
 
 async def propose_candidates(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> candidates, the likeliest first; the passages that fitted."""
-    count = settings(runtime).candidates
+    """question, passages -> candidates (most likely first), passages (shown)."""
+    count = get_context(runtime).candidates
     asked = await ask(
         "candidates",
         runtime,
         parse=partial(candidate_answers, most=count),
         inputs={
             "question": state["question"],
-            "examples": await example_pairs(runtime),
+            "examples": await format_example_pairs(runtime),
             "count": str(count),
-            "form": lettered(["answer"] * count),
+            "form": format_lettered_list(["answer"] * count),
         },
         passages=state["passages"],
     )
@@ -32,14 +32,14 @@ async def propose_candidates(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def propose_facts(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> candidates, one of which is to be the answer: a short fact, or yes or no."""
-    facts_only("candidates", runtime)
+    """question, passages -> candidates for a short fact, yes or no. Other answer types are a SetupError."""
+    get_fact_reader("candidates", runtime)
     return await propose_candidates(state, runtime)
 
 
 async def propose_answers(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> candidates, one of which is to be the answer; a long answer will be its summary."""
-    context = settings(runtime)
+    """question, passages -> candidates for SuRe, which answers long questions with the chosen candidate's summary."""
+    context = get_context(runtime)
     if context.answer_type == "long" and context.sure_parts != "summaries":
         return await propose_candidates(state, runtime)
     return await propose_facts(state, runtime)

@@ -1,4 +1,4 @@
-"""Passages in the order of a model: all at once, or by windows that slide from the end to the front."""
+"""Nodes in which the model orders passages: all at once, or in windows that slide from the last to the first."""
 
 from functools import partial
 
@@ -15,31 +15,31 @@ WINDOW, STEP = 5, 3  # passages
 
 async def rank_passages(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> passages, most helpful first (Creswell et al. 2022: selection)."""
-    passages, update = await ranked(state["question"], state["passages"], runtime)
+    passages, update = await rank_by_model(state["question"], state["passages"], runtime)
     return {"passages": passages, **update}
 
 
 async def rank_window(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages, turn -> passages, one window ranked; turn (Sun et al. 2023: listwise ranking)."""
+    """question, passages, turn -> passages with one window ranked, turn (Sun et al. 2023: listwise ranking)."""
     passages, turn = state["passages"], state.get("turn") or 0
-    start = window_start(len(passages), turn)
+    start = find_window_start(len(passages), turn)
     end = start + WINDOW
-    window, update = await ranked(state["question"], passages[start:end], runtime, f"window {turn + 1}")
+    window, update = await rank_by_model(state["question"], passages[start:end], runtime, f"window {turn + 1}")
     return {"passages": [*passages[:start], *window, *passages[end:]], "turn": turn + 1, **update}
 
 
-def window_start(passages: int, turn: int) -> int:
-    """Where window number `turn`, from 0, begins. The last one begins at the front, whatever it shares with the next.
+def find_window_start(passages: int, turn: int) -> int:
+    """The rank at which window number `turn`, from 0, begins. The last window begins at rank 0.
 
     Window and step are those of SuRe's comparison (Kim et al. 2024, table 4).
     """
     return max(0, passages - WINDOW - STEP * turn)
 
 
-async def ranked(
+async def rank_by_model(
     question: str, passages: list[Passage], runtime: Runtime[Context], detail: str = ""
 ) -> tuple[list[Passage], State]:
-    """The passages in the model's order, and the bookkeeping. Those that do not fit the prompt follow as they were."""
+    """The passages in the model's order, and the counters. Passages that did not fit follow in their old order."""
     try:
         asked = await ask(
             "rank_passages",

@@ -1,15 +1,15 @@
-"""Which of two summaries is the more informative."""
+"""The node that decides which of two summaries is more informative."""
 
 from langgraph.runtime import Runtime
 
-from quorum.core.context import Context, settings
+from quorum.core.context import Context, get_context
 from quorum.core.state import Preference, State
 from quorum.nodes.ask import ask
 from quorum.parsing.preferences import preferred_passage
 
 
 async def rank_pair(state: State, runtime: Runtime[Context]) -> State:
-    """question, pair, summaries (two, in the pair's order) -> preferences (one). No candidates: they distract."""
+    """question, pair, summaries (two, in the pair's order) -> preferences (one). Candidates would only distract."""
     (first, second), pair = state["summaries"] or [], state["pair"]
     asked = await ask(
         "ranking",
@@ -18,7 +18,7 @@ async def rank_pair(state: State, runtime: Runtime[Context]) -> State:
         inputs={"question": state["question"], "first": first, "second": second},
         passages=None,
         detail=f"candidates {pair[0] + 1} and {pair[1] + 1}",
-        model=settings(runtime).verifier,
+        model=get_context(runtime).verifier,
     )
     place = asked.values[0]
     preference = Preference(first=pair[0], second=pair[1], preferred=None if place is None else pair[place])

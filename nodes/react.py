@@ -1,4 +1,4 @@
-"""Thoughts, searches and what they show (ReAct, Yao et al. 2023, section 2)."""
+"""ReAct's nodes: thoughts, searches and observations (Yao et al. 2023, section 2)."""
 
 from collections.abc import Sequence
 
@@ -8,97 +8,103 @@ from quorum.core.context import Context
 from quorum.core.state import State, Step
 from quorum.datasets.examples import Example
 from quorum.nodes.ask import ask
-from quorum.nodes.steps import answer_kind, in_form, outcome, search_for, step_demonstrations
+from quorum.nodes.steps import describe_answer, format_step_demonstrations, make_outcome, make_query, normalize_verdict
 from quorum.parsing.steps import step_action
-from quorum.prompts import numbered
+from quorum.prompts import number_passages
 
 Place = tuple[int, int]  # a passage's step and its rank in that step, both from 0
 
 
 async def think(state: State, runtime: Runtime[Context]) -> State:
-    """question, steps -> steps (one more: a thought and its action, null where it cannot be read), query."""
-    return await next_step("react", state["steps"], state["question"], runtime)
+    """question, steps -> steps (one more: a thought and its action, null if the reply has none), query."""
+    return await take_step("react", state["steps"], state["question"], runtime)
 
 
 async def ask_action(state: State, runtime: Runtime[Context]) -> State:
-    """question, steps -> steps (the last one with an action, asked for alone), query."""
+    """question, steps -> steps (the last one with an action, which this prompt asks for), query."""
     *before, last = state["steps"]
-    return await next_step("react_action", before, state["question"], runtime, last["thought"])
+    return await take_step("react_action", before, state["question"], runtime, last["thought"])
 
 
 async def observe(state: State) -> State:
-    """steps, passages -> steps (the last one with what its search has found)."""
+    """steps, passages -> steps (the last one with the passages of its search)."""
     *before, last = state["steps"]
     return {"steps": [*before, {**last, "passages": state["passages"]}]}
 
 
 async def finish(state: State) -> State:
     """steps -> answer, rationale (the thoughts and actions), evidence, passages (all that were shown)."""
-    return outcome(state["steps"], "\n".join(told(n, step) for n, step in enumerate(state["steps"], start=1)))
+    return make_outcome(
+        state["steps"], "\n".join(format_step(n, step) for n, step in enumerate(state["steps"], start=1))
+    )
 
 
-async def next_step(
+async def take_step(
     prompt: str, steps: Sequence[Step], question: str, runtime: Runtime[Context], thought: str | None = None
 ) -> State:
-    """One prompt over the steps so far. Where they do not fit the window, passages of the lowest ranks are dropped, of
-    old steps first; what never fitted was never shown.
+    """Ask one prompt over the steps so far and add a step.
+
+    If the steps do not fit the window, the passages of lowest rank are dropped, those of the oldest step first. A
+    passage that never fitted does not count as shown.
     """
-    order = places(steps)
+    order = order_places(steps)
     number = len(steps) + 1
     inputs = {
-        "demonstrations": await step_demonstrations(runtime, demonstrated),
-        "kind": answer_kind("react", runtime),
+        "demonstrations": await format_step_demonstrations(runtime, format_demonstration),
+        "kind": describe_answer("react", runtime),
         "question": question,
         "step": str(number),
     }
     asked = await ask(
         prompt,
         runtime,
-        parse=lambda reply: in_form(step_action(reply), runtime),
+        parse=lambda reply: normalize_verdict(step_action(reply), runtime),
         inputs=inputs if thought is None else inputs | {"thought": thought},
         passages=[steps[step]["passages"][rank] for step, rank in order],
-        layout=lambda shown: "".join(f"{part}\n\n" for part in observed(steps, order[: len(shown)])),
+        layout=lambda shown: "".join(f"{part}\n\n" for part in format_steps(steps, order[: len(shown)])),
         detail=f"step {number}",
     )
-    found, before = asked.values[0], last_as_shown(steps, order[: len(asked.shown)])
+    found, before = asked.values[0], cut_last_step(steps, order[: len(asked.shown)])
     taken = Step(thought=thought or found.thought, query=found.query, passages=[], answer=found.answer)
-    return {"steps": [*before, taken], "query": search_for(found.query, question), **asked.update}
+    return {"steps": [*before, taken], "query": make_query(found.query, question), **asked.update}
 
 
-def places(steps: Sequence[Step]) -> list[Place]:
-    """The passages of all steps, those to be dropped first at the end: low ranks, of old steps."""
+def order_places(steps: Sequence[Step]) -> list[Place]:
+    """The passages of all steps, the most important first. Low ranks of old steps stand at the end."""
     every = [(number, rank) for number, step in enumerate(steps) for rank in range(len(step["passages"]))]
     return sorted(every, key=lambda place: (place[1], -place[0]))
 
 
-def last_as_shown(steps: Sequence[Step], shown: Sequence[Place]) -> list[Step]:
-    """The steps; of the last one's passages, which no prompt had held before, those that this one held."""
+def cut_last_step(steps: Sequence[Step], shown: Sequence[Place]) -> list[Step]:
+    """The steps, the last one with only those of its passages that the prompt showed. Older ones were shown before."""
     if not steps:
         return []
     last = len(steps) - 1
-    kept = [passage for rank, passage in enumerate(steps[last]["passages"]) if (last, rank) in shown]
-    return [*steps[:last], {**steps[last], "passages": kept}]
+    last_shown = [passage for rank, passage in enumerate(steps[last]["passages"]) if (last, rank) in shown]
+    return [*steps[:last], {**steps[last], "passages": last_shown}]
 
 
-def observed(steps: Sequence[Step], shown: Sequence[Place]) -> list[str]:
-    """Each step as a prompt tells it: thought, action, and the passages that it found, as far as they are shown."""
+def format_steps(steps: Sequence[Step], shown: Sequence[Place]) -> list[str]:
+    """Each step as a prompt shows it: the thought, the action and the passages that fit."""
     parts = []
     for number, step in enumerate(steps):
-        seen = [passage for rank, passage in enumerate(step["passages"]) if (number, rank) in shown]
-        parts.append(f"{told(number + 1, step)}\nObservation {number + 1}:\n{numbered(seen) or 'No passage.'}")
+        fitting = [passage for rank, passage in enumerate(step["passages"]) if (number, rank) in shown]
+        parts.append(
+            f"{format_step(number + 1, step)}\nObservation {number + 1}:\n{number_passages(fitting) or 'No passage.'}"
+        )
     return parts
 
 
-def told(number: int, step: Step) -> str:
-    """A step's thought and action; the action is missing in a step that has none."""
+def format_step(number: int, step: Step) -> str:
+    """A step's thought and, if it has one, its action."""
     action = "" if step["answer"] is None else f"Finish[{step['answer']}]"
     action = action if step["query"] is None else f"Search[{step['query']}]"
     return f"Thought {number}: {step['thought']}" + (f"\nAction {number}: {action}" if action else "")
 
 
-def demonstrated(example: Example) -> str:
-    """An example as a whole run, its rationale being the last thought."""
+def format_demonstration(example: Example) -> str:
+    """An example as a complete run. Its rationale is the last thought."""
     searches = [Step(**{**step, "answer": None}) for step in example["steps"]]
     end = Step(thought=example.get("rationale", "").strip(), query=None, passages=[], answer=example["answer"])
-    shown = observed(searches, places(searches))
-    return "\n\n".join([f"Question: {example['question']}", *shown, told(len(searches) + 1, end)])
+    parts = format_steps(searches, order_places(searches))
+    return "\n\n".join([f"Question: {example['question']}", *parts, format_step(len(searches) + 1, end)])

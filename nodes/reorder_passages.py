@@ -1,28 +1,30 @@
-"""Passages by their likeness to a text."""
+"""Nodes that order passages by their similarity to a text."""
 
 from langgraph.runtime import Runtime
 
-from quorum.core.context import Context, settings
+from quorum.core.context import Context, get_context
 from quorum.core.state import State
 from quorum.nodes.summarize_candidate import summarize
 from quorum.retrievers.similarity import similarities
 
 
 async def take_query(state: State) -> State:
-    """question, query -> question: what the passages were searched for."""
+    """question, query -> question (the text that the passages were searched for)."""
     return {"question": state.get("query") or state["question"]}
 
 
 async def gist(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> rationale: one summary of what bears on the question. The passages stay as they are."""
+    """question, passages -> rationale (a summary of what is relevant to the question). All passages are kept."""
     found = await summarize(state, runtime)
     counters: State = {"usage": found["usage"], "malformed": found["malformed"], "dropped": found["dropped"]}
     return {"rationale": (found["summaries"] or [""])[0], **counters}
 
 
 async def reorder(state: State, runtime: Runtime[Context]) -> State:
-    """rationale (else question), passages -> passages, nearest in the embeddings first; equals keep their order."""
+    """rationale (else question), passages -> passages, most similar embedding first; equals keep their order."""
     passages = state["passages"]
-    likeness = await similarities(state.get("rationale") or state["question"], passages, settings(runtime).embeddings)
+    likeness = await similarities(
+        state.get("rationale") or state["question"], passages, get_context(runtime).embeddings
+    )
     order = sorted(range(len(passages)), key=lambda place: -likeness[place])
     return {"passages": [passages[place] for place in order]}

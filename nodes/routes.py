@@ -6,18 +6,18 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from quorum.algorithms.sure_choice import every_pair, next_pairs, validity_of
-from quorum.algorithms.votes import next_stage
-from quorum.core.context import Context, settings, writing_filter
+from quorum.core.context import Context, get_context, get_filter_model
 from quorum.core.state import State
-from quorum.nodes.rank_passages import window_start
+from quorum.nodes.fan_out import list_ranks_to_ask, send_comparisons, send_passages, send_validations
+from quorum.nodes.rank_passages import find_window_start
 
 Router = Callable[[State, Runtime[Context]], Hashable | Sequence[Hashable]]
 
 
 def refine_or(then: str | Router) -> Router:
-    """A router behind `retrieve`: to the context's reranker and filter or, where neither has anything to do, at once to
-    what comes `then`, a node or whatever another router says. The same follows `refine`.
+    """Make the router behind `retrieve`: to `refine` if a reranker or filter is set and has work to do, else to `then`.
+
+    `then` is a node's name or another router. A graph draws the edge from `refine` to the same place.
     """
 
     def route(state: State, runtime: Runtime[Context]) -> Hashable | Sequence[Hashable]:
@@ -29,67 +29,68 @@ def refine_or(then: str | Router) -> Router:
     return route
 
 
-def how_to_filter(
+def choose_filter(
     state: State, runtime: Runtime[Context]
 ) -> Literal["filter_by_model", "filter_by_prompt", "filter_by_answers", "__end__"]:
-    """Passages are cut down by the gold answers, by a model that writes or by one that scores; or kept in full."""
-    context = settings(runtime)
+    """Filter by the gold answers, by a model that writes or by one that scores. filter_mode=full, no passages: end."""
+    context = get_context(runtime)
     if context.filter_mode == "full" or not state["passages"]:
         return "__end__"
     if context.filter_mode == "silver":
         return "filter_by_answers"
-    return "filter_by_model" if writing_filter(context) is None else "filter_by_prompt"
+    return "filter_by_model" if get_filter_model(context) is None else "filter_by_prompt"
 
 
 def filter_if_chosen(state: State, runtime: Runtime[Context]) -> Literal["filter_context", "__end__"]:
-    """The context's filter, if it names one."""
-    return "filter_context" if settings(runtime).context_filter else "__end__"
+    """The filter that the user chose, if any."""
+    return "filter_context" if get_context(runtime).context_filter else "__end__"
 
 
-def every_passage(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["keep_answered"]:
-    """Fan out: one `passage_answer` per passage, which keeps its rank."""
-    return sends("passage_answer", state, range(len(state["passages"]))) or "keep_answered"
+def ask_all_then_keep(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["keep_answered"]:
+    """Fan out: one `passage_answer` per passage."""
+    return send_passages("passage_answer", state, range(len(state["passages"]))) or "keep_answered"
 
 
-def each_passage(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["vote"]:
-    """Fan out to all passages or, when the vote is staged, to as many as could decide it."""
-    return sends("passage_answer", state, to_ask(state, settings(runtime))) or "vote"
+def ask_passages(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["vote"]:
+    """Fan out: one `passage_answer` per passage or, in a staged vote, for as many passages as could decide it."""
+    return send_passages("passage_answer", state, list_ranks_to_ask(state, get_context(runtime))) or "vote"
 
 
-def more_votes(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["__end__"]:
-    """A staged vote that is open: the next passages. Decided, or all asked: end."""
-    return sends("passage_answer", state, to_ask(state, settings(runtime))) or "__end__"
+def continue_vote(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["__end__"]:
+    """Ask the next passages while a staged vote is open. Decided, or all passages asked: end."""
+    return send_passages("passage_answer", state, list_ranks_to_ask(state, get_context(runtime))) or "__end__"
 
 
-def one_or_both_rounds(state: State, runtime: Runtime[Context]) -> list[Send | Literal["concat_answer"]]:
-    """The first round; when speculative, with the fallback's questions at the same time."""
-    context = settings(runtime)
-    ahead = to_ask(state, context) if context.speculative else []
-    return ["concat_answer", *sends("passage_answer_ahead", state, ahead)]
+def start_one_or_both_rounds(state: State, runtime: Runtime[Context]) -> list[Send | Literal["concat_answer"]]:
+    """Start the first round; if speculative is set, start the fallback's questions at the same time."""
+    context = get_context(runtime)
+    ahead = list_ranks_to_ask(state, context) if context.speculative else []
+    return ["concat_answer", *send_passages("passage_answer_ahead", state, ahead)]
 
 
 def fall_back_if_unknown(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["vote", "__end__"]:
-    """Known answer: end. Unknown: ask every passage, or vote at once where they were asked ahead."""
+    """Known answer: end. Unknown: ask every passage, or vote at once if they were asked in advance."""
     if not state["unknown"]:
         return "__end__"
-    return "vote" if state.get("votes") else each_passage(state, runtime)
+    return "vote" if state.get("votes") else ask_passages(state, runtime)
 
 
 def act_on_thought(state: State, runtime: Runtime[Context]) -> Literal["ask_action", "retrieve", "finish"]:
-    """A thought without an action: ask for it. An action: take it."""
+    """A thought without an action: ask for the action. With one: search or finish."""
     step = state["steps"][-1]
     return "ask_action" if step["query"] is None and step["answer"] is None else search_or_finish(state, runtime)
 
 
 def search_or_finish(state: State, runtime: Runtime[Context]) -> Literal["retrieve", "finish"]:
-    """A search while there are any left; an answer, no action after all, or one search too many: finish."""
+    """Retrieve for a search, at most max_steps times. An answer, no action or one search too many: finish."""
     searches = state["steps"][-1]["query"] is not None
-    return "retrieve" if searches and len(state["steps"]) <= settings(runtime).max_steps else "finish"
+    return "retrieve" if searches and len(state["steps"]) <= get_context(runtime).max_steps else "finish"
 
 
 def follow_up_or_answer(state: State) -> Literal["retrieve", "forced_answer", "conclude"]:
-    """A follow-up question, or none at all: look it up, or the question itself. A final answer: conclude. Neither after
-    intermediate answers: force it.
+    """No step yet: retrieve for the question. A follow-up question: retrieve for it. A final answer: conclude.
+
+    If the model gives neither after an intermediate answer, force a final answer.
     """
     steps = state["steps"]
     if not steps or steps[-1]["answer"] is None:
@@ -97,194 +98,166 @@ def follow_up_or_answer(state: State) -> Literal["retrieve", "forced_answer", "c
     return "conclude" if steps[-1]["query"] is None else "forced_answer"
 
 
-def answer_what_was_asked(state: State, runtime: Runtime[Context]) -> Literal["intermediate_answer", "forced_answer"]:
-    """The passages of a follow-up question answer it; those of the question itself give the final answer."""
+def answer_question_or_follow_up(
+    state: State, runtime: Runtime[Context]
+) -> Literal["intermediate_answer", "forced_answer"]:
+    """Passages for a follow-up question: answer it. Passages for the question itself: give the final answer."""
     return "intermediate_answer" if state["steps"] else "forced_answer"
 
 
-def more_follow_ups(state: State, runtime: Runtime[Context]) -> Literal["follow_up", "forced_answer"]:
-    """On, while follow-up questions are left."""
-    return "follow_up" if len(state["steps"]) < settings(runtime).max_steps else "forced_answer"
+def continue_follow_ups(state: State, runtime: Runtime[Context]) -> Literal["follow_up", "forced_answer"]:
+    """Continue while fewer than max_steps follow-up questions were asked."""
+    return "follow_up" if len(state["steps"]) < get_context(runtime).max_steps else "forced_answer"
 
 
-def more_rounds(state: State, runtime: Runtime[Context]) -> Literal["next_query", "__end__"]:
-    """On, while rounds are left; `steps` are those before the one that just ended."""
-    return "next_query" if len(state["steps"]) + 1 < settings(runtime).iterations else "__end__"
+def continue_rounds(state: State, runtime: Runtime[Context]) -> Literal["next_query", "__end__"]:
+    """Continue while rounds are left. The round that just ended is not among `steps` yet."""
+    return "next_query" if len(state["steps"]) + 1 < get_context(runtime).iterations else "__end__"
 
 
-def every_passage_votes(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["vote"]:
-    """Fan out to all passages: a weighted vote is never staged."""
-    return sends("passage_answer", state, range(len(state["passages"]))) or "vote"
+def ask_all_passages(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["vote"]:
+    """Fan out: one `passage_answer` per passage. A weighted vote is never staged."""
+    return send_passages("passage_answer", state, range(len(state["passages"]))) or "vote"
 
 
-def more_to_read(state: State) -> Literal["infer", "cite"]:
-    """On, while passages are left."""
+def continue_reading(state: State) -> Literal["infer", "cite"]:
+    """Continue while passages are left."""
     return "infer" if state["turn"] < len(state["passages"]) else "cite"
 
 
 def verify_if_they_differ(state: State) -> list[Send] | Literal["choose_verified"]:
-    """Fan out: one verification per candidate, which keeps its number. One candidate, or none: nothing to verify."""
+    """Fan out: one verification per candidate. With one candidate or none there is nothing to verify."""
     candidates, shared = state["candidates"] or [], {"question": state["question"], "passages": state["passages"]}
     claims = [Send("verify", {**shared, "rank": rank, "answer": answer}) for rank, answer in enumerate(candidates)]
     return claims if len(claims) > 1 else "choose_verified"
 
 
 def recover_if_masked(state: State) -> Literal["recover_condition", "__end__"]:
-    """A statement that hides something: recover it. None: the candidate scores nothing."""
+    """Recover what the statement hides. Without a statement the candidate scores 0."""
     return "recover_condition" if state["masked"] else "__end__"
 
 
 def rerank_if_chosen(state: State, runtime: Runtime[Context]) -> Literal["rerank", "__end__"]:
-    """The context's reranker, if it names one and there is an order to choose."""
-    return "rerank" if settings(runtime).reranker and len(state["passages"]) > 1 else "__end__"
+    """The reranker that the user chose, if any, for two passages or more."""
+    return "rerank" if get_context(runtime).reranker and len(state["passages"]) > 1 else "__end__"
 
 
 def rerank_first(state: State, runtime: Runtime[Context]) -> Literal["rerank", "filter_context"]:
-    """The context's reranker, if it has anything to do, and then the method's own filter."""
+    """The reranker, if it has work to do; else at once the method's own filter."""
     return "filter_context" if rerank_if_chosen(state, runtime) == "__end__" else "rerank"
 
 
 def rerank_or_filter(state: State, runtime: Runtime[Context]) -> Literal["rerank", "filter_context", "__end__"]:
-    """The context's reranker, its filter, or neither."""
+    """The reranker, if it has work to do; else the filter, if one is chosen; else end."""
     reranked = rerank_if_chosen(state, runtime)
     return filter_if_chosen(state, runtime) if reranked == "__end__" else reranked
 
 
-def by_reranker(state: State, runtime: Runtime[Context]) -> Literal["reorder", "rationalize", "gist", "rank_window"]:
-    """What the passages are to be ordered by."""
+def choose_reranker(
+    state: State, runtime: Runtime[Context]
+) -> Literal["reorder", "rationalize", "gist", "rank_window"]:
+    """Order the passages by what the setting reranker names."""
     kinds: dict[str | None, Literal["rationalize", "gist", "rank_window"]] = {
         "rationale": "rationalize",
         "summary": "gist",
         "listwise": "rank_window",
     }
-    return kinds.get(settings(runtime).reranker, "reorder")
+    return kinds.get(get_context(runtime).reranker, "reorder")
 
 
 def reorder_if_explained(state: State) -> Literal["reorder", "__end__"]:
-    """No candidate, no rationale: the order of retrieval stays."""
+    """Reorder by the rationale. Without candidates there is none, and the order stays."""
     return "reorder" if state.get("rationale") else "__end__"
 
 
-def each_candidate_for_rationale(state: State) -> list[Send] | Literal["select"]:
-    """Fan out: one summary per candidate, of a single one too. No candidate: there is nothing to explain."""
+def summarize_for_rationale(state: State) -> list[Send] | Literal["select"]:
+    """Fan out: one summary per candidate, also for a single one. Without candidates there is nothing to summarize."""
     candidates = state["candidates"] or []
     shared = {"question": state["question"], "passages": state["passages"], "candidates": candidates}
     return [Send("summarize_candidate", {**shared, "rank": rank}) for rank in range(len(candidates))] or "select"
 
 
 def compare_for_rationale(state: State) -> list[Send] | Literal["select"]:
-    """Fan out: the validity of each summary and all comparisons, whatever the context says of SuRe. One: select it."""
-    return [*validations(state), *comparisons(state, lazy=False)] or "select"
+    """Fan out: all validity checks and comparisons, whatever SuRe's settings say. A single candidate: select it."""
+    return [*send_validations(state), *send_comparisons(state, lazy=False)] or "select"
 
 
-def each_candidate(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["select"]:
-    """Fan out: one summary per candidate. A single one is the answer as it is, unless a summary is to be the answer."""
-    enough = len(state["candidates"] or []) > 1 or settings(runtime).answer_type == "long"
-    return each_candidate_for_rationale(state) if enough else "select"
+def summarize_candidates(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["select"]:
+    """Fan out: one summary per candidate. A single candidate needs one only if the summary will be the answer."""
+    enough = len(state["candidates"] or []) > 1 or get_context(runtime).answer_type == "long"
+    return summarize_for_rationale(state) if enough else "select"
 
 
 def judge_summaries(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["answer_from_summaries", "select"]:
-    """Fan out: each summary's validity and, unless that may be enough, the comparisons; or the ablation's answer."""
-    context = settings(runtime)
+    """Fan out: validity checks and comparisons, as SuRe's settings say; or answer from the summaries (ablation).
+
+    With ranking="lazy" the comparisons wait until the validity is known.
+    """
+    context = get_context(runtime)
     if context.sure_parts == "summaries":
         return "answer_from_summaries"
-    checked = context.sure_parts == "validity+ranking"
-    if checked and context.ranking == "lazy":
-        return validations(state) or "select"
-    compared = comparisons(state, lazy=context.ranking == "lazy")
-    return [*(validations(state) if checked else []), *compared] or "select"
+    with_validity = context.sure_parts == "validity+ranking"
+    if with_validity and context.ranking == "lazy":
+        return send_validations(state) or "select"
+    ranked = send_comparisons(state, lazy=context.ranking == "lazy")
+    return [*(send_validations(state) if with_validity else []), *ranked] or "select"
 
 
-def more_comparisons(state: State) -> list[Send] | Literal["__end__"]:
-    """Comparisons that were put off and can still change the choice; none: end."""
-    return comparisons(state, lazy=True) or "__end__"
-
-
-def validations(state: State) -> list[Send]:
-    """One `validate` per candidate of two or more, with its own summary and nothing of the others."""
-    candidates, summaries = state["candidates"] or [], state["summaries"] or []
-    return [
-        Send("validate", {"question": state["question"], "rank": rank, "candidates": [one], "summaries": [summary]})
-        for rank, (one, summary) in enumerate(zip(candidates, summaries, strict=True))
-        if len(candidates) > 1
-    ]
-
-
-def comparisons(state: State, lazy: bool) -> list[Send]:
-    """One `rank_pair` for both orders of each pair of summaries; when lazy, those to ask next."""
-    summaries = state.get("summaries") or []
-    known = validity_of(state.get("verdicts") or []), state.get("preferences") or []
-    pairs = next_pairs(len(summaries), *known) if lazy else every_pair(len(summaries))
-    return [
-        Send("rank_pair", {"question": state["question"], "pair": [*pair], "summaries": [summaries[n] for n in pair]})
-        for pair in pairs
-    ]
+def continue_comparisons(state: State) -> list[Send] | Literal["__end__"]:
+    """Ask the comparisons that lazy ranking put off, if they can still change the choice; else end."""
+    return send_comparisons(state, lazy=True) or "__end__"
 
 
 def choose_if_they_differ(state: State) -> Literal["answer_from_choices", "select"]:
-    """Two candidates or more are choices. One is the answer, and none is unknown."""
+    """Two candidates or more: offer them as choices. One is the answer; none means unknown."""
     return "answer_from_choices" if len(state["candidates"] or []) > 1 else "select"
 
 
-def more_windows(state: State) -> Literal["rank_window", "__end__"]:
-    """On, until a window has begun at the front."""
-    return "rank_window" if window_start(len(state["passages"]), state["turn"] - 1) else "__end__"
+def continue_windows(state: State) -> Literal["rank_window", "__end__"]:
+    """Continue until a window has begun at rank 0."""
+    return "rank_window" if find_window_start(len(state["passages"]), state["turn"] - 1) else "__end__"
 
 
-def to_ask(state: State, context: Context) -> list[int]:
-    """The ranks of the passages to ask now: all that were not asked or, when staged, the next that could decide."""
-    votes = state.get("votes") or []
-    asked = {vote["rank"] for vote in votes}
-    waiting = [rank for rank in range(len(state["passages"])) if rank not in asked]
-    return waiting[: next_stage(votes, len(waiting), context.samples)] if context.vote == "staged" else waiting
+def retrieve_or_direct(state: State, runtime: Runtime[Context]) -> Literal["retrieve", "direct_from_memory"]:
+    """Retrieve passages first, or answer from memory if the setting retrieve is off."""
+    return "retrieve" if get_context(runtime).retrieve else "direct_from_memory"
 
 
-def sends(node: str, state: State, ranks: range | list[int]) -> list[Send]:
-    """One `node` for each passage, with the part of the state that it needs."""
-    passages = state["passages"]
-    return [Send(node, {"question": state["question"], "rank": rank, "passages": [passages[rank]]}) for rank in ranks]
-
-
-def direct_with_passages(state: State, runtime: Runtime[Context]) -> Literal["retrieve", "direct_from_memory"]:
-    """With passages, or from memory."""
-    return "retrieve" if settings(runtime).retrieve else "direct_from_memory"
-
-
-def cot_with_passages(state: State, runtime: Runtime[Context]) -> Literal["retrieve", "cot_from_memory"]:
-    """With passages, or from memory."""
-    return "retrieve" if settings(runtime).retrieve else "cot_from_memory"
+def retrieve_or_cot(state: State, runtime: Runtime[Context]) -> Literal["retrieve", "cot_from_memory"]:
+    """Retrieve passages first, or answer from memory if the setting retrieve is off."""
+    return "retrieve" if get_context(runtime).retrieve else "cot_from_memory"
 
 
 def search_first(state: State, runtime: Runtime[Context]) -> list[Literal["retrieve", "recall", "name_topic"]]:
-    """The question's own passages, where it is a query or a query is made from them; else what else is needed."""
-    context = settings(runtime)
+    """Retrieve first if the question is a query or a query is made from its passages; else start without passages."""
+    context = get_context(runtime)
     if context.queries != "in":
         return ["retrieve"]
-    return ["recall", "name_topic"] if has_topic(context) else ["recall"]
+    return ["recall", "name_topic"] if needs_topic(context) else ["recall"]
 
 
-def what_queries_need(
+def prepare_queries(
     state: State, runtime: Runtime[Context]
 ) -> list[Literal["answer_externally", "recall", "name_topic", "blend_queries"]]:
-    """All that is asked before the queries, at the same time; nothing: on to the queries."""
-    context = settings(runtime)
+    """Ask at the same time for all that the queries are made from; if nothing is needed, make the queries at once."""
+    context = get_context(runtime)
     needed: list[Literal["answer_externally", "recall", "name_topic", "blend_queries"]] = []
     if "ex" in context.queries:
         needed.append("answer_externally")
     if "in" in context.queries:
         needed.append("recall")
-    if has_topic(context):
+    if needs_topic(context):
         needed.append("name_topic")
     return needed or ["blend_queries"]
 
 
-def has_topic(context: Context) -> bool:
-    """The judge of passages is told the question's topic: not for yes or no, nor where it chooses in the same call."""
+def needs_topic(context: Context) -> bool:
+    """Whether the filter's prompts show the question's topic: only in two turns, and not for yes or no."""
     return context.filter_turns == 2 and context.answer_type != "yes_no"
 
 
-def each_query(state: State) -> list[Send]:
-    """Fan out: one `gather` per query, which keeps its rank. What the question itself found is there already."""
+def gather_each_query(state: State) -> list[Send]:
+    """Fan out: one `gather` per query. The query that is the question itself already has its passages."""
     question = state["question"]
     common = {key: state.get(key) for key in ("question", "provided", "oracle", "topic")}
     found = {"query": None, "passages": state["passages"], "retrieved": state.get("retrieved")}
@@ -295,25 +268,29 @@ def each_query(state: State) -> list[Send]:
 
 
 def search_unless_found(state: State, runtime: Runtime[Context]) -> Literal["retrieve", "filter", "collect"]:
-    """A query without passages searches."""
+    """Retrieve for a query that has no passages yet."""
     return filter_or_collect(state, runtime) if state.get("passages") else "retrieve"
 
 
 def filter_or_collect(state: State, runtime: Runtime[Context]) -> Literal["filter", "collect"]:
-    """Each query's passages are filtered on their own, unless all are united first or there are none."""
-    return "filter" if state.get("passages") and not settings(runtime).filter_union else "collect"
+    """Filter each query's passages by themselves, unless all are merged first or there are none."""
+    return "filter" if state.get("passages") and not get_context(runtime).filter_union else "collect"
 
 
-def one_or_two_turns(state: State, runtime: Runtime[Context]) -> Literal["judge", "judge_and_choose"]:
-    """A judgement and then the choice, or both in one call."""
-    return "judge" if settings(runtime).filter_turns == 2 else "judge_and_choose"
+def judge_in_one_or_two_turns(state: State, runtime: Runtime[Context]) -> Literal["judge", "judge_and_choose"]:
+    """Judge and then choose, or do both in one call."""
+    return "judge" if get_context(runtime).filter_turns == 2 else "judge_and_choose"
 
 
-def filter_or_generate(state: State, runtime: Runtime[Context]) -> Literal["filter", "reason", "cot_answer"]:
-    """United passages that were not filtered yet, if there are any; else on to the answer."""
-    return "filter" if settings(runtime).filter_union and state["passages"] else generate(state, runtime)
+def filter_or_reason(state: State, runtime: Runtime[Context]) -> Literal["filter", "reason", "cot_answer"]:
+    """Filter the merged passages if that was not done for each query; else go on to the answer."""
+    return (
+        "filter"
+        if get_context(runtime).filter_union and state["passages"]
+        else reason_in_one_or_two_turns(state, runtime)
+    )
 
 
-def generate(state: State, runtime: Runtime[Context]) -> Literal["reason", "cot_answer"]:
-    """Reasoning and then the answer, or both in one call."""
-    return "reason" if settings(runtime).filter_turns == 2 else "cot_answer"
+def reason_in_one_or_two_turns(state: State, runtime: Runtime[Context]) -> Literal["reason", "cot_answer"]:
+    """Reason and then extract the answer, or do both in one call."""
+    return "reason" if get_context(runtime).filter_turns == 2 else "cot_answer"

@@ -1,39 +1,40 @@
-"""SuRe's choice of a candidate by its summary."""
+"""The node that chooses one of SuRe's candidates by its summary."""
 
 from langgraph.runtime import Runtime
 
-from quorum.algorithms.sure_choice import choose, validity_of
-from quorum.core.context import Context, settings
+from quorum.algorithms.sure_choice import choose_candidate, sort_validity
+from quorum.core.context import Context, get_context
 from quorum.core.state import State
 from quorum.core.text import UNKNOWN
-from quorum.nodes.answer import answered
-from quorum.nodes.evidence import evidence_for
+from quorum.nodes.answer import make_answer
+from quorum.nodes.evidence import find_evidence
 from quorum.parsing.yes_no import yes_no_answer
 
 
 async def select(state: State, runtime: Runtime[Context]) -> State:
     """candidates, summaries, verdicts, preferences -> answer, rationale, validity, scores, confidence, evidence.
 
-    One candidate is the answer, and none is unknown. While comparisons are missing, scores and confidence are null.
+    A single candidate is the answer; without candidates the answer is unknown. While comparisons are missing, scores
+    and confidence are null.
     """
     candidates, summaries = state.get("candidates") or [], state.get("summaries") or []
     if not candidates:
-        return {**answered(UNKNOWN), "evidence": []}
-    validity = validity_of(state.get("verdicts") or [])
-    choice = choose(len(candidates), validity, state.get("preferences") or [])
+        return {**make_answer(UNKNOWN), "evidence": []}
+    validity = sort_validity(state.get("verdicts") or [])
+    choice = choose_candidate(len(candidates), validity, state.get("preferences") or [])
     chosen, rationale = candidates[choice.best], summaries[choice.best] if summaries else None
     return {
-        **answered(in_form(chosen, rationale, settings(runtime).answer_type)),
+        **make_answer(format_candidate(chosen, rationale, get_context(runtime).answer_type)),
         "rationale": rationale,
         "validity": validity,
         "scores": choice.scores,
         "confidence": choice.margin,
-        "evidence": evidence_for(chosen, state["passages"]),
+        "evidence": find_evidence(chosen, state["passages"]),
     }
 
 
-def in_form(candidate: str, summary: str | None, answer_type: str) -> str:
-    """The answer that a candidate stands for: yes or no as one word, a long answer by its summary."""
+def format_candidate(candidate: str, summary: str | None, answer_type: str) -> str:
+    """The answer for a candidate: one word for yes or no, the summary for a long answer, else the candidate itself."""
     if answer_type == "yes_no":
         return yes_no_answer(candidate).value
     return summary if answer_type == "long" and summary else candidate

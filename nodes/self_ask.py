@@ -1,4 +1,4 @@
-"""Follow-up questions and their intermediate answers (Self-Ask, Press et al. 2023, section 3), each looked up."""
+"""Self-Ask's nodes: follow-up questions, each looked up and answered (Press et al. 2023, section 3)."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -9,23 +9,30 @@ from quorum.core.context import Context
 from quorum.core.state import State, Step
 from quorum.datasets.examples import Example
 from quorum.nodes.ask import ask
-from quorum.nodes.steps import answer_kind, in_form, outcome, search_for, step_demonstrations, union
+from quorum.nodes.steps import (
+    collect_passages,
+    describe_answer,
+    format_step_demonstrations,
+    make_outcome,
+    make_query,
+    normalize_verdict,
+)
 from quorum.parsing.answers import short_answer
 from quorum.parsing.steps import final_answer, next_follow_up
 
 
 async def follow_up(state: State, runtime: Runtime[Context]) -> State:
-    """question, steps -> steps (one more: a follow-up question or the final answer; none without either), query."""
+    """question, steps -> steps (one more, if the reply has a follow-up question or final answer), query."""
     question, steps = state["question"], state["steps"]
     asked = await ask(
         "self_ask",
         runtime,
-        parse=lambda reply: in_form(next_follow_up(reply), runtime),
+        parse=lambda reply: normalize_verdict(next_follow_up(reply), runtime),
         inputs={
-            "demonstrations": await step_demonstrations(runtime, demonstrated),
-            "kind": answer_kind("self_ask", runtime),
+            "demonstrations": await format_step_demonstrations(runtime, format_demonstration),
+            "kind": describe_answer("self_ask", runtime),
             "question": question,
-            "steps": f" {told(steps)}" if steps else "",
+            "steps": f" {format_follow_ups(steps)}" if steps else "",
         },
         passages=None,
         detail=f"step {len(steps) + 1}",
@@ -34,11 +41,11 @@ async def follow_up(state: State, runtime: Runtime[Context]) -> State:
     query = found.question
     new = Step(thought="", query=query, passages=[], answer=found.answer)
     added = [] if query is None and found.answer is None else [new]
-    return {"steps": [*steps, *added], "query": search_for(query, question), **asked.update}
+    return {"steps": [*steps, *added], "query": make_query(query, question), **asked.update}
 
 
 async def intermediate_answer(state: State, runtime: Runtime[Context]) -> State:
-    """steps, passages -> steps (the last one's follow-up question answered from the passages)."""
+    """steps, passages -> steps (the last one with the answer to its follow-up question)."""
     *before, last = state["steps"]
     question = last["query"] or ""
     asked = await ask(
@@ -53,14 +60,18 @@ async def intermediate_answer(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def forced_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, steps, passages (without steps the question's own) -> steps (one more: the final answer)."""
+    """question, steps, passages (read if there are no steps) -> steps (one more: the final answer)."""
     question, steps = state["question"], state["steps"]
     asked = await ask(
         "self_ask_final",
         runtime,
-        parse=lambda reply: in_form(final_answer(reply, question), runtime),
-        inputs={"kind": answer_kind("self_ask", runtime), "question": question, "steps": told(steps) or "No."},
-        passages=union(steps) if steps else state["passages"],
+        parse=lambda reply: normalize_verdict(final_answer(reply, question), runtime),
+        inputs={
+            "kind": describe_answer("self_ask", runtime),
+            "question": question,
+            "steps": format_follow_ups(steps) or "No.",
+        },
+        passages=collect_passages(steps) if steps else state["passages"],
     )
     shown = [] if steps else asked.shown
     final = Step(thought="", query=None, passages=shown, answer=asked.values[0].answer)
@@ -69,19 +80,19 @@ async def forced_answer(state: State, runtime: Runtime[Context]) -> State:
 
 async def conclude(state: State) -> State:
     """steps -> answer, rationale (questions and intermediate answers), evidence, passages (all that were shown)."""
-    return outcome(state["steps"], told(state["steps"]).removeprefix("Yes.\n"))
+    return make_outcome(state["steps"], format_follow_ups(state["steps"]).removeprefix("Yes.\n"))
 
 
-def told(steps: Sequence[Step]) -> str:
-    """The follow-up questions and their answers as a prompt tells them, "Yes." first; nothing without any."""
+def format_follow_ups(steps: Sequence[Step]) -> str:
+    """The follow-up questions and their answers as a prompt shows them, after "Yes."; empty without questions."""
     asked = [step for step in steps if step["query"] is not None]
     lines = [f"Follow up: {step['query']}\nIntermediate answer: {step['answer']}" for step in asked]
     return "\n".join(["Yes.", *lines]) if lines else ""
 
 
-def demonstrated(example: Example) -> str:
-    """An example as a whole run."""
+def format_demonstration(example: Example) -> str:
+    """An example as a complete run."""
     return (
-        f"Question: {example['question']}\nAre follow up questions needed here: {told(example['steps'])}\n"
+        f"Question: {example['question']}\nAre follow up questions needed here: {format_follow_ups(example['steps'])}\n"
         f"So the final answer is: {example['answer']}"
     )

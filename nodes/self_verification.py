@@ -1,17 +1,17 @@
-"""Self-verification: an answer is right if what the question gives can be found again from it (Weng et al. 2023)."""
+"""Self-verification's nodes (Weng et al. 2023): if an answer is right, the question can be recovered from it."""
 
 from functools import partial
 
 from langgraph.runtime import Runtime
 
-from quorum.algorithms.votes import ballot
+from quorum.algorithms.votes import normalize_answer
 from quorum.core.context import Context
-from quorum.core.state import State, Verified
+from quorum.core.state import State, VerifiedCandidate
 from quorum.core.text import UNKNOWN, is_unknown, normalize
-from quorum.nodes.answer import answered
-from quorum.nodes.answer_types import facts_only
+from quorum.nodes.answer import make_answer
+from quorum.nodes.answer_types import get_fact_reader
 from quorum.nodes.ask import ask
-from quorum.nodes.evidence import evidence_for
+from quorum.nodes.evidence import find_evidence
 from quorum.parsing.answers import reasoned_answer
 from quorum.parsing.statements import masked_statement, missing_words
 
@@ -20,8 +20,8 @@ RECOVERIES, RECOVERING = 10, 0.2  # for each candidate
 
 
 async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> candidates (distinct, without unknown), rationales; confidence where they all agree."""
-    question, fact = state["question"], facts_only("zero_shot_cot", runtime)
+    """question, passages -> candidates (distinct, without unknown), rationales, confidence (if all samples agree)."""
+    question, fact = state["question"], get_fact_reader("zero_shot_cot", runtime)
     asked = await ask(
         "zero_shot_cot",
         runtime,
@@ -35,7 +35,7 @@ async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
     known = [(answer, rationale) for answer, rationale in answers if not is_unknown(answer)]
     distinct: dict[str, tuple[str, str | None]] = {}
     for answer, rationale in known:
-        distinct.setdefault(ballot(answer), (answer, rationale))
+        distinct.setdefault(normalize_answer(answer), (answer, rationale))
     return {
         "candidates": [answer for answer, _ in distinct.values()],
         "rationales": [rationale for _, rationale in distinct.values()],
@@ -46,7 +46,7 @@ async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def mask_condition(state: State, runtime: Runtime[Context]) -> State:
-    """question, answer (a candidate), rank -> masked: both as one statement that hides a condition of the question."""
+    """question, answer (a candidate), rank -> masked (one statement of both, with a condition hidden by a mask)."""
     question, answer = state["question"], state["answer"]
     asked = await ask(
         "mask_condition",
@@ -60,9 +60,9 @@ async def mask_condition(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def recover_condition(state: State, runtime: Runtime[Context]) -> State:
-    """masked, passages, rank -> verified: how many of the recoveries are what was hidden, after normalisation."""
+    """masked, passages, rank -> verified (how many samples recover the hidden words, after normalisation)."""
     masked, rank = state["masked"], state["rank"]
-    assert masked is not None  # the way here is taken with a statement only
+    assert masked is not None  # recover_if_masked routes here only with a statement
     asked = await ask(
         "recover_condition",
         runtime,
@@ -75,19 +75,19 @@ async def recover_condition(state: State, runtime: Runtime[Context]) -> State:
     )
     hidden = normalize(masked["condition"])
     recovered = sum(normalize(words) == hidden for words in asked.values)
-    return {"verified": [Verified(rank=rank, recovered=recovered)], **asked.update}
+    return {"verified": [VerifiedCandidate(rank=rank, recovered=recovered)], **asked.update}
 
 
 async def choose_verified(state: State) -> State:
-    """candidates, verified -> answer, scores (recoveries), confidence (the margin, of all); the first of equals."""
+    """candidates, verified -> answer (most recoveries, the first of equals), scores, confidence (lead over second)."""
     candidates, rationales = state["candidates"] or [UNKNOWN], state["rationales"] or [None]
     found = {one["rank"]: one["recovered"] for one in state["verified"]}
     scores = [float(found.get(rank, 0)) for rank in range(len(candidates))]
     best = scores.index(max(scores))
     chosen: State = {
-        **answered(candidates[best]),
+        **make_answer(candidates[best]),
         "rationale": rationales[best],
-        "evidence": evidence_for(candidates[best], state["passages"]),
+        "evidence": find_evidence(candidates[best], state["passages"]),
     }
     if len(candidates) == 1:
         return chosen

@@ -1,4 +1,4 @@
-"""What methods that search more than once share: their demonstrations, the form of their answer, their result."""
+"""Helpers for methods that search more than once: demonstrations, the form of the answer, the result."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -7,12 +7,12 @@ from typing import TypeVar
 
 from langgraph.runtime import Runtime
 
-from quorum.core.context import Context, settings
+from quorum.core.context import Context, get_context
 from quorum.core.state import Passage, State, Step
 from quorum.datasets.examples import Example, read_examples
-from quorum.nodes.answer import answered
-from quorum.nodes.demonstrations import BUILT_IN, variant
-from quorum.nodes.evidence import evidence_for
+from quorum.nodes.answer import make_answer
+from quorum.nodes.demonstrations import BUILT_IN, choose_variant
+from quorum.nodes.evidence import find_evidence
 from quorum.parsing.answers import Parsed
 from quorum.parsing.steps import Action, FollowUp
 from quorum.parsing.yes_no import yes_no_answer
@@ -22,47 +22,47 @@ KINDS = {"short": "a name, a place, a date, a number, or yes or no", "yes_no": "
 Stepped = TypeVar("Stepped", Action, FollowUp)
 
 
-def answer_kind(prompt: str, runtime: Runtime[Context]) -> str:
-    """What an answer of the context's type looks like; a type that the prompt does not serve is a SetupError."""
-    return KINDS["short" if variant(prompt, runtime) == prompt else "yes_no"]
+def describe_answer(prompt: str, runtime: Runtime[Context]) -> str:
+    """A description of the wanted answer, for the prompt. An answer type that it does not serve is a SetupError."""
+    return KINDS["short" if choose_variant(prompt, runtime) == prompt else "yes_no"]
 
 
-async def step_demonstrations(runtime: Runtime[Context], written: Callable[[Example], str]) -> str:
-    """Those of the context's examples that hold steps; three of our own where none does."""
-    context = settings(runtime)
+async def format_step_demonstrations(runtime: Runtime[Context], written: Callable[[Example], str]) -> str:
+    """The user's examples that have steps; if none has, three of our own."""
+    context = get_context(runtime)
     given = await asyncio.to_thread(read_examples, context.examples) if context.examples else ()
     own = BUILT_IN["steps_yes_no" if context.answer_type == "yes_no" else "steps"]
     return "\n\n".join(map(written, [example for example in given if example.get("steps")] or own))
 
 
-def in_form(parsed: Parsed[Stepped], runtime: Runtime[Context]) -> Parsed[Stepped]:
-    """A final answer as "yes", "no" or "unknown" where one of them is asked for; malformed when it is none."""
+def normalize_verdict(parsed: Parsed[Stepped], runtime: Runtime[Context]) -> Parsed[Stepped]:
+    """The final answer as "yes", "no" or "unknown" for answer_type yes_no; malformed if it is none of them."""
     answer = parsed.value.answer
-    if answer is None or settings(runtime).answer_type != "yes_no":
+    if answer is None or get_context(runtime).answer_type != "yes_no":
         return parsed
     verdict = yes_no_answer(answer)
     return Parsed(replace(parsed.value, answer=verdict.value), parsed.malformed or verdict.malformed)
 
 
-def search_for(query: str | None, question: str) -> str | None:
-    """The query, or None where it is the question itself, for which given passages stand in their own order."""
+def make_query(query: str | None, question: str) -> str | None:
+    """The query, or None if it equals the question, because given passages keep their order for the question."""
     return None if query is None or query.split() == question.split() else query
 
 
-def outcome(steps: Sequence[Step], rationale: str | None) -> State:
-    """The result of the steps: the last one's answer, unknown when it only searched; the passages of all, each once."""
+def make_outcome(steps: Sequence[Step], rationale: str | None) -> State:
+    """The result: the last step's answer, or unknown if it only searched, and the passages of all steps."""
     answer = steps[-1]["answer"] if steps[-1]["query"] is None else None
-    passages = union(steps)
+    passages = collect_passages(steps)
     return {
-        **answered(answer or ""),
+        **make_answer(answer or ""),
         "rationale": rationale or None,
-        "evidence": evidence_for(answer or "", passages),
+        "evidence": find_evidence(answer or "", passages),
         "passages": passages,
     }
 
 
-def union(steps: Sequence[Step]) -> list[Passage]:
-    """The passages of all steps, in the order in which they were shown first, one of each id."""
+def collect_passages(steps: Sequence[Step]) -> list[Passage]:
+    """The passages of all steps, each id once, in the order in which they were first shown."""
     first: dict[str, Passage] = {}
     for step in steps:
         for passage in step["passages"]:

@@ -1,9 +1,9 @@
-"""Summaries of the passages: each in favour of one candidate, or of all that bears on the question."""
+"""Nodes that summarize the passages: in favour of one candidate, or whatever is relevant to the question."""
 
 from langgraph.runtime import Runtime
 
 from quorum.core.context import Context
-from quorum.core.lettered_lists import letter, lettered
+from quorum.core.lettered_lists import format_lettered_list, get_letter
 from quorum.core.state import Draft, State
 from quorum.nodes.ask import ask
 from quorum.parsing.summaries import summary_text
@@ -18,8 +18,8 @@ async def summarize_candidate(state: State, runtime: Runtime[Context]) -> State:
         parse=summary_text,
         inputs={
             "question": state["question"],
-            "choices": lettered(candidates),
-            "prediction": f"({letter(rank)}) {candidates[rank]}",
+            "choices": format_lettered_list(candidates),
+            "prediction": f"({get_letter(rank)}) {candidates[rank]}",
         },
         passages=state["passages"],
         detail=f"candidate {rank + 1}",
@@ -29,7 +29,7 @@ async def summarize_candidate(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def collect_summaries(state: State) -> State:
-    """drafts, passages -> summaries, in the candidates' order; the passages that fitted beside every candidate."""
+    """drafts, passages -> summaries (in the candidates' order), passages (those that every summary's prompt showed)."""
     drafts = sorted(state["drafts"], key=lambda draft: draft["rank"])
     shown = state["passages"][: min(draft["shown"] for draft in drafts)]
     dropped = len(state["passages"]) - len(shown)
@@ -37,7 +37,7 @@ async def collect_summaries(state: State) -> State:
 
 
 async def summarize(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> summaries (one, of what bears on the question); the passages that fitted."""
+    """question, passages -> summaries (one, of what is relevant to the question), passages (shown)."""
     inputs = {"question": state["question"]}
     asked = await ask("generic_summary", runtime, parse=summary_text, inputs=inputs, passages=state["passages"])
     return {"summaries": asked.values, "passages": asked.shown, **asked.update}

@@ -1,4 +1,4 @@
-"""The model's own word that it cannot answer."""
+"""The node that checks whether the model says that it cannot answer."""
 
 from typing import cast
 
@@ -10,8 +10,8 @@ from quorum.core.text import is_unknown
 
 
 async def unknown_check(state: State) -> State:
-    """answer -> unknown; votes that were asked for ahead are dropped where they are not needed."""
+    """answer -> unknown. Votes that were asked for in advance are dropped if the answer is known."""
     unknown = is_unknown(state["answer"]) and state["answer"] not in LABELS
     if unknown or not state.get("votes"):
         return {"unknown": unknown}
-    return cast(State, {"unknown": False, "votes": Overwrite(None)})  # Overwrite stands for the value that it sets
+    return cast(State, {"unknown": False, "votes": Overwrite(None)})  # the type checker does not know Overwrite

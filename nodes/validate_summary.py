@@ -1,15 +1,15 @@
-"""Whether a summary supports its candidate."""
+"""The node that checks whether a summary supports its candidate."""
 
 from langgraph.runtime import Runtime
 
-from quorum.core.context import Context, settings
+from quorum.core.context import Context, get_context
 from quorum.core.state import State, Verdict
 from quorum.nodes.ask import ask
 from quorum.parsing.verdicts import validity_verdict
 
 
 async def validate(state: State, runtime: Runtime[Context]) -> State:
-    """question, rank, candidates (one), summaries (its own) -> verdicts (one). No passages: they distract."""
+    """question, rank, candidates (one), summaries (its own) -> verdicts (one). Passages would only distract."""
     (candidate,), (summary,), rank = state["candidates"] or [], state["summaries"] or [], state["rank"]
     asked = await ask(
         "validity",
@@ -18,6 +18,6 @@ async def validate(state: State, runtime: Runtime[Context]) -> State:
         inputs={"question": state["question"], "prediction": candidate, "summary": summary},
         passages=None,
         detail=f"candidate {rank + 1}",
-        model=settings(runtime).verifier,
+        model=get_context(runtime).verifier,
     )
     return {"verdicts": [Verdict(rank=rank, valid=asked.values[0])], **asked.update}

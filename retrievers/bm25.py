@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorum.core.sentences import word_set
+from quorum.core.sentences import make_word_set
 from quorum.core.state import Passage
 from quorum.documents.split import UNSPACED
 from quorum.retrievers.passages import indexed_text, scored
@@ -25,7 +25,7 @@ SPECIAL = re.compile(rf"[{UNSPACED}{HANGUL}{MARKED}]")
 WORD = re.compile(r"[^\W_]+")  # RUN, where nothing is special
 FOREIGN = re.compile(r"[^\x00-\x7f]+")
 SPACED = "".join(chr(code) if chr(code).isalnum() else " " for code in range(128))  # the same for ASCII
-STOP_WORDS = word_set(
+STOP_WORDS = make_word_set(
     """a an and are as at be but by did do does for from had has have how in into is it its of on or s such t that the
     their then there these they this to was were what when where which who whom whose why will with"""
 )

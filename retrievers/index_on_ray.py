@@ -13,7 +13,8 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
-from quorum.core.ray_cluster import Crew, cluster, each, one_core, processors
+from quorum.core.ray_cluster import connect_cluster, count_cores
+from quorum.core.ray_workers import WorkerPool, limit_to_one_core, map_items
 from quorum.core.state import Passage
 from quorum.documents.pieces import pieces_of, pieces_of_passage
 from quorum.documents.read import Unreadable, is_lines, read_lines
@@ -73,7 +74,7 @@ class Reader:
 
         if os.path.isdir(folder):
             os.chdir(folder)
-        with one_core():
+        with limit_to_one_core():
             self.model = embedder(embeddings)
             self.model.embed_query("")
         self.words = words
@@ -128,11 +129,11 @@ def read_on_ray(
 
     ahead = ledger.model = Ahead(ledger.model)
     documents = [str(path) for path in files if not is_lines(path)]
-    with cluster(*documents[:1]):  # the workers open these; lines are read here
+    with connect_cluster(*documents[:1]):  # the workers open these; lines are read here
         known = ray.put(digests_of(ledger))
         arguments = (embeddings, words, [known], os.getcwd())
-        crew = Crew(processors(), at_once=1, whole=True)
-        reads: Iterator[Read] = each(partial(parts_of, files), Reader, arguments, crew)
+        pool = WorkerPool(count_cores(), at_once=1, complete=True)
+        reads: Iterator[Read] = map_items(partial(parts_of, files), Reader, arguments, pool)
         for path, parts in groupby(reads, key=lambda read: read.path):
             yield path, passages_of(parts, ledger, ahead, report, done)
 

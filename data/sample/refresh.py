@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from quorum.datasets.records import lines_of
+from quorum.datasets.records import read_json_lines
 from quorum.documents.pieces import pieces_of
 
 HERE = Path(__file__).resolve().parent
@@ -34,7 +34,7 @@ def gold_of(record: dict[str, object], passages: dict[str, dict[str, str]]) -> l
 
 def refreshed(path: Path, passages: dict[str, dict[str, str]]) -> str:
     """The text of a question file with `gold` up to date."""
-    records = [record | {"gold": gold_of(record, passages)} for _, record in lines_of(path)]
+    records = [record | {"gold": gold_of(record, passages)} for _, record in read_json_lines(path)]
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 

@@ -1,21 +1,41 @@
-"""A context filter (Wang et al. 2023, FILCO, figure 2 left): the passages, cut down to what helps with the question.
+"""A context filter cuts the passages down to what helps with the question (Wang et al. 2023, FILCO, figure 2 left).
 
 filter_by_model | filter_by_prompt | filter_by_answers | nothing to filter: end
 """
 
+from typing_extensions import TypedDict
+
 from quorum.core.context import Context
-from quorum.core.state import Filtered, State, Unfiltered
+from quorum.core.state import Counters, Passage, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.nodes.filter_context import filter_by_answers, filter_by_model, filter_by_prompt
-from quorum.nodes.routes import how_to_filter
+from quorum.nodes.routes import choose_filter
+
+
+class FilterInput(TypedDict, total=False):
+    """retrieved: ids of the passages that earlier searches for the same question found."""
+
+    question: str
+    query: str | None
+    passages: list[Passage]
+    oracle: list[str] | None
+    retrieved: list[str] | None
+
+
+class FilterOutput(Counters, total=False):
+    """The passages that remain, and the ids of all passages before the filter."""
+
+    passages: list[Passage]
+    retrieved: list[str] | None
+
 
 context_filter = (
-    MethodGraph(State, input_schema=Unfiltered, output_schema=Filtered, context_schema=Context)
+    MethodGraph(State, input_schema=FilterInput, output_schema=FilterOutput, context_schema=Context)
     .add_node(filter_by_model)
     .add_node(filter_by_prompt)
     .add_node(filter_by_answers)
     .add_conditional_edges(
-        "__start__", how_to_filter, ["filter_by_model", "filter_by_prompt", "filter_by_answers", "__end__"]
+        "__start__", choose_filter, ["filter_by_model", "filter_by_prompt", "filter_by_answers", "__end__"]
     )
     .add_edge("filter_by_model", "__end__")
     .add_edge("filter_by_prompt", "__end__")

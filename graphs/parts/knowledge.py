@@ -1,19 +1,34 @@
-"""What one of several queries finds, and what of it helps; a subgraph, so that no query waits for another.
+"""The passages that one of several queries finds, filtered; a subgraph, so that no query waits for another.
 
 [no passages yet] retrieve -> filter -> collect
 """
 
+from typing import Annotated
+
 from quorum.core.context import Context
-from quorum.core.state import Gathered, Sought, State
+from quorum.core.state import Counters, Knowledge, Passage, State, append_items
 from quorum.graphs.method_graph import MethodGraph
-from quorum.graphs.parts.knowledge_filter import knowledge_filter
-from quorum.graphs.parts.refinement import refinement
+from quorum.graphs.parts.knowledge_filter import KnowledgeFilterInput, knowledge_filter
+from quorum.graphs.parts.refinement import RefinementInput, refinement
 from quorum.nodes.merge_passages import collect
 from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import filter_or_collect, refine_or, search_unless_found
 
+
+class KnowledgeInput(RefinementInput, KnowledgeFilterInput, total=False):
+    """provided: the question's own passages, which the query ranks; null when it searches the collection."""
+
+    provided: list[Passage] | None
+
+
+class KnowledgeOutput(Counters, total=False):
+    """knowledge: one item, for this query."""
+
+    knowledge: Annotated[list[Knowledge], append_items]
+
+
 knowledge = (
-    MethodGraph(State, input_schema=Sought, output_schema=Gathered, context_schema=Context)
+    MethodGraph(State, input_schema=KnowledgeInput, output_schema=KnowledgeOutput, context_schema=Context)
     .add_node(retrieve)
     .add_node("refine", refinement)
     .add_node("filter", knowledge_filter)

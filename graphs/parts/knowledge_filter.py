@@ -1,20 +1,40 @@
-"""Passages -> those that help to answer the question (Wang et al. 2024, section 3.3), for any graph.
+"""Keep the passages that help to answer the question (Wang et al. 2024, section 3.3); for any graph.
 
 judge -> choose (filter_turns=1: judge_and_choose)
 """
 
+from typing_extensions import TypedDict
+
 from quorum.core.context import Context
-from quorum.core.state import Filtered, Sifted, State
+from quorum.core.state import Counters, Passage, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.nodes.filter_passages import choose, judge, judge_and_choose
-from quorum.nodes.routes import one_or_two_turns
+from quorum.nodes.routes import judge_in_one_or_two_turns
+
+
+class KnowledgeFilterInput(TypedDict, total=False):
+    """rank: the number of the query that found the passages; retrieved: ids of all passages that were found."""
+
+    question: str
+    topic: str | None
+    rank: int
+    passages: list[Passage]
+    retrieved: list[str] | None
+
+
+class KnowledgeFilterOutput(Counters, total=False):
+    """The passages that help, and the ids of all passages before the filter."""
+
+    passages: list[Passage]
+    retrieved: list[str] | None
+
 
 knowledge_filter = (
-    MethodGraph(State, input_schema=Sifted, output_schema=Filtered, context_schema=Context)
+    MethodGraph(State, input_schema=KnowledgeFilterInput, output_schema=KnowledgeFilterOutput, context_schema=Context)
     .add_node(judge)
     .add_node(choose)
     .add_node(judge_and_choose)
-    .add_conditional_edges("__start__", one_or_two_turns, ["judge", "judge_and_choose"])
+    .add_conditional_edges("__start__", judge_in_one_or_two_turns, ["judge", "judge_and_choose"])
     .add_edge("judge", "choose")
     .add_edge("choose", "__end__")
     .add_edge("judge_and_choose", "__end__")

@@ -1,20 +1,36 @@
-"""SuRe up to its choice, for the rationale alone (Kim et al. 2024, section 3): the chosen candidate's summary.
+"""SuRe until it has chosen a candidate, whose summary is the rationale (Kim et al. 2024, section 3).
 
 propose_candidates -> summarize_candidate x K -> collect_summaries -> validate x K, rank_pair x K(K-1) -> select
 """
 
+from typing_extensions import TypedDict
+
 from quorum.core.context import Context
-from quorum.core.state import Explained, Ranked, State
+from quorum.core.state import Counters, Passage, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.nodes.propose_candidates import propose_candidates
 from quorum.nodes.rank_summaries import rank_pair
-from quorum.nodes.routes import compare_for_rationale, each_candidate_for_rationale
+from quorum.nodes.routes import compare_for_rationale, summarize_for_rationale
 from quorum.nodes.select_candidate import select
 from quorum.nodes.summarize_candidate import collect_summaries, summarize_candidate
 from quorum.nodes.validate_summary import validate
 
+
+class RationaleInput(TypedDict, total=False):
+    """The question, or the query in its place, and its passages."""
+
+    question: str
+    passages: list[Passage]
+
+
+class RationaleOutput(Counters, total=False):
+    """The chosen candidate's summary, null without a candidate."""
+
+    rationale: str | None
+
+
 rationale = (
-    MethodGraph(State, input_schema=Ranked, output_schema=Explained, context_schema=Context)
+    MethodGraph(State, input_schema=RationaleInput, output_schema=RationaleOutput, context_schema=Context)
     .add_node(propose_candidates)
     .add_node(summarize_candidate)
     .add_node(collect_summaries)
@@ -22,7 +38,7 @@ rationale = (
     .add_node(rank_pair)
     .add_node(select)
     .add_edge("__start__", "propose_candidates")
-    .add_conditional_edges("propose_candidates", each_candidate_for_rationale, ["summarize_candidate", "select"])
+    .add_conditional_edges("propose_candidates", summarize_for_rationale, ["summarize_candidate", "select"])
     .add_edge("summarize_candidate", "collect_summaries")
     .add_conditional_edges("collect_summaries", compare_for_rationale, ["validate", "rank_pair", "select"])
     .add_edge("validate", "select")

@@ -1,19 +1,36 @@
-"""What is found for a question, in the order in which it is read and before any filter, for no method in particular.
+"""Retrieval and reranking without a method: the passages in the order in which a method would read them, unfiltered.
 
 retrieve -> reranker is set: rerank
 """
 
+from typing_extensions import TypedDict
+
 from quorum.core.context import Context
-from quorum.core.state import Asked, Found, State
+from quorum.core.state import Counters, Passage, State
 from quorum.graphs.method_graph import MethodGraph
-from quorum.graphs.parts.rerank_passages import reranking
+from quorum.graphs.parts.rerank_passages import rerank_passages
 from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import rerank_if_chosen
 
-unfiltered = (
-    MethodGraph(State, input_schema=Asked, output_schema=Found, context_schema=Context)
+
+class RetrievalInput(TypedDict, total=False):
+    """query: what to search for, null for the question; provided: passages to choose from instead of a collection."""
+
+    question: str
+    query: str | None
+    provided: list[Passage] | None
+
+
+class RetrievalOutput(Counters, total=False):
+    """The passages, best first."""
+
+    passages: list[Passage]
+
+
+retrieval = (
+    MethodGraph(State, input_schema=RetrievalInput, output_schema=RetrievalOutput, context_schema=Context)
     .add_node(retrieve)
-    .add_node("rerank", reranking)
+    .add_node("rerank", rerank_passages)
     .add_edge("__start__", "retrieve")
     .add_conditional_edges("retrieve", rerank_if_chosen, ["rerank", "__end__"])
     .add_edge("rerank", "__end__")

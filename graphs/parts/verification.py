@@ -1,16 +1,36 @@
-"""What `verify` is in self_verification: one candidate, verified without waiting for the others.
+"""The node `verify` of self_verification: one candidate, verified without waiting for the others.
 
 mask_condition -> recover_condition (ten samples)
 """
 
+from typing import Annotated
+
+from typing_extensions import TypedDict
+
 from quorum.core.context import Context
-from quorum.core.state import Claim, Recovery, State
+from quorum.core.state import Counters, Passage, State, VerifiedCandidate, append_items
 from quorum.graphs.method_graph import MethodGraph
 from quorum.nodes.routes import recover_if_masked
 from quorum.nodes.self_verification import mask_condition, recover_condition
 
+
+class VerificationInput(TypedDict, total=False):
+    """rank: the candidate's number, from 0; answer: the candidate."""
+
+    question: str
+    passages: list[Passage]
+    rank: int
+    answer: str
+
+
+class VerificationOutput(Counters, total=False):
+    """verified: one item, for this candidate."""
+
+    verified: Annotated[list[VerifiedCandidate], append_items]
+
+
 verification = (
-    MethodGraph(State, input_schema=Claim, output_schema=Recovery, context_schema=Context)
+    MethodGraph(State, input_schema=VerificationInput, output_schema=VerificationOutput, context_schema=Context)
     .add_node(mask_condition)
     .add_node(recover_condition)
     .add_edge("__start__", "mask_condition")

@@ -1,32 +1,32 @@
-"""How many of the passages that voted could have been replaced without changing the winner.
+"""Certifies a vote: how many passages an attacker could replace without changing the winner.
 
-Each passage is asked alone, so replacing one changes its own votes and no others. Whoever replaces m of the k passages
-can take their votes from the winner and give them all to one rival, an answer that is there or a new one. For a rival
-the worst choice is the m passages with the greatest gain
+Each passage is asked alone, so a replaced passage changes its own votes and no others. An attacker who replaces m of k
+passages takes their votes from the winner and gives them all to one rival, an answer that has votes already or a new
+one. Replacing a passage brings the rival closer by its gain:
 
     (votes for the winner) - (votes for the rival) + (samples)
 
-each: with one sample 2 for a passage that voted for the winner, 1 for one that voted for a third answer or was unknown
-(an abstention), 0 for one that votes for the rival already. The winner stands against m exactly when its lead over
-every rival exceeds the sum of the m greatest gains. At a lead equal to it the votes tie, and a replaced passage may
-stand at any rank and win the tie; so passages that a poisoned corpus puts into the list, each of which pushes out its
-last one, are covered by the same number.
+With one sample the gain is 2 for a passage that voted for the winner, 1 for a passage that voted for a third answer or
+said unknown, and 0 for a passage that votes for the rival already. The attacker does best with the m greatest gains. So
+the winner survives m replacements exactly if its lead over every rival exceeds the sum of these gains. A lead equal to
+the sum is lost: the votes tie, and a replaced passage may have the rank that wins the tie. For the same reason the
+number also holds if a poisoned corpus inserts m passages, each of which pushes the last one out of the list.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 
-from quorum.algorithms.votes import ballot
+from quorum.algorithms.votes import normalize_answer
 from quorum.core.state import Vote
 
 
-def certified(votes: Sequence[Vote]) -> int | None:
-    """The greatest m of passages, whichever they are, whose replacement cannot change the winner of an unweighted vote.
+def certify_votes(votes: Sequence[Vote]) -> int | None:
+    """The greatest number m such that replacing any m passages cannot change the winner of an unweighted vote.
 
-    votes: all of the vote, the same number from each passage. The winner is an answer up to normalisation, its wording
-    may be another passage's. 0 where every vote is unknown (a single one decides); None without votes.
+    votes: the complete vote, the same number from each passage. Two answers that are equal after normalisation are one
+    winner. The result is 0 if every vote is unknown, because a single passage decides then, and None without votes.
     """
-    by_passage = [by_answer(votes, rank) for rank in sorted({vote["rank"] for vote in votes})]
+    by_passage = [count_answers(votes, rank) for rank in sorted({vote["rank"] for vote in votes})]
     if not by_passage:
         return None
     total = sum(by_passage, Counter())
@@ -35,18 +35,18 @@ def certified(votes: Sequence[Vote]) -> int | None:
     winner, most = total.most_common(1)[0]
     samples = len(votes) // len(by_passage)
     rivals = [*(total.keys() - {winner}), None]  # None: an answer that nobody gave
-    return min(stands(by_passage, winner, rival, most - total[rival], samples) for rival in rivals)
+    return min(count_survived(by_passage, winner, rival, most - total[rival], samples) for rival in rivals)
 
 
-def by_answer(votes: Sequence[Vote], rank: int) -> Counter[str | None]:
-    """One passage's votes that are not unknown, counted."""
-    return Counter(ballot(vote["answer"]) for vote in votes if vote["rank"] == rank and not vote["unknown"])
+def count_answers(votes: Sequence[Vote], rank: int) -> Counter[str | None]:
+    """How many votes the passage at this rank gives to each answer; unknown votes are left out."""
+    return Counter(normalize_answer(vote["answer"]) for vote in votes if vote["rank"] == rank and not vote["unknown"])
 
 
-def stands(
+def count_survived(
     by_passage: Sequence[Counter[str | None]], winner: str | None, rival: str | None, lead: int, samples: int
 ) -> int:
-    """How many passages can be replaced in favour of the rival before the lead is gone."""
+    """How many replaced passages the winner's lead over one rival survives."""
     gains = sorted((found[winner] - found[rival] + samples for found in by_passage), reverse=True)
     replaced = 0
     while replaced < len(gains) and lead > gains[replaced]:

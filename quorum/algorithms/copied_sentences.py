@@ -1,17 +1,17 @@
-"""What a model copied, found again in the passages that it copied from."""
+"""Finds the sentences that a model copied from passages, however it changed their layout."""
 
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from quorum.algorithms.filco_measures import Piece, pieces
-from quorum.core.json_text import loads
-from quorum.core.sentences import sentences
+from quorum.algorithms.filco_measures import Piece, split_pieces
+from quorum.core.json_text import parse_json
+from quorum.core.sentences import find_sentences
 from quorum.core.state import Passage
 from quorum.core.text import is_unknown
 
-SHORTEST = 4  # words that stand for a sentence they are part of, or that are found inside a longer line
+SHORTEST = 4  # words; a shorter part of a sentence is too common to count as a copy of it
 NOTHING = re.compile(r"\W*(?:(?:none|nothing|no|n/?a|empty|null)\b[^\n]{0,120})?\W*", re.IGNORECASE)
 MARKER = re.compile(
     r"\A[\s>]*(?:(?:[-•*–]|\d{1,3}[.)](?=\s)|\(\d{1,3}\)|\[\d{1,3}\]"
@@ -23,53 +23,59 @@ GAP = re.compile(r"\[?(?:\.\.\.+|…|\. \. \.)\]?")
 
 
 @dataclass
-class Matched:
-    """pieces: the sentences that were copied, in reading order; strange: what stands in no passage."""
+class CopyMatch:
+    """pieces: the copied sentences, in reading order; strange: the parts of the reply that no passage contains."""
 
     pieces: list[Piece] = field(default_factory=list)
     strange: list[str] = field(default_factory=list)
 
 
-def match(reply: str, passages: Sequence[Passage]) -> Matched:
-    """The passages' sentences that a reply copies, forgiving case, white space, punctuation, quotes, list markers and
-    ellipses. A part of a sentence stands for it when it has four words. Titles and lead-ins say nothing.
+def match_copies(reply: str, passages: Sequence[Passage]) -> CopyMatch:
+    """Find the sentences of the passages that a reply copies.
 
-    A sentence that stands in several passages is taken from the first.
+    Case, white space, punctuation, quotes, list markers and ellipses may differ. Four words of a sentence count as the
+    sentence. Titles and lead-ins such as "From passage 2:" are ignored. A sentence that several passages contain is
+    taken from the first of them.
     """
-    places = [(words(piece.text), piece) for piece in pieces(passages)]
-    titles = {words(passage["title"]) for passage in passages}
+    places = [(normalize_words(piece.text), piece) for piece in split_pieces(passages)]
+    titles = {normalize_words(passage["title"]) for passage in passages}
     found: dict[Piece, None] = {}
     strange = []
-    for line in copied_lines(reply):
-        taken, left = from_line(line, places, titles)
+    for line in read_reply_lines(reply):
+        taken, left = match_line(line, places, titles)
         found |= dict.fromkeys(taken)
         if not line.endswith((":", "：")) and not ONLY_A_MARKER.fullmatch(line):
             strange += left
-    return Matched(sorted(found, key=lambda piece: (piece.rank, piece.start)), strange)
+    return CopyMatch(sorted(found, key=lambda piece: (piece.rank, piece.start)), strange)
 
 
-def words(text: str) -> str:
-    """The words in lower case, one space between and around; nothing for a text without any."""
+def normalize_words(text: str) -> str:
+    """The words in lower case with one space before, between and after them; empty for a text without words.
+
+    >>> normalize_words("It's (in) Paris!")
+    ' its in paris '
+    """
     spoken = re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold().replace("'", "").replace("’", ""))
     return f" {' '.join(spoken)} " if spoken else ""
 
 
-def says_nothing(reply: str) -> bool:
-    """Whether a reply in which no sentence was found says that none helps: "None", "No sentence is relevant." """
-    return bool(NOTHING.fullmatch(without_fence(reply))) or is_unknown(reply)
+def is_refusal(reply: str) -> bool:
+    """Whether a reply says that no sentence helps: "None", "No sentence is relevant", or that the answer is unknown."""
+    return bool(NOTHING.fullmatch(remove_fences(reply))) or is_unknown(reply)
 
 
-def without_fence(reply: str) -> str:
+def remove_fences(reply: str) -> str:
+    """The reply without the lines that open and close a Markdown code block."""
     lines = [line for line in reply.strip().splitlines() if not line.strip().startswith("```")]
     return "\n".join(lines)
 
 
-def copied_lines(reply: str) -> Iterator[str]:
-    """The lines of a reply, of a list in JSON too, without list markers."""
-    text = without_fence(reply)
+def read_reply_lines(reply: str) -> Iterator[str]:
+    """The lines of a reply without list markers; if it is a JSON list of texts, the lines of these."""
+    text = remove_fences(reply)
     begin, end = text.find("["), text.rfind("]")
     try:
-        value = loads(text[begin : end + 1])
+        value = parse_json(text[begin : end + 1])
     except ValueError:
         value = None
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
@@ -80,35 +86,35 @@ def copied_lines(reply: str) -> Iterator[str]:
             yield bare
 
 
-def from_line(line: str, places: Sequence[tuple[str, Piece]], titles: set[str]) -> tuple[list[Piece], list[str]]:
-    """The sentences that one line copies, and those of its parts that are in no passage."""
-    whole = [piece for text, piece in places if text == words(line)]
-    if whole or words(line) in titles:
+def match_line(line: str, places: Sequence[tuple[str, Piece]], titles: set[str]) -> tuple[list[Piece], list[str]]:
+    """The sentences that one line copies, and the parts of the line that no passage contains."""
+    whole = [piece for text, piece in places if text == normalize_words(line)]
+    if whole or normalize_words(line) in titles:
         return whole[:1], []
     taken: list[Piece] = []
     strange = []
-    for start, end in sentences(line):
-        parts = [part for part in GAP.split(line[start:end]) if words(part)]
-        together = with_gaps([words(part) for part in parts], places)
+    for start, end in find_sentences(line):
+        parts = [part for part in GAP.split(line[start:end]) if normalize_words(part)]
+        together = match_ellipsis([normalize_words(part) for part in parts], places)
         for part in [] if together else parts:
-            found = of_part(words(part), places)
+            found = match_part(normalize_words(part), places)
             taken += found
-            if not found and words(part) not in titles:
+            if not found and normalize_words(part) not in titles:
                 strange.append(part.strip())
         taken += together
     return taken, strange
 
 
-def with_gaps(parts: Sequence[str], places: Sequence[tuple[str, Piece]]) -> list[Piece]:
-    """The sentence that holds all parts in their order, four words in all: it was copied with an ellipsis."""
+def match_ellipsis(parts: Sequence[str], places: Sequence[tuple[str, Piece]]) -> list[Piece]:
+    """The sentence that contains all parts in their order, if it was copied with an ellipsis; at least four words."""
     if len(parts) < 2 or sum(part.count(" ") - 1 for part in parts) < SHORTEST:
         return []
     ordered = re.compile(".*".join(map(re.escape, parts)).replace(r"\ .*\ ", r"\ (?:.*\ )?"))
     return [piece for text, piece in places if ordered.search(text)][:1]
 
 
-def of_part(part: str, places: Sequence[tuple[str, Piece]]) -> list[Piece]:
-    """The sentence that the part is, or is part of; else the sentences inside it, as after "Passage 2 says"."""
+def match_part(part: str, places: Sequence[tuple[str, Piece]]) -> list[Piece]:
+    """The sentence that equals or contains the part; else the sentences inside it ("Passage 2 says: ...")."""
     same = next((piece for text, piece in places if text == part), None)
     if same is None and part.count(" ") > SHORTEST:
         same = next((piece for text, piece in places if part in text), None)

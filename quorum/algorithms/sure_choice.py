@@ -1,7 +1,8 @@
 """SuRe's choice among candidates (Kim et al. 2024, section 3.3, equations 4 to 6), as pure functions.
 
-A candidate's score is its validity, 0 or 1, and for every other candidate the mean of two comparisons, one in each
-order: a preference gives 1 to the one and 0 to the other, a tie 0.5 to both. K candidates have K(K-1) comparisons.
+A candidate's score is its validity, 0 or 1, plus its points from comparisons. Each pair of candidates is compared
+twice, once in each order, so K candidates have K(K-1) comparisons. One comparison gives 1 to the preferred candidate
+and 0 to the other, or 0.5 to both for a tie; the mean of a pair's two comparisons counts.
 """
 
 from collections.abc import Sequence
@@ -13,9 +14,11 @@ from quorum.core.state import Preference, Verdict
 
 @dataclass(frozen=True)
 class Choice:
-    """best: the chosen candidate, from 0; scores: one per candidate, in 0..K, null while comparisons are missing;
-    margin: by how much the best score leads the second, as a share of the largest lead that is possible, in 0..1.
-    Both are null for a single candidate.
+    """The outcome of the choice.
+
+    best: the number of the chosen candidate, from 0; scores: one per candidate, in 0..K; margin: the lead of the best
+    score over the second, as a share of the largest possible lead, in 0..1. Scores and margin are None while
+    comparisons are missing, and for a single candidate.
     """
 
     best: int
@@ -23,69 +26,75 @@ class Choice:
     margin: float | None
 
 
-def validity_of(verdicts: Sequence[Verdict]) -> list[bool] | None:
-    """The validity of each candidate's summary, null where it was not asked."""
+def sort_validity(verdicts: Sequence[Verdict]) -> list[bool] | None:
+    """The validity of each candidate's summary, in the candidates' order; None if it was not asked."""
     return [verdict["valid"] for verdict in sorted(verdicts, key=lambda verdict: verdict["rank"])] or None
 
 
-def every_pair(count: int) -> list[tuple[int, int]]:
-    """All comparisons of `count` candidates: each unordered pair in both orders."""
+def list_pairs(count: int) -> list[tuple[int, int]]:
+    """All comparisons of `count` candidates: each pair in both orders."""
     return list(permutations(range(count), 2))
 
 
-def bounds(count: int, validity: Sequence[bool] | None, preferences: Sequence[Preference]) -> list[tuple[float, float]]:
-    """The lowest and highest score that each candidate can still reach; equal once all comparisons are known."""
+def bound_scores(
+    count: int, validity: Sequence[bool] | None, preferences: Sequence[Preference]
+) -> list[tuple[float, float]]:
+    """(lowest, highest) score that each candidate can still reach. The two are equal once no comparison is missing."""
     low = [float(valid) for valid in validity or [False] * count]
     for preference in preferences:
         for candidate in (preference["first"], preference["second"]):
-            low[candidate] += points(candidate, preference["preferred"]) / 2
-    missing = missing_pairs(count, preferences)
+            low[candidate] += score_comparison(candidate, preference["preferred"]) / 2
+    missing = list_missing_pairs(count, preferences)
     left = [sum(candidate in pair for pair in missing) for candidate in range(count)]
     return [(score, score + number / 2) for score, number in zip(low, left, strict=True)]
 
 
-def missing_pairs(count: int, preferences: Sequence[Preference]) -> list[tuple[int, int]]:
-    """The comparisons that were not asked."""
+def list_missing_pairs(count: int, preferences: Sequence[Preference]) -> list[tuple[int, int]]:
+    """The comparisons that were not asked yet."""
     known = {(preference["first"], preference["second"]) for preference in preferences}
-    return [pair for pair in every_pair(count) if pair not in known]
+    return [pair for pair in list_pairs(count) if pair not in known]
 
 
-def points(candidate: int, preferred: int | None) -> float:
-    """What one comparison gives a candidate that took part in it."""
+def score_comparison(candidate: int, preferred: int | None) -> float:
+    """The points that one comparison gives a candidate that took part in it: 0, 0.5 or 1."""
     return 0.5 if preferred is None else float(candidate == preferred)
 
 
-def settled(reach: Sequence[tuple[float, float]]) -> int | None:
-    """The candidate that wins whatever the missing comparisons say, a tie going to the earlier; null if none does."""
+def find_certain_winner(reach: Sequence[tuple[float, float]]) -> int | None:
+    """The candidate that wins whatever the missing comparisons say, or None. The earlier candidate wins a tie."""
     for best, (low, _) in enumerate(reach):
-        if all(beats(low, high, best < other) for other, (_, high) in enumerate(reach) if other != best):
+        if all(is_certain_win(low, high, best < other) for other, (_, high) in enumerate(reach) if other != best):
             return best
     return None
 
 
-def beats(low: float, high: float, earlier: bool) -> bool:
+def is_certain_win(low: float, high: float, earlier: bool) -> bool:
+    """Whether a candidate with at least `low` points beats one with at most `high`; `earlier` wins a tie."""
     return low > high or (earlier and low == high)
 
 
-def next_pairs(count: int, validity: Sequence[bool] | None, preferences: Sequence[Preference]) -> list[tuple[int, int]]:
-    """The comparisons to ask next, none once no outcome can change the choice: all that are missing of the candidate
-    which can still score most, the earliest of equals.
+def choose_next_pairs(
+    count: int, validity: Sequence[bool] | None, preferences: Sequence[Preference]
+) -> list[tuple[int, int]]:
+    """The comparisons to ask next; empty once no outcome can change the choice.
+
+    They are the missing comparisons of the candidate that can still reach the highest score, the earliest of equals.
     """
-    reach, missing = bounds(count, validity, preferences), missing_pairs(count, preferences)
-    if not missing or settled(reach) is not None:
+    reach, missing = bound_scores(count, validity, preferences), list_missing_pairs(count, preferences)
+    if not missing or find_certain_winner(reach) is not None:
         return []
     leader = max(sorted({candidate for pair in missing for candidate in pair}), key=lambda one: reach[one][1])
     return [pair for pair in missing if leader in pair]
 
 
-def choose(count: int, validity: Sequence[bool] | None, preferences: Sequence[Preference]) -> Choice:
-    """The candidate with the highest score, the earliest of equals. `validity` is null where it was not asked."""
-    reach = bounds(count, validity, preferences)
+def choose_candidate(count: int, validity: Sequence[bool] | None, preferences: Sequence[Preference]) -> Choice:
+    """Choose the candidate with the highest score, the earliest of equals. `validity` is None if it was not asked."""
+    reach = bound_scores(count, validity, preferences)
     scores = [low for low, _ in reach]
-    leader = settled(reach)
-    if count < 2 or missing_pairs(count, preferences):
+    leader = find_certain_winner(reach)
+    if count < 2 or list_missing_pairs(count, preferences):
         return Choice(scores.index(max(scores)) if leader is None else leader, None, None)
     first, second = sorted(scores, reverse=True)[:2]
-    # The second best of K scores least, (K-2)/2, when the best beats all others and these tie among themselves.
+    # The lead is largest if the best beats all others and these tie: then each of them scores (K-2)/2.
     widest = (0 if validity is None else 1) + (count - 1) - (count - 2) / 2
     return Choice(scores.index(first), scores, (first - second) / widest)

@@ -8,25 +8,25 @@ from collections.abc import Mapping, Sequence
 WORD = re.compile(r"\w+")
 
 
-def cosines(query: str, texts: Sequence[str]) -> list[float]:
-    """The cosine of the query with each text, in 0..1; 0 where they share no word.
+def compute_cosines(query: str, texts: Sequence[str]) -> list[float]:
+    """The cosine of the query with each text, in 0..1; 0 if they share no word.
 
-    A word weighs its count times ln((1 + n) / (1 + df)) + 1, n and df being taken over the texts and the query: the
-    smoothed form, in which a word that all of them hold still counts.
+    The weight of a word is its count times ln((1 + n) / (1 + df)) + 1, with n and df over the texts and the query. In
+    this smoothed form a word that occurs in all of them still counts.
     """
     counts = [Counter(WORD.findall(text.casefold())) for text in (query, *texts)]
     found_in = Counter(word for count in counts for word in count)
     rarity = {word: math.log((1 + len(counts)) / (1 + df)) + 1 for word, df in found_in.items()}
-    asked, *others = [unit({word: n * rarity[word] for word, n in count.items()}) for count in counts]
-    return [dot(asked, other) for other in others]
+    asked, *others = [scale_to_unit_length({word: n * rarity[word] for word, n in count.items()}) for count in counts]
+    return [compute_dot_product(asked, other) for other in others]
 
 
-def unit(vector: Mapping[str, float]) -> dict[str, float]:
-    """The vector at length 1; one of no words stays as it is."""
+def scale_to_unit_length(vector: Mapping[str, float]) -> dict[str, float]:
+    """The vector divided by its length. An empty vector stays empty."""
     length = math.sqrt(math.fsum(value * value for value in vector.values()))
     return {word: value / length for word, value in vector.items()} if length else dict(vector)
 
 
-def dot(left: Mapping[str, float], right: Mapping[str, float]) -> float:
-    """At most 1, whatever the rounding."""
+def compute_dot_product(left: Mapping[str, float], right: Mapping[str, float]) -> float:
+    """The dot product of two unit vectors. Rounding never makes it greater than 1."""
     return min(1.0, math.fsum(value * right[word] for word, value in left.items() if word in right))

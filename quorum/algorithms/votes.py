@@ -12,8 +12,8 @@ from quorum.core.text import UNKNOWN, normalize
 class Tally:
     """The outcome of a vote.
 
-    answer: the winner as its highest-ranked passage wrote it, or "unknown"; share: the winner's part of the votes that
-    were not unknown, in 0..1, null when all were; ranks: the passages that voted for the winner, highest first.
+    answer: the winner in the wording of its highest-ranked passage, or "unknown"; share: the winner's share of the
+    votes that are not unknown, in 0..1, None if all are; ranks: the passages that voted for the winner, best first.
     """
 
     answer: str
@@ -22,43 +22,46 @@ class Tally:
     ranks: tuple[int, ...]
 
 
-def ballot(answer: str) -> str:
-    """What counts as the same answer: equal after normalisation, or as written where nothing is left of it."""
+def normalize_answer(answer: str) -> str:
+    """The form in which two answers are compared: normalised, or in lower case if normalisation leaves nothing."""
     return normalize(answer) or answer.strip().lower()
 
 
-def boxes(votes: Iterable[Vote]) -> dict[str, list[Vote]]:
-    """The votes that are not unknown by answer, answers and votes in rank order."""
+def group_votes(votes: Iterable[Vote]) -> dict[str, list[Vote]]:
+    """The votes that are not unknown, grouped by answer. Groups and their votes are in rank order."""
     sorted_votes: dict[str, list[Vote]] = {}
     for vote in sorted(votes, key=lambda vote: vote["rank"]):
         if not vote["unknown"]:
-            sorted_votes.setdefault(ballot(vote["answer"]), []).append(vote)
+            sorted_votes.setdefault(normalize_answer(vote["answer"]), []).append(vote)
     return sorted_votes
 
 
-def weight(votes: Iterable[Vote]) -> float:
+def sum_weights(votes: Iterable[Vote]) -> float:
+    """The sum of the votes' weights; a vote without a weight counts 1."""
     return fsum(vote.get("weight", 1.0) for vote in votes)
 
 
-def tally(votes: Iterable[Vote]) -> Tally:
-    """Most votes wins; a tie goes to the answer whose first vote came from the highest-ranked passage."""
-    counted = boxes(votes)
-    if not counted:
+def count_votes(votes: Iterable[Vote]) -> Tally:
+    """Count a vote. The answer with most votes wins; of equals the one that the highest-ranked passage voted for."""
+    groups = group_votes(votes)
+    if not groups:
         return Tally(UNKNOWN, True, None, ())
-    winner = max(counted.values(), key=weight)  # the first of equals, and they are in rank order
-    total = weight(vote for box in counted.values() for vote in box)
-    share = weight(winner) / total if total else None
+    winner = max(groups.values(), key=sum_weights)  # of equals the first, which has the best rank
+    total = sum_weights(vote for group in groups.values() for vote in group)
+    share = sum_weights(winner) / total if total else None
     return Tally(winner[0]["answer"], False, share, tuple(dict.fromkeys(vote["rank"] for vote in winner)))
 
 
-def decided(votes: Iterable[Vote], remaining_votes: float) -> bool:
-    """Whether no outcome of the remaining votes, all from lower-ranked passages, can change answer or unknown."""
-    counts = [weight(box) for box in boxes(votes).values()]
+def is_decided(votes: Iterable[Vote], remaining_votes: float) -> bool:
+    """Whether the remaining votes cannot change the winner any more. They all come from lower-ranked passages."""
+    counts = [sum_weights(box) for box in group_votes(votes).values()]
     if not counts:
         return remaining_votes <= 0
     most = max(counts)
     first = counts.index(most)
-    overtaken = any(count + remaining_votes >= most for count in counts[:first])  # they win a tie
+    overtaken = any(
+        count + remaining_votes >= most for count in counts[:first]
+    )  # an answer with an earlier first vote wins a tie
     return (
         not overtaken
         and remaining_votes <= most
@@ -66,31 +69,33 @@ def decided(votes: Iterable[Vote], remaining_votes: float) -> bool:
     )
 
 
-def next_stage(votes: Sequence[Vote], passages: int, samples: int) -> int:
-    """How many of the remaining passages to ask next: the smallest number whose votes could decide, 0 if decided."""
-    if decided(votes, passages * samples):
+def size_next_stage(votes: Sequence[Vote], passages: int, samples: int) -> int:
+    """How many of the remaining passages to ask next: the smallest number that could decide the vote; 0 if decided."""
+    if is_decided(votes, passages * samples):
         return 0
     rank = max((vote["rank"] for vote in votes), default=-1) + 1
-    answers = [box[0]["answer"] for box in boxes(votes).values()] or ["any"]
+    answers = [box[0]["answer"] for box in group_votes(votes).values()] or ["any"]
 
     def could_decide(asked: int) -> bool:
         left = (passages - asked) * samples
-        return any(decided([*votes, *unanimous(answer, asked * samples, rank)], left) for answer in answers)
+        return any(is_decided([*votes, *make_equal_votes(answer, asked * samples, rank)], left) for answer in answers)
 
     return next(asked for asked in range(1, passages + 1) if could_decide(asked))
 
 
-def unanimous(answer: str, count: int, rank: int) -> list[Vote]:
+def make_equal_votes(answer: str, count: int, rank: int) -> list[Vote]:
+    """`count` votes for the same answer."""
     return [Vote(rank=rank, passage="", answer=answer, unknown=False) for _ in range(count)]
 
 
-def agreement(answers: Sequence[str], unknown: Sequence[bool]) -> tuple[int, float]:
-    """Self-consistency over samples (Wang et al. 2022), unknown being a class of its own.
+def find_most_frequent(answers: Sequence[str], unknown: Sequence[bool]) -> tuple[int, float]:
+    """The answer that most samples agree on (self-consistency, Wang et al. 2022). Unknown counts as an answer.
 
-    Returns the index of the first sample of the largest class, the earliest of equals, and its share in 0..1.
+    Returns the index of the first sample with that answer and its share of the samples, in 0..1. Of equally frequent
+    answers the earliest wins.
     """
     classes: dict[str | None, list[int]] = {}
     for index, (answer, nothing) in enumerate(zip(answers, unknown, strict=True)):
-        classes.setdefault(None if nothing else ballot(answer), []).append(index)
+        classes.setdefault(None if nothing else normalize_answer(answer), []).append(index)
     largest = max(classes.values(), key=len)
     return largest[0], len(largest) / len(answers)

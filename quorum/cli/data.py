@@ -39,7 +39,7 @@ def convert(
 ) -> None:
     """Write the questions of a data set as JSON lines of id, question, answers, passages and gold ids."""
     from quorum.core.errors import SetupError
-    from quorum.core.text import counted
+    from quorum.core.text import format_count
     from quorum.datasets.questions import read_questions, write_questions
 
     if out.exists() and source.exists() and out.samefile(source):
@@ -53,8 +53,8 @@ def convert(
     if len(bad) > SHOWN:
         typer.echo(f"quorum: skipped {len(bad) - SHOWN:,} more", err=True)
     if left_out:
-        typer.echo(f"quorum: left out {counted(len(left_out), 'question')} marked keep: false", err=True)
-    typer.echo(f"{out}: {counted(count, 'question')}, {len(bad):,} skipped.")
+        typer.echo(f"quorum: left out {format_count(len(left_out), 'question')} marked keep: false", err=True)
+    typer.echo(f"{out}: {format_count(count, 'question')}, {len(bad):,} skipped.")
     if not count:
         raise typer.Exit(1)
 

@@ -148,19 +148,21 @@ def print_tables(tables: "Iterable[RenderableType]") -> None:
 
 def print_spent(report: "Report") -> None:
     """On stderr: where the results lie, what was spent, what failed. Failed questions make exit code 1."""
-    from quorum.core.text import counted
+    from quorum.core.text import format_count
 
     spent = report.spent
     tokens = f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"
-    typer.echo(f"quorum: made {counted(spent.calls, 'call')} now ({tokens}); results in {report.folder}", err=True)
+    typer.echo(f"quorum: made {format_count(spent.calls, 'call')} now ({tokens}); results in {report.folder}", err=True)
     if (judging := report.judging) is not None:
         tokens = f"{judging.input_tokens:,} tokens in, {judging.output_tokens:,} out"
         typer.echo(f"quorum: the judge's calls, apart: {judging.calls:,} now ({tokens})", err=True)
     errors, unjudged = (sum(int(row.get(name) or 0) for row in report.summary.values()) for name in FAILED)
     if errors:
-        typer.echo(f"quorum: {counted(errors, 'answer')} failed; the same command again asks only those.", err=True)
+        typer.echo(
+            f"quorum: {format_count(errors, 'answer')} failed; the same command again asks only those.", err=True
+        )
     if unjudged:
-        what = f"the judge failed on {counted(unjudged, 'answer')}"
+        what = f"the judge failed on {format_count(unjudged, 'answer')}"
         typer.echo(f"quorum: {what}; the same command again asks it only about those.", err=True)
     if errors or unjudged:
         raise typer.Exit(1)

@@ -82,11 +82,11 @@ def silver(
 
 def print_statistics(found: "Statistics", out: Path) -> None:
     """What was found on stdout, where it lies on stderr."""
-    from quorum.core.text import counted
+    from quorum.core.text import format_count
 
     share = found.found / found.questions
     typer.echo(
-        f"{counted(found.questions, 'question')}, silver for {found.found} ({share:.0%}), nothing for "
+        f"{format_count(found.questions, 'question')}, silver for {found.found} ({share:.0%}), nothing for "
         f"{found.questions - found.found}.\n"
         f"Words a question: {found.words_before:.1f} in the passages, {found.words_after:.1f} in the silver."
     )

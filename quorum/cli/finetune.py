@@ -165,10 +165,10 @@ def train(task: "Task", silver: Path, base: str, out: Path, settings: "Settings"
 
 def print_report(report: "Report", out: Path, use: str) -> None:
     """What was learned on stdout, how to use it on stderr."""
-    from quorum.core.text import counted
+    from quorum.core.text import format_count
 
     losses = ", ".join(f"{loss:.3f}" for loss in report.losses)
-    typer.echo(f"{counted(report.examples, 'example')}; training loss by epoch, nats a token: {losses}.")
+    typer.echo(f"{format_count(report.examples, 'example')}; training loss by epoch, nats a token: {losses}.")
     if report.left_out or report.shortened:
         typer.echo(f"Too long: {report.left_out} left out; {report.shortened} lost their last passages.")
     typer.echo(f"quorum: the model is in {out}; use it with {use}", err=True)
@@ -183,12 +183,12 @@ def export(
     limit: Limit = None,
 ) -> None:
     """Write silver data as a fine-tuning service takes them; use the model as context_filter=llm:openai:NAME."""
-    from quorum.core.text import counted
+    from quorum.core.text import format_count
     from quorum.training.finetune_jsonl import export
     from quorum.training.pairs import Task, read_lines
 
     count = export(Task(role, mode=mode, context=context), read_lines(silver, role, limit), out)
-    typer.echo(f"{counted(count, 'example')} for a {role} in {out}; look it over with: quorum filter check {out}")
+    typer.echo(f"{format_count(count, 'example')} for a {role} in {out}; look it over with: quorum filter check {out}")
 
 
 def check(
@@ -196,7 +196,7 @@ def check(
     window: Annotated[int, typer.Option("--window", metavar="N", help="Tokens that an example may have.")] = 16384,
 ) -> None:
     """Say what a fine-tuning service would refuse in a file, or learn wrong from it. Problems make exit code 1."""
-    from quorum.core.text import counted
+    from quorum.core.text import format_count
     from quorum.training.finetune_jsonl import SHOWN, check
 
     found = check(file, window)
@@ -207,8 +207,8 @@ def check(
     for note in found.notes:
         typer.echo(f"quorum: {note}", err=True)
     typer.echo(
-        f"{counted(found.examples, 'example')}, about {found.tokens:,} tokens (the longest {found.longest:,}), "
-        f"{found.empty} with nothing to keep; {counted(len(found.problems), 'problem')}."
+        f"{format_count(found.examples, 'example')}, about {found.tokens:,} tokens (the longest {found.longest:,}), "
+        f"{found.empty} with nothing to keep; {format_count(len(found.problems), 'problem')}."
     )
     if found.problems:
         raise typer.Exit(1)

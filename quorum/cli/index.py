@@ -42,12 +42,12 @@ def index(
 
 def print_report(report: "IndexReport", collection: str) -> None:
     """What was done on stdout, what was skipped on stderr. Nothing in the collection but skipped files: exit code 1."""
-    from quorum.core.text import counted
+    from quorum.core.text import format_count
 
     for path, reason in report.skipped:
         typer.echo(f"quorum: skipped {path}: {reason}", err=True)
     changes = {what: getattr(report, what) for what in ("added", "replaced", "unchanged", "removed")}
     done = ", ".join(f"{count} {what}" for what, count in changes.items() if count) or "nothing to do"
-    typer.echo(f"{collection}: {done}; {counted(report.passages, 'passage')} in all.")
+    typer.echo(f"{collection}: {done}; {format_count(report.passages, 'passage')} in all.")
     if report.skipped and not report.passages:
         raise typer.Exit(1)

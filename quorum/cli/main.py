@@ -23,7 +23,7 @@ from quorum.core.errors import QuorumError, SetupError
 
 app = typer.Typer(
     name="quorum",
-    help="Answer questions over your documents by the strategy you choose, and measure which is worth its cost.",
+    help="Answer questions over your documents by the method you choose, and measure which is worth its cost.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -109,39 +109,41 @@ def questions(
 
 def estimate_words(made: "Estimate") -> str:
     """'To write 100 questions: about 330 calls, ...', each kept at the first try; drafts that are not cost more."""
-    from quorum.core.text import counted
+    from quorum.core.text import format_count
     from quorum.evaluation.compare.recommend import dollars
 
     cost = "no price known" if made.cost is None else dollars(made.cost)
     minutes = f"{made.seconds / 60:,.0f} minutes" if made.seconds >= 90 else f"{made.seconds:,.0f} seconds"
     return (
-        f"To write {counted(made.questions, 'question')}: {made.calls:,} calls, about {made.tokens:,.0f} tokens, "
+        f"To write {format_count(made.questions, 'question')}: {made.calls:,} calls, about {made.tokens:,.0f} tokens, "
         f"{cost}, {minutes} if every draft is kept; {made.most:,} calls at the most."
     )
 
 
 def print_made(made: "Made") -> None:
     """What was written, kept and rejected on stdout; where, what was spent and what failed on stderr."""
-    from quorum.core.text import counted
+    from quorum.core.text import format_count
     from quorum.evaluation.questions.check import FAULTS
 
     kept = sum(made.kept.values())
     rejected = [f"{made.faults[name]:,} {FAULTS[name]}" for name in FAULTS if made.faults[name]]
     reasons = f": {', '.join(rejected)}" if rejected else ""
     if made.written:
-        typer.echo(f"{counted(made.written, 'draft')} written, {made.written - made.faults.total():,} kept{reasons}.")
+        typer.echo(
+            f"{format_count(made.written, 'draft')} written, {made.written - made.faults.total():,} kept{reasons}."
+        )
     kinds = ", ".join(f"{made.kept[kind]:,} {kind}" for kind in made.wanted if made.wanted[kind] or made.kept[kind])
     before = f", {made.before:,} of them there before" if made.before else ""
-    typer.echo(f"{made.path}: {counted(kept, 'question')} to keep ({kinds}){before}.")
+    typer.echo(f"{made.path}: {format_count(kept, 'question')} to keep ({kinds}){before}.")
     for kind, why in made.ended.items():
         typer.echo(f"{made.kept[kind]:,} of {made.wanted[kind]:,} {kind}: {ENDED[why]}.")
     spent = made.spent
     tokens = f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"
     review = f"; review {made.path}" if kept else ""
-    typer.echo(f"quorum: made {counted(spent.calls, 'call')} now ({tokens}){review}", err=True)
+    typer.echo(f"quorum: made {format_count(spent.calls, 'call')} now ({tokens}){review}", err=True)
     if failed := made.faults["failed"]:
         typer.echo(
-            f"quorum: {counted(failed, 'draft')} failed ({made.error}); the same command again asks only those.",
+            f"quorum: {format_count(failed, 'draft')} failed ({made.error}); the same command again asks only those.",
             err=True,
         )
     if failed or not kept:

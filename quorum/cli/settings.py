@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from quorum.core.context import Context, context_from
+from quorum.core.context import Context, make_context
 from quorum.core.errors import SetupError
 
 
@@ -21,7 +21,7 @@ def made_context(settings: Sequence[str] | None, **options: Any) -> Context:
         if options.get(key) is not None:
             raise SetupError(f"Both --{key} {options[key]} and --set {key}={value} are given; give one of them.")
         chosen[key] = value
-    return context_from(chosen, **options)
+    return make_context(chosen, **options)
 
 
 def stated(name: str, settings: Sequence[str] | None) -> bool:

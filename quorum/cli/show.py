@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from quorum.core.state import Evidence, Passage, Result
-from quorum.core.text import counted
+from quorum.core.text import format_count
 
 
 def stdout() -> Console:
@@ -65,10 +65,10 @@ def facts(result: Result, method: str) -> list[str]:
     return [
         method,
         *([f"confidence {confidence:.2f}"] if confidence is not None else []),
-        counted(calls, "call"),
+        format_count(calls, "call"),
         f"{sum(one['input_tokens'] for one in usage):,} tokens in, {sum(one['output_tokens'] for one in usage):,} out",
-        *([counted(malformed, "malformed reply", "malformed replies")] if malformed else []),
-        *([f"{counted(dropped, 'passage')} dropped to fit the window"] if dropped else []),
+        *([format_count(malformed, "malformed reply", "malformed replies")] if malformed else []),
+        *([f"{format_count(dropped, 'passage')} dropped to fit the window"] if dropped else []),
     ]
 
 

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from quorum.cli.show import plain_table
-from quorum.core.text import counted
+from quorum.core.text import format_count
 from quorum.evaluation.compare.baseline import Comparison, Difference
 from quorum.evaluation.run.results import Summary
 
@@ -146,7 +146,7 @@ def over(comparison: Comparison) -> str:
     """Over which questions a comparison is, and what its columns mean."""
     left = comparison["left_out"]
     missing = f" ({left:,} left out, which some did not answer)" if left else ""
-    questions = counted(comparison["n"], "question")
+    questions = format_count(comparison["n"], "question")
     return (
         f"Minus {comparison['baseline']}, over {questions} that all answered{missing}; p by Holm; "
         "to tell: questions needed"

@@ -31,15 +31,15 @@ def uploaded(name: str | None, folder: Path) -> Iterator[None]:
 
 def send(name: str, folder: Path) -> None:
     from quorum.cli.progress import progress_bar
-    from quorum.core.text import counted
+    from quorum.core.text import format_count
     from quorum.evaluation.langsmith_upload import upload
 
     with progress_bar() as progress:
         done = upload(folder, name, progress)
-    sent = f"{counted(done.runs, 'run')} sent now" if done.runs else "all of it was there"
+    sent = f"{format_count(done.runs, 'run')} sent now" if done.runs else "all of it was there"
     where = f": {done.url}" if done.url else ""
     typer.echo(
-        f"quorum: LangSmith's dataset {name} has {counted(len(done.experiments), 'experiment')} of these results "
+        f"quorum: LangSmith's dataset {name} has {format_count(len(done.experiments), 'experiment')} of these results "
         f"({sent}){where}",
         err=True,
     )

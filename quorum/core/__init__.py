@@ -1,4 +1,4 @@
-"""The shared vocabulary: state, context, errors, measures on text, data records.
+"""What every other package uses: a graph's state, the settings (`Context`), errors, sentences, measures on text, Ray.
 
-No models here, and no I/O but reading data.
+Begin with `context` and `state`. Imports no other package of Quorum.
 """

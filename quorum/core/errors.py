@@ -1,23 +1,25 @@
-"""The one exception for a user.
+"""Quorum's exceptions.
 
-RuntimeError         whose message LangGraph's server passes on; that of an unknown kind it keeps to itself
-└── QuorumError      everything of ours that a caller may want to catch
+RuntimeError         LangGraph's server shows its message to the client, and hides those of other exceptions
+└── QuorumError      any error that Quorum raises on purpose
     ├── SetupError   a mistake in input or configuration: what is wrong, what was given, what to do next (exit code 2)
-    └── CallError    one model call that failed after its retries: an error row in an evaluation (exit code 1)
+    └── CallError    a model call that failed after its retries: an error row in an evaluation (exit code 1)
         └── TooLong  the prompt does not fit the model's window (the caller drops a passage and tries again)
 """
 
 
 class QuorumError(RuntimeError):
-    """Everything of ours that a caller may want to catch."""
+    """Any error that Quorum raises on purpose. Catch this one to catch them all."""
 
 
 class SetupError(QuorumError):
-    """What is wrong, what was given, what to do next: one sentence, shown without a traceback."""
+    """A mistake in input or configuration. Its message is one sentence, which the command line shows without traceback:
+    what is wrong, what was given, what to do next.
+    """
 
 
 class CallError(QuorumError):
-    """A model call that failed after its retries. `status` is the server's HTTP status, when it gave one."""
+    """A model call that failed after its retries. `status` is the server's HTTP status, or None without a reply."""
 
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)

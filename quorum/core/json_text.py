@@ -1,42 +1,43 @@
-"""JSON from files, servers and models, safe to keep: whatever is wrong with it is one kind of error."""
+"""Reads JSON from files, servers and models. Every fault is a JSONDecodeError; every string can be encoded in UTF-8."""
 
 import json
 import re
 from typing import Any
 
-LONE = re.compile("[\ud800-\udfff]")
+HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-def loads(text: str | bytes) -> Any:
-    """The value of a JSON text, its strings `whole`.
+def parse_json(text: str | bytes) -> Any:
+    """The value of a JSON text. Half characters in its strings are replaced (see `replace_half_characters`).
 
-    Raises json.JSONDecodeError for what is no JSON, for what is nested too deeply and for a number of thousands of
-    digits, which the standard library reports as three kinds of error.
+    Raises json.JSONDecodeError if the text is not JSON, is nested too deeply or has a number with thousands of digits.
+    The standard library raises three different errors for these.
     """
-    shown = text if isinstance(text, str) else text.decode("utf-8-sig")
+    decoded = text if isinstance(text, str) else text.decode("utf-8-sig")
     try:
-        value = json.loads(shown)
-        return mended(value) if ESCAPED.search(shown) else value
+        value = json.loads(decoded)
+        return replace_in_strings(value) if ESCAPED.search(decoded) else value
     except json.JSONDecodeError:
         raise
     except RecursionError:
-        raise json.JSONDecodeError("nested too deeply", shown, 0) from None
+        raise json.JSONDecodeError("nested too deeply", decoded, 0) from None
     except ValueError:
-        raise json.JSONDecodeError("a number is too long", shown, 0) from None
+        raise json.JSONDecodeError("a number is too long", decoded, 0) from None
 
 
-def whole(text: str) -> str:
-    """The text with U+FFFD for lone surrogates: halves of a character, which JSON can write as escapes and which no
-    file, server or store takes.
+def replace_half_characters(text: str) -> str:
+    """The text with U+FFFD in the place of lone surrogates.
+
+    A lone surrogate is half of a character. JSON can write it as an escape, but UTF-8 cannot encode it.
     """
-    return LONE.sub("\ufffd", text)
+    return HALF_CHARACTER.sub("\ufffd", text)
 
 
-def mended(value: Any) -> Any:
-    """The value with all its strings whole."""
+def replace_in_strings(value: Any) -> Any:
+    """The value with half characters replaced in all its strings and keys."""
     if isinstance(value, str):
-        return whole(value)
+        return replace_half_characters(value)
     if isinstance(value, dict):
-        return {whole(name): mended(content) for name, content in value.items()}
-    return [mended(item) for item in value] if isinstance(value, list) else value
+        return {replace_half_characters(name): replace_in_strings(content) for name, content in value.items()}
+    return [replace_in_strings(item) for item in value] if isinstance(value, list) else value

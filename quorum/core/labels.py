@@ -1,4 +1,4 @@
-"""Answers that only judge: the labels of a fact check (Thorne et al. 2018, FEVER), and yes or no."""
+"""Verdicts: the labels of a fact check (Thorne et al. 2018, FEVER), and yes or no."""
 
 from collections.abc import Iterable
 
@@ -9,24 +9,24 @@ VERDICTS = frozenset({"yes", "no", *(label.lower() for label in LABELS)})
 
 
 def is_verdict(answer: str) -> bool:
-    """Whether an answer only judges: it stands in no passage."""
+    """Whether an answer is a verdict. No passage contains a verdict word for word."""
     return normalize(answer) in VERDICTS
 
 
 def are_verdicts(answers: Iterable[str]) -> bool:
-    """Whether there are answers and all of them only judge."""
+    """Whether all answers are verdicts; False without any answer."""
     judged = [is_verdict(answer) for answer in answers]
     return bool(judged) and all(judged)
 
 
-def type_of(answers: Iterable[str]) -> str:
-    """The answer_type of a question that has these gold answers and names none: label, yes_no or short."""
+def infer_answer_type(answers: Iterable[str]) -> str:
+    """The answer type that gold answers imply: "label", "yes_no" or "short"."""
     found = list(answers)
     if not are_verdicts(found):
         return "short"
     return "yes_no" if all(normalize(answer) in ("yes", "no") for answer in found) else "label"
 
 
-def is_silent(answer: str, answer_type: str) -> bool:
-    """Whether an answer is unknown. Where labels are asked for, NOT ENOUGH INFO is an answer like the others."""
+def is_unknown_answer(answer: str, answer_type: str) -> bool:
+    """Whether an answer is unknown. For answer_type "label", NOT ENOUGH INFO is a label and not unknown."""
     return is_unknown(answer) and not (answer_type == "label" and answer in LABELS)

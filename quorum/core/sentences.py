@@ -1,9 +1,10 @@
-"""Sentences of a text, by rule: no model, no download."""
+"""Splits a text into sentences by rules, without a model."""
 
 import re
 
 
-def word_set(text: str) -> frozenset[str]:
+def make_word_set(text: str) -> frozenset[str]:
+    """The words of a text."""
     return frozenset(text.split())
 
 
@@ -13,31 +14,34 @@ UNSPACED_END = frozenset("。！？｡")
 NUMBERED = re.compile(r"(?:^|\n)[ \t]*\d{1,3}$")  # "1. First item"
 LAST_WORD = re.compile(r"[^\s(\[\"'“‘]+$")
 OPENING = "\"'“‘«([*_"
-NEVER_LAST = word_set(
+NEVER_LAST = make_word_set(
     """mr mrs ms messrs dr prof st mt gen col lt capt sgt cpl maj adm rev hon gov sen rep pres supt fr e.g i.e cf viz vs
     ca fig figs eq ch vol vols pp ed eds trans nos approx est feat"""
 )
-SELDOM_LAST = word_set(
+SELDOM_LAST = make_word_set(
     """al inc ltd co corp bros etc jr sr esq dept univ assn ave blvd
     jan feb mar apr jun jul aug sep sept oct nov dec"""
 )
-BEFORE_NUMBERS = word_set("no c p v n op art sec")
-STARTERS = word_set(
+BEFORE_NUMBERS = make_word_set("no c p v n op art sec")
+STARTERS = make_word_set(
     """the a an it he she they we you i this that these those its his her their our in on at as by for from with after
     before when while where since although though if but and however there what who which how why one both all some
     many most"""
 )
 
 
-def sentences(text: str) -> list[tuple[int, int]]:
-    """(start, end) of each sentence, in order, without the white space around it; every other character is in one.
+def find_sentences(text: str) -> list[tuple[int, int]]:
+    """(start, end) of each sentence, in order. Every character but the white space between sentences is in one.
 
-    A sentence ends at . ! ? … before white space and something that may begin a sentence, at the full stops of
-    scripts without spaces, and at the end of a paragraph, heading, list item or table row. Abbreviations, initials,
-    decimals and ellipses inside a sentence do not end it.
+    A sentence ends at . ! ? … if white space and a word that can begin a sentence follow; at the full stops of scripts
+    without spaces; and at the end of a paragraph, heading, list item or table row. Abbreviations, initials, decimals
+    and ellipses do not end a sentence.
+
+    >>> find_sentences("Dr. Li left. Why?")
+    [(0, 12), (13, 17)]
     """
     spans, start = [], 0
-    for end in [*sorted(breaks(text)), len(text)]:
+    for end in [*sorted(find_sentence_ends(text)), len(text)]:
         piece = text[start:end]
         if piece and not piece.isspace():
             spans.append((end - len(piece.lstrip()), start + len(piece.rstrip())))
@@ -45,8 +49,8 @@ def sentences(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def breaks(text: str) -> set[int]:
-    """Where sentences end: at block ends, and at the marks which `ends_sentence`."""
+def find_sentence_ends(text: str) -> set[int]:
+    """The positions where sentences end: the edges of blocks, and the full stops for which `ends_sentence` holds."""
     found = {place for block in BLOCK.finditer(text) for place in block.span()}
     begin = 0
     for mark in END.finditer(text):
@@ -57,7 +61,10 @@ def breaks(text: str) -> set[int]:
 
 
 def ends_sentence(text: str, begin: int, mark: re.Match[str]) -> bool:
-    """Whether the mark ends the sentence that begins at `begin`, judged by the words on both sides of it."""
+    """Whether a full stop, question mark or the like ends the sentence that starts at `begin`.
+
+    The words before and after the mark decide.
+    """
     following = text[mark.end() : mark.end() + 60].split(maxsplit=1)
     if mark.group()[0] in UNSPACED_END or not following:
         return True

@@ -1,14 +1,14 @@
-"""State: plain, serialisable data that flows through every graph, with explicit reducers."""
+"""The state of a graph: plain data that can be serialised, and the reducers that merge a node's update into it."""
 
 from typing import Annotated, NotRequired, TypeVar
 
-from typing_extensions import TypedDict  # before Python 3.12 a JSON schema, Studio's form, can be made of this one only
+from typing_extensions import TypedDict  # LangGraph makes Studio's form from it; typing's works from Python 3.12 on
 
 T = TypeVar("T")
 
 
 class Passage(TypedDict):
-    """A piece of a document. `score` is the retriever's, higher is better."""
+    """A piece of a document. `score` is the retriever's score; higher is better."""
 
     id: str
     title: str
@@ -17,7 +17,7 @@ class Passage(TypedDict):
 
 
 class Vote(TypedDict):
-    """One answer to the question from one passage. `rank` is the passage's, from 0."""
+    """The answer that one passage gives to the question. `rank` is the passage's rank, from 0; `passage` is its id."""
 
     rank: int
     passage: str
@@ -27,7 +27,10 @@ class Vote(TypedDict):
 
 
 class Draft(TypedDict):
-    """A summary that supports one candidate. `rank` is the candidate's, from 0; `shown`: passages that fitted."""
+    """A summary that supports one candidate.
+
+    rank: the candidate's number, from 0; shown: how many passages fitted into the prompt.
+    """
 
     rank: int
     text: str
@@ -35,14 +38,18 @@ class Draft(TypedDict):
 
 
 class Verdict(TypedDict):
-    """Whether a summary supports its candidate. `rank` is the candidate's, from 0."""
+    """Whether a summary supports its candidate. `rank` is the candidate's number, from 0."""
 
     rank: int
     valid: bool
 
 
 class Preference(TypedDict):
-    """Which of two candidates' summaries is the more informative: by rank, in the order shown; null for neither."""
+    """Which of two candidates has the more informative summary.
+
+    first, second: the candidates' numbers, in the order in which the prompt shows their summaries; preferred: the
+    number of the better one, or null for neither.
+    """
 
     first: int
     second: int
@@ -50,7 +57,10 @@ class Preference(TypedDict):
 
 
 class Evidence(TypedDict):
-    """A passage that supports the answer; `start` and `end` mark the span in its text, null without a verbatim one."""
+    """A passage that supports the answer.
+
+    start, end: the characters of its text that hold the answer word for word, or null if none do.
+    """
 
     passage: str
     start: int | None
@@ -60,8 +70,9 @@ class Evidence(TypedDict):
 class Step(TypedDict):
     """One step of a method that searches more than once.
 
-    query: what was searched for, a follow-up question for instance; null in a step that only answers. passages: what
-    was found and shown; answer: to the query, or to the question itself in a step without one.
+    query: the text that was searched for, such as a follow-up question; null in a step that only answers. passages:
+    the passages that the search found and a prompt showed. answer: the answer to the query, or to the question itself
+    in a step without a query.
     """
 
     thought: str
@@ -70,8 +81,33 @@ class Step(TypedDict):
     answer: str | None
 
 
+class Knowledge(TypedDict):
+    """The passages that one of several queries found, after filtering.
+
+    rank: the query's number, from 0; retrieved: ids of the passages before filtering.
+    """
+
+    rank: int
+    retrieved: list[str]
+    passages: list[Passage]
+
+
+class MaskedStatement(TypedDict):
+    """A statement in which a mask hides the words of `condition`."""
+
+    statement: str
+    condition: str
+
+
+class VerifiedCandidate(TypedDict):
+    """How many attempts recovered the hidden words from candidate number `rank`, from 0."""
+
+    rank: int
+    recovered: int
+
+
 class Usage(TypedDict):
-    """What the calls under one prompt name took: counts of calls and tokens."""
+    """How many calls were made under one prompt name, and how many tokens they took."""
 
     calls: int
     input_tokens: int
@@ -80,46 +116,24 @@ class Usage(TypedDict):
 
 
 class Malformed(TypedDict):
-    """Replies that did not meet their prompt's contract; each was given the stated default."""
+    """Replies that broke their prompt's contract. The parser's default took the place of each."""
 
     count: int
     replies: list[str]
 
 
-class Knowledge(TypedDict):
-    """What one query found, after filtering; `rank` is the query's, from 0. `retrieved`: ids before filtering."""
-
-    rank: int
-    retrieved: list[str]
-    passages: list[Passage]
-
-
-class Masked(TypedDict):
-    """A statement with a mask in the place of `condition`, the words that it hides."""
-
-    statement: str
-    condition: str
-
-
-class Verified(TypedDict):
-    """How many of the recoveries found what the statement of candidate number `rank`, from 0, hides."""
-
-    rank: int
-    recovered: int
-
-
-def extend(left: list[T] | None, right: list[T] | None) -> list[T] | None:
-    """Reducer: append; None is nothing."""
+def append_items(left: list[T] | None, right: list[T] | None) -> list[T] | None:
+    """Reducer: append the items on the right; None stands for no items."""
     return left if right is None else [*(left or []), *right]
 
 
-def add(left: int | None, right: int | None) -> int:
-    """Reducer: sum."""
+def add_counts(left: int | None, right: int | None) -> int:
+    """Reducer: add; None counts as 0."""
     return (left or 0) + (right or 0)
 
 
 def merge_usage(left: dict[str, Usage] | None, right: dict[str, Usage] | None) -> dict[str, Usage]:
-    """Reducer: sum per prompt name."""
+    """Reducer: add up calls and tokens, by prompt name."""
     merged = dict(left or {})
     for name, usage in (right or {}).items():
         before = merged.get(name)
@@ -137,7 +151,7 @@ def merge_usage(left: dict[str, Usage] | None, right: dict[str, Usage] | None) -
 
 
 def merge_malformed(left: dict[str, Malformed] | None, right: dict[str, Malformed] | None) -> dict[str, Malformed]:
-    """Reducer: counts add up and raw replies are kept, per prompt name."""
+    """Reducer: add up the counts and collect the raw replies, by prompt name."""
     merged = dict(left or {})
     for name, new in (right or {}).items():
         old = merged.get(name, Malformed(count=0, replies=[]))
@@ -145,160 +159,83 @@ def merge_malformed(left: dict[str, Malformed] | None, right: dict[str, Malforme
     return merged
 
 
+class Counters(TypedDict, total=False):
+    """What a run or a part of it took: calls and tokens, malformed replies, passages dropped to fit the window.
+
+    The first two are by prompt name. A subgraph returns counters but never reads them, or they would count twice.
+    """
+
+    usage: Annotated[dict[str, Usage], merge_usage]
+    malformed: Annotated[dict[str, Malformed], merge_malformed]
+    dropped: Annotated[int, add_counts]
+
+
 class Question(TypedDict, total=False):
-    """A graph's input. `given`: passages to answer from instead of retrieval; `gold_answers`: no model sees them."""
+    """A graph's input.
+
+    given: passages to answer from instead of retrieval; gold_answers: for filter_mode="silver" only, never shown to a
+    model.
+    """
 
     question: str
     given: list[Passage] | None
     gold_answers: list[str] | None
 
 
-class Result(TypedDict, total=False):
-    """A graph's output: the same keys for every method, null where it has none."""
+class Answer(TypedDict, total=False):
+    """What a method says. Every method has the same keys; a key that it does not use is null."""
 
     answer: str
     unknown: bool
     confidence: float | None
-    certified: int | None  # passages that could be replaced while the vote stands (see quorum.algorithms.certificate)
+    certified: int | None  # how many replaced passages cannot change the vote: quorum.algorithms.certificate
     rationale: str | None
     evidence: list[Evidence]
-    votes: Annotated[list[Vote], extend]  # null where the method has none: `begin` sets it, the type cannot say it
+    votes: Annotated[list[Vote], append_items]  # null in a method without votes: `begin` sets it so
     candidates: list[str] | None
     summaries: list[str] | None
-    validity: list[bool] | None  # of each candidate's summary
+    validity: list[bool] | None  # one per candidate: whether its summary supports it
     scores: list[float] | None  # one per candidate
     passages: list[Passage]
-    retrieved: list[str] | None  # ids of what was found before a filter; null where the method has none
-    usage: Annotated[dict[str, Usage], merge_usage]
-    malformed: Annotated[dict[str, Malformed], merge_malformed]
-    dropped: Annotated[int, add]
+    retrieved: list[str] | None  # ids of the passages before a filter; null in a method without a filter
+
+
+class Result(Answer, Counters, total=False):
+    """A graph's output: the answer and what it took."""
 
 
 class State(Question, Result, total=False):
-    """Everything a node may read or write. `rank` travels with one passage or candidate in a fan-out, `pair` with two
-    candidates.
+    """Everything that a node may read or write.
 
-    `provided`: the question's own passages, null when passages are retrieved. `begin` takes them out of `given`, which
-    as an input that a second question on the thread may leave out would still be there. So it does with `oracle`, the
-    gold answers, which filter_mode="silver" alone reads.
-    `reasoning`: a chain of thought, as it was written. `external`, `internal`: what blendfilter's queries begin with,
-    an answer from passages and a passage from memory; `knowledge`: what each of them found.
-    `turn`: rounds of a loop that are done; `notes`: what was learned in them. `rationales`: the reasoning to each
-    candidate; `masked`: what is to be restored.
+    rank, pair: the number of one passage, query or candidate in a fan-out, and of two candidates.
+    provided: the question's own passages, null when passages are retrieved. `begin` moves them here from `given`, which
+    would otherwise still be set when a second question on the same thread leaves it out.
+    oracle: the gold answers, which `begin` moves from `gold_answers` for the same reason.
+    query: what to search for, null for the question itself. turn: finished rounds of a loop.
+    reasoning: a chain of thought as the model wrote it. notes: what selection_inference has learned so far.
+    external, internal: what blendfilter's queries begin with, an answer from passages and a passage from memory.
+    knowledge: what each of those queries found. topic, judgement: what its filter is told.
+    rationales: the reasoning behind each candidate. masked: the statement whose hidden words are to be recovered.
     """
 
     rank: int
     pair: list[int]
-    drafts: Annotated[list[Draft], extend]
-    verdicts: Annotated[list[Verdict], extend]
-    preferences: Annotated[list[Preference], extend]
+    drafts: Annotated[list[Draft], append_items]
+    verdicts: Annotated[list[Verdict], append_items]
+    preferences: Annotated[list[Preference], append_items]
     provided: list[Passage] | None
     oracle: list[str] | None
     query: str | None
-    steps: list[Step]  # those taken so far
+    steps: list[Step]  # finished steps, oldest first
     reasoning: str | None
     external: str | None
     internal: str | None
     topic: str | None
     judgement: str | None
     queries: list[str] | None
-    knowledge: Annotated[list[Knowledge], extend]
+    knowledge: Annotated[list[Knowledge], append_items]
     turn: int
     notes: str | None
     rationales: list[str | None] | None
-    masked: Masked | None
-    verified: Annotated[list[Verified], extend]
-
-
-class Asked(TypedDict, total=False):
-    """What a graph that finds passages reads. `query`: what to search with, if not with the question.
-
-    It reads no counters, which it would hand back to be added a second time.
-    """
-
-    question: str
-    query: str | None
-    provided: list[Passage] | None
-
-
-class Found(TypedDict, total=False):
-    """What a graph that finds or ranks passages hands back: the passages to read, and what that took."""
-
-    passages: list[Passage]
-    usage: Annotated[dict[str, Usage], merge_usage]
-    malformed: Annotated[dict[str, Malformed], merge_malformed]
-    dropped: Annotated[int, add]
-
-
-class Sifted(TypedDict, total=False):
-    """What the subgraph that filters passages reads; no counters, as `Asked`. `rank`: the query's that found them."""
-
-    question: str
-    topic: str | None
-    rank: int
-    passages: list[Passage]
-    retrieved: list[str] | None
-
-
-class Unfiltered(TypedDict, total=False):
-    """What `refine` and a filter read; no counters, as `Asked`. `retrieved`: ids of what other queries found before."""
-
-    question: str
-    query: str | None
-    passages: list[Passage]
-    oracle: list[str] | None
-    retrieved: list[str] | None
-
-
-class Filtered(Found, total=False):
-    """What the subgraph that filters passages hands back: those that help, and the ids of all that there were."""
-
-    retrieved: list[str] | None
-
-
-class Sought(Asked, Unfiltered, Sifted, total=False):
-    """What one of several queries needs to find its passages, to refine and to judge them."""
-
-
-class Gathered(TypedDict, total=False):
-    """What one of several queries hands back, and what it took."""
-
-    knowledge: Annotated[list[Knowledge], extend]
-    usage: Annotated[dict[str, Usage], merge_usage]
-    malformed: Annotated[dict[str, Malformed], merge_malformed]
-    dropped: Annotated[int, add]
-
-
-class Ranked(TypedDict, total=False):
-    """What the reranking subgraph reads; no counters, as `Asked`."""
-
-    question: str
-    query: str | None
-    passages: list[Passage]
-
-
-class Explained(TypedDict, total=False):
-    """What SuRe hands back to a reranker: the chosen summary, null without a candidate, and what it took."""
-
-    rationale: str | None
-    usage: Annotated[dict[str, Usage], merge_usage]
-    malformed: Annotated[dict[str, Malformed], merge_malformed]
-    dropped: Annotated[int, add]
-
-
-class Claim(TypedDict, total=False):
-    """What the verification of one candidate reads; no counters, as `Asked`. `rank` is the candidate's, from 0."""
-
-    question: str
-    passages: list[Passage]
-    rank: int
-    answer: str
-
-
-class Recovery(TypedDict, total=False):
-    """What the verification of one candidate hands back, and what it took."""
-
-    verified: Annotated[list[Verified], extend]
-    usage: Annotated[dict[str, Usage], merge_usage]
-    malformed: Annotated[dict[str, Malformed], merge_malformed]
-    dropped: Annotated[int, add]
+    masked: MaskedStatement | None
+    verified: Annotated[list[VerifiedCandidate], append_items]

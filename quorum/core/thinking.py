@@ -1,4 +1,4 @@
-"""Reasoning that a model writes before its reply."""
+"""Removes the reasoning that a model writes before its reply."""
 
 import re
 
@@ -7,10 +7,13 @@ OPENING = re.compile(r"<think\s*>.*", re.DOTALL | re.IGNORECASE)
 CLOSING = re.compile(r".*</think\s*>", re.DOTALL | re.IGNORECASE)
 
 
-def without_thinking(text: str) -> str:
+def remove_thinking(text: str) -> str:
     """The reply without `<think>...</think>`, stripped.
 
-    An opening tag that is never closed takes everything after it; a closing tag that was never opened takes everything
-    before it (servers whose chat template opens the tag send only the closing one).
+    Without a closing tag everything after the opening tag is removed. Without an opening tag everything before the
+    closing tag is removed: some chat templates open the tag, so that the server sends only its end.
+
+    >>> remove_thinking("<think>Paris? Yes.</think> Paris")
+    'Paris'
     """
     return OPENING.sub("", CLOSING.sub("", THOUGHT.sub("", text))).strip()

@@ -1,7 +1,7 @@
-"""The unknown predicate: does an answer say that there is no answer?
+"""Decides whether an answer says that there is no answer.
 
-The rules read the first line, in lower case and with contractions written out, from its beginning. What follows a
-refusal decides: "cannot be determined from the text" is one, "cannot be determined simultaneously" is a fact.
+The rules match the beginning of the first line, in lower case and with contractions written out. The words after a
+match matter: "cannot be determined from the text" is a refusal, "cannot be determined simultaneously" is a fact.
 """
 
 import re
@@ -11,7 +11,7 @@ UNKNOWN = "unknown"
 WRAPPING = " \t\n*_`\"'“”‘’«»()[]{}<>#-–—•"
 STOPS = ".,;:?!…"
 
-# The vocabulary: what a refusal talks about.
+# The vocabulary of refusals.
 DETERMINER = (
     r"(?:the|this|that|these|those|any|all|of|given|provided|supplied|available|above|retrieved|current|presented"
     r"|relevant|background|input|context|my|your|\w+ of the)"
@@ -25,7 +25,7 @@ IS = r"(?:is|are|was|were|has been|have been|remains?)"
 SUBJECT = r"(?:.{1,150} )"
 SURELY = r"(?:(?:\w+ly|yet|even|be) )*"
 CAN_NOT = r"(?:can not|could not|unable to|not able to|(?:not |im)possible to)"
-# Verbs that only a refusal uses, and verbs that need its company: a wreck that "could not be found" is a fact.
+# ANSWER: verbs that only a refusal uses. FOUND, STATED, GIVEN: verbs that facts use, too ("the wreck was not found").
 ANSWER = r"(?:answer|determine|infer|ascertain|deduce|conclude)"
 ANSWERED = r"(?:answered|determined|inferred|ascertained|deduced|concluded)"
 FOUND = r"(?:found|known|located|identified|established|confirmed|verified|derived|extracted|said|told)"
@@ -34,7 +34,7 @@ GIVEN = (
     r"(?:given|found|available|known|included|listed|present|clear|sure|certain|named|identified|possible|applicable"
     r"|covered)"
 )
-# What may follow: an end, a source, a reason.
+# What may follow a refusal: the end of the line, a source or a reason.
 END = r"(?:\W*$|\s*[.,;:!?()\[\]/–—…]|\s+-+\s)"
 BASED = r"(?:based )?(?:only |solely )?(?:on|upon)"
 PREPOSITION = rf"(?:{BASED}|from|in|within|by|with|using|given|per|to|for|according to|anywhere in)"
@@ -108,12 +108,16 @@ REFUSAL = re.compile("|".join(NOTHING_TO_ANSWER_FROM + THE_SPEAKER_CANNOT_TELL +
 
 
 def is_unknown(answer: str) -> bool:
-    """Whether an answer is empty, the word "unknown" alone or explained, or a refusal in one of its usual wordings.
+    """Whether an answer is empty, says "unknown" (alone or with a reason), or refuses in a usual wording.
 
-    Judged on the raw text. Names are answers: "Unknown Pleasures", "I Don't Know How She Does It".
+    Pass the raw text, not a normalised one. Titles are answers: "Unknown Pleasures", "I Don't Know How She Does It".
+
+    >>> import quorum
+    >>> quorum.is_unknown("I cannot tell from the passages."), quorum.is_unknown("Unknown Pleasures")
+    (True, False)
     """
     line = next((line for line in answer.splitlines() if line.strip(WRAPPING + STOPS)), "")
-    text = spelled_out(line[:1000])
+    text = spell_out(line[:1000])
     while lead := LEAD_IN.match(text):
         text = text[lead.end() :]
     if not text.strip(WRAPPING + STOPS) or SAYS_UNKNOWN.match(text):
@@ -125,8 +129,8 @@ def is_unknown(answer: str) -> bool:
     return not rest or not is_title(line.strip(WRAPPING))
 
 
-def spelled_out(line: str) -> str:
-    """Lower case, plain apostrophes, single spaces, no markdown or quotes around, no contractions."""
+def spell_out(line: str) -> str:
+    """The line in lower case, with contractions written out, without markdown or quotes around it."""
     text = " ".join(line.replace("’", "'").lower().split()).strip(WRAPPING)
     text = re.sub(r"\bcannot\b|\bcan't\b", "can not", text)
     text = re.sub(r"n't\b", " not", text)
@@ -134,6 +138,6 @@ def spelled_out(line: str) -> str:
 
 
 def is_title(text: str) -> bool:
-    """Whether every longer word is capitalised, but not all of the text."""
+    """Whether every word of more than three letters is capitalised, but the text is not all in capitals."""
     words = [word for word in re.findall(r"[^\W\d_][\w'’]*", text) if len(word) > 3]
     return not text.isupper() and bool(words) and all(word[0].isupper() for word in words)

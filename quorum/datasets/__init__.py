@@ -1,4 +1,4 @@
-"""Questions with answers, and silver data, as files: our JSON lines, published formats, examples for prompts.
+"""Data files: questions with answers in our JSON lines and in published formats, passages, examples, silver data.
 
 Begin with `records`. Imports algorithms and core.
 """

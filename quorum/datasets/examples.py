@@ -1,4 +1,4 @@
-"""Demonstrations for few-shot prompts, from a file of the user's own."""
+"""Reads demonstrations for few-shot prompts from a user's file."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -6,12 +6,14 @@ from typing import Any, NotRequired, TypedDict
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage, Step
-from quorum.datasets.records import as_passage, lines_of, list_of, shown
+from quorum.datasets.records import get_list, parse_passage, preview_value, read_json_lines
 
 
 class Example(TypedDict):
-    """One demonstration. `rationale`: the reasoning before the answer; `passages`: what it was read from; `steps`: for
-    methods that search more than once, what was asked on the way, each with what was found and the answer to it.
+    """One demonstration.
+
+    rationale: the reasoning before the answer; passages: the passages that hold the answer; steps: the searches on the
+    way to the answer, for methods that search more than once.
     """
 
     question: str
@@ -22,42 +24,43 @@ class Example(TypedDict):
 
 
 def read_examples(path: str) -> tuple[Example, ...]:
-    """The demonstrations of a file of JSON lines {"question", "answer", "rationale", "passages", "steps"}.
+    """Read the demonstrations in a file of JSON lines {"question", "answer", "rationale", "passages", "steps"}.
 
-    The last three may be missing; a step is {"query", "answer", "thought", "passages"}. Read again when the file has
-    changed. A broken line, or a file without any, is a `SetupError`.
+    The last three keys are optional; a step is {"query", "answer", "thought", "passages"}. The result is cached until
+    the file changes. A broken line or an empty file is a `SetupError`.
     """
     file = Path(path)
     stamp = file.stat().st_mtime_ns if file.is_file() else 0
-    return parsed(path, stamp)
+    return parse_examples(path, stamp)
 
 
 @lru_cache(maxsize=32)
-def parsed(path: str, stamp: int) -> tuple[Example, ...]:
+def parse_examples(path: str, stamp: int) -> tuple[Example, ...]:
+    """The demonstrations of a file. `stamp`, its time of change, only serves as a key of the cache."""
     found = []
-    for number, value in lines_of(Path(path)):
+    for number, value in read_json_lines(Path(path)):
         where = f"{path}, line {number}"
         question, answer, rationale = value.get("question"), value.get("answer"), value.get("rationale")
         if not isinstance(question, str) or not isinstance(answer, str):
-            raise SetupError(f'{where}: expected {{"question": text, "answer": text}}, found {shown(value)}.')
+            raise SetupError(f'{where}: expected {{"question": text, "answer": text}}, found {preview_value(value)}.')
         example = Example(question=question, answer=answer)
         if isinstance(rationale, str):
             example["rationale"] = rationale
-        if passages := list_of(value, "passages", where):
-            example["passages"] = [as_passage(passage, where) for passage in passages]
-        if steps := list_of(value, "steps", where):
-            example["steps"] = [as_step(step, where) for step in steps]
+        if passages := get_list(value, "passages", where):
+            example["passages"] = [parse_passage(passage, where) for passage in passages]
+        if steps := get_list(value, "steps", where):
+            example["steps"] = [parse_step(step, where) for step in steps]
         found.append(example)
     if not found:
         raise SetupError(f"There are no examples in {path}; give JSON lines of question and answer.")
     return tuple(found)
 
 
-def as_step(value: Any, where: str) -> Step:
-    """A step of a demonstration, checked."""
+def parse_step(value: Any, where: str) -> Step:
+    """Check one step of a demonstration and return it; `where` names its place for a `SetupError`."""
     if not isinstance(value, dict) or not all(isinstance(value.get(key), str) for key in ("query", "answer")):
-        raise SetupError(f'{where}: expected a step {{"query": text, "answer": text}}, found {shown(value)}.')
-    passages = [as_passage(passage, where) for passage in list_of(value, "passages", where)]
+        raise SetupError(f'{where}: expected a step {{"query": text, "answer": text}}, found {preview_value(value)}.')
+    passages = [parse_passage(passage, where) for passage in get_list(value, "passages", where)]
     thought = value.get("thought")
     return Step(
         thought=thought if isinstance(thought, str) else "",

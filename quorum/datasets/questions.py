@@ -1,4 +1,4 @@
-"""Questions with answers and gold passages: read from our JSON lines or a published format, written as JSON lines."""
+"""Reads evaluation questions from our JSON lines or a published format, and writes them as JSON lines."""
 
 import gzip
 import json
@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import TextIO, cast
 
 from quorum.core.errors import SetupError
-from quorum.datasets.formats import records_of
+from quorum.datasets.formats import read_records
 from quorum.datasets.records import Record
 
 
 def read_questions(path: Path, *, bad: list[str] | None = None, left_out: list[str] | None = None) -> Iterator[Record]:
-    """The questions of an evaluation set, one at a time, in our JSON lines or another format of
-    `quorum.datasets.formats`.
+    """Yield the questions of an evaluation set, in our JSON lines or another format of `quorum.datasets.formats`.
 
-    A record that does not fit is a `SetupError`; where `bad` is given, a sentence in it, and reading goes on. A record
-    with "keep": false was rejected by who reviewed it and is passed over; `left_out` gets its id.
+    A bad record is a `SetupError`; with a list `bad` it becomes a sentence in that list, and reading goes on. A record
+    with "keep": false was rejected in a review: it is skipped, and its id is appended to `left_out`.
     """
-    for record in records_of(path, bad):
+    for record in read_records(path, bad):
         if record.get("meta", {}).get("keep") is not False:
             yield record
         elif left_out is not None:
@@ -27,7 +26,7 @@ def read_questions(path: Path, *, bad: list[str] | None = None, left_out: list[s
 
 
 def write_questions(path: Path, records: Iterable[Record]) -> int:
-    """Write records as our JSON lines, packed where the name ends in .gz; how many. A failure leaves no half file."""
+    """Write records as our JSON lines, gzipped if the name ends in .gz; return how many. On failure no file is left."""
     count, temporary = 0, path.with_name(f".{path.name}.{os.getpid()}")
     try:
         opener = gzip.open if path.suffix == ".gz" else open

@@ -1,4 +1,4 @@
-"""Data records: questions with answers and gold passages, and passages, read from files (also gzip)."""
+"""Reads data files: JSON lines of questions or passages, plain or gzipped, and checks every record."""
 
 import gzip
 import hashlib
@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any, NotRequired, TextIO, TypedDict, cast
 
 from quorum.core.errors import SetupError
-from quorum.core.json_text import loads, whole
+from quorum.core.json_text import parse_json, replace_half_characters
 from quorum.core.state import Passage
 
 
 class Record(TypedDict):
-    """One question of an evaluation set. `answers` is empty where "unknown" is right; `gold` holds passage ids.
+    """One question of an evaluation set.
 
-    gold_passages: gold passages that are not among `passages`; only experiments that place gold passages add them.
+    answers: accepted answers, empty if "unknown" is right; gold: ids of the passages that answer it; gold_passages:
+    gold passages that are not among `passages`, added by experiments that place them there.
     """
 
     id: str
@@ -30,12 +31,12 @@ class Record(TypedDict):
 
 
 def content_hash(title: str, text: str) -> str:
-    """16 hex digits that name a passage by what it says, whichever document says it."""
+    """16 hex digits that identify a passage by its title and text, so that equal passages have equal ids."""
     return hashlib.sha256(f"{title}\n{text}".encode()).hexdigest()[:16]
 
 
-def opened(path: Path, newline: str | None = None) -> TextIO:
-    """A text file to read, unpacked where its name or its first bytes say gzip."""
+def open_text(path: Path, newline: str | None = None) -> TextIO:
+    """Open a text file for reading. It is unpacked if its name or its first bytes say that it is gzipped."""
     packed = path.suffix == ".gz"
     if not packed:
         with path.open("rb") as file:
@@ -44,18 +45,19 @@ def opened(path: Path, newline: str | None = None) -> TextIO:
     return cast(TextIO, opener(path, "rt", encoding="utf-8-sig", newline=newline))
 
 
-def lines_of(path: Path, bad: list[str] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line number from 1, object) of a file of JSON lines. A broken line is a `SetupError` that names it, or, where
-    `bad` is given, a sentence in it.
+def read_json_lines(path: Path, bad: list[str] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number from 1, object) for each line of a file of JSON lines.
+
+    A broken line is a `SetupError` that names it; with a list `bad` it becomes a sentence in that list instead.
     """
     number = 0
     try:
-        with opened(path) as file:
+        with open_text(path) as file:
             for number, line in enumerate(file, start=1):
                 if not line.strip():
                     continue
                 try:
-                    value = object_of(line, f"{path}, line {number}")
+                    value = parse_object(line, f"{path}, line {number}")
                 except SetupError as error:
                     if bad is None:
                         raise
@@ -70,10 +72,10 @@ def lines_of(path: Path, bad: list[str] | None = None) -> Iterator[tuple[int, di
         raise SetupError(f"{path} cannot be read after line {number} ({error}); expected UTF-8 JSON lines.") from None
 
 
-def object_of(line: str, where: str) -> dict[str, Any]:
-    """The JSON object on a line."""
+def parse_object(line: str, where: str) -> dict[str, Any]:
+    """The JSON object on a line; anything else is a `SetupError` that names the place `where`."""
     try:
-        value = loads(line)
+        value = parse_json(line)
     except json.JSONDecodeError as error:
         raise SetupError(f"{where}: not JSON ({error.msg}); expected one object a line.") from None
     if not isinstance(value, dict):
@@ -81,29 +83,33 @@ def object_of(line: str, where: str) -> dict[str, Any]:
     return value
 
 
-def as_passage(value: Any, where: str) -> Passage:
-    """A passage from {"id", "title", "text"}; title may be missing."""
+def parse_passage(value: Any, where: str) -> Passage:
+    """Check a passage {"id", "title", "text"} and return it; the title is optional."""
     if not isinstance(value, dict) or not isinstance(value.get("text"), str) or "id" not in value:
-        raise SetupError(f'{where}: expected a passage {{"id", "title", "text"}}, found {shown(value)}.')
-    return Passage(id=whole(str(value["id"])), title=whole(str(value.get("title") or "")), text=whole(value["text"]))
+        raise SetupError(f'{where}: expected a passage {{"id", "title", "text"}}, found {preview_value(value)}.')
+    return Passage(
+        id=replace_half_characters(str(value["id"])),
+        title=replace_half_characters(str(value.get("title") or "")),
+        text=replace_half_characters(value["text"]),
+    )
 
 
-def shown(value: Any) -> str:
-    """The beginning of a value, as JSON where it is some."""
+def preview_value(value: Any) -> str:
+    """The first 80 characters of a value as JSON, or as Python writes it if JSON cannot."""
     try:
         return json.dumps(value)[:80]
     except (TypeError, ValueError):
         return repr(value)[:80]
 
 
-def list_of(value: dict[str, Any], name: str, where: str) -> list[Any]:
-    """The list under that name; missing or null is an empty one."""
+def get_list(value: dict[str, Any], name: str, where: str) -> list[Any]:
+    """The list under a key; an empty list if the key is missing or null."""
     found = value.get(name)
     if found is not None and not isinstance(found, list):
-        raise SetupError(f"{where}: expected a list under {name!r}, found {shown(found)}.")
+        raise SetupError(f"{where}: expected a list under {name!r}, found {preview_value(found)}.")
     return found or []
 
 
 def read_passages(path: Path) -> list[Passage]:
-    """All passages of a file of JSON lines {"id", "title", "text"}."""
-    return [as_passage(value, f"{path}, line {number}") for number, value in lines_of(path)]
+    """Read all passages of a file of JSON lines {"id", "title", "text"}."""
+    return [parse_passage(value, f"{path}, line {number}") for number, value in read_json_lines(path)]

@@ -1,4 +1,4 @@
-"""Silver data: questions with the sentences that a measure took for what their answers need, as JSON lines."""
+"""Reads silver data: JSON lines of questions with the sentences that a FILCO measure chose for their answers."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -7,11 +7,11 @@ from typing import Any, TypedDict, cast, get_args
 from quorum.algorithms.filco_measures import Measure, Piece
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.datasets.records import as_passage, lines_of, list_of, shown
+from quorum.datasets.records import get_list, parse_passage, preview_value, read_json_lines
 
 
 class SilverSpan(TypedDict):
-    """Characters [start, end) of the text of the passage with that id, and what stands there."""
+    """A chosen sentence: characters [start, end) of the text of the passage with this id, and the sentence itself."""
 
     passage: str
     start: int
@@ -20,7 +20,7 @@ class SilverSpan(TypedDict):
 
 
 class Silver(TypedDict):
-    """One question. `passages`: those that were looked through, best first; `silver`: what was found, maybe nothing."""
+    """One question. `passages`: the passages that were searched, best first; `silver`: the chosen sentences, if any."""
 
     id: str
     question: str
@@ -31,8 +31,8 @@ class Silver(TypedDict):
     answer_type: str
 
 
-def spans_of(passages: Sequence[Passage], chosen: Sequence[Piece]) -> list[SilverSpan]:
-    """The chosen pieces as they are written down."""
+def make_spans(passages: Sequence[Passage], chosen: Sequence[Piece]) -> list[SilverSpan]:
+    """The chosen pieces in the form of a silver file."""
     return [
         SilverSpan(passage=passages[piece.rank]["id"], start=piece.start, end=piece.end, text=piece.text)
         for piece in chosen
@@ -40,26 +40,30 @@ def spans_of(passages: Sequence[Passage], chosen: Sequence[Piece]) -> list[Silve
 
 
 def read_silver(path: Path) -> Iterator[Silver]:
-    """The lines of a silver file (.jsonl, .jsonl.gz), one at a time. A broken line, or a file of another kind, is a
-    `SetupError` that says where; so is a file without lines.
+    """Yield the lines of a silver file (.jsonl, .jsonl.gz).
+
+    A broken line, a file of another kind and an empty file are a `SetupError` that names the place.
     """
     number = 0
-    for number, value in lines_of(path):
-        yield as_silver(value, f"{path}, line {number}")
+    for number, value in read_json_lines(path):
+        yield parse_silver(value, f"{path}, line {number}")
     if not number:
         raise SetupError(f"{path} is empty; make silver data with: quorum filter silver DATA --out {path}.")
 
 
-def as_silver(value: dict[str, Any], where: str) -> Silver:
-    question, answers, measure = value.get("question"), list_of(value, "answers", where), value.get("measure")
+def parse_silver(value: dict[str, Any], where: str) -> Silver:
+    """Check one line of a silver file and return it."""
+    question, answers, measure = value.get("question"), get_list(value, "answers", where), value.get("measure")
     if not isinstance(question, str) or "silver" not in value or measure not in get_args(Measure):
-        raise SetupError(f"{where}: expected a line that `quorum filter silver` wrote, found {shown(value)}.")
-    passages = [as_passage(passage, where) for passage in list_of(value, "passages", where)]
+        raise SetupError(f"{where}: expected a line that `quorum filter silver` wrote, found {preview_value(value)}.")
+    passages = [parse_passage(passage, where) for passage in get_list(value, "passages", where)]
     texts = {passage["id"]: passage["text"] for passage in passages}
-    spans = list_of(value, "silver", where)
+    spans = get_list(value, "silver", where)
     for span in spans:
-        if not stands_in(texts, span):
-            raise SetupError(f"{where}: the span {shown(span)} is not in its passage; make the silver data anew.")
+        if not is_in_passage(texts, span):
+            raise SetupError(
+                f"{where}: the span {preview_value(span)} is not in its passage; make the silver data again."
+            )
     return Silver(
         id=str(value.get("id")),
         question=question,
@@ -71,8 +75,8 @@ def as_silver(value: dict[str, Any], where: str) -> Silver:
     )
 
 
-def stands_in(texts: dict[str, str], span: Any) -> bool:
-    """Whether a span is where it says it is."""
+def is_in_passage(texts: dict[str, str], span: Any) -> bool:
+    """Whether the span's characters in its passage equal the span's text."""
     try:
         return bool(texts[span["passage"]][span["start"] : span["end"]] == span["text"])
     except (KeyError, TypeError):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from quorum.core.json_text import loads, whole
+from quorum.core.json_text import parse_json, replace_half_characters
 from quorum.core.state import Passage
 from quorum.datasets.records import content_hash
 
@@ -133,7 +133,7 @@ def html_text(data: bytes) -> str:
 
 def clean(text: str) -> str:
     """Without what cannot be stored: NUL and lone surrogates."""
-    return whole(text.replace("\0", ""))
+    return replace_half_characters(text.replace("\0", ""))
 
 
 def open_lines(path: Path) -> Any:
@@ -169,7 +169,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, Passage | str]]:
 def line_passage(line: bytes) -> Passage | str:
     """The passage of a line {"id", "title", "text"}, or why it is none. `title` may be missing, `id` too."""
     try:
-        value = loads(line)
+        value = parse_json(line)
     except UnicodeDecodeError:
         return "not UTF-8"
     except ValueError:

@@ -4,7 +4,7 @@ import re
 from math import ceil
 from typing import NamedTuple
 
-from quorum.core.text import sentences
+from quorum.core.text import find_sentences
 
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Myanmar, Khmer
@@ -49,7 +49,7 @@ def tidy(text: str) -> str:
 def units(text: str, limit: int) -> list[Unit]:
     """What `pack` may not cut, in order; none is longer than the limit (in half words)."""
     found: list[Unit] = []
-    for start, end in sentences(text):
+    for start, end in find_sentences(text):
         length = size(text[start:end])
         if length > limit:
             found += parts(text, start, end, limit)

@@ -13,7 +13,7 @@ from langchain_core.runnables.config import merge_configs
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Usage
-from quorum.core.thinking import without_thinking
+from quorum.core.thinking import remove_thinking
 from quorum.models.chat import chat_model_async, identity
 from quorum.models.clock import REAL, Clock
 from quorum.models.inflight import joined
@@ -22,7 +22,7 @@ from quorum.models.replay import Replay
 from quorum.models.request import Request, send
 from quorum.models.tracing import note_prompt
 
-__all__ = ["Reply", "call", "without_thinking"]
+__all__ = ["Reply", "call", "remove_thinking"]
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def reply(record: Record, stored: bool) -> Reply:
         output_tokens=record.output_tokens,
         cached_tokens=record.cached_tokens,
     )
-    return Reply(without_thinking(record.text), record.text, usage, record.seconds, stored, record.finish)
+    return Reply(remove_thinking(record.text), record.text, usage, record.seconds, stored, record.finish)
 
 
 def decoding(context: Context, temperature: float, *, made_by_caller: bool) -> dict[str, Any]:

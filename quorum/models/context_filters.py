@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from quorum.algorithms.filco_measures import shortened
+from quorum.algorithms.filco_measures import shorten_passages
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage, Usage
 from quorum.models.chat import identity
@@ -48,7 +48,7 @@ class EmbeddedFilter:
         from quorum.models.embedded.encoder import encoder
         from quorum.models.embedded.replies_filter import picked
 
-        kept = shortened(passages, await picked(question, passages, mode, self.folder))
+        kept = shorten_passages(passages, await picked(question, passages, mode, self.folder))
         texts = [question, *(passage["text"] for passage in passages)], [passage["text"] for passage in kept]
         counts = await asyncio.get_running_loop().run_in_executor(
             WORKER, lambda: [sum(map(encoder().count, side)) for side in texts]

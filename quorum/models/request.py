@@ -12,7 +12,7 @@ from langchain_core.runnables import RunnableConfig
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, QuorumError, SetupError, TooLong
-from quorum.core.json_text import whole
+from quorum.core.json_text import replace_half_characters
 from quorum.models.clock import Clock
 from quorum.models.failures import Failure, classify
 from quorum.models.journal import Record
@@ -92,7 +92,7 @@ async def attempt(request: Request, estimate: int) -> Record:
 
 def recorded(message: AIMessage, estimate: int, seconds: float) -> Record:
     """A reply's text and what it took; where the server counts no tokens, a token for every three bytes."""
-    text, usage, details = whole(str(message.text)), message.usage_metadata, message.response_metadata
+    text, usage, details = replace_half_characters(str(message.text)), message.usage_metadata, message.response_metadata
     finish = next((details[key] for key in ("finish_reason", "stop_reason", "done_reason") if details.get(key)), None)
     return Record(
         text=text,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from quorum.core.json_text import loads
+from quorum.core.json_text import parse_json
 from quorum.core.text import UNKNOWN, is_unknown, normalize
 
 T = TypeVar("T")
@@ -168,7 +168,7 @@ def spoken(value: Any) -> str:
 def read_object(text: str) -> dict[str, Any] | None:
     """A JSON object, with lower-case names."""
     try:
-        value = loads(text)
+        value = parse_json(text)
     except ValueError:
         return None
     if not isinstance(value, dict):

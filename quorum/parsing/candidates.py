@@ -8,8 +8,8 @@ from itertools import islice
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
-from quorum.algorithms.votes import ballot
-from quorum.core.json_text import loads
+from quorum.algorithms.votes import normalize_answer
+from quorum.core.json_text import parse_json
 from quorum.core.text import is_unknown
 from quorum.parsing.answers import Parsed, first_line, lines_of, tidy, unwrapped
 
@@ -35,7 +35,7 @@ def distinct(items: Iterable[str]) -> list[str]:
     found: dict[str, str] = {}
     for item in map(tidy_item, islice(items, MOST_ITEMS)):
         if any(character.isalnum() for character in item) and not is_unknown(item):
-            found.setdefault(ballot(item), item)
+            found.setdefault(normalize_answer(item), item)
     return list(found.values())
 
 
@@ -148,7 +148,7 @@ def from_json(text: str) -> list[str]:
     """The candidates of a JSON list, or of an object with a list or with lettered or numbered keys; else nothing."""
     for piece in json_pieces(text):
         try:
-            return [str(item) for item in values_in(loads(piece))]
+            return [str(item) for item in values_in(parse_json(piece))]
         except ValueError:
             continue
     return []

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from string import ascii_lowercase
 
-from quorum.algorithms.votes import ballot
+from quorum.algorithms.votes import normalize_answer
 from quorum.core.text import contains_answer, is_unknown
 from quorum.parsing.answers import Parsed, short_answer, tidy
 
@@ -25,7 +25,7 @@ def chosen_candidate(reply: str, candidates: Sequence[str], question: str = "") 
     letter = LETTERED.match(found.value)
     rest = tidy(found.value[letter.end() :]) if letter else ""
     for text in (found.value, rest):  # an answer may look lettered: "A. A. Milne"
-        named = next((one for one in candidates if text and ballot(one) == ballot(text)), None)
+        named = next((one for one in candidates if text and normalize_answer(one) == normalize_answer(text)), None)
         if named is not None:
             return Parsed(named)
     rank = ascii_lowercase.index((letter[1] or letter[2]).lower()) if letter else len(candidates)

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from quorum.algorithms.copied_sentences import match, says_nothing
-from quorum.algorithms.filco_measures import Piece, pieces
+from quorum.algorithms.copied_sentences import is_refusal, match_copies
+from quorum.algorithms.filco_measures import Piece, split_pieces
 from quorum.core.state import Passage
 from quorum.parsing.answers import Parsed
 from quorum.parsing.passage_ids import passage_ids
@@ -14,8 +14,8 @@ def copied_sentences(reply: str, passages: Sequence[Passage]) -> Parsed[list[Pie
 
     Default (malformed): what is in no passage is dropped, so that a reply that copies nothing keeps nothing.
     """
-    found = match(reply, passages)
-    if not found.pieces and reply.strip() and says_nothing(reply):
+    found = match_copies(reply, passages)
+    if not found.pieces and reply.strip() and is_refusal(reply):
         return Parsed([])
     return Parsed(found.pieces, malformed=bool(found.strange) or not found.pieces)
 
@@ -23,5 +23,5 @@ def copied_sentences(reply: str, passages: Sequence[Passage]) -> Parsed[list[Pie
 def chosen_passages(reply: str, passages: Sequence[Passage]) -> Parsed[list[Piece]]:
     """The passages, whole, whose numbers the reply gives. Default (malformed): all, as of `passage_ids`."""
     numbers = passage_ids(reply, count=len(passages))
-    kept = [piece for piece in pieces(passages, "passage") if piece.rank + 1 in numbers.value]
+    kept = [piece for piece in split_pieces(passages, "passage") if piece.rank + 1 in numbers.value]
     return Parsed(kept, numbers.malformed)

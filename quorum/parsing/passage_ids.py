@@ -5,7 +5,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import Any
 
-from quorum.core.json_text import loads
+from quorum.core.json_text import parse_json
 from quorum.parsing.answers import Parsed, unwrapped
 from quorum.parsing.number_words import COUNT, NOUN, digits
 
@@ -84,7 +84,7 @@ def json_of(text: str) -> tuple[Any] | None:
     """The JSON value that the text is, or the object that stands in it; None without one."""
     for place in (text, text[text.find("{") : text.rfind("}") + 1]):
         try:
-            return (loads(place),)
+            return (parse_json(place),)
         except ValueError:
             continue
     return None

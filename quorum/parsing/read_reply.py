@@ -6,7 +6,7 @@ from typing import Any
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.core.thinking import without_thinking
+from quorum.core.thinking import remove_thinking
 from quorum.parsing.answers import Parsed, reasoned_answer, short_answer
 from quorum.parsing.candidates import candidate_answers
 from quorum.parsing.choices import chosen_candidate
@@ -177,4 +177,4 @@ def read_reply(
     if missing is not None:
         raise SetupError(f"Replies to the prompt {prompt!r} are read with {missing}=, {EXTRAS[missing]}; give it.")
     extras = {parameter: given[name] for name, parameter in contract.extras.items() if given[name] is not None}
-    return contract.parse(without_thinking(reply), **extras)
+    return contract.parse(remove_thinking(reply), **extras)

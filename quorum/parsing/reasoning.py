@@ -2,7 +2,7 @@
 
 import re
 
-from quorum.core.sentences import sentences
+from quorum.core.sentences import find_sentences
 from quorum.core.text import UNKNOWN, is_unknown
 from quorum.parsing.answers import (
     Parsed,
@@ -77,5 +77,5 @@ def stated(text: str, conclusion: re.Match[str]) -> str:
     line = first_line(text[conclusion.end() :])
     if is_unknown(f"The answer is {line}"):
         return UNKNOWN
-    spans = sentences(line)
+    spans = find_sentences(line)
     return tidy(line[slice(*spans[0])]) if spans else ""

@@ -2,7 +2,7 @@
 
 import re
 
-from quorum.core.state import Masked
+from quorum.core.state import MaskedStatement
 from quorum.core.text import UNKNOWN, is_unknown, normalize
 from quorum.parsing.answers import (
     Parsed,
@@ -28,7 +28,7 @@ HIDDEN = re.compile(
 )
 
 
-def masked_statement(reply: str, answer: str = "") -> Parsed[Masked | None]:
+def masked_statement(reply: str, answer: str = "") -> Parsed[MaskedStatement | None]:
     """The statement and the words it hides, of a reply of two lines, "Statement: ..." and "Hidden: ...".
 
     "Hidden: none" is none. The first label may be missing, a mask may be written in other ways, and JSON is read.
@@ -43,7 +43,9 @@ def masked_statement(reply: str, answer: str = "") -> Parsed[Masked | None]:
     shown = re.compile(rf"(?<!\w){re.escape(condition)}(?!\w)", re.IGNORECASE)
     sound = WRITTEN_MASK.search(statement) is not None
     hidden = shown.sub(MASK, WRITTEN_MASK.sub(MASK, statement))  # also where a condition stands a second time
-    return Parsed(Masked(statement=hidden, condition=condition) if MASK in hidden else None, malformed=not sound)
+    return Parsed(
+        MaskedStatement(statement=hidden, condition=condition) if MASK in hidden else None, malformed=not sound
+    )
 
 
 def is_nothing(condition: str) -> bool:

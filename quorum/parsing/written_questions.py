@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from quorum.core.json_text import mended
+from quorum.core.json_text import replace_in_strings
 from quorum.core.text import is_unknown, normalize
 from quorum.parsing.answers import EDGE, Parsed, first_line, lines_of, spoken, tidy, unwrapped
 
@@ -89,7 +89,7 @@ def declined(question: str) -> bool:
 def from_json(text: str) -> Parsed[Written | None]:
     """An object with question and answer, or answers, and perhaps also; of several the first."""
     try:
-        found = mended(json.JSONDecoder().raw_decode(text)[0])
+        found = replace_in_strings(json.JSONDecoder().raw_decode(text)[0])
     except (ValueError, RecursionError):
         return Parsed(None, malformed=True)
     value: dict[str, Any] = {name.lower(): content for name, content in found.items()}

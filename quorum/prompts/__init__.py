@@ -1,9 +1,9 @@
-"""Prompts: one FAMILY/NAME.md each, a `string.Template`: what never changes, then passages, question, answer cue.
+"""The prompts: one file FAMILY/NAME.md each, a `string.Template` for fixed text, passages, question and answer cue.
 
-`render` fills a prompt in, `version` names its text, `load` reads overrides; `numbered` writes passages.
+Begin with `render`, which fills a prompt in. Imports datasets, algorithms and core.
 
-NAME.VARIANT.md is another text for NAME, such as a paper's own order of slots. It is taken as an override and is then
-sent and counted as NAME: `Context(prompts={"candidates": BUILT_IN["candidates.paper"]})`.
+NAME.VARIANT.md is another text for the prompt NAME, such as a paper's own order. To use it, pass it as an override; it
+is then sent and counted as NAME: `Context(prompts={"candidates": BUILT_IN["candidates.paper"]})`.
 """
 
 import hashlib
@@ -14,11 +14,11 @@ from pathlib import Path
 from string import Template
 
 from quorum.core.errors import SetupError
-from quorum.prompts.passages import numbered
+from quorum.prompts.passages import number_passages
 
-__all__ = ["BUILT_IN", "Rendered", "load", "numbered", "render", "text_of", "version"]
+__all__ = ["BUILT_IN", "RenderedPrompt", "get_text", "get_version", "load_overrides", "number_passages", "render"]
 
-# Read once, at import: nodes run on an event loop, which must not wait for a disk.
+# Read at import, because nodes run on an event loop, which must not wait for a disk.
 FOLDER = Path(__file__).parent
 BUILT_IN = dict(sorted((path.stem, path.read_text(encoding="utf-8").strip()) for path in FOLDER.glob("*/*.md")))
 
@@ -26,96 +26,101 @@ Overrides = str | Mapping[str, str] | None
 
 
 @dataclass(frozen=True)
-class Rendered:
-    """A prompt ready to send. `version` is a short hash of its template."""
+class RenderedPrompt:
+    """A prompt that is ready to send. `version` is a short hash of its template."""
 
     name: str
     text: str
     version: str
 
 
-def render(name: str, overrides: Overrides = None, **inputs: str) -> Rendered:
-    """The prompt `name` with its variables filled in; a value may hold `$` and anything else.
+def render(name: str, overrides: Overrides = None, **inputs: str) -> RenderedPrompt:
+    """Fill in the variables of a prompt. A value may contain any text, also `$`.
 
-    Raises SetupError naming the prompt and the variable that is missing, unused or malformed.
+    Raises SetupError if a variable is missing, unused or malformed; it names the prompt and the variable.
     """
-    template = read_template(text_of(name, overrides))
-    check(name, template, inputs.keys())
-    return Rendered(name, template.filled.substitute(inputs), template.version)
+    template = read_template(get_text(name, overrides))
+    check_variables(name, template, inputs.keys())
+    return RenderedPrompt(name, template.template.substitute(inputs), template.version)
 
 
-def version(name: str, overrides: Overrides = None) -> str:
+def get_version(name: str, overrides: Overrides = None) -> str:
     """A short hash of the prompt's template text."""
-    return hash_of(text_of(name, overrides))
+    return hash_text(get_text(name, overrides))
 
 
 @dataclass(frozen=True)
-class Read:
-    """A template, its variables, null where it is malformed, and a short hash of its text."""
+class ParsedTemplate:
+    """A template, the names of its variables (None if it is malformed) and a short hash of its text."""
 
-    filled: Template
+    template: Template
     variables: frozenset[str] | None
     version: str
 
 
 @lru_cache(256)
-def read_template(text: str) -> Read:
-    """A template's text, taken apart once and not at every call."""
+def read_template(text: str) -> ParsedTemplate:
+    """Parse a template's text, and remember the result for the next call."""
     template = Template(text)
     variables = frozenset(template.get_identifiers()) if template.is_valid() else None
-    return Read(template, variables, hash_of(text))
+    return ParsedTemplate(template, variables, hash_text(text))
 
 
-def hash_of(template: str) -> str:
+def hash_text(template: str) -> str:
+    """The first 10 hex digits of the text's SHA-256."""
     return hashlib.sha256(template.encode()).hexdigest()[:10]
 
 
-def text_of(name: str, overrides: Overrides = None) -> str:
-    """The template of a prompt, from the overrides if they hold it."""
-    template = load(overrides).get(name, BUILT_IN.get(name))
+def get_text(name: str, overrides: Overrides = None) -> str:
+    """The template of a prompt: the override if there is one, else the built-in text."""
+    template = load_overrides(overrides).get(name, BUILT_IN.get(name))
     if template is None:
         raise SetupError(f"There is no prompt {name!r}; the prompts are: {', '.join(BUILT_IN)}.")
     return template
 
 
-def check(name: str, template: Read, inputs: Set[str]) -> None:
-    """Every variable of the template is given, and every input has its place in it."""
+def check_variables(name: str, template: ParsedTemplate, inputs: Set[str]) -> None:
+    """Raise a `SetupError` unless the template's variables are exactly the inputs."""
     wanted = template.variables
     if wanted is None:
-        raise SetupError(f"Prompt {name!r} has a lone '$'; write '$$' for a dollar sign, '$question' for a variable.")
+        raise SetupError(f"Prompt {name!r} has a '$' without a name; write '$$' for a dollar sign.")
     if missing := sorted(wanted - inputs):
         raise SetupError(
-            f"Prompt {name!r} needs a variable that is not there: ${missing[0]}; it may use {dollars(inputs)}."
+            f"Prompt {name!r} uses ${missing[0]}, which has no value; it may use {format_variables(inputs)}."
         )
     if unused := sorted(inputs - wanted):
-        raise SetupError(f"Prompt {name!r} has no place for ${unused[0]}; write ${unused[0]} into its text.")
+        raise SetupError(f"Prompt {name!r} does not use ${unused[0]}; write ${unused[0]} into its text.")
 
 
-def dollars(names: Set[str]) -> str:
+def format_variables(names: Set[str]) -> str:
+    """'$passages, $question', or 'no variables'."""
     return ", ".join(f"${name}" for name in sorted(names)) or "no variables"
 
 
-def load(overrides: Overrides) -> Mapping[str, str]:
-    """Name -> text of the overriding prompts: a mapping as it is, a folder's NAME.md files (README.md aside) read."""
+def load_overrides(overrides: Overrides) -> Mapping[str, str]:
+    """The overrides as name -> text, from a mapping or from a folder's NAME.md files, except README.md."""
     if overrides is None:
         return {}
     texts = read_folder(Path(overrides)) if isinstance(overrides, str) else overrides
     if strange := sorted(set(texts) - set(BUILT_IN)):
         raise SetupError(
-            f"The prompts setting overrides {strange[0]!r}, which is no prompt; the prompts are: {', '.join(BUILT_IN)}."
+            f"The setting prompts overrides {strange[0]!r}, which is not a prompt; "
+            f"the prompts are: {', '.join(BUILT_IN)}."
         )
     return texts
 
 
 def read_folder(folder: Path) -> dict[str, str]:
+    """Name -> text of the NAME.md files in a folder."""
     if not folder.is_dir():
         raise SetupError(
-            f"The prompts setting names {str(folder)!r}, which is no folder; give a folder of NAME.md files."
+            f"The setting prompts names {str(folder)!r}, which is not a folder; give a folder of NAME.md files."
         )
-    return {path.stem: read(path) for path in sorted(folder.glob("*.md")) if path.stem != "README"}
+    return {path.stem: read_prompt(path) for path in sorted(folder.glob("*.md")) if path.stem != "README"}
 
 
-def read(path: Path) -> str:
+def read_prompt(path: Path) -> str:
+    """The text of a prompt file, stripped."""
     try:
         return path.read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:

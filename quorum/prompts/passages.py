@@ -1,21 +1,21 @@
-"""How passages are written in every prompt."""
+"""Writes passages in the form that every prompt shows."""
 
 from collections.abc import Sequence
 
 from quorum.core.state import Passage
 
 
-def numbered(passages: Sequence[Passage]) -> str:
-    """Numbered from 1 in the given order, title and text, a blank line between."""
-    return "\n\n".join(written(number, passage) for number, passage in enumerate(passages, start=1))
+def number_passages(passages: Sequence[Passage]) -> str:
+    """The passages with title and text, numbered from 1 in their order, a blank line between two."""
+    return "\n\n".join(format_passage(number, passage) for number, passage in enumerate(passages, start=1))
 
 
-def numbered_or_none(passages: Sequence[Passage]) -> str:
-    """As `numbered`; a prompt whose passages were all filtered out says so."""
-    return numbered(passages) or "(none)"
+def number_passages_or_none(passages: Sequence[Passage]) -> str:
+    """As `number_passages`, but '(none)' for an empty list, so that the prompt says that no passage is left."""
+    return number_passages(passages) or "(none)"
 
 
-def written(number: int, passage: Passage) -> str:
-    """'[1] Title' and the text below it, or '[1] text' without a title."""
+def format_passage(number: int, passage: Passage) -> str:
+    """'[1] Title' with the text on the next line, or '[1] text' if there is no title."""
     parts = [part for part in (passage["title"].strip(), passage["text"].strip()) if part]
     return f"[{number}] " + "\n".join(parts)

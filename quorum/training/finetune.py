@@ -26,7 +26,7 @@ from quorum.models.pretrained import (
     quietly,
     write_card,
 )
-from quorum.prompts import text_of
+from quorum.prompts import get_text
 from quorum.training.finetune_card import written_card
 from quorum.training.pairs import Task, measure_of
 
@@ -227,7 +227,7 @@ def write(out: Path, model: Any, tokenizer: Any, card: Trained, run: dict[str, A
     write_card(part, card)
     (part / "prompts").mkdir()
     for name in card.prompts:
-        (part / "prompts" / f"{name}.md").write_text(text_of(name) + "\n", encoding="utf-8")
+        (part / "prompts" / f"{name}.md").write_text(get_text(name) + "\n", encoding="utf-8")
     versions = {name: metadata.version(name) for name in ("torch", "transformers")} | {
         "python": platform.python_version()
     }

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from quorum.core.errors import SetupError
-from quorum.datasets.records import lines_of
+from quorum.datasets.records import read_json_lines
 from quorum.datasets.silver import Silver
 from quorum.models.token_estimate import tokens
 from quorum.training.pairs import NOTHING, Task
@@ -53,7 +53,7 @@ def check(path: Path, window: int = 16384) -> Checked:
     """
     found = Checked()
     seen: dict[str, tuple[int, str]] = {}
-    for number, value in lines_of(path):
+    for number, value in read_json_lines(path):
         found.examples += 1
         messages = value.get("messages")
         wrong = list(mistakes(messages))

@@ -19,7 +19,7 @@ from typing import IO, Any
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.core.text import contains_answer
-from quorum.datasets.records import as_passage, lines_of
+from quorum.datasets.records import parse_passage, read_json_lines
 from quorum.retrievers.bm25 import Ranking
 from quorum.retrievers.passages import indexed_text
 
@@ -44,16 +44,16 @@ def passages_in(path: Path, sources: Sequence[str] = ()) -> Iterator[Passage]:
     """The passages of a file, by its fields: a corpus ({text}), question answering data ({passages}) or reading data
     ({context}, the records whose `source` begins with one of `sources`; none given: all).
     """
-    for number, record in lines_of(path):
+    for number, record in read_json_lines(path):
         where = f"{path}, line {number}"
         if "context" in record:
             if from_sources(record, sources):
                 text = text_of(record, "context", where)
                 yield Passage(id=f"c{digest(text)[:12]}", title="", text=text)
         elif "passages" in record:
-            yield from (as_passage(passage, where) for passage in record["passages"] or ())
+            yield from (parse_passage(passage, where) for passage in record["passages"] or ())
         else:
-            yield as_passage(record, where)
+            yield parse_passage(record, where)
 
 
 def evaluation_names(paths: Iterable[Path]) -> set[str]:
@@ -61,7 +61,7 @@ def evaluation_names(paths: Iterable[Path]) -> set[str]:
     names: set[str] = set()
     for path in paths:
         names |= {name for passage in passages_in(path) for name in (passage["id"], passage["text"].strip())}
-        names |= {str(id_) for _, record in lines_of(path) for id_ in record.get("gold") or ()}
+        names |= {str(id_) for _, record in read_json_lines(path) for id_ in record.get("gold") or ()}
     return names
 
 
@@ -82,7 +82,7 @@ def questions_in(path: Path, per_question: int | None, sources: Sequence[str] = 
     """The questions of a file that have answers: of reading data ({context, answers: [{text}]}) or question answering
     data ({question, answers: [text]}).
     """
-    for number, record in lines_of(path):
+    for number, record in read_json_lines(path):
         where = f"{path}, line {number}"
         question, answers = text_of(record, "question", where), record.get("answers")
         if not isinstance(answers, list):

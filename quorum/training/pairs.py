@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from quorum.algorithms.filco_measures import Piece, shortened
+from quorum.algorithms.filco_measures import Piece, shorten_passages
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.datasets.silver import Silver, read_silver
-from quorum.prompts import numbered, render, version
+from quorum.prompts import get_version, number_passages, render
 
 Kind = Literal["filter", "generator"]
 Mode = Literal["filco", "psg"]
@@ -45,19 +45,19 @@ class Task:
 
     def prompts(self, lines: Sequence[Silver]) -> dict[str, str]:
         """Name -> version of the prompts that the data ask."""
-        return {name: version(name) for name in sorted({self.prompt(line) for line in lines})}
+        return {name: get_version(name) for name in sorted({self.prompt(line) for line in lines})}
 
     def pair(self, line: Silver, shown: int) -> Pair:
         """The example of a line with the first `shown` of the passages that its prompt shows."""
         passages = self.passages(line)[:shown]
-        text = render(self.prompt(line), question=line["question"], passages=numbered(passages)).text
+        text = render(self.prompt(line), question=line["question"], passages=number_passages(passages)).text
         return Pair(line["id"], text, self.target(line, passages))
 
     def passages(self, line: Silver) -> list[Passage]:
         """What the prompt shows. A generator learns from the silver context, or from passage 1 where there is none."""
         if self.kind == "filter" or self.context == "full":
             return line["passages"]
-        return shortened(line["passages"], chosen(line, line["passages"])) or line["passages"][:1]
+        return shorten_passages(line["passages"], chosen(line, line["passages"])) or line["passages"][:1]
 
     def target(self, line: Silver, passages: Sequence[Passage]) -> str:
         """A generator's: the first answer. A filter's: the silver sentences, one a line, or the passages' numbers."""

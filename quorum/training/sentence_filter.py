@@ -22,8 +22,8 @@ from torch import Tensor, nn
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.core.text import contains_answer, sentences
-from quorum.datasets.records import as_passage, lines_of
+from quorum.core.text import contains_answer, find_sentences
+from quorum.datasets.records import parse_passage, read_json_lines
 from quorum.models.embedded import FOLDER
 from quorum.models.embedded.encoder import Encoder
 from quorum.models.embedded.heads import SentenceHead
@@ -59,14 +59,14 @@ class Item:
 def cases(paths: Sequence[Path]) -> Iterator[Case]:
     """The lines of silver files ({question, answers, passages, silver: [{passage, start, end}]})."""
     for path in paths:
-        for number, record in lines_of(path):
+        for number, record in read_json_lines(path):
             where = f"{path}, line {number}"
             if not isinstance(record.get("silver"), list) or not isinstance(record.get("passages"), list):
                 raise SetupError(
                     f"{where}: expected silver data, a line with 'passages' and 'silver'; make it with "
                     "quorum filter silver."
                 )
-            passages = [as_passage(passage, where) for passage in record["passages"]]
+            passages = [parse_passage(passage, where) for passage in record["passages"]]
             chosen = {(item["passage"], item["start"], item["end"]) for item in record["silver"]}
             labels = [
                 [
@@ -74,7 +74,7 @@ def cases(paths: Sequence[Path]) -> Iterator[Case]:
                     for start, end in own
                 ]
                 for p in passages
-                for own in [sentences(p["text"])]
+                for own in [find_sentences(p["text"])]
             ]
             yield Case(record["question"], passages, labels)
 
@@ -88,7 +88,7 @@ def label_of(chosen: bool, sentence: str, answers: Sequence[str]) -> float:
 def items(model: Encoder, group: Sequence[Case], size: int) -> Iterator[Item]:
     """The windows of the cases, each passage read alone, with the reader's states."""
     made = [
-        (window, members(window, sentences(passage["text"])).tokens, labels)
+        (window, members(window, find_sentences(passage["text"])).tokens, labels)
         for case in group
         for passage, labels in zip(case.passages, case.labels, strict=True)
         for window in windows(model, case.question, [passage], size)
@@ -162,7 +162,7 @@ def fit(
 
 @torch.no_grad()
 def exported(head: Head, sample: Sequence[Item]) -> onnx.ModelProto:
-    """The head as one graph: `states`, `mask`, `sentences` -> `helps`, int8 with ranges found on the sample."""
+    """The head as one graph: `states`, `mask`, `find_sentences` -> `helps`, int8 with ranges found on the sample."""
     ranges: dict[str, Ranges] = {}
     for begin in range(0, len(sample), 16):
         states, mask, _, _ = collated(sample[begin : begin + 16])

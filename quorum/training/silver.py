@@ -8,14 +8,14 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
-from quorum.algorithms.filco_measures import LogProbabilities, Measure, Top, Unit, silver, unigram_precision
+from quorum.algorithms.filco_measures import LogProbabilities, Measure, Top, Unit, choose_silver, unigram_precision
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.core.labels import are_verdicts, type_of
+from quorum.core.labels import are_verdicts, infer_answer_type
 from quorum.core.state import Passage
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import Record
-from quorum.datasets.silver import Silver, read_silver, spans_of
+from quorum.datasets.silver import Silver, make_spans, read_silver
 
 AT_ONCE = 16  # questions: a scorer may be a server
 Progress = Callable[[int], None]
@@ -134,7 +134,7 @@ async def silver_line(
     answers = record["answers"]
     passages = await passages_of(record, recipe, context)
     chosen = (
-        await silver(
+        await choose_silver(
             record["question"], answers, passages, recipe.measure, unit=recipe.unit, top=recipe.top, scorer=scorer
         )
         if answers
@@ -145,9 +145,9 @@ async def silver_line(
         question=record["question"],
         answers=answers,
         passages=passages,
-        silver=spans_of(passages, chosen),
+        silver=make_spans(passages, chosen),
         measure=recipe.measure,
-        answer_type=str((record.get("meta") or {}).get("answer_type") or type_of(answers)),
+        answer_type=str((record.get("meta") or {}).get("answer_type") or infer_answer_type(answers)),
     )
 
 

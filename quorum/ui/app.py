@@ -80,7 +80,7 @@ class Page:
             with html.div().classes("side"):
                 with html.header().classes("brand"):
                     ui.link("Quorum", "/")
-                    html.small("answers over your documents, by the strategies you choose")
+                    html.small("answers over your documents, by the methods you choose")
                 self.form = Form(self.desk.base, asking, collections, self.ask)
                 Upload(self.desk.base, self.form.value("collection"), self.added)
                 with ui.expansion("Past runs", on_value_change=self.list_past) as past:

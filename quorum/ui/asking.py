@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlencode
 
-from quorum.core.context import Context, parse_value
+from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
 from quorum.evaluation.run.columns import MethodRun, parse_methods
 from quorum.graphs import DEFAULT
@@ -46,7 +46,7 @@ class Asking:
 def context_of(settings: Mapping[str, str], base: Context) -> Context:
     """The server's context with these settings over it."""
     check_open(settings)
-    return replace(base, **{name: parse_value(name, text) for name, text in settings.items()})
+    return replace(base, **{name: parse_setting(name, text) for name, text in settings.items()})
 
 
 def check_open(settings: Mapping[str, str]) -> None:
@@ -83,7 +83,7 @@ def changed(settings: Mapping[str, str], base: Context) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Knob:
+class FormField:
     """A setting as a form shows it. `now`: the server's value as text; `optional`: it may be left empty."""
 
     name: str
@@ -97,21 +97,21 @@ class Knob:
     whole: bool = False
 
 
-def knobs(base: Context) -> list[Knob]:
+def list_form_fields(base: Context) -> list[FormField]:
     """Every setting but those with a field of their own and those that a page does not change."""
     from pydantic import TypeAdapter
 
     shapes: dict[str, Any] = TypeAdapter(Context).json_schema()["properties"]
     names = [part.name for part in fields(Context) if part.name not in (*OWN, *FIXED)]
-    return [knob(name, shapes[name], getattr(base, name)) for name in names]
+    return [make_form_field(name, shapes[name], getattr(base, name)) for name in names]
 
 
-def knob(name: str, shape: Mapping[str, Any], value: Any) -> Knob:
+def make_form_field(name: str, shape: Mapping[str, Any], value: Any) -> FormField:
     """From the JSON schema of one setting."""
     parts = [part for part in shape.get("anyOf", [shape]) if part.get("type") != "null"]
     first, optional = parts[0], len(parts) < len(shape.get("anyOf", [shape]))
     kinds: dict[str, Literal["flag", "number"]] = {"boolean": "flag", "integer": "number", "number": "number"}
-    return Knob(
+    return FormField(
         name=name,
         about=str(shape.get("description", "")),
         kind="choice" if "enum" in first else kinds.get(str(first.get("type")), "text"),

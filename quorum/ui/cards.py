@@ -7,7 +7,7 @@ from typing import Any
 
 from nicegui import html, ui
 
-from quorum.core.text import counted
+from quorum.core.text import format_count
 from quorum.graphs import METHODS
 from quorum.ui.details import parts
 from quorum.ui.run import Answer, Run, lights, path, totals
@@ -131,11 +131,11 @@ def facts(answer: Answer) -> list[str]:
     return [
         *(["no passage answers the question"] if result.get("unknown") else []),
         *([f"confidence {confidence:.2f}"] if confidence is not None else []),
-        *([f"stands with {counted(certified, 'passage')} replaced"] if certified else []),
-        *([counted(calls, "call"), f"{tokens_in + tokens_out:,} tokens"] if result else []),
+        *([f"stands with {format_count(certified, 'passage')} replaced"] if certified else []),
+        *([format_count(calls, "call"), f"{tokens_in + tokens_out:,} tokens"] if result else []),
         f"{answer.seconds:.2f} s",
-        *([counted(malformed, "malformed reply", "malformed replies")] if malformed else []),
-        *([f"{counted(result['dropped'], 'passage')} dropped"] if result.get("dropped") else []),
+        *([format_count(malformed, "malformed reply", "malformed replies")] if malformed else []),
+        *([f"{format_count(result['dropped'], 'passage')} dropped"] if result.get("dropped") else []),
     ]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from nicegui import html
 
 from quorum.core.state import Evidence, Passage, Result
-from quorum.core.text import counted
+from quorum.core.text import format_count
 from quorum.evaluation.trace import Step
 from quorum.ui.run import Answer, lights
 from quorum.ui.texts import folded, said, table
@@ -76,7 +76,7 @@ def draw_votes(result: Result) -> None:
                 html.span(name)
                 html.i().style(f"width: {100 * len(ranks) / len(votes):.1f}%")
                 by = ", ".join(map(str, sorted(set(ranks))))
-                html.small(f"{counted(len(ranks), 'vote')} · by passage {by}")
+                html.small(f"{format_count(len(ranks), 'vote')} · by passage {by}")
     weighed = any("weight" in vote for vote in votes)
     heads = ["passage", "answer", *(["weight"] if weighed else [])]
     lines = [
@@ -148,11 +148,11 @@ def draw_costs(answer: Answer) -> None:
         sums = ["in all", *(sum(int(one[column]) for one in usage.values()) for column in columns)]
         table(["prompt", "calls", "tokens in", "out", "cached"], [*lines, sums] if len(lines) > 1 else lines)
     for name, one in malformed.items():
-        with folded(f"{counted(one['count'], 'reply', 'replies')} to {name} broke the contract"):
+        with folded(f"{format_count(one['count'], 'reply', 'replies')} to {name} broke the contract"):
             for reply in one["replies"][:MOST_SHOWN]:
                 html.pre(reply)
     if result.get("dropped"):
-        html.p(f"{counted(result['dropped'], 'passage')} dropped to fit the window.")
+        html.p(f"{format_count(result['dropped'], 'passage')} dropped to fit the window.")
     table(["node", "times", "seconds"], [[name, one.begun, one.seconds] for name, one in lights(answer).items()])
 
 

@@ -7,10 +7,10 @@ from nicegui import html, ui
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.core.text import counted
+from quorum.core.text import format_count
 from quorum.evaluation.run.columns import parse_methods
 from quorum.graphs import METHODS
-from quorum.ui.asking import Asking, Knob, as_text, changed, knobs
+from quorum.ui.asking import Asking, FormField, as_text, changed, list_form_fields
 from quorum.ui.run import sentence
 from quorum.ui.texts import text
 
@@ -78,41 +78,41 @@ class Form:
             html.small(summary)
 
     def count_methods(self) -> None:
-        self.legend.text = f"Methods · {counted(len(self.chosen()), 'chosen', 'chosen')}"
+        self.legend.text = f"Methods · {format_count(len(self.chosen()), 'chosen', 'chosen')}"
 
     def draw_settings(self) -> None:
         """All other settings, drawn when they are first opened."""
         with ui.expansion().props("dense switch-toggle-side").classes("settings") as self.expansion:
-            self.knobs = html.div().classes("knobs")
+            self.settings_panel = html.div().classes("setting-fields")
         self.count_settings()
         self.expansion.on_value_change(lambda event: self.open_settings() if event.value else None)
 
     def open_settings(self) -> None:
-        if self.knobs.default_slot.children:
+        if self.settings_panel.default_slot.children:
             return
-        with self.knobs:
-            for knob in knobs(self.base):
-                self.draw_knob(knob)
+        with self.settings_panel:
+            for setting in list_form_fields(self.base):
+                self.draw_setting(setting)
             fixed = f"store {self.base.store}, journal {self.base.journal or 'in the store'}"
             html.p(f"{fixed}: given when the server starts.").classes("note")
 
-    def draw_knob(self, knob: Knob) -> None:
-        now = self.settings.get(knob.name, knob.now)
+    def draw_setting(self, setting: FormField) -> None:
+        now = self.settings.get(setting.name, setting.now)
         field: Any
-        if knob.kind == "flag":
-            field = ui.checkbox(knob.name, value=now == "true").props("dense")
-        elif knob.kind == "choice":
-            choices = [*([""] if knob.optional else []), *knob.choices]
-            field = ui.select(choices, value=now, label=knob.name).props("outlined dense options-dense")
-        elif knob.kind == "number":
+        if setting.kind == "flag":
+            field = ui.checkbox(setting.name, value=now == "true").props("dense")
+        elif setting.kind == "choice":
+            choices = [*([""] if setting.optional else []), *setting.choices]
+            field = ui.select(choices, value=now, label=setting.name).props("outlined dense options-dense")
+        elif setting.kind == "number":
             value = float(now) if now else None
-            precision = 0 if knob.whole else None
-            field = ui.number(knob.name, value=value, min=knob.least, max=knob.most, precision=precision)
+            precision = 0 if setting.whole else None
+            field = ui.number(setting.name, value=value, min=setting.least, max=setting.most, precision=precision)
             field.props("outlined dense")
         else:
-            field = ui.input(knob.name, value=now).props("outlined dense")
-        html.small(knob.about)
-        field.on_value_change(lambda event: self.set(knob.name, event.value))
+            field = ui.input(setting.name, value=now).props("outlined dense")
+        html.small(setting.about)
+        field.on_value_change(lambda event: self.set(setting.name, event.value))
 
     def value(self, name: str) -> str:
         """A setting as text, the server's where nothing else is chosen."""

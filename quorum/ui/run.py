@@ -121,7 +121,7 @@ async def one_answer(question: str, method: MethodRun, into: Answer) -> None:
     phase: Phase = "failed"
     try:
         config: Any = {"callbacks": [Watching(into)]}
-        into.result = await answer(question, method.strategy, method.context, config=config)
+        into.result = await answer(question, method.method_or_graph, method.context, config=config)
         phase = "done"
     except asyncio.CancelledError:
         phase = "stopped"

@@ -7,7 +7,7 @@ from nicegui import background_tasks, html, ui
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.core.text import counted
+from quorum.core.text import format_count
 from quorum.retrievers.collection_names import SAMPLE
 from quorum.ui.files import LARGEST_FILE, LARGEST_UPLOAD, Indexing, check_target, take_in
 from quorum.ui.run import sentence
@@ -76,13 +76,13 @@ class Upload:
         self.bar.set_visibility(not job.over)
         if not job.over:
             self.bar.value = job.done / job.total if job.total else 0
-            self.say(f"Indexing {job.now or counted(len(job.files), 'file')}: {job.done:,} of {job.total:,}")
+            self.say(f"Indexing {job.now or format_count(len(job.files), 'file')}: {job.done:,} of {job.total:,}")
             return
         self.timer.deactivate()
         if job.error:
             self.say(job.error, wrong=True)
             return
-        self.say(f"{job.collection} holds {counted(job.passages or 0, 'passage')}.")
+        self.say(f"{job.collection} holds {format_count(job.passages or 0, 'passage')}.")
         with self.results:
             table(["file", ""], job.files.items())
         if job.passages:

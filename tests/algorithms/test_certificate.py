@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tower import PASSAGES, QUESTION, readers
 
-from quorum.algorithms.certificate import certified
-from quorum.algorithms.votes import ballot, tally
+from quorum.algorithms.certificate import certify_votes
+from quorum.algorithms.votes import count_votes, normalize_answer
 from quorum.cli.main import main
 from quorum.core.context import Context
 from quorum.core.state import Vote
@@ -29,8 +29,8 @@ def ballots(passages: tuple[Answers, ...]) -> list[Vote]:
 
 
 def outcome(passages: tuple[Answers, ...]) -> str | None:
-    found = tally(ballots(passages))
-    return None if found.unknown else ballot(found.answer)
+    found = count_votes(ballots(passages))
+    return None if found.unknown else normalize_answer(found.answer)
 
 
 def can_change(passages: tuple[Answers, ...], replaced: int, said: list[Answers]) -> bool:
@@ -48,16 +48,16 @@ def can_change(passages: tuple[Answers, ...], replaced: int, said: list[Answers]
 
 
 @pytest.mark.parametrize(("count", "samples"), [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (1, 2), (2, 2), (3, 2)])
-def test_the_winner_stands_against_so_many_replaced_passages_and_no_more(count: int, samples: int) -> None:
-    """Every vote of few passages (of five: in one order): no replacement of `certified` passages changes the winner,
-    and some replacement of one more does.
+def test_the_certified_number_is_sound_and_cannot_be_larger(count: int, samples: int) -> None:
+    """All votes of up to five passages: replacing the certified number of passages never changes the winner, and
+    replacing one more can.
     """
     said = list(product("?abx", repeat=samples)) if samples == 1 else [("a",) * 2, ("b",) * 2, ("x",) * 2, ("?",) * 2]
     every = sorted(product("?ab", repeat=samples))
     for passages in product(every, repeat=count):
         if count == 5 and tuple(sorted(passages)) != passages:
             continue
-        safe = certified(ballots(passages))
+        safe = certify_votes(ballots(passages))
         assert safe is not None
         assert 0 <= safe < count
         assert safe == 0 or not can_change(passages, safe, said), passages
@@ -78,24 +78,24 @@ def test_the_winner_stands_against_so_many_replaced_passages_and_no_more(count: 
         ("aaaaaaaaaa", 4),
     ],
 )
-def test_leads(answers: str, expected: int) -> None:
-    assert certified(ballots(tuple((answer,) for answer in answers))) == expected
+def test_certified_number_by_hand(answers: str, expected: int) -> None:
+    assert certify_votes(ballots(tuple((answer,) for answer in answers))) == expected
 
 
 def test_no_votes_no_certificate() -> None:
-    assert certified([]) is None
+    assert certify_votes([]) is None
 
 
 def test_answers_count_as_the_vote_counts_them() -> None:
     votes = ballots((("The Paris",), ("paris.",), ("Paris",), ("Rome",), ("?",)))
-    assert certified(votes) == certified(ballots((("a",), ("a",), ("a",), ("b",), ("?",)))) == 0
-    assert certified(votes[:3]) == 1
+    assert certify_votes(votes) == certify_votes(ballots((("a",), ("a",), ("a",), ("b",), ("?",)))) == 0
+    assert certify_votes(votes[:3]) == 1
 
 
 @given(st.lists(st.sampled_from("?abc"), min_size=1, max_size=12))
 def test_with_one_sample_the_lead_must_exceed_what_the_votes_can_move(answers: list[str]) -> None:
     """From a winner with w votes, m passages take min(m, w) votes and give m: the textbook rule where m <= w."""
-    safe = certified(ballots(tuple((answer,) for answer in answers)))
+    safe = certify_votes(ballots(tuple((answer,) for answer in answers)))
     counts = sorted((answers.count(answer) for answer in "abc"), reverse=True)
     assert safe == max(0, -(-(counts[0] - counts[1]) // 2) - 1)
 
@@ -105,9 +105,7 @@ async def test_post_fusion_certifies_its_answer() -> None:
     assert result["certified"] == 2
 
 
-def test_ask_tells_how_many_passages_an_answer_stands_against(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ask_prints_the_certified_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "The Eiffel Tower was finished in 1889."
     lines = (json.dumps({"id": f"p{number}", "title": "Eiffel Tower", "text": text}) for number in range(3))
     (tmp_path / "passages.jsonl").write_text("\n".join(lines), encoding="utf-8")
@@ -119,7 +117,7 @@ def test_ask_tells_how_many_passages_an_answer_stands_against(
 
 
 @pytest.mark.parametrize("settings", [{"vote": "staged"}, {"reranker": "question"}, {"context_filter": "embedded"}])
-async def test_what_was_not_asked_of_all_alike_is_not_certified(settings: dict[str, str]) -> None:
+async def test_staged_reranked_or_filtered_votes_are_not_certified(settings: dict[str, str]) -> None:
     model = readers(*["1931"] * 5)
     result = await answer(QUESTION, "post_fusion", Context(model=model, **settings), given=PASSAGES)  # type: ignore[arg-type]
     assert (result["answer"], result["certified"]) == ("1931", None)

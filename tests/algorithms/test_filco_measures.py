@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 from quorum.algorithms.filco_measures import (
     THRESHOLDS,
     Piece,
-    best,
-    conditioned,
-    cxmi,
-    lexical,
-    pieces,
-    shortened,
-    silver,
-    strinc,
+    choose_best,
+    choose_silver,
+    format_scoring_prompt,
+    score_cxmi,
+    score_lexical,
+    score_strinc,
+    shorten_passages,
+    split_pieces,
     unigram_precision,
 )
 from quorum.core.errors import SetupError
-from quorum.core.labels import are_verdicts, is_silent, is_verdict, type_of
+from quorum.core.labels import are_verdicts, infer_answer_type, is_unknown_answer, is_verdict
 from quorum.core.state import Passage
 
 PASSAGES = [
@@ -47,80 +47,80 @@ class Scorer:
 
 
 def test_pieces_are_sentences_or_whole_passages() -> None:
-    found = pieces(PASSAGES)
+    found = split_pieces(PASSAGES)
     assert texts(found) == [
         *("The mast must stand.", "It was painted in 1950."),
         *("The tower was finished in 1931.", "It was painted in 1950, too."),
     ]
     assert [(piece.rank, piece.title) for piece in found] == [(0, "Mast"), (0, "Mast"), (1, "Tower"), (1, "Tower")]
     assert all(PASSAGES[p.rank]["text"][p.start : p.end] == p.text for p in found)
-    assert texts(pieces(PASSAGES, "passage")) == [PASSAGES[0]["text"], PASSAGES[1]["text"]]
+    assert texts(split_pieces(PASSAGES, "passage")) == [PASSAGES[0]["text"], PASSAGES[1]["text"]]
 
 
 def test_strinc_keeps_token_boundaries() -> None:
-    found = pieces(PASSAGES)
-    assert strinc(found, ["US"]) == [0, 0, 0, 0]  # not in "must"
-    assert strinc(found, ["the 1950"]) == [0, 1, 0, 1]
-    assert strinc(found, ["1931", "Mast"]) == [1, 0, 1, 0]
-    assert strinc(found, []) == strinc(found, ["the"]) == [0, 0, 0, 0]
+    found = split_pieces(PASSAGES)
+    assert score_strinc(found, ["US"]) == [0, 0, 0, 0]  # not in "must"
+    assert score_strinc(found, ["the 1950"]) == [0, 1, 0, 1]
+    assert score_strinc(found, ["1931", "Mast"]) == [1, 0, 1, 0]
+    assert score_strinc(found, []) == score_strinc(found, ["the"]) == [0, 0, 0, 0]
 
 
-async def test_strinc_takes_the_first_in_rank_order() -> None:
-    assert texts(await silver("When?", ["1950"], PASSAGES, "strinc")) == ["It was painted in 1950."]
-    assert texts(await silver("When?", ["1950"], PASSAGES, "strinc", top="per_passage")) == [
+async def test_strinc_chooses_the_first_match_in_rank_order() -> None:
+    assert texts(await choose_silver("When?", ["1950"], PASSAGES, "strinc")) == ["It was painted in 1950."]
+    assert texts(await choose_silver("When?", ["1950"], PASSAGES, "strinc", top="per_passage")) == [
         *("It was painted in 1950.", "It was painted in 1950, too."),
     ]
-    assert texts(await silver("When?", ["1931"], PASSAGES, "strinc", unit="passage")) == [PASSAGES[1]["text"]]
-    assert await silver("When?", ["2000"], PASSAGES, "strinc") == []
-    assert await silver("When?", ["1931"], [], "strinc") == []
+    assert texts(await choose_silver("When?", ["1931"], PASSAGES, "strinc", unit="passage")) == [PASSAGES[1]["text"]]
+    assert await choose_silver("When?", ["2000"], PASSAGES, "strinc") == []
+    assert await choose_silver("When?", ["1931"], [], "strinc") == []
 
 
 def test_lexical_is_token_f1() -> None:
-    found = pieces(PASSAGES)
+    found = split_pieces(PASSAGES)
     # "tower was finished in 1931" against "tower finished 1931": 3 shared of 5 and 3
-    assert lexical(found, ["The tower, finished 1931"])[2] == pytest.approx(2 * 3 / 8)
-    assert lexical(found, ["nothing", "It was painted in 1950"])[1] == 1.0
+    assert score_lexical(found, ["The tower, finished 1931"])[2] == pytest.approx(2 * 3 / 8)
+    assert score_lexical(found, ["nothing", "It was painted in 1950"])[1] == 1.0
 
 
 async def test_lexical_must_exceed_one_half() -> None:
     one = [Passage(id="x", title="", text="Red green.")]
     assert THRESHOLDS["lexical"] == 0.5
-    assert await silver("?", ["red blue"], one, "lexical") == []  # exactly 0.5
-    assert texts(await silver("?", ["red green blue"], one, "lexical")) == ["Red green."]
+    assert await choose_silver("?", ["red blue"], one, "lexical") == []  # exactly 0.5
+    assert texts(await choose_silver("?", ["red green blue"], one, "lexical")) == ["Red green."]
 
 
 @pytest.mark.parametrize("verdict", ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO", "yes", "No."])
-async def test_lexical_compares_with_the_claim_where_the_answer_only_judges(verdict: str) -> None:
+async def test_lexical_compares_with_the_claim_for_verdicts(verdict: str) -> None:
     claim = "The tower was finished in 1950."
-    assert texts(await silver(claim, [verdict], PASSAGES, "lexical")) == ["The tower was finished in 1931."]
-    assert await silver(claim, ["1931"], PASSAGES, "lexical") == []
+    assert texts(await choose_silver(claim, [verdict], PASSAGES, "lexical")) == ["The tower was finished in 1931."]
+    assert await choose_silver(claim, ["1931"], PASSAGES, "lexical") == []
 
 
 async def test_cxmi_is_the_gain_in_log_probability() -> None:
     scorer = Scorer(-3.0, finished=-1.0, mast=-5.0)
-    found = pieces(PASSAGES)
-    assert await cxmi(found, "When?", "1931", scorer) == [-2.0, 0.0, 2.0, 0.0]
+    found = split_pieces(PASSAGES)
+    assert await score_cxmi(found, "When?", "1931", scorer) == [-2.0, 0.0, 2.0, 0.0]
     assert len(scorer.asked) == 1  # one batch
     assert scorer.asked[0][0] == ("Question: When?\nAnswer:", "1931")
     assert scorer.asked[0][3] == ("Tower\nThe tower was finished in 1931.\n\nQuestion: When?\nAnswer:", "1931")
-    assert conditioned("Q?", Piece(0, 0, 2, "", "T.")) == "T.\n\nQuestion: Q?\nAnswer:"
+    assert format_scoring_prompt("Q?", Piece(0, 0, 2, "", "T.")) == "T.\n\nQuestion: Q?\nAnswer:"
 
 
 async def test_cxmi_must_exceed_zero() -> None:
     gain = Scorer(-3.0, finished=-1.0, mast=-5.0)
-    assert texts(await silver("When?", ["1931", "x"], PASSAGES, "cxmi", scorer=gain)) == [
+    assert texts(await choose_silver("When?", ["1931", "x"], PASSAGES, "cxmi", scorer=gain)) == [
         "The tower was finished in 1931."
     ]
     assert {answer for _, answer in gain.asked[0]} == {"1931"}
-    assert await silver("When?", ["1931"], PASSAGES, "cxmi", scorer=Scorer(-3.0)) == []
+    assert await choose_silver("When?", ["1931"], PASSAGES, "cxmi", scorer=Scorer(-3.0)) == []
     idle = Scorer(-3.0)
-    assert await silver("When?", ["1931"], PASSAGES[2:], "cxmi", scorer=idle) == []
+    assert await choose_silver("When?", ["1931"], PASSAGES[2:], "cxmi", scorer=idle) == []
     assert idle.asked == []  # nothing to choose from: the model is not asked
     whole = Scorer(-9.0, Tower=-1.0, Mast=-2.0)
-    chosen = await silver("?", ["a"], PASSAGES, "cxmi", unit="passage", top="per_passage", scorer=whole)
+    chosen = await choose_silver("?", ["a"], PASSAGES, "cxmi", unit="passage", top="per_passage", scorer=whole)
     assert [piece.rank for piece in chosen] == [0, 1]
     with pytest.raises(SetupError, match="log-probabilities; name one"):
-        await silver("When?", ["1931"], PASSAGES, "cxmi")
+        await choose_silver("When?", ["1931"], PASSAGES, "cxmi")
 
 
 SCORES = st.lists(st.tuples(st.integers(0, 3), st.floats(-2, 2)), max_size=12)
@@ -131,30 +131,30 @@ def test_the_best_above_the_threshold_is_the_first_of_equals(scored: list[tuple[
     scored = sorted(scored, key=lambda item: item[0])
     found = [Piece(rank, at, at + 1, "", str(at)) for at, (rank, _) in enumerate(scored)]
     scores = [score for _, score in scored]
-    one = best(found, scores, limit)
+    one = choose_best(found, scores, limit)
     above = [score for score in scores if score > limit]
     assert len(one) == bool(above)
     if one:
         assert scores.index(max(above)) == one[0].start
-    each = best(found, scores, limit, "per_passage")
+    each = choose_best(found, scores, limit, "per_passage")
     assert [piece.rank for piece in each] == sorted({rank for rank, score in scored if score > limit})
     assert set(one) <= set(each)
 
 
-def test_passages_are_shortened_in_order_and_keep_what_names_them() -> None:
-    found = pieces(PASSAGES)
-    assert shortened(PASSAGES, [found[3], found[1], found[0], found[1]]) == [
+def test_shortened_passages_keep_order_ids_and_titles() -> None:
+    found = split_pieces(PASSAGES)
+    assert shorten_passages(PASSAGES, [found[3], found[1], found[0], found[1]]) == [
         {"id": "a", "title": "Mast", "text": "The mast must stand. It was painted in 1950.", "score": 2.0},
         {"id": "b", "title": "Tower", "text": "It was painted in 1950, too."},
     ]
-    assert shortened(PASSAGES, []) == []
+    assert shorten_passages(PASSAGES, []) == []
     assert PASSAGES[1]["text"].startswith("The tower")
 
 
 @given(st.sets(st.integers(0, 3)))
-def test_a_shortened_passage_holds_just_what_was_chosen(numbers: set[int]) -> None:
-    found = pieces(PASSAGES)
-    cut = shortened(PASSAGES, [found[number] for number in numbers])
+def test_a_shortened_passage_contains_only_the_chosen_pieces(numbers: set[int]) -> None:
+    found = split_pieces(PASSAGES)
+    cut = shorten_passages(PASSAGES, [found[number] for number in numbers])
     assert " ".join(passage["text"] for passage in cut) == " ".join(found[n].text for n in sorted(numbers))
 
 
@@ -171,9 +171,9 @@ def test_verdicts() -> None:
     assert not is_verdict("")
     assert not are_verdicts([])
     assert not are_verdicts(["yes", "Yes (band)"])
-    assert [type_of(answers) for answers in (["REFUTES"], ["Yes"], ["yes", "1931"], [])] == [
+    assert [infer_answer_type(answers) for answers in (["REFUTES"], ["Yes"], ["yes", "1931"], [])] == [
         *("label", "yes_no", "short", "short"),
     ]
-    assert is_silent("NOT ENOUGH INFO", "short")
-    assert not is_silent("NOT ENOUGH INFO", "label")
-    assert is_silent("unknown", "label")
+    assert is_unknown_answer("NOT ENOUGH INFO", "short")
+    assert not is_unknown_answer("NOT ENOUGH INFO", "label")
+    assert is_unknown_answer("unknown", "label")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tower import PASSAGES, QUESTION, runtime
 
-from quorum.algorithms.sure_choice import Choice, choose, every_pair, next_pairs, validity_of
+from quorum.algorithms.sure_choice import Choice, choose_candidate, choose_next_pairs, list_pairs, sort_validity
 from quorum.core.context import Context
 from quorum.core.state import Preference, State, Verdict
 from quorum.graphs import answer
@@ -38,23 +38,23 @@ def by_definition(validity: Sequence[bool] | None, outcome: Outcome, count: int)
 
 
 def outcomes(count: int) -> list[Outcome]:
-    pairs = every_pair(count)
+    pairs = list_pairs(count)
     return [dict(zip(pairs, said, strict=True)) for said in product(*((i, j, None) for i, j in pairs))]
 
 
 def lazily(count: int, validity: list[bool] | None, outcome: Outcome) -> tuple[Choice, int]:
     """The choice, and the comparisons that were asked for it."""
     asked: Outcome = {}
-    while pairs := next_pairs(count, validity, preferences(asked)):
+    while pairs := choose_next_pairs(count, validity, preferences(asked)):
         assert not set(pairs) & set(asked)
         asked |= {pair: outcome[pair] for pair in pairs}
-    return choose(count, validity, preferences(asked)), len(asked)
+    return choose_candidate(count, validity, preferences(asked)), len(asked)
 
 
 def check(count: int, validity: list[bool] | None, outcome: Outcome) -> int:
     """One outcome, eagerly and lazily. Returns the comparisons that lazy ranking asked."""
     scores = by_definition(validity, outcome, count)
-    eager = choose(count, validity, preferences(outcome))
+    eager = choose_candidate(count, validity, preferences(outcome))
     lazy, asked = lazily(count, validity, outcome)
     assert eager.scores == scores
     assert eager.best == lazy.best == scores.index(max(scores))
@@ -80,43 +80,43 @@ def test_three_candidates_over_all_outcomes() -> None:
 @given(st.integers(2, 5), st.booleans(), st.data())
 def test_sampled_outcomes(count: int, judged: bool, data: st.DataObject) -> None:
     validity = data.draw(st.lists(st.booleans(), min_size=count, max_size=count)) if judged else None
-    check(count, validity, {pair: data.draw(st.sampled_from([*pair, None])) for pair in every_pair(count)})
+    check(count, validity, {pair: data.draw(st.sampled_from([*pair, None])) for pair in list_pairs(count)})
 
 
-def test_a_choice_that_is_settled_is_settled_whatever_is_missing() -> None:
+def test_a_certain_winner_needs_no_more_comparisons() -> None:
     """Four candidates: the first is valid and beats all others, whose own comparisons are six calls saved."""
-    known: Outcome = {pair: 0 for pair in every_pair(4) if 0 in pair}
-    assert next_pairs(4, [True] * 4, preferences(known)) == []
-    open_ones = [pair for pair in every_pair(4) if 0 not in pair]
+    known: Outcome = {pair: 0 for pair in list_pairs(4) if 0 in pair}
+    assert choose_next_pairs(4, [True] * 4, preferences(known)) == []
+    open_ones = [pair for pair in list_pairs(4) if 0 not in pair]
     for winner in (1, 2, 3):
         rest = {pair: winner if winner in pair else None for pair in open_ones}
-        assert choose(4, [True] * 4, preferences(known | rest)).best == 0
+        assert choose_candidate(4, [True] * 4, preferences(known | rest)).best == 0
 
 
 def test_the_margin_reaches_from_a_tie_to_the_widest_lead() -> None:
     for count in range(2, 6):
-        wins: Outcome = {pair: 0 if 0 in pair else None for pair in every_pair(count)}
-        tie: Outcome = dict.fromkeys(every_pair(count))
+        wins: Outcome = {pair: 0 if 0 in pair else None for pair in list_pairs(count)}
+        tie: Outcome = dict.fromkeys(list_pairs(count))
         first = [rank == 0 for rank in range(count)]
-        assert choose(count, first, preferences(wins)).margin == 1
-        assert choose(count, None, preferences(wins)).margin == 1
-        assert choose(count, [True] * count, preferences(tie)).margin == 0
+        assert choose_candidate(count, first, preferences(wins)).margin == 1
+        assert choose_candidate(count, None, preferences(wins)).margin == 1
+        assert choose_candidate(count, [True] * count, preferences(tie)).margin == 0
 
 
-def test_the_same_pick_twice_is_a_tie() -> None:
+def test_preferring_the_same_position_twice_is_a_tie() -> None:
     place_bias: Outcome = {(0, 1): 0, (1, 0): 1}
-    assert choose(2, [False, True], preferences(place_bias)) == Choice(1, [0.5, 1.5], 0.5)
-    assert choose(2, [True, True], preferences(place_bias)) == Choice(0, [1.5, 1.5], 0.0)
+    assert choose_candidate(2, [False, True], preferences(place_bias)) == Choice(1, [0.5, 1.5], 0.5)
+    assert choose_candidate(2, [True, True], preferences(place_bias)) == Choice(0, [1.5, 1.5], 0.0)
 
 
 def test_one_candidate_has_no_scores() -> None:
-    assert choose(1, None, []) == Choice(0, None, None)
-    assert (next_pairs(1, None, []), next_pairs(0, None, [])) == ([], [])
+    assert choose_candidate(1, None, []) == Choice(0, None, None)
+    assert (choose_next_pairs(1, None, []), choose_next_pairs(0, None, [])) == ([], [])
 
 
 def test_validity_in_the_candidates_order() -> None:
-    assert validity_of([Verdict(rank=1, valid=True), Verdict(rank=0, valid=False)]) == [False, True]
-    assert validity_of([]) is None
+    assert sort_validity([Verdict(rank=1, valid=True), Verdict(rank=0, valid=False)]) == [False, True]
+    assert sort_validity([]) is None
 
 
 def judge(validity: Sequence[str], outcome: Outcome) -> ScriptedModel:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorum.algorithms.votes import agreement, decided, next_stage, tally
+from quorum.algorithms.votes import count_votes, find_most_frequent, is_decided, size_next_stage
 from quorum.core.state import Vote
 
 
@@ -27,21 +27,21 @@ def ballots(*answers: str, samples: int = 1) -> list[Vote]:
     ],
 )
 def test_most_votes_then_highest_rank(answers: list[str], winner: str, share: float, ranks: tuple[int, ...]) -> None:
-    outcome = tally(ballots(*answers))
+    outcome = count_votes(ballots(*answers))
     assert (outcome.answer, outcome.unknown, outcome.ranks) == (winner, False, ranks)
     assert outcome.share == pytest.approx(share)
 
 
 def test_all_unknown_is_unknown() -> None:
     for votes in ([], ballots("?", "?")):
-        outcome = tally(votes)
+        outcome = count_votes(votes)
         assert (outcome.answer, outcome.unknown, outcome.share, outcome.ranks) == ("unknown", True, None, ())
 
 
-def test_votes_count_in_rank_order_however_they_came() -> None:
+def test_votes_count_in_rank_order_in_any_order_of_arrival() -> None:
     votes = ballots("rome", "Paris", "Rome", "paris")
-    assert tally(reversed(votes)) == tally(votes)
-    assert tally(reversed(votes)).answer == "rome"
+    assert count_votes(reversed(votes)) == count_votes(votes)
+    assert count_votes(reversed(votes)).answer == "rome"
 
 
 def test_weights_are_summed() -> None:
@@ -51,7 +51,7 @@ def test_weights_are_summed() -> None:
         Vote(rank=2, passage="c", answer="rome", unknown=False, weight=0.2),
         Vote(rank=3, passage="d", answer="?", unknown=True, weight=9.0),
     ]
-    outcome = tally(votes)
+    outcome = count_votes(votes)
     assert outcome.answer == "Paris"
     assert outcome.share == pytest.approx(0.5 / 0.9)
 
@@ -60,7 +60,7 @@ def staged(answers: tuple[str, ...], samples: int) -> tuple[list[Vote], list[int
     """Run the stages over votes that are known beforehand: the votes asked for, and the size of each stage."""
     everything = ballots(*answers, samples=samples)
     passages, asked, stages = len(answers) // samples, 0, []
-    while stage := next_stage(everything[: asked * samples], passages - asked, samples):
+    while stage := size_next_stage(everything[: asked * samples], passages - asked, samples):
         stages.append(stage)
         asked += stage
     return everything[: asked * samples], stages
@@ -73,7 +73,7 @@ def test_staged_equals_all_for_every_outcome(passages: int, samples: int) -> Non
     for answers in product("?abc", repeat=passages * samples):
         votes, stages = staged(answers, samples)
         everything = ballots(*answers, samples=samples)
-        found, full = tally(votes), tally(everything)
+        found, full = count_votes(votes), count_votes(everything)
         assert (found.answer, found.unknown) == (full.answer, full.unknown), (answers, stages)
 
 
@@ -81,8 +81,8 @@ def test_staged_equals_all_for_every_outcome(passages: int, samples: int) -> Non
 def test_staged_equals_all(answers: list[str], samples: int) -> None:
     usable = tuple(answers[: len(answers) // samples * samples])
     votes, _ = staged(usable, samples)
-    full = tally(ballots(*usable, samples=samples))
-    assert (tally(votes).answer, tally(votes).unknown) == (full.answer, full.unknown)
+    full = count_votes(ballots(*usable, samples=samples))
+    assert (count_votes(votes).answer, count_votes(votes).unknown) == (full.answer, full.unknown)
 
 
 @given(st.lists(st.sampled_from("?ab"), max_size=5), st.integers(0, 3))
@@ -90,27 +90,27 @@ def test_decided_exactly_when_no_outcome_changes_the_answer(answers: list[str], 
     outcomes = {
         (outcome.answer, outcome.unknown)
         for rest in product("?abc", repeat=remaining)
-        for outcome in [tally(ballots(*answers, *rest))]
+        for outcome in [count_votes(ballots(*answers, *rest))]
     }
-    assert decided(ballots(*answers), remaining) == (len(outcomes) == 1)
+    assert is_decided(ballots(*answers), remaining) == (len(outcomes) == 1)
 
 
 @pytest.mark.parametrize(
     ("passages", "samples", "first"), [(1, 1, 1), (2, 1, 1), (3, 1, 2), (4, 1, 2), (5, 1, 3), (5, 4, 3)]
 )
 def test_the_first_stage_is_the_smallest_that_could_decide(passages: int, samples: int, first: int) -> None:
-    assert next_stage([], passages, samples) == first
+    assert size_next_stage([], passages, samples) == first
 
 
 def test_nothing_is_asked_once_decided() -> None:
-    assert next_stage(ballots("a", "a", "a"), 2, 1) == 0
-    assert next_stage(ballots("?", "?"), 0, 1) == 0
+    assert size_next_stage(ballots("a", "a", "a"), 2, 1) == 0
+    assert size_next_stage(ballots("?", "?"), 0, 1) == 0
     stages = {"".join(answers): staged(answers, 1)[1] for answers in [tuple("aaabc"), tuple("aabbc"), tuple("?????")]}
     assert stages == {"aaabc": [3], "aabbc": [3, 1, 1], "?????": [3, 1, 1]}
 
 
 def test_agreement_counts_unknown_as_an_answer() -> None:
-    assert agreement(["Rome", "paris", "Paris"], [False] * 3) == (1, pytest.approx(2 / 3))
-    assert agreement(["Rome", "?", "I don't know"], [False, True, True]) == (1, pytest.approx(2 / 3))
-    assert agreement(["Rome", "?"], [False, True]) == (0, 0.5)
-    assert agreement(["?"], [True]) == (0, 1.0)
+    assert find_most_frequent(["Rome", "paris", "Paris"], [False] * 3) == (1, pytest.approx(2 / 3))
+    assert find_most_frequent(["Rome", "?", "I don't know"], [False, True, True]) == (1, pytest.approx(2 / 3))
+    assert find_most_frequent(["Rome", "?"], [False, True]) == (0, 0.5)
+    assert find_most_frequent(["?"], [True]) == (0, 1.0)

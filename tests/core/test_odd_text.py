@@ -9,9 +9,9 @@ from openai_server import OpenAIServer, Response
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.core.json_text import loads
+from quorum.core.json_text import parse_json
 from quorum.datasets.questions import read_questions
-from quorum.datasets.records import as_passage, read_passages
+from quorum.datasets.records import parse_passage, read_passages
 from quorum.evaluation.run.columns import parse_methods
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.graphs import answer
@@ -35,21 +35,21 @@ DEEP = "[" * 100_000
         (b'\xef\xbb\xbf{"a": 1}', {"a": 1}),
     ],
 )
-def test_halves_of_characters_are_replaced(text: str | bytes, value: Any) -> None:
-    assert loads(text) == value
+def test_half_characters_are_replaced(text: str | bytes, value: Any) -> None:
+    assert parse_json(text) == value
 
 
 @pytest.mark.parametrize(
     ("text", "said"), [(DEEP, "nested too deeply"), (LONG, "a number is too long"), ("{", "Expecting property name")]
 )
-def test_what_is_no_json_is_one_kind_of_error(text: str, said: str) -> None:
+def test_every_fault_in_json_is_a_json_decode_error(text: str, said: str) -> None:
     with pytest.raises(json.JSONDecodeError, match=said):
-        loads(text)
+        parse_json(text)
 
 
 @pytest.mark.parametrize("name", ["data.jsonl", "data.json", "data.csv"])
 @pytest.mark.parametrize("bad", [DEEP, LONG], ids=["deep", "long"])
-def test_data_that_cannot_be_read_is_one_sentence(tmp_path: Path, name: str, bad: str) -> None:
+def test_unreadable_data_is_a_setup_error(tmp_path: Path, name: str, bad: str) -> None:
     path = tmp_path / name
     lines = {
         "data.jsonl": [GOOD, f'{{"id": {bad}}}'],
@@ -62,7 +62,7 @@ def test_data_that_cannot_be_read_is_one_sentence(tmp_path: Path, name: str, bad
 
 
 @pytest.mark.parametrize("bad", [DEEP, LONG], ids=["deep", "long"])
-def test_the_first_record_that_cannot_be_read_is_named(tmp_path: Path, bad: str) -> None:
+def test_the_first_unreadable_record_is_named(tmp_path: Path, bad: str) -> None:
     path = tmp_path / "data.jsonl"
     path.write_text(f'{{"id": {bad}}}\n{GOOD}\n', encoding="utf-8")
     with pytest.raises(SetupError, match="line 1: not JSON"):
@@ -77,13 +77,13 @@ def test_passages_hold_whole_characters(tmp_path: Path) -> None:
     path.write_text(f'{{"id": "a{HALF}", "title": "{HALF}", "text": "so{HALF}"}}\n', encoding="utf-8")
     wanted = [{"id": "a\ufffd", "title": "\ufffd", "text": "so\ufffd"}]
     assert read_passages(path) == wanted
-    assert as_passage({"id": "a\ud83d", "title": "\ud83d", "text": "so\ud83d"}, "here") == wanted[0]
+    assert parse_passage({"id": "a\ud83d", "title": "\ud83d", "text": "so\ud83d"}, "here") == wanted[0]
 
 
-async def test_a_question_of_half_characters_is_refused() -> None:
+async def test_a_question_with_half_a_character_is_refused() -> None:
     with pytest.raises(SetupError, match=r"lone surrogate: 'Who \\ud83d\?'"):
         await answer(
-            "Who \ud83d?", "concat", Context(model="embedded"), given=[as_passage({"id": "a", "text": "b"}, "")]
+            "Who \ud83d?", "concat", Context(model="embedded"), given=[parse_passage({"id": "a", "text": "b"}, "")]
         )
 
 
@@ -92,7 +92,7 @@ def test_an_answer_read_from_json_is_whole() -> None:
     assert candidate_answers(f'["Par{HALF}is", "Rome"]', 2).value == ["Par\ufffdis", "Rome"]
 
 
-async def test_replies_and_data_of_half_characters_are_kept(tmp_path: Path, openai_server: OpenAIServer) -> None:
+async def test_replies_and_data_with_half_characters_are_stored(tmp_path: Path, openai_server: OpenAIServer) -> None:
     """Through the server, the journal, the results, and once more from the journal."""
     openai_server.reply(Response("Par\ud83dis", usage=None))
     record = {"id": "1\ud83d", "question": "Who \ud83d?", "answers": ["\ud83dx"]}

@@ -16,7 +16,8 @@ from wordvectors import WordVectors
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
-from quorum.core.ray_cluster import Applied, check_address, check_engine, check_machine, portable, version_of
+from quorum.core.ray_cluster import check_address, check_engine, check_machine, find_version
+from quorum.core.ray_workers import ItemWorker, make_portable
 from quorum.core.state import Passage
 from quorum.datasets.records import Record
 from quorum.documents.read import Unreadable
@@ -33,13 +34,13 @@ from quorum.models.journal import Record as Reply
 from quorum.retrievers.index_on_ray import Ahead, Part, digest_of, parts_of
 
 
-def test_an_engine_that_there_is_not() -> None:
+def test_an_unknown_engine_is_refused() -> None:
     with pytest.raises(SetupError, match="no engine 'spark'; choose one of: local, ray"):
         check_engine("spark")
 
 
-@pytest.mark.skipif(version_of("ray") is not None, reason="Ray is installed")
-async def test_without_the_extra_it_is_named(tmp_path: Path) -> None:
+@pytest.mark.skipif(find_version("ray") is not None, reason="Ray is installed")
+async def test_a_missing_extra_is_named(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match=r"pip install 'quorum-rag\[ray\]'"):
         await evaluate(tmp_path / "data.jsonl", parse_methods("concat", Context()), engine="ray")
 
@@ -52,7 +53,7 @@ async def test_without_the_extra_it_is_named(tmp_path: Path) -> None:
         ("127.0.0.1:many", "No Ray cluster answers"),
     ],
 )
-def test_an_address_of_nothing_is_refused_at_once(address: str, said: str) -> None:
+def test_an_address_without_a_server_is_refused_at_once(address: str, said: str) -> None:
     with pytest.raises(SetupError, match=said):
         check_address(address)
 
@@ -64,7 +65,7 @@ def test_an_address_of_nothing_is_refused_at_once(address: str, said: str) -> No
         ([], "0.0.1", [], "machine far has Quorum 0.0.1, this one"),
         (
             [],
-            version_of("quorum-rag") or "unknown",
+            find_version("quorum-rag") or "unknown",
             ["/data/store"],
             r"machine far does not see /data/store.*--store http",
         ),
@@ -73,7 +74,7 @@ def test_an_address_of_nothing_is_refused_at_once(address: str, said: str) -> No
 def test_what_a_machine_lacks_is_named(lacking: list[str], version: str, missing: list[str], said: str) -> None:
     with pytest.raises(SetupError, match=said):
         check_machine("far", lacking, version, missing)
-    check_machine("far", [], version_of("quorum-rag") or "unknown", [])
+    check_machine("far", [], find_version("quorum-rag") or "unknown", [])
 
 
 def runs_of(methods: str = "concat,post_fusion", **settings: Any) -> list[MethodRun]:
@@ -94,7 +95,7 @@ def test_workers_never_ask_more_at_once_than_one_process_would(
     assert crew.workers * with_part(runs[0], crew.workers).context.concurrency <= calls
 
 
-async def test_the_minute_and_the_journal_are_those_of_all(tmp_path: Path) -> None:
+async def test_workers_share_rate_limits_and_journal(tmp_path: Path) -> None:
     services = Services(str(tmp_path))
     first = await services.take("tokens", "m", 100, 80)
     waiting = asyncio.ensure_future(services.take("tokens", "m", 100, 60))
@@ -113,7 +114,7 @@ async def test_the_minute_and_the_journal_are_those_of_all(tmp_path: Path) -> No
     assert services.unheard.empty()
 
 
-def test_workers_are_given_servers_and_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_get_server_addresses_and_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://there/v1")
     monkeypatch.setenv("SOME_API_KEY", "key")
     monkeypatch.setenv("UNRELATED", "no")
@@ -164,7 +165,7 @@ class Asked:
     keywords = {"task_of": task_of}
 
 
-def test_what_is_open_is_asked_and_what_is_lost_is_an_error(dataset: DataSet, tmp_path: Path) -> None:
+def test_open_questions_are_asked_and_lost_ones_are_error_rows(dataset: DataSet, tmp_path: Path) -> None:
     runs, told = runs_of(), []
     with Results(tmp_path / "results.jsonl", [run.name for run in runs]) as results:
         keeper = Keeper(dataset, runs, results, None, Spending(), lambda: told.append(len(results.done)))
@@ -198,7 +199,7 @@ def test_the_folders_that_every_machine_must_see() -> None:
     assert needed(runs_of()) == []
 
 
-async def test_a_thread_gives_what_it_finds_and_its_error() -> None:
+async def test_a_thread_passes_on_its_items_and_its_error() -> None:
     def found() -> Iterator[int]:
         yield from (1, 2)
         raise SetupError("no more")
@@ -210,30 +211,30 @@ async def test_a_thread_gives_what_it_finds_and_its_error() -> None:
     assert [number async for number in threaded(lambda: iter([3]))] == [3]
 
 
-def test_errors_travel() -> None:
+def test_worker_errors_can_be_pickled() -> None:
     class HeldError(Exception):
         def __init__(self) -> None:
             super().__init__("held")
             self.loop = lambda: None  # cannot be pickled
             self.cause: Exception | None = None
 
-    assert str(portable(HeldError())) == "held"
-    error = pickle.loads(pickle.dumps(portable(CallError("refused", 400))))
+    assert str(make_portable(HeldError())) == "held"
+    error = pickle.loads(pickle.dumps(make_portable(CallError("refused", 400))))
     assert (type(error), error.status) == (CallError, 400)
     wrapped = HeldError()
     wrapped.cause = SetupError("no journal")  # as Ray wraps what an actor raises
-    told = pickle.loads(pickle.dumps(portable(wrapped)))
+    told = pickle.loads(pickle.dumps(make_portable(wrapped)))
     assert (type(told), str(told)) == (SetupError, "no journal")
-    broken = Applied(raising(SetupError("no store")), ())
-    kind, value = broken.done(("item", 1))
+    broken = ItemWorker(raising(SetupError("no store")), ())
+    kind, value = broken.process(("item", 1))
     assert (kind, str(value)) == ("error", "no store")
-    works = Applied(lambda: lambda item: 6 // item, ())
-    assert works.done(("item", 3)) == ("item", 2)
-    assert works.done(("item", 0))[0] == "error"
-    assert works.done(("error", value)) == ("error", value)
+    works = ItemWorker(lambda: lambda item: 6 // item, ())
+    assert works.process(("item", 3)) == ("item", 2)
+    assert works.process(("item", 0))[0] == "error"
+    assert works.process(("error", value)) == ("error", value)
 
 
-def test_files_in_parts_for_the_workers(tmp_path: Path) -> None:
+def test_files_are_split_into_parts_for_the_workers(tmp_path: Path) -> None:
     lines, document, broken = tmp_path / "a.jsonl", tmp_path / "b.md", tmp_path / "c.jsonl.gz"
     lines.write_text("".join(json.dumps({"id": f"p{n}", "text": f"text {n}"}) + "\n" for n in range(65)))
     broken.write_bytes(b"no gzip")
@@ -243,7 +244,7 @@ def test_files_in_parts_for_the_workers(tmp_path: Path) -> None:
     assert "cannot be read" in parts[3].broken
 
 
-def test_the_driver_embeds_only_what_no_worker_has() -> None:
+def test_the_driver_embeds_only_texts_without_a_vector_from_a_worker() -> None:
     model = WordVectors()
     ahead = Ahead(lambda: model)
     made = np.asarray(model.embed_query("a river"), dtype=np.float32)
@@ -256,7 +257,7 @@ def test_the_driver_embeds_only_what_no_worker_has() -> None:
     assert digest_of("a", "b") != digest_of("b", "a")
 
 
-def test_what_cannot_be_read_ends_its_file_alone(tmp_path: Path) -> None:
+def test_an_unreadable_line_stops_its_file_only(tmp_path: Path) -> None:
     from quorum.retrievers.index_on_ray import Read, passages_of
     from quorum.retrievers.index_report import Counted, IndexReport
 

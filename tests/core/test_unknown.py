@@ -223,23 +223,23 @@ Paris. The context does not mention the population.
 
 
 @pytest.mark.parametrize("answer", UNKNOWN.strip().splitlines())
-def test_says_that_there_is_no_answer(answer: str) -> None:
+def test_refusals_are_unknown(answer: str) -> None:
     assert is_unknown(answer)
     assert is_unknown(f"  {answer}\nHere is why: the passages are about something else.")
 
 
 @pytest.mark.parametrize("answer", KNOWN.strip().splitlines())
-def test_is_an_answer(answer: str) -> None:
+def test_answers_are_not_unknown(answer: str) -> None:
     assert not is_unknown(answer)
 
 
 @pytest.mark.parametrize("answer", ["", "  \n\t", "...", "**", "-", '""', "?"])
-def test_nothing_is_unknown(answer: str) -> None:
+def test_an_empty_answer_is_unknown(answer: str) -> None:
     assert is_unknown(answer)
 
 
 @given(st.text())
-def test_any_text_is_judged(text: str) -> None:
+def test_any_text_is_unknown_or_not(text: str) -> None:
     assert is_unknown(text) in (True, False)
 
 

@@ -271,7 +271,7 @@ def test_tables_with_a_header(tmp_path: Path, content: str) -> None:
     assert first["meta"]["kind"] == "who"
 
 
-def test_ours_is_read_as_before_and_one_at_a_time(tmp_path: Path) -> None:
+def test_our_records_are_read_one_at_a_time(tmp_path: Path) -> None:
     (record,) = read(tmp_path, lines(OURS | {"source": "here"}))
     assert record == {**OURS, "id": "3", "source": "here"}
     path = tmp_path / "half.jsonl"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from quorum.cli.main import main
 from quorum.core.errors import SetupError
 from quorum.datasets.formats import FORMATS
-from quorum.datasets.formats.convert import Broken
+from quorum.datasets.formats.convert import UnusableRecord
 from quorum.datasets.questions import read_questions, write_questions
 from quorum.datasets.records import Record
 
@@ -86,7 +86,7 @@ def test_any_record_is_converted_or_refused(value: dict[str, Any]) -> None:
         if known.fits(value):
             try:
                 record = known.convert(value, "here")
-            except (Broken, SetupError, KeyError, TypeError, ValueError, IndexError, AttributeError):
+            except (UnusableRecord, SetupError, KeyError, TypeError, ValueError, IndexError, AttributeError):
                 continue
             assert isinstance(record["question"], str)
             assert all(isinstance(answer, str) for answer in record["answers"])
@@ -100,7 +100,7 @@ def ran(*args: str) -> int:
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz"])
-def test_convert_writes_what_is_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+def test_converted_files_can_be_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
     path, out = written(tmp_path, f"{json.dumps(GOOD)}\n"), tmp_path / name
     assert ran("data", "convert", str(path), "--out", str(out)) == 0
     assert capsys.readouterr().out.endswith("1 question, 0 skipped.\n")
@@ -129,7 +129,7 @@ def test_convert_takes_one_part(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "0 questions" in capsys.readouterr().out
 
 
-def test_what_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+def test_an_unwritable_path_is_a_setup_error(tmp_path: Path) -> None:
     record = Record(id="1", question="Who?", answers=[], passages=[], gold=[])
     with pytest.raises(SetupError, match="cannot be written"):
         write_questions(tmp_path / "missing" / "out.jsonl", [record])

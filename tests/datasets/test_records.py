@@ -9,7 +9,7 @@ import pytest
 
 from quorum.core.errors import SetupError
 from quorum.datasets.questions import read_questions
-from quorum.datasets.records import as_passage, read_passages
+from quorum.datasets.records import parse_passage, read_passages
 
 PASSAGE = {"id": 7, "title": None, "text": "It is 38 metres high."}
 QUESTION: dict[str, Any] = {
@@ -84,9 +84,9 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [object(), {"id": 1, "text": b"x"}, {("a",): 1}, "a passage", None])
-def test_any_object_that_is_no_passage_is_a_setup_error(value: Any) -> None:
+def test_an_object_that_is_not_a_passage_is_a_setup_error(value: Any) -> None:
     with pytest.raises(SetupError, match="Given passage 1: expected a passage"):
-        as_passage(value, "Given passage 1")
+        parse_passage(value, "Given passage 1")
 
 
 def test_questions_that_a_reviewer_rejected_are_left_out(tmp_path: Path) -> None:

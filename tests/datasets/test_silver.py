@@ -107,7 +107,7 @@ class Stopping:
         return [float(len(prompt)) for prompt, _ in pairs]
 
 
-def test_a_stopped_run_goes_on_and_writes_the_same_bytes(tmp_path: Path) -> None:
+def test_a_continued_run_writes_the_same_bytes(tmp_path: Path) -> None:
     many = [{**RECORDS[at % 3], "id": f"m{at}"} for at in range(50)]
     data, cxmi = write(tmp_path / "data.jsonl", many), Recipe(measure="cxmi")
     whole, broken = tmp_path / "whole.jsonl", tmp_path / "broken.jsonl"
@@ -127,7 +127,7 @@ def test_a_stopped_run_goes_on_and_writes_the_same_bytes(tmp_path: Path) -> None
     assert not part.exists()
 
 
-def test_another_recipe_or_other_data_begin_anew(tmp_path: Path) -> None:
+def test_another_recipe_or_other_data_start_over(tmp_path: Path) -> None:
     data, out = write(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
     with pytest.raises(KeyboardInterrupt):
         made(data, out, Recipe(measure="cxmi"), scorer=Stopping(1), progress=lambda _: None)
@@ -154,7 +154,7 @@ def test_useless_data_leave_nothing_behind(records: list[dict[str, Any]], said: 
     assert list(tmp_path.iterdir()) == [data]
 
 
-def test_places_that_cannot_be(tmp_path: Path) -> None:
+def test_unusable_paths_are_setup_errors(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="There is no file"):
         made(tmp_path / "none.jsonl", tmp_path / "silver.jsonl")
     with pytest.raises(SetupError, match="write a plain"):
@@ -177,14 +177,14 @@ def test_places_that_cannot_be(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_other_files_are_no_silver(line: str, said: str, tmp_path: Path) -> None:
+def test_other_files_are_refused_as_silver_data(line: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "silver.jsonl"
     path.write_text(line, encoding="utf-8")
     with pytest.raises(SetupError, match=said):
         list(read_silver(path))
 
 
-def test_questions_without_passages_are_retrieved_for(tmp_path: Path) -> None:
+def test_passages_are_retrieved_for_questions_without_any(tmp_path: Path) -> None:
     docs, out, store = tmp_path / "docs", tmp_path / "silver.jsonl", str(tmp_path / "store")
     docs.mkdir()
     (docs / "tower.md").write_text("The Lumen Tower was finished in 1931. It is tall.", encoding="utf-8")

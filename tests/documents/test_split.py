@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quorum.core.text import sentences
+from quorum.core.text import find_sentences
 from quorum.documents.split import size, split
 
 
 def texts_of(text: str) -> list[str]:
-    return [text[start:end] for start, end in sentences(text)]
+    return [text[start:end] for start, end in find_sentences(text)]
 
 
 def bare(text: str) -> str:
@@ -55,7 +55,7 @@ prose = st.text(
 
 @given(prose)
 def test_sentences_hold_everything_in_order(text: str) -> None:
-    spans = sentences(text)
+    spans = find_sentences(text)
     assert "".join(bare(text[start:end]) for start, end in spans) == bare(text)
     assert all(start < end for start, end in spans)
     assert all(before[1] <= after[0] for before, after in itertools.pairwise(spans))

@@ -146,7 +146,7 @@ async def test_a_reply_without_notes_keeps_the_old_ones() -> None:
     assert steps[-2][1]["malformed"] == {"inference": ["Answer: 1931"]}
 
 
-async def test_a_passage_too_long_to_infer_from_is_left_out() -> None:
+async def test_a_passage_that_is_too_long_is_skipped() -> None:
     model = ScriptedModel().on("inference", TooLong("no"))
     state = State(question=QUESTION, passages=PASSAGES[:1], turn=0, notes=None, answer="")
     assert await infer(state, runtime(model)) == {"answer": "unknown", "unknown": True, "turn": 1, "dropped": 1}
@@ -314,5 +314,5 @@ async def test_each_sample_weighs_what_its_passage_weighs(method: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["no_retrieval", "base", "rerank", "replug", "zero_shot_cot"])
-def test_these_take_one_round(name: str) -> None:
+def test_these_methods_take_one_round(name: str) -> None:
     assert METHODS[name].depth == "1"

@@ -29,7 +29,7 @@ SETS = ["0: mansion jones -> mansion", "1: mansion bell -> mansion bell", "2: be
 RETRIEVED = ["mansion", "jones", "bell", "office"]
 
 
-async def test_the_full_run() -> None:
+async def test_a_full_run_of_blendfilter() -> None:
     model = script()
     assert await steps(model) == [
         ("begin", {}),
@@ -83,7 +83,7 @@ async def test_one_turn_each_merges_judging_and_choosing_and_reasoning_and_extra
     assert len(model.history) == 6
 
 
-async def test_united_first_and_filtered_once() -> None:
+async def test_filter_union_merges_first_and_filters_once() -> None:
     model = script().on("judge", "Passages 1 and 3 help.").on("choose", "1, 3")
     trace = await steps(model, filter_union=True)
     assert [update["knowledge"] for node, update in trace if node == "gather"] == [
@@ -99,7 +99,7 @@ async def test_united_first_and_filtered_once() -> None:
     assert "[3] Jillian Bell\n" in next(sent.text for sent in model.history if sent.name == "judge")
 
 
-async def test_united_first_and_filtered_in_one_turn() -> None:
+async def test_filter_union_with_one_turn() -> None:
     model = script().on("judge_and_choose", "Relevant passages: 1, 3")
     result = await run(model, filter_union=True, filter_turns=1)
     assert (result["answer"], names(result["passages"])) == ("Jillian Belk", "mansion bell")
@@ -163,7 +163,7 @@ async def test_ids_that_cannot_be_read_keep_the_whole_set() -> None:
 
 
 @pytest.mark.parametrize("silence", ["Unknown", "I do not know.", "", "Unknown. I do not know."])
-async def test_an_internal_answer_that_says_nothing_adds_nothing_to_the_query(silence: str) -> None:
+async def test_an_unknown_internal_answer_adds_nothing_to_the_query(silence: str) -> None:
     trace = await steps(script({"internal": silence}))
     made = next(update["queries"] for node, update in trace if node == "blend_queries")
     assert made == [QUESTION, EX, QUESTION]
@@ -195,7 +195,7 @@ async def test_the_union_keeps_the_order_of_the_queries_and_each_passage_once() 
     assert await unite(State(knowledge=[])) == {"passages": [], "retrieved": []}
 
 
-async def test_what_was_retrieved_is_noted_before_the_first_filter() -> None:
+async def test_retrieved_ids_are_stored_before_the_first_filter() -> None:
     state = State(rank=1, passages=[passage("a")])
     assert await collect(state) == {"knowledge": [Knowledge(rank=1, retrieved=["a"], passages=[passage("a")])]}
     made = await collect(State(rank=1, passages=[], retrieved=["a", "b"]))

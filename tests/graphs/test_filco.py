@@ -9,7 +9,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from openai_server import OpenAIServer
 from tower import PASSAGES, QUESTION, readers, trace
 
-from quorum.core.context import Context, filter_of
+from quorum.core.context import Context, get_filter
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.graphs import METHODS, answer
@@ -62,7 +62,7 @@ async def test_a_passage_is_cut_down_and_keeps_its_name() -> None:
     assert result["malformed"] == {}
 
 
-async def test_nothing_helps_and_the_prompt_says_so() -> None:
+async def test_a_prompt_says_that_no_sentence_helps() -> None:
     model = scripted("None", "Unknown")
     result = await answer(QUESTION, "filco", Context(model=model), given=PASSAGES)
     assert (result["passages"], result["unknown"], result["malformed"]) == ([], True, {})
@@ -70,7 +70,7 @@ async def test_nothing_helps_and_the_prompt_says_so() -> None:
     assert shown(model) == "(none)"
 
 
-async def test_what_is_in_no_passage_is_dropped_and_counted() -> None:
+async def test_invented_sentences_are_dropped_and_counted() -> None:
     made_up = f"{FINISHED}\nIt was opened by the king himself."
     result = await answer(QUESTION, "filco", Context(model=scripted(made_up)), given=PASSAGES)
     assert [passage["id"] for passage in result["passages"]] == ["p1"]
@@ -90,7 +90,7 @@ async def test_whole_passages() -> None:
     )
 
 
-async def test_in_full_no_filter_is_asked() -> None:
+async def test_filter_mode_full_asks_no_filter() -> None:
     model = ScriptedModel().on("answer", "1931")
     result = await answer(QUESTION, "filco", Context(model=model, filter_mode="full"), given=PASSAGES)
     assert (len(result["passages"]), result["retrieved"], len(model.history)) == (5, None, 1)
@@ -147,13 +147,13 @@ async def test_without_a_context_the_environment_decides(monkeypatch: pytest.Mon
     assert ([passage["id"] for passage in result["passages"]], result["answer"]) == (["p1"], "1931")
 
 
-def test_the_filter_goes_with_the_model() -> None:
-    assert filter_of(Context()) == "embedded"
-    assert filter_of(Context(model=ScriptedModel())) == filter_of(Context(model="openai:x")) == "llm"
-    assert filter_of(Context(model="openai:x", context_filter="embedded")) == "embedded"
+def test_the_default_filter_follows_the_model() -> None:
+    assert get_filter(Context()) == "embedded"
+    assert get_filter(Context(model=ScriptedModel())) == get_filter(Context(model="openai:x")) == "llm"
+    assert get_filter(Context(model="openai:x", context_filter="embedded")) == "embedded"
 
 
-async def test_another_model_may_filter(openai_server: OpenAIServer) -> None:
+async def test_another_model_can_filter(openai_server: OpenAIServer) -> None:
     openai_server.reply(FINISHED)
     model = ScriptedModel().on("answer", "1931")
     context = Context(model=model, context_filter="llm:openai:filter-1")
@@ -230,7 +230,7 @@ def test_the_drawing_equals_its_snapshot() -> None:
     assert all(name in inside for name in ("filter_by_model", "filter_by_prompt", "filter_by_answers"))
 
 
-async def test_many_at_once_do_not_mix() -> None:
+async def test_concurrent_runs_do_not_mix() -> None:
     def copy_own(messages: list[Any]) -> str:
         text = messages[-1].text
         return str(text[text.index("Number ") : text.index(" It snows")])

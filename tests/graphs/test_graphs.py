@@ -244,7 +244,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("name", READERS)
-async def test_out_of_the_box_a_question_is_answered_from_the_sample(
+async def test_without_settings_a_question_is_answered_from_the_sample(
     name: str, store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No context: the embedded model over the sample collection."""

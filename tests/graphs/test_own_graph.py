@@ -1,4 +1,4 @@
-"""A strategy of the user's own: a compiled graph in the place of a method's name."""
+"""A method of the user's own: a compiled graph in the place of a method's name."""
 
 import json
 from pathlib import Path

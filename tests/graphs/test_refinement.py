@@ -12,7 +12,7 @@ from quorum.core.state import Passage, State
 from quorum.graphs import METHODS
 from quorum.graphs.parts.refinement import refinement
 from quorum.models.scripted import ScriptedModel
-from quorum.nodes.routes import each_passage, refine_or
+from quorum.nodes.routes import ask_passages, refine_or
 
 READERS = [name for name in METHODS if name != "no_retrieval"]
 OWN = {"filco": {"filter_context"}, "blendfilter": {"gather", "gather/filter"}, "self_verification": {"verify"}}
@@ -77,10 +77,10 @@ async def test_alone_it_does_what_is_chosen_and_no_more() -> None:
     assert (found["passages"], found.get("retrieved")) == (PASSAGES, None)
 
 
-def test_the_router_goes_to_a_node_or_where_another_router_says() -> None:
+def test_refine_or_routes_to_a_node_or_by_another_router() -> None:
     state = State(question=QUESTION, passages=PASSAGES[:2])
-    for then, goes_on in (("vote", "vote"), (each_passage, each_passage(state, runtime()))):
+    for then, goes_on in (("vote", "vote"), (ask_passages, ask_passages(state, runtime()))):
         route = refine_or(then)
         assert route(state, runtime()) == goes_on
         assert route(state, runtime(reranker="question")) == route(state, runtime(context_filter="llm")) == "refine"
-    assert refine_or(each_passage).__name__ == "refine_or_each_passage"
+    assert refine_or(ask_passages).__name__ == "refine_or_ask_passages"

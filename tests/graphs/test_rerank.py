@@ -12,10 +12,10 @@ from quorum.core.context import Context
 from quorum.core.errors import TooLong
 from quorum.core.state import Passage, Result, State
 from quorum.graphs import METHODS, answer
-from quorum.graphs.parts.rerank_passages import reranking
-from quorum.graphs.parts.retrieval import unfiltered
+from quorum.graphs.parts.rerank_passages import rerank_passages
+from quorum.graphs.parts.retrieval import retrieval
 from quorum.models.scripted import ScriptedModel
-from quorum.nodes.rank_passages import WINDOW, rank_window, window_start
+from quorum.nodes.rank_passages import WINDOW, find_window_start, rank_window
 from quorum.nodes.reorder_passages import gist, reorder, take_query
 
 
@@ -194,7 +194,7 @@ def test_windows_overlap_by_two_and_reach_the_front() -> None:
     for count in range(1, 60):
         starts = [0] if count <= WINDOW else []
         while not starts or starts[-1]:
-            starts.append(window_start(count, len(starts)))
+            starts.append(find_window_start(count, len(starts)))
         assert starts[-1] == 0
         assert all(one - other <= 3 for one, other in pairwise(starts))
 
@@ -215,17 +215,17 @@ async def test_nodes() -> None:
 
 async def test_another_query_is_what_its_passages_are_ordered_by() -> None:
     state: Any = {"question": QUESTION, "query": "Strikes", "provided": PASSAGES}
-    found = await unfiltered.ainvoke(state, context=Context(embeddings=Axes(), reranker="question"))
+    found = await retrieval.ainvoke(state, context=Context(embeddings=Axes(), reranker="question"))
     assert found["passages"][0]["id"] == "p4"
     model = ScriptedModel().on("rank_passages", "[1] > [2]")
-    await unfiltered.ainvoke(state, context=Context(model=model, reranker="listwise"))
+    await retrieval.ainvoke(state, context=Context(model=model, reranker="listwise"))
     assert "Question: Strikes\n" in model.history[0].text
 
 
 async def test_scores_stay_those_of_retrieval_and_nothing_else_comes_out() -> None:
     scored = [Passage(**{**passage, "score": 5.0 - n}) for n, passage in enumerate(PASSAGES)]
     state: Any = {"question": QUESTION, "passages": scored}
-    found = await reranking.ainvoke(state, context=Context(embeddings=Axes(), reranker="question"))
+    found = await rerank_passages.ainvoke(state, context=Context(embeddings=Axes(), reranker="question"))
     assert set(found) <= {"passages", "usage", "malformed", "dropped"}
     assert {p["id"]: p["score"] for p in found["passages"]} == {p["id"]: p["score"] for p in scored}
 

@@ -23,13 +23,13 @@ from quorum.nodes.iter_retgen import next_query
 from quorum.nodes.react import think
 from quorum.nodes.routes import (
     act_on_thought,
-    answer_what_was_asked,
+    answer_question_or_follow_up,
+    continue_follow_ups,
+    continue_rounds,
     follow_up_or_answer,
-    more_follow_ups,
-    more_rounds,
     search_or_finish,
 )
-from quorum.nodes.steps import outcome
+from quorum.nodes.steps import make_outcome
 
 NAMES = ["react", "self_ask", "iter_retgen"]
 QUESTION = "SuperMansion starred the actress who had a recurring role as whom on Workaholics?"
@@ -170,14 +170,14 @@ async def test_react_drops_low_ranks_of_old_steps_first() -> None:
     assert (ids(result["passages"]), result["dropped"]) == ("0 2 1 3", 1)
 
 
-async def test_what_never_fitted_was_never_shown() -> None:
+async def test_a_passage_that_never_fitted_is_not_shown() -> None:
     long = [Passage(id=f"{n}", title="", text="alpha " * 200) for n in range(3)]
     model = ScriptedModel().on("react", "One.\nAction: Search[alpha]", "Two.\nAction: Finish[x]")
     result = await ask("react", model, long, k=3, context_window=1900)
     assert (ids(result["passages"]), result["dropped"]) == ("0", 2)
 
 
-async def test_an_observation_without_a_passage_is_told() -> None:
+async def test_an_observation_without_passages_says_so() -> None:
     model = ScriptedModel().on("react", "Now.\nAction 2: Finish[x]")
     state = State(question=QUESTION, steps=[step("Who?")])
     await think(state, runtime(model))
@@ -306,7 +306,7 @@ async def test_iter_retgen() -> None:
     assert "Jan Hooks" not in model.history[1].text[model.history[1].text.rindex("Passages:") :]
 
 
-async def test_a_round_that_told_nothing_adds_nothing_to_the_query() -> None:
+async def test_an_unknown_round_adds_nothing_to_the_query() -> None:
     state = State(question=QUESTION, rationale=None, answer="unknown", passages=[], steps=[])
     assert (await next_query(state))["query"] is None
     said = State(question=QUESTION, rationale="It is not told.", answer="unknown", passages=[], steps=[])
@@ -329,7 +329,7 @@ async def test_the_most_steps_that_can_be_set_are_within_the_limit() -> None:
         assert len(nodes) < limit == MOST_SUPERSTEPS
 
 
-async def test_a_caller_may_allow_less() -> None:
+async def test_a_caller_can_set_a_lower_recursion_limit() -> None:
     with pytest.raises(GraphRecursionError):
         await METHODS["react"].graph.ainvoke(
             {"question": QUESTION, "given": PASSAGES},
@@ -358,7 +358,7 @@ SAID += [
 
 @run_with(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(["react", "self_ask"]), st.lists(st.sampled_from(SAID), max_size=12), st.integers(1, 4))
-async def test_whatever_a_model_says_it_comes_to_an_end(method: str, said: list[str], most: int) -> None:
+async def test_a_run_ends_whatever_the_model_says(method: str, said: list[str], most: int) -> None:
     model = ScriptedModel().enqueue(*said, *["Hm."] * 12)
     result = await ask(method, model, max_steps=most, k=2)
     spent = {name: used["calls"] for name, used in result["usage"].items()}
@@ -386,21 +386,21 @@ def test_routes_of_self_ask() -> None:
     assert follow_up_or_answer(State(steps=[step("a")])) == "retrieve"
     assert follow_up_or_answer(State(steps=[step("a", "x")])) == "forced_answer"
     assert follow_up_or_answer(State(steps=[step("a", "x"), step(None, "y")])) == "conclude"
-    assert answer_what_was_asked(State(steps=[step("a")]), few) == "intermediate_answer"
-    assert answer_what_was_asked(State(steps=[]), few) == "forced_answer"
-    assert more_follow_ups(State(steps=[step("a", "x")]), few) == "follow_up"
-    assert more_follow_ups(State(steps=[step("a", "x")] * 2), few) == "forced_answer"
+    assert answer_question_or_follow_up(State(steps=[step("a")]), few) == "intermediate_answer"
+    assert answer_question_or_follow_up(State(steps=[]), few) == "forced_answer"
+    assert continue_follow_ups(State(steps=[step("a", "x")]), few) == "follow_up"
+    assert continue_follow_ups(State(steps=[step("a", "x")] * 2), few) == "forced_answer"
 
 
 def test_routes_of_iter_retgen() -> None:
-    assert more_rounds(State(steps=[]), runtime(iterations=1)) == "__end__"
-    assert more_rounds(State(steps=[]), runtime()) == "next_query"
-    assert more_rounds(State(steps=[step()]), runtime()) == "__end__"
+    assert continue_rounds(State(steps=[]), runtime(iterations=1)) == "__end__"
+    assert continue_rounds(State(steps=[]), runtime()) == "next_query"
+    assert continue_rounds(State(steps=[step()]), runtime()) == "__end__"
 
 
 def test_passages_of_all_steps_are_united_in_the_order_in_which_they_were_shown() -> None:
     again: Passage = {**PASSAGES[3], "text": "Shortened for another query."}
-    found = outcome(
+    found = make_outcome(
         [step("a", None, PASSAGES[3], PASSAGES[0]), step("b", None, PASSAGES[2], again), step(None, "Bell")], ""
     )
     assert found["passages"] == [PASSAGES[3], PASSAGES[0], PASSAGES[2]]

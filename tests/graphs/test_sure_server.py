@@ -13,7 +13,7 @@ from tower import PASSAGES, QUESTION
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.core.lettered_lists import lettered
+from quorum.core.lettered_lists import format_lettered_list
 from quorum.core.state import Result
 from quorum.graphs import answer
 from quorum.prompts import BUILT_IN
@@ -35,7 +35,7 @@ def kind(request: Request) -> str:
 def said(request: Request) -> str:
     """Replies by which the first candidate wins, whatever the order of the passages."""
     if kind(request) == "candidates":
-        return lettered(YEARS[: request.text.count(" answer (") + 1])
+        return format_lettered_list(YEARS[: request.text.count(" answer (") + 1])
     if kind(request) == "conditional_summary":
         prediction = request.text.rsplit("Prediction: ", 1)[1]
         return f"It was {prediction.split()[1]}. [DONE]"

@@ -18,7 +18,7 @@ from typing_extensions import TypedDict
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.models import chat_model
-from quorum.models.call import call, without_thinking
+from quorum.models.call import call, remove_thinking
 from quorum.models.loops import LOOPS
 from quorum.models.scripted import ScriptedModel
 
@@ -271,4 +271,4 @@ async def test_errors_of_ours_and_bugs_pass_unchanged() -> None:
     ],
 )
 def test_thinking_is_removed(raw: str, text: str) -> None:
-    assert without_thinking(raw) == text
+    assert remove_thinking(raw) == text

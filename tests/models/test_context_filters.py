@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage
 
-from quorum.algorithms.copied_sentences import match
-from quorum.algorithms.filco_measures import pieces, shortened
+from quorum.algorithms.copied_sentences import match_copies
+from quorum.algorithms.filco_measures import shorten_passages, split_pieces
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
@@ -22,7 +22,7 @@ from quorum.models.embedded import FOLDER
 from quorum.models.embedded.chat import EmbeddedReader
 from quorum.models.embedded.replies_filter import last_turn
 from quorum.parsing.kept_sentences import chosen_passages, copied_sentences
-from quorum.prompts import numbered, render
+from quorum.prompts import number_passages, render
 
 TOWER = Passage(
     id="t",
@@ -31,8 +31,8 @@ TOWER = Passage(
 )
 MAST = Passage(id="m", title="Iron Mast", text="The Iron Mast was painted in 1950.\nHe died. It is tall.")
 BOTH = [TOWER, MAST]
-FINISHED, TALL, ARCHITECT = (piece.text for piece in pieces([TOWER]))
-PAINTED, DIED, _ = (piece.text for piece in pieces([MAST]))
+FINISHED, TALL, ARCHITECT = (piece.text for piece in split_pieces([TOWER]))
+PAINTED, DIED, _ = (piece.text for piece in split_pieces([MAST]))
 
 COPIES: list[tuple[str, list[str]]] = [
     (FINISHED, [FINISHED]),
@@ -118,7 +118,7 @@ def test_an_empty_reply_is_malformed() -> None:
 )
 def test_chosen_passages(reply: str, kept: list[str], malformed: bool) -> None:
     found = chosen_passages(reply, BOTH)
-    assert ([passage["id"] for passage in shortened(BOTH, found.value)], found.malformed) == (kept, malformed)
+    assert ([passage["id"] for passage in shorten_passages(BOTH, found.value)], found.malformed) == (kept, malformed)
 
 
 WORDS = st.sampled_from(
@@ -132,9 +132,9 @@ PASSAGE = st.lists(SENTENCE, min_size=1, max_size=4).map(lambda parts: Passage(i
 @settings(max_examples=60, deadline=None)
 def test_whatever_is_copied_is_found(passages: list[Passage], data: st.DataObject) -> None:
     """Up to sentences that are words of another one alone, which stand for the same."""
-    every = pieces(passages)
+    every = split_pieces(passages)
     chosen = data.draw(st.lists(st.sampled_from(every), min_size=1, unique=True))
-    found = match("\n".join(" ".join(piece.text.split()) for piece in chosen), passages)
+    found = match_copies("\n".join(" ".join(piece.text.split()) for piece in chosen), passages)
     assert found.strange == []
 
     def words(text: str) -> str:
@@ -147,7 +147,7 @@ def test_whatever_is_copied_is_found(passages: list[Passage], data: st.DataObjec
 @given(st.text(max_size=200), st.lists(PASSAGE, max_size=3))
 @settings(max_examples=60, deadline=None)
 def test_any_reply_is_read(reply: str, passages: list[Passage]) -> None:
-    every = pieces(passages)
+    every = split_pieces(passages)
     found = copied_sentences(reply, passages)
     assert all(piece in every for piece in found.value)
     assert found.value == sorted(set(found.value), key=lambda piece: (piece.rank, piece.start))
@@ -155,7 +155,7 @@ def test_any_reply_is_read(reply: str, passages: list[Passage]) -> None:
 
 def test_a_long_reply_is_read_in_time() -> None:
     long = Passage(id="l", title="", text=" ".join(f"Sentence number {n} of the very long text." for n in range(300)))
-    found = copied_sentences("\n".join(piece.text for piece in pieces([long])) + "\nx" * 300, [long])
+    found = copied_sentences("\n".join(piece.text for piece in split_pieces([long])) + "\nx" * 300, [long])
     assert (len(found.value), found.malformed) == (300, True)
 
 
@@ -217,7 +217,7 @@ async def test_as_a_filter_and_as_a_prompt_it_keeps_the_same() -> None:
 
 
 def sent(prompt: str, question: str, passages: list[Passage]) -> HumanMessage:
-    text = render(prompt, question=question, passages=numbered(passages)).text
+    text = render(prompt, question=question, passages=number_passages(passages)).text
     inputs: dict[str, Any] = {"question": question, "passages": passages}
     return HumanMessage(text, additional_kwargs={"quorum": {"prompt": prompt, "inputs": inputs, "sample": 0}})
 

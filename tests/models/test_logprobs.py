@@ -6,7 +6,7 @@ import pytest
 from fake_clock import FakeClock
 from openai_server import COMPLETIONS, OpenAIServer, Request, Response, echoed, error
 
-from quorum.algorithms.filco_measures import silver
+from quorum.algorithms.filco_measures import choose_silver
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
 from quorum.core.state import Passage
@@ -37,7 +37,7 @@ async def test_many_pairs_are_sent_in_batches_and_come_back_in_order(openai_serv
 async def test_cxmi_by_a_server(openai_server: OpenAIServer) -> None:
     text = "The tower is old. Eiffel designed it. It is tall."
     passages = [Passage(id="p", title="", text=text)]
-    chosen = await silver("Who designed it?", ["Eiffel"], passages, "cxmi", scorer=scorer("completions:base"))
+    chosen = await choose_silver("Who designed it?", ["Eiffel"], passages, "cxmi", scorer=scorer("completions:base"))
     assert [piece.text for piece in chosen] == ["Eiffel designed it."]
 
 

@@ -12,7 +12,7 @@ from quorum.core.errors import SetupError
 from quorum.core.text import contains_answer, normalize
 from quorum.graphs import answer
 from quorum.models.scripted import ScriptedModel
-from quorum.nodes.demonstrations import BUILT_IN, demonstrations
+from quorum.nodes.demonstrations import BUILT_IN, format_demonstrations
 from quorum.parsing.answers import Reasoned
 from quorum.parsing.reasoning import concluded
 
@@ -34,20 +34,20 @@ def own(tmp_path: Path) -> str:
     return str(path)
 
 
-async def test_a_demonstration_has_the_form_of_the_prompt(own: str) -> None:
+async def test_a_demonstration_looks_like_its_prompt(own: str) -> None:
     run = runtime(examples=own)
-    assert await demonstrations(run, reasoned=True, passages=True) == (
+    assert await format_demonstrations(run, reasoned=True, passages=True) == (
         "Passages:\n\n[1] Anna\nAnna's door is green.\n\nQuestion: Which colour is the door?\n"
         "Rationale: The house is Anna's. Her door is green. So the answer is green.\n\n"
         "Question: Who lives there?\nRationale: It is her house. So the answer is Anna."
     )
-    assert await demonstrations(run, reasoned=False, passages=False) == (
+    assert await format_demonstrations(run, reasoned=False, passages=False) == (
         "Question: Which colour is the door?\nAnswer: green\n\nQuestion: Who lives there?\nAnswer: Anna"
     )
 
 
 @pytest.mark.parametrize("kind", ["short", "multi_hop", "yes_no"])
-def test_there_are_three_with_passages_that_tell_the_answer(kind: str) -> None:
+def test_three_built_in_demonstrations_with_passages_that_contain_the_answer(kind: str) -> None:
     examples = BUILT_IN[kind]
     assert len(examples) == 3
     for example in examples:
@@ -69,8 +69,8 @@ async def test_a_demonstrated_chain_of_thought_reads_as_its_answer() -> None:
     ("kind", "reasoned", "first"),
     [("short", True, "multi_hop"), ("short", False, "short"), ("yes_no", True, "yes_no"), ("yes_no", False, "yes_no")],
 )
-async def test_what_is_asked_for_chooses_the_demonstrations(kind: str, reasoned: bool, first: str) -> None:
-    text = await demonstrations(runtime(answer_type=kind), reasoned=reasoned, passages=True)
+async def test_the_answer_type_chooses_the_demonstrations(kind: str, reasoned: bool, first: str) -> None:
+    text = await format_demonstrations(runtime(answer_type=kind), reasoned=reasoned, passages=True)
     questions = [example["question"] for example in BUILT_IN[first]]
     assert [line for line in text.splitlines() if line.startswith("Question: ")] == [
         f"Question: {q}" for q in questions
@@ -87,7 +87,7 @@ def test_no_demonstration_is_a_question_of_the_sample() -> None:
     ("method", "prompts"),
     [("direct", ["direct"]), ("cot", ["reason"]), ("blendfilter", ["reason: external", "reason"])],
 )
-async def test_examples_of_ones_own_replace_ours(own: str, method: str, prompts: list[str]) -> None:
+async def test_user_examples_replace_the_built_in_ones(own: str, method: str, prompts: list[str]) -> None:
     model = script().on("direct", "Jillian Belk")
     await answer("Who?", method, Context(model=model, examples=own, k=2), given=PASSAGES)
     sent = [call.text for call in model.history if call.prompt in ("direct", "reason")]
@@ -107,6 +107,6 @@ async def test_a_chain_of_thought_needs_rationales(tmp_path: Path) -> None:
             await answer("Who?", method, context, given=PASSAGES)
 
 
-async def test_a_file_that_is_not_there_is_named() -> None:
+async def test_a_missing_examples_file_is_named() -> None:
     with pytest.raises(SetupError, match=r"There is no file missing\.jsonl"):
         await answer("Who?", "cot", Context(model=ScriptedModel(), examples="missing.jsonl"), given=PASSAGES)

@@ -11,10 +11,16 @@ from quorum.core.state import Evidence, Passage, State, Vote
 from quorum.models.scripted import ScriptedModel
 from quorum.nodes.answer import concat_answer, distill_answer, passage_answer, pruned_answer, summarized_answer
 from quorum.nodes.begin import begin
-from quorum.nodes.evidence import evidence_for, evidence_of_voters
+from quorum.nodes.evidence import find_evidence, find_voter_evidence
 from quorum.nodes.keep_answered import keep_answered
 from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import each_passage, every_passage, fall_back_if_unknown, more_votes, one_or_both_rounds
+from quorum.nodes.routes import (
+    ask_all_then_keep,
+    ask_passages,
+    continue_vote,
+    fall_back_if_unknown,
+    start_one_or_both_rounds,
+)
 from quorum.nodes.unknown import unknown_check
 from quorum.nodes.vote import vote
 
@@ -25,7 +31,7 @@ def ballots(*answers: str) -> list[Vote]:
     return [Vote(rank=i, passage=f"p{i + 1}", answer=a, unknown=a == "?") for i, a in enumerate(answers)]
 
 
-async def test_begin_resets_everything_of_an_earlier_question() -> None:
+async def test_begin_resets_every_key_of_an_earlier_question() -> None:
     update: dict[str, Any] = dict(await begin({"question": QUESTION, "given": PASSAGES, "dropped": 3}, runtime()))
     assert update.pop("provided") == PASSAGES
     assert update == {
@@ -110,7 +116,7 @@ async def test_concat_answer() -> None:
         (["1931", "unknown"], "1931", 0.5),
     ],
 )
-async def test_samples_agree_with_unknown_as_a_class(replies: list[str], answer: str, confidence: float) -> None:
+async def test_unknown_counts_as_an_answer_among_samples(replies: list[str], answer: str, confidence: float) -> None:
     model = ScriptedModel().on("answer", *replies)
     update = await concat_answer(STATE, runtime(model, samples=len(replies), temperature=0.7))
     assert (update["answer"], update["unknown"]) == (answer, answer == "unknown")
@@ -118,7 +124,7 @@ async def test_samples_agree_with_unknown_as_a_class(replies: list[str], answer:
     assert update["usage"]["answer"]["calls"] == len(replies)
 
 
-async def test_an_unknown_of_any_wording_is_unknown_and_has_no_evidence() -> None:
+async def test_a_refusal_becomes_unknown_without_evidence() -> None:
     update = await concat_answer(STATE, runtime(ScriptedModel().on("answer", "The passages do not say.")))
     assert (update["answer"], update["unknown"], update["evidence"]) == ("unknown", True, [])
 
@@ -144,7 +150,7 @@ async def test_reasoned_answers_keep_their_rationale(node: Any, prompt: str) -> 
     assert update["malformed"] == {}
 
 
-async def test_malformed_replies_are_kept_with_what_was_taken() -> None:
+async def test_malformed_replies_are_stored_and_replaced_by_the_default() -> None:
     update = await pruned_answer(STATE, runtime(ScriptedModel().on("pruning", "It was\n1931.")))
     assert update["answer"] == "1931"
     assert update["malformed"] == {"pruning": {"count": 1, "replies": ["It was\n1931."]}}
@@ -203,20 +209,20 @@ async def test_a_staged_vote_has_no_confidence() -> None:
 def test_evidence_is_a_verbatim_span_of_whole_words() -> None:
     texts = ["The US must pay; the us did.", "He must.", "U.S. troops", "New\n York", "東京に住む", "Saint-Denis"]
     passages = [Passage(id=str(i), title="", text=text) for i, text in enumerate(texts)]
-    assert evidence_for("US", passages) == [
+    assert find_evidence("US", passages) == [
         Evidence(passage="0", start=4, end=6),
         Evidence(passage="2", start=None, end=None),  # after normalisation only
     ]
-    assert evidence_for("new york", passages) == [Evidence(passage="3", start=0, end=9)]
-    assert evidence_for("東京", passages) == [Evidence(passage="4", start=0, end=2)]
-    assert evidence_for("1931", PASSAGES)[-1] == Evidence(passage="p5", start=None, end=None)  # in the title only
+    assert find_evidence("new york", passages) == [Evidence(passage="3", start=0, end=9)]
+    assert find_evidence("東京", passages) == [Evidence(passage="4", start=0, end=2)]
+    assert find_evidence("1931", PASSAGES)[-1] == Evidence(passage="p5", start=None, end=None)  # in the title only
 
 
 @pytest.mark.parametrize("answer", ["unknown", "yes", "No", ""])
 def test_no_evidence_by_words_for_unknown_yes_and_no(answer: str) -> None:
     passage = Passage(id="x", title="", text="No, yes, unknown.")
-    assert evidence_for(answer, [passage]) == []
-    assert evidence_of_voters(answer, [passage])[0]["start"] is None or answer == "unknown"
+    assert find_evidence(answer, [passage]) == []
+    assert find_voter_evidence(answer, [passage])[0]["start"] is None or answer == "unknown"
 
 
 async def test_the_lowest_ranked_passages_are_dropped_whole_to_fit_the_window() -> None:
@@ -262,7 +268,7 @@ async def test_the_model_profile_gives_the_window() -> None:
     assert (await concat_answer({"question": QUESTION, "passages": long}, runtime(model)))["dropped"] == 3
 
 
-async def test_no_passages_leave_the_prompt_without_any() -> None:
+async def test_a_prompt_without_passages_says_none() -> None:
     model = ScriptedModel().on("answer", "Unknown")
     assert (await concat_answer({"question": QUESTION, "passages": []}, runtime(model)))["unknown"]
     assert "[1]" not in model.history[0].text
@@ -278,20 +284,20 @@ def ranks(sends: Any) -> list[int]:
     return [send.arg["rank"] for send in sends]
 
 
-def test_routes_fan_out_with_what_a_branch_needs() -> None:
-    assert every_passage(STATE, runtime())[1] == Send(
+def test_routes_send_each_branch_only_its_part_of_the_state() -> None:
+    assert ask_all_then_keep(STATE, runtime())[1] == Send(
         "passage_answer", {"question": QUESTION, "rank": 1, "passages": [PASSAGES[1]]}
     )
-    assert ranks(each_passage(STATE, runtime())) == [0, 1, 2]
-    assert ranks(each_passage(STATE, runtime(vote="staged"))) == [0, 1]
+    assert ranks(ask_passages(STATE, runtime())) == [0, 1, 2]
+    assert ranks(ask_passages(STATE, runtime(vote="staged"))) == [0, 1]
 
 
 def test_routes_without_passages_go_on_to_the_join() -> None:
     empty = State(question=QUESTION, passages=[], unknown=True)
-    assert every_passage(empty, runtime()) == "keep_answered"
-    assert each_passage(empty, runtime()) == "vote"
+    assert ask_all_then_keep(empty, runtime()) == "keep_answered"
+    assert ask_passages(empty, runtime()) == "vote"
     assert fall_back_if_unknown(empty, runtime()) == "vote"
-    assert one_or_both_rounds(empty, runtime(speculative=True)) == ["concat_answer"]
+    assert start_one_or_both_rounds(empty, runtime(speculative=True)) == ["concat_answer"]
 
 
 def test_routes_of_the_fallback() -> None:
@@ -299,16 +305,16 @@ def test_routes_of_the_fallback() -> None:
     assert fall_back_if_unknown({**unknown, "unknown": False}, runtime()) == "__end__"
     assert ranks(fall_back_if_unknown(unknown, runtime())) == [0, 1, 2]
     assert fall_back_if_unknown({**unknown, "votes": ballots("?", "?", "?")}, runtime()) == "vote"
-    assert one_or_both_rounds(unknown, runtime()) == ["concat_answer"]
-    both = one_or_both_rounds(unknown, runtime(speculative=True))
+    assert start_one_or_both_rounds(unknown, runtime()) == ["concat_answer"]
+    both = start_one_or_both_rounds(unknown, runtime(speculative=True))
     assert (both[0], ranks(both[1:])) == ("concat_answer", [0, 1, 2])
 
 
 def test_routes_of_the_staged_vote() -> None:
     state = State(question=QUESTION, passages=PASSAGES, votes=ballots("a", "b", "?"))
-    assert more_votes(state, runtime()) == [
+    assert continue_vote(state, runtime()) == [
         Send("passage_answer", {"question": QUESTION, "rank": rank, "passages": [PASSAGES[rank]]}) for rank in (3, 4)
     ]
-    assert ranks(more_votes(state, runtime(vote="staged"))) == [3]
-    assert more_votes({**state, "votes": ballots("a", "a", "a")}, runtime(vote="staged")) == "__end__"
-    assert more_votes({**state, "votes": ballots(*"abcde")}, runtime()) == "__end__"
+    assert ranks(continue_vote(state, runtime(vote="staged"))) == [3]
+    assert continue_vote({**state, "votes": ballots("a", "a", "a")}, runtime(vote="staged")) == "__end__"
+    assert continue_vote({**state, "votes": ballots(*"abcde")}, runtime()) == "__end__"

@@ -10,11 +10,11 @@ from langchain_core.embeddings import Embeddings
 from openai_server import OpenAIServer
 from tower import PASSAGES, QUESTION, runtime
 
-from quorum.algorithms.tfidf import cosines
-from quorum.algorithms.votes import tally
+from quorum.algorithms.tfidf import compute_cosines
+from quorum.algorithms.votes import count_votes
 from quorum.core.errors import CallError
 from quorum.core.state import State, Vote
-from quorum.nodes.weigh_votes import softmax, weigh_by_meaning, weigh_by_words, weighted
+from quorum.nodes.weigh_votes import compute_softmax, set_weights, weigh_by_meaning, weigh_by_words
 from quorum.retrievers.similarity import cosine, similarities
 
 
@@ -23,18 +23,18 @@ def test_cosines_by_hand() -> None:
     common, rare = math.log(4 / 3) + 1, math.log(4 / 2) + 1
     first = (common * common) / (math.hypot(common, common) * math.hypot(common, rare))
     second = common / math.hypot(common, common)
-    assert cosines("a b", ["a c", "b"]) == pytest.approx([first, second])
+    assert compute_cosines("a b", ["a c", "b"]) == pytest.approx([first, second])
 
 
 def test_cosines_ignore_case_punctuation_and_order_and_count_words() -> None:
-    assert cosines("The Lumen Tower?", ["tower, lumen, THE!"]) == pytest.approx([1.0])
-    once, twice = cosines("tower", ["tower mast", "tower tower mast"])
+    assert compute_cosines("The Lumen Tower?", ["tower, lumen, THE!"]) == pytest.approx([1.0])
+    once, twice = compute_cosines("tower", ["tower mast", "tower tower mast"])
     assert once < twice
 
 
 @pytest.mark.parametrize(("query", "texts"), [("", ["a"]), ("a", [""]), ("a", ["b"]), ("?!", ["?!"])])
 def test_nothing_in_common_is_zero(query: str, texts: list[str]) -> None:
-    assert cosines(query, texts) == [0.0]
+    assert compute_cosines(query, texts) == [0.0]
 
 
 TEXT = st.lists(st.sampled_from(["tower", "mast", "1931", "the", "Ärger", "東京"]), max_size=6).map(" ".join)
@@ -42,16 +42,16 @@ TEXT = st.lists(st.sampled_from(["tower", "mast", "1931", "the", "Ärger", "東�
 
 @given(TEXT, st.lists(TEXT, max_size=5))
 def test_cosines_are_shares(query: str, texts: list[str]) -> None:
-    found = cosines(query, texts)
+    found = compute_cosines(query, texts)
     assert len(found) == len(texts)
     assert all(0 <= value <= 1 for value in found)
     assert all(value == pytest.approx(1.0) for value, text in zip(found, texts, strict=True) if text == query != "")
 
 
 def test_softmax() -> None:
-    assert softmax([0.1, 0.0], 0.1) == pytest.approx([math.e / (1 + math.e), 1 / (1 + math.e)])
-    assert softmax([1000.0, -1000.0], 0.1) == [1.0, 0.0]
-    assert softmax([], 0.1) == []
+    assert compute_softmax([0.1, 0.0], 0.1) == pytest.approx([math.e / (1 + math.e), 1 / (1 + math.e)])
+    assert compute_softmax([1000.0, -1000.0], 0.1) == [1.0, 0.0]
+    assert compute_softmax([], 0.1) == []
 
 
 def votes(*answers: str) -> list[Vote]:
@@ -78,19 +78,19 @@ async def test_weigh_by_meaning() -> None:
     assert sorted(found, reverse=True)[:2] == [found[0], found[2]]
 
 
-def test_votes_that_all_weigh_nothing_weigh_the_same() -> None:
+def test_votes_that_all_weigh_zero_get_equal_weights() -> None:
     cast = votes("Rome", "Paris", "Paris", "?")
-    heavy: Any = weighted(cast, [0.0, 0.0, 0.0, 0.9])["votes"]
-    assert tally(heavy.value).answer == "Paris"
-    heavy = weighted(cast, [0.0, 0.0, 0.1, 0.9])["votes"]
-    assert tally(heavy.value).answer == "Paris"
-    heavy = weighted(cast, [0.2, 0.0, 0.1, 0.9])["votes"]
-    assert tally(heavy.value).answer == "Rome"
+    heavy: Any = set_weights(cast, [0.0, 0.0, 0.0, 0.9])["votes"]
+    assert count_votes(heavy.value).answer == "Paris"
+    heavy = set_weights(cast, [0.0, 0.0, 0.1, 0.9])["votes"]
+    assert count_votes(heavy.value).answer == "Paris"
+    heavy = set_weights(cast, [0.2, 0.0, 0.1, 0.9])["votes"]
+    assert count_votes(heavy.value).answer == "Rome"
 
 
 def test_a_tie_of_weights_goes_to_the_highest_rank() -> None:
-    heavy: Any = weighted(votes("Rome", "Paris"), [0.5, 0.5])["votes"]
-    assert tally(heavy.value).answer == "Rome"
+    heavy: Any = set_weights(votes("Rome", "Paris"), [0.5, 0.5])["votes"]
+    assert count_votes(heavy.value).answer == "Rome"
 
 
 class Axes(Embeddings):

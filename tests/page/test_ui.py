@@ -262,7 +262,7 @@ def test_it_is_used_with_the_keyboard_alone(page: Page, served: Served) -> None:
 def test_every_field_has_a_name(page: Page, served: Served) -> None:
     page.visit(served.url, READY)
     page.run("document.querySelectorAll('.q-expansion-item .q-item').forEach((one) => one.click())")
-    page.until("document.querySelectorAll('.knobs input').length > 20")
+    page.until("document.querySelectorAll('.setting-fields input').length > 20")
     tree = page.send("Accessibility.getFullAXTree")["nodes"]
     fields = ("textbox", "checkbox", "combobox", "button", "spinbutton", "link", "tab")
     nameless = [node for node in tree if node.get("role", {}).get("value") in fields and not node["name"].get("value")]
@@ -276,7 +276,7 @@ def test_narrow_screens_need_no_scrolling_sideways(page: Page, served: Served, w
     page.until(DONE)
     page.until("document.querySelectorAll('.graph svg').length === 2")
     page.run("document.querySelectorAll('.q-expansion-item .q-item').forEach((one) => one.click())")
-    page.until("document.querySelectorAll('.knobs input').length > 20")
+    page.until("document.querySelectorAll('.setting-fields input').length > 20")
     for name in ("Votes", "Candidates", "Steps", "Costs", "Passages"):
         for card in (0, 1):
             tab(page, card, name)

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorum.core.state import Masked
+from quorum.core.state import MaskedStatement
 from quorum.core.text import normalize
 from quorum.parsing.answers import Parsed, Reasoned
 from quorum.parsing.statements import MASK, masked_statement, missing_words, noted_answer
 
-HIDDEN = Masked(statement="The [MASK] was finished in 1931.", condition="Lumen Tower")
+HIDDEN = MaskedStatement(statement="The [MASK] was finished in 1931.", condition="Lumen Tower")
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_masked_statements(reply: str) -> None:
         ("", None),
     ],
 )
-def test_masked_statements_that_break_the_contract(reply: str, value: Masked | None) -> None:
+def test_masked_statements_that_break_the_contract(reply: str, value: MaskedStatement | None) -> None:
     assert masked_statement(reply, "1931") == Parsed(value, malformed=True)
 
 
@@ -81,7 +81,7 @@ def test_nothing_to_hide_is_sound(nothing: str) -> None:
 def test_a_condition_is_hidden_wherever_it_stands() -> None:
     reply = "Statement: The Lumen Tower, [MASK], was finished in 1931.\nHidden: the Lumen Tower"
     found = masked_statement(reply, "1931").value
-    assert found == Masked(statement="[MASK], [MASK], was finished in 1931.", condition="the Lumen Tower")
+    assert found == MaskedStatement(statement="[MASK], [MASK], was finished in 1931.", condition="the Lumen Tower")
     odd = masked_statement("Statement: C++ (\\d) is [MASK].\nHidden: C++ (\\d)", "old").value
     assert odd is not None
     assert "C++" not in odd["statement"]

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorum.core.lettered_lists import letter, lettered
+from quorum.core.lettered_lists import format_lettered_list, get_letter
 from quorum.core.text import is_unknown, normalize
-from quorum.core.thinking import without_thinking
+from quorum.core.thinking import remove_thinking
 from quorum.parsing.answers import Parsed
 from quorum.parsing.candidates import candidate_answers
 from quorum.parsing.choices import chosen_candidate
@@ -144,12 +144,12 @@ UNMARKED = [
 
 @pytest.mark.parametrize(("reply", "candidates"), LISTS)
 def test_lists(reply: str, candidates: list[str]) -> None:
-    assert candidate_answers(without_thinking(reply), 2) == Parsed(candidates)
+    assert candidate_answers(remove_thinking(reply), 2) == Parsed(candidates)
 
 
 @pytest.mark.parametrize(("reply", "candidates"), UNMARKED)
 def test_without_markers(reply: str, candidates: list[str]) -> None:
-    assert candidate_answers(without_thinking(reply), 2) == Parsed(candidates, malformed=True)
+    assert candidate_answers(remove_thinking(reply), 2) == Parsed(candidates, malformed=True)
 
 
 def test_more_than_two() -> None:
@@ -166,7 +166,7 @@ def test_a_lettered_list_is_read_back(names: list[str]) -> None:
     distinct: dict[str, str] = {}
     for name in names:
         distinct.setdefault(normalize(name), " ".join(name.split()))
-    found = candidate_answers(lettered(names), 26)
+    found = candidate_answers(format_lettered_list(names), 26)
     assert not found.malformed
     assert [" ".join(name.split()) for name in found.value] == list(distinct.values())
 
@@ -230,7 +230,7 @@ CHOICES = [
 
 @pytest.mark.parametrize(("reply", "chosen"), CHOICES)
 def test_choices(reply: str, chosen: str) -> None:
-    assert chosen_candidate(without_thinking(reply), TWO) == Parsed(chosen)
+    assert chosen_candidate(remove_thinking(reply), TWO) == Parsed(chosen)
 
 
 @pytest.mark.parametrize(
@@ -248,5 +248,5 @@ def test_a_choice_that_looks_lettered() -> None:
 @given(st.lists(NAMES, min_size=2, max_size=26, unique_by=normalize), st.data())
 def test_each_choice_can_be_chosen(names: list[str], data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(names) - 1))
-    assert chosen_candidate(f"({letter(place)}) {names[place]}", names) == Parsed(names[place])
-    assert chosen_candidate(f"({letter(place)})", names) == Parsed(names[place])
+    assert chosen_candidate(f"({get_letter(place)}) {names[place]}", names) == Parsed(names[place])
+    assert chosen_candidate(f"({get_letter(place)})", names) == Parsed(names[place])

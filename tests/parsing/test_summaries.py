@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorum.core.thinking import without_thinking
+from quorum.core.thinking import remove_thinking
 from quorum.parsing.answers import Parsed
 from quorum.parsing.summaries import summary_text
 
@@ -81,14 +81,14 @@ REPLIES = [
 
 @pytest.mark.parametrize(("reply", "summary"), REPLIES)
 def test_summaries(reply: str, summary: str) -> None:
-    assert summary_text(without_thinking(reply)) == Parsed(summary)
+    assert summary_text(remove_thinking(reply)) == Parsed(summary)
 
 
 @pytest.mark.parametrize(
     "reply", ["", " \n", "[DONE]", "**[DONE]**", "...", "Paragraph:", "<think>It was Rohrau", "```\n```"]
 )
 def test_a_reply_that_says_nothing(reply: str) -> None:
-    found = summary_text(without_thinking(reply))
+    found = summary_text(remove_thinking(reply))
     assert found.malformed
     assert not any(character.isalnum() for character in found.value)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorum.core.thinking import without_thinking
+from quorum.core.thinking import remove_thinking
 from quorum.parsing.answers import Parsed
 from quorum.parsing.preferences import preferred_passage
 from quorum.parsing.verdicts import validity_verdict
@@ -188,17 +188,17 @@ UNDECIDED = [
 
 @pytest.mark.parametrize("reply", TRUE)
 def test_valid(reply: str) -> None:
-    assert validity_verdict(without_thinking(reply)) == Parsed(True)
+    assert validity_verdict(remove_thinking(reply)) == Parsed(True)
 
 
 @pytest.mark.parametrize("reply", FALSE)
 def test_not_valid(reply: str) -> None:
-    assert validity_verdict(without_thinking(reply)) == Parsed(False)
+    assert validity_verdict(remove_thinking(reply)) == Parsed(False)
 
 
 @pytest.mark.parametrize("reply", UNDECIDED)
 def test_no_verdict_or_two_that_disagree(reply: str) -> None:
-    assert validity_verdict(without_thinking(reply)) == Parsed(False, malformed=True)
+    assert validity_verdict(remove_thinking(reply)) == Parsed(False, malformed=True)
 
 
 FIRST = [  # each is also read with the passages exchanged
@@ -320,8 +320,8 @@ def exchanged(reply: str) -> str:
 
 @pytest.mark.parametrize("reply", FIRST)
 def test_preferences(reply: str) -> None:
-    assert preferred_passage(without_thinking(reply)) == Parsed(0)
-    assert preferred_passage(without_thinking(exchanged(reply))) == Parsed(1)
+    assert preferred_passage(remove_thinking(reply)) == Parsed(0)
+    assert preferred_passage(remove_thinking(exchanged(reply))) == Parsed(1)
 
 
 @pytest.mark.parametrize("reply", TIES)
@@ -331,7 +331,7 @@ def test_ties(reply: str) -> None:
 
 @pytest.mark.parametrize("reply", NO_PREFERENCE)
 def test_no_preference_or_two_that_disagree(reply: str) -> None:
-    assert preferred_passage(without_thinking(reply)) == Parsed(None, malformed=True)
+    assert preferred_passage(remove_thinking(reply)) == Parsed(None, malformed=True)
 
 
 SAID = "true false not is supported Passage 1 2 than more . , : Answer: both { } \" ' ( ) n't é"

@@ -9,22 +9,22 @@ from hypothesis import strategies as st
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.prompts import BUILT_IN, load, numbered, render, version
+from quorum.prompts import BUILT_IN, get_version, load_overrides, number_passages, render
 
 ONE = Passage(id="a", title="Harbour", text="It was dug in 1850.\n")
 BARE = Passage(id="b", title="", text="Ships came.")
 
 
 def test_passages_are_numbered_with_title_and_text() -> None:
-    assert numbered([ONE, BARE]) == "[1] Harbour\nIt was dug in 1850.\n\n[2] Ships came."
-    assert numbered([]) == ""
+    assert number_passages([ONE, BARE]) == "[1] Harbour\nIt was dug in 1850.\n\n[2] Ships came."
+    assert number_passages([]) == ""
 
 
 SAME_ALL_RUN = {"demonstrations", "examples", "kind"}  # what a run's settings say
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_what_never_changes_comes_first(name: str) -> None:
+def test_fixed_text_comes_first(name: str) -> None:
     """Then passages, question, and what varies. What a thought found comes after the question; so do a paper's own
     orders, which are variants.
     """
@@ -46,18 +46,18 @@ def test_the_second_round_shares_the_base_prompt_up_to_the_passages() -> None:
 
 
 @given(st.text(), st.text())
-def test_values_are_taken_as_they_are(passages: str, question: str) -> None:
+def test_values_are_inserted_unchanged(passages: str, question: str) -> None:
     text = render("answer", passages=f"{passages} $question ${{x}} $5", question=f"{question} $$ $passages").text
     assert f"{passages} $question ${{x}} $5" in text
     assert text.endswith(f"Question: {question} $$ $passages\nAnswer:")
 
 
 def test_version_follows_the_text() -> None:
-    assert version("answer") == render("answer", passages="", question="").version
-    assert len(version("answer")) == 10
+    assert get_version("answer") == render("answer", passages="", question="").version
+    assert len(get_version("answer")) == 10
     changed = {"answer": "$passages $question"}
-    assert version("answer", changed) != version("answer")
-    assert version("summary", changed) == version("summary")
+    assert get_version("answer", changed) != get_version("answer")
+    assert get_version("summary", changed) == get_version("summary")
 
 
 def test_overrides_from_a_mapping_and_from_a_folder(tmp_path: Path) -> None:
@@ -67,15 +67,15 @@ def test_overrides_from_a_mapping_and_from_a_folder(tmp_path: Path) -> None:
     for overrides in ({"answer": text}, str(tmp_path)):
         assert render("answer", overrides, passages="p", question="q").text == "Costs $5. p / q"
         assert "Rationale" in render("pruning", overrides, passages="p", question="q").text
-    assert load(None) == {}
+    assert load_overrides(None) == {}
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("$passages $question $speaker", r"'answer' needs .*\$speaker"),
-        ("$passages", r"'answer' has no place for \$question"),
-        ("$passages $question for $ 5", r"'answer' has a lone '\$'"),
+        ("$passages $question $speaker", r"'answer' uses \$speaker"),
+        ("$passages", r"'answer' does not use \$question"),
+        ("$passages $question for $ 5", r"'answer' has a '\$'"),
     ],
 )
 def test_a_broken_override_names_prompt_and_variable(text: str, said: str) -> None:
@@ -84,17 +84,17 @@ def test_a_broken_override_names_prompt_and_variable(text: str, said: str) -> No
 
 
 def test_a_missing_input_is_named() -> None:
-    with pytest.raises(SetupError, match=r"'answer_candidates' needs .*\$candidates"):
+    with pytest.raises(SetupError, match=r"'answer_candidates' uses \$candidates"):
         render("answer_candidates", passages="p", question="q")
 
 
 def test_unusable_overrides(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="There is no prompt 'anwser'"):
         render("anwser")
-    with pytest.raises(SetupError, match="overrides 'anwser', which is no prompt"):
+    with pytest.raises(SetupError, match="overrides 'anwser', which is not a prompt"):
         render("answer", {"anwser": "x"}, passages="p", question="q")
-    with pytest.raises(SetupError, match="which is no folder"):
-        load(str(tmp_path / "missing"))
+    with pytest.raises(SetupError, match="which is not a folder"):
+        load_overrides(str(tmp_path / "missing"))
     (tmp_path / "answer.md").write_bytes(b"\xff\xfe\x00bad")
     with pytest.raises(SetupError, match=r"answer\.md cannot be read"):
-        load(str(tmp_path))
+        load_overrides(str(tmp_path))

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from quorum.core.ray_cluster import cluster
+from quorum.core.ray_cluster import connect_cluster
 
 
 @pytest.fixture(scope="session")
 def ray_here() -> Iterator[str]:
     """The address of the cluster to which this process belongs."""
     os.environ.setdefault("RAY_worker_niceness", "0")
-    with cluster():
+    with connect_cluster():
         import ray
 
         yield ray.get_runtime_context().gcs_address

@@ -18,7 +18,7 @@ from quorum.models.call import call
 from quorum.models.chat import chat_model, identity
 from quorum.models.pretrained import fingerprint, load, read_card
 from quorum.models.scripted import ScriptedModel
-from quorum.prompts import BUILT_IN, numbered, render
+from quorum.prompts import BUILT_IN, number_passages, render
 from quorum.training.finetune import Report, Settings, finetune
 from quorum.training.pairs import Task, read_lines
 
@@ -244,7 +244,7 @@ async def test_a_trained_filter_serves_the_graph(learned: Path, silver_file: Pat
 
 
 def full_prompt(line: Silver) -> str:
-    return render("answer", question=line["question"], passages=numbered(line["passages"])).text
+    return render("answer", question=line["question"], passages=number_passages(line["passages"])).text
 
 
 async def test_a_prompt_longer_than_in_training_loses_passages(

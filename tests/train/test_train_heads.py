@@ -11,7 +11,7 @@ import torch
 from tokenizers import Tokenizer
 
 from quorum.core.errors import SetupError
-from quorum.core.text import sentences
+from quorum.core.text import find_sentences
 from quorum.models.embedded import manifest
 from quorum.models.embedded.encoder import Encoder
 from quorum.models.embedded.heads import SentenceHead, pooled
@@ -79,7 +79,7 @@ def test_labels_of_silver_data(tmp_path: Path) -> None:
     file.write_text(json.dumps(SILVER) + "\n", encoding="utf-8")
     (case,) = cases([file])
     assert case.labels == [[1.0, 0.0], [IGNORED, 0.0]]
-    assert [len(sentences(p["text"])) for p in case.passages] == [2, 2]
+    assert [len(find_sentences(p["text"])) for p in case.passages] == [2, 2]
 
 
 @pytest.mark.parametrize("change", [{"silver": None}, {"passages": "none"}])

@@ -13,7 +13,7 @@ from quorum.core.errors import SetupError
 from quorum.datasets.silver import Silver, read_silver
 from quorum.graphs import answer
 from quorum.models.scripted import ScriptedModel
-from quorum.prompts import version
+from quorum.prompts import get_version
 from quorum.training.finetune import Settings
 from quorum.training.finetune_jsonl import check, export
 from quorum.training.pairs import Task, measure_of, read_lines
@@ -120,7 +120,7 @@ def test_a_generator_learns_the_prompts_of_its_answers(tmp_path: Path) -> None:
     lines = silver_of(tmp_path / "silver.jsonl", line(), line(1, answer_type="label"), line(2, answer_type="yes_no"))
     task = Task("generator", context="full")
     assert [task.prompt(one) for one in lines] == ["answer", "answer_label", "answer_yes_no"]
-    assert task.prompts(lines) == {name: version(name) for name in ("answer", "answer_label", "answer_yes_no")}
+    assert task.prompts(lines) == {name: get_version(name) for name in ("answer", "answer_label", "answer_yes_no")}
     assert "Claim: When was tower 1 finished?" in task.pair(lines[1], 1).prompt
     assert list(Task("filter").prompts(lines)) == ["filter_sentences"]
 

@@ -1,29 +1,32 @@
-"""Data sets in the formats in which they are published, recognised by their content; `docs/data.md` lists them."""
+"""Reads data sets in their published formats, which it recognises by content; `docs/data.md` lists the formats.
+
+Begin with `read_records`. Imports records, algorithms and core.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from quorum.core.errors import SetupError
-from quorum.datasets.formats.convert import Broken, Format
-from quorum.datasets.formats.files import values_of
+from quorum.datasets.formats.convert import Format, UnusableRecord
+from quorum.datasets.formats.files import read_values
 from quorum.datasets.formats.open_domain import DPR, FLASHRAG, KILT, NQ, OURS, TRIVIAQA, WEBQUESTIONS
 from quorum.datasets.formats.reading import ASQA, FEVER, HOTPOTQA, SQUAD, STRATEGYQA
-from quorum.datasets.records import Record, shown
+from quorum.datasets.records import Record, preview_value
 
 FORMATS = (DPR, TRIVIAQA, HOTPOTQA, STRATEGYQA, WEBQUESTIONS, FEVER, ASQA, KILT, FLASHRAG, SQUAD, OURS, NQ)
 
 
-def records_of(path: Path, bad: list[str] | None = None) -> Iterator[Record]:
-    """The questions of a file in any of the formats. The first record that fits one says which.
+def read_records(path: Path, bad: list[str] | None = None) -> Iterator[Record]:
+    """Yield the questions of a file in any of the formats. The first record that fits a format decides on it.
 
-    A record that does not fit is a `SetupError`, or, where `bad` is given, a sentence in it.
+    A bad record is a `SetupError`; with a list `bad` it becomes a sentence in that list instead.
     """
     chosen: Format | None = None
-    for number, where, value in values_of(path, bad):
+    for number, where, value in read_values(path, bad):
         chosen = chosen or next((known for known in FORMATS if isinstance(value, dict) and known.fits(value)), None)
         try:
-            record = converted(chosen, value, where)
+            record = convert_record(chosen, value, where)
         except SetupError as error:
             if bad is None:
                 raise
@@ -34,14 +37,14 @@ def records_of(path: Path, bad: list[str] | None = None) -> Iterator[Record]:
         yield record
 
 
-def converted(chosen: Format | None, value: Any, where: str) -> Record:
-    """A value as a record of ours; of ours, too, where no format fits it."""
+def convert_record(chosen: Format | None, value: Any, where: str) -> Record:
+    """Convert a value to our record. Without a chosen format it is read as one of our own records."""
     form = chosen or OURS
     try:
         return form.convert(value, where)
-    except Broken as error:
+    except UnusableRecord as error:
         said = f" ({error})"
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
         said = ""
     others = "" if chosen else f", or a record of {', '.join(other.name for other in FORMATS if other is not OURS)}"
-    raise SetupError(f"{where}: expected {form.expected}{others}; found {shown(value)}{said}.") from None
+    raise SetupError(f"{where}: expected {form.expected}{others}; found {preview_value(value)}{said}.") from None

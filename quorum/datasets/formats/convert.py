@@ -1,4 +1,4 @@
-"""What the converters of data formats share."""
+"""Helpers that the converters of all data formats share."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -10,15 +10,16 @@ from quorum.datasets.records import Record, content_hash
 LABELS = {"SUPPORTS", "REFUTES", "NOT ENOUGH INFO"}
 
 
-class Broken(Exception):  # noqa: N818  it reads as what it says
+class UnusableRecord(Exception):  # noqa: N818  the name says it without "Error"
     """Why a record of a known format cannot be used."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """expected: the record's shape, for messages; fits: whether a record is of this format; convert: (record, where).
+    """A data format.
 
-    `convert` leaves the id empty where the format has none, and may raise what a missing key or a wrong type raises.
+    expected: the shape of its records, for messages; fits: whether a record has this format; convert: (record, where)
+    -> our record. `convert` leaves the id empty if the format has none. A missing key or a wrong type may raise there.
     """
 
     name: str
@@ -27,7 +28,7 @@ class Format:
     convert: Callable[[dict[str, Any], str], Record]
 
 
-def made(
+def make_record(
     id_: Any,
     question: Any,
     answers: Iterable[str],
@@ -35,10 +36,10 @@ def made(
     gold: Iterable[str] = (),
     **meta: Any,
 ) -> Record:
-    """A record; answers and gold ids once each, in order; what is null or empty is left out of `meta`."""
+    """Make a record. Repeated answers and gold ids are dropped, and so are empty values in `meta`."""
     return Record(
         id="" if id_ is None else str(id_),
-        question=text(question),
+        question=check_text(question),
         answers=list(dict.fromkeys(answers)),
         passages=list(passages),
         gold=list(dict.fromkeys(gold)),
@@ -46,29 +47,31 @@ def made(
     )
 
 
-def text(value: Any) -> str:
-    """The value, if it is a text."""
+def check_text(value: Any) -> str:
+    """The value if it is a text, else TypeError."""
     if not isinstance(value, str):
         raise TypeError
     return value
 
 
-def texts(value: Any) -> list[str]:
-    """The value, if it is a list of texts."""
+def check_texts(value: Any) -> list[str]:
+    """The value if it is a list of texts, else TypeError."""
     if not isinstance(value, list):
         raise TypeError
-    return [text(item) for item in value]
+    return [check_text(item) for item in value]
 
 
-def some(value: Any) -> list[str]:
-    """A text, or a list of at least one: no answer means "unknown", which a part without published answers does not."""
-    found = [value] if isinstance(value, str) else texts(value)
+def check_answers(value: Any) -> list[str]:
+    """A text or a list of texts as a list. It must not be empty: a record without answers would mean that "unknown" is
+    right, but test sets are published without answers.
+    """
+    found = [value] if isinstance(value, str) else check_texts(value)
     if not found:
-        raise Broken("there is no answer: the test part of a data set cannot be scored")
+        raise UnusableRecord("there is no answer: the test part of a data set cannot be scored")
     return found
 
 
-def passage(title: Any, content: Any, id_: Any = None) -> Passage:
-    """A passage; without an id of its own it is named by its content, so that all questions name it alike."""
-    title = text(title or "")
-    return Passage(id=content_hash(title, text(content)) if id_ is None else str(id_), title=title, text=content)
+def make_passage(title: Any, content: Any, id_: Any = None) -> Passage:
+    """Make a passage. Without an id it gets a hash of its content, so that it has the same id under every question."""
+    title = check_text(title or "")
+    return Passage(id=content_hash(title, check_text(content)) if id_ is None else str(id_), title=title, text=content)

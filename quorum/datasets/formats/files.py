@@ -1,4 +1,4 @@
-"""The records in a file of JSON lines, one JSON document, or CSV; which of them it is, its content says."""
+"""Reads the records of a file in JSON lines, as one JSON document, or as CSV; the content decides which it is."""
 
 import csv
 import json
@@ -9,28 +9,28 @@ from pathlib import Path
 from typing import Any, Literal
 
 from quorum.core.errors import SetupError
-from quorum.core.json_text import loads
-from quorum.datasets.records import lines_of, opened
+from quorum.core.json_text import parse_json
+from quorum.datasets.records import open_text, read_json_lines
 
 Kind = Literal["lines", "document", "table"]
-Value = tuple[int, str, Any]  # number from 1, where it stands, the record
+Value = tuple[int, str, Any]  # number from 1, place for messages, record
 
 
-def values_of(path: Path, bad: list[str] | None) -> Iterator[Value]:
-    """The records of a file. JSON lines and CSV are read as they are used, a JSON document at once."""
-    kind = kind_of(path)
+def read_values(path: Path, bad: list[str] | None) -> Iterator[Value]:
+    """Yield the records of a file. JSON lines and CSV are read one by one, a JSON document as a whole."""
+    kind = detect_layout(path)
     if kind == "lines":
-        yield from ((number, f"{path}, line {number}", value) for number, value in lines_of(path, bad))
+        yield from ((number, f"{path}, line {number}", value) for number, value in read_json_lines(path, bad))
     elif kind == "table":
-        yield from rows(path)
+        yield from read_rows(path)
     else:
-        yield from enumerated(path, document(path))
+        yield from number_records(path, read_document(path))
 
 
-def kind_of(path: Path) -> Kind:
-    """How a file is laid out. What cannot be read counts as lines, whose reader says what is wrong."""
+def detect_layout(path: Path) -> Kind:
+    """Whether a file is JSON lines, a JSON document or a table. The reader of lines reports a broken file."""
     try:
-        with opened(path) as file:
+        with open_text(path) as file:
             first, second = [*islice((line.strip() for line in file if line.strip()), 2), "", ""][:2]
     except (OSError, EOFError, UnicodeDecodeError, zlib.error):
         return "lines"
@@ -38,29 +38,29 @@ def kind_of(path: Path) -> Kind:
         return "document"
     if first.startswith("{"):
         try:
-            return "document" if is_document(loads(first)) else "lines"
+            return "document" if is_document(parse_json(first)) else "lines"
         except json.JSONDecodeError:  # a document over several lines, or a broken line
             return "document" if second and not second.startswith("{") else "lines"
-    return "table" if delimiter_of(first) else "lines"
+    return "table" if find_delimiter(first) else "lines"
 
 
 def is_document(value: dict[str, Any]) -> bool:
-    """Whether an object holds records instead of being one."""
+    """Whether an object contains records instead of being one."""
     if any(isinstance(value.get(name), list) for name in ("data", "Data")):
         return True
-    return bool(value) and all(isinstance(part, dict) and by_id(part) for part in value.values())
+    return bool(value) and all(isinstance(part, dict) and is_asqa_part(part) for part in value.values())
 
 
-def by_id(part: dict[str, Any]) -> bool:
-    """Whether this is a part of ASQA: id -> record."""
+def is_asqa_part(part: dict[str, Any]) -> bool:
+    """Whether an object is a part of ASQA, which maps ids to records."""
     return bool(part) and all(isinstance(record, dict) and "qa_pairs" in record for record in part.values())
 
 
-def document(path: Path) -> Any:
-    """A JSON file."""
+def read_document(path: Path) -> Any:
+    """The value of a JSON file; a `SetupError` if it cannot be read."""
     try:
-        with opened(path) as file:
-            return loads(file.read())
+        with open_text(path) as file:
+            return parse_json(file.read())
     except json.JSONDecodeError as error:
         raise SetupError(
             f"{path}, line {error.lineno}: not JSON ({error.msg}); expected one JSON document, or an object a line."
@@ -69,27 +69,28 @@ def document(path: Path) -> Any:
         raise SetupError(f"{path} cannot be read ({error}); expected UTF-8 JSON.") from None
 
 
-def enumerated(path: Path, value: Any) -> Iterator[Value]:
-    for number, record in enumerate(unpacked(value), start=1):
+def number_records(path: Path, value: Any) -> Iterator[Value]:
+    """The records of a document, each with its number from 1 and its place."""
+    for number, record in enumerate(split_document(value), start=1):
         yield number, f"{path}, record {number}", record
 
 
-def unpacked(value: Any) -> Iterator[Any]:
-    """The records of a document: of a list, of SQuAD's articles, TriviaQA's Data or ASQA's parts."""
+def split_document(value: Any) -> Iterator[Any]:
+    """The records of a document: the items of a list, or those in SQuAD's articles, TriviaQA's Data or ASQA's parts."""
     if isinstance(value, list):
         yield from value
     elif not isinstance(value, dict) or not is_document(value):
         yield value
     elif isinstance(records := value.get("data", value.get("Data")), list):
         for record in records:
-            yield from asked(record) if isinstance(record, dict) and "paragraphs" in record else [record]
+            yield from split_article(record) if isinstance(record, dict) and "paragraphs" in record else [record]
     else:
         for name, part in value.items():
             yield from ({"sample_id": id_, "split": name} | record for id_, record in part.items())
 
 
-def asked(article: dict[str, Any]) -> Iterator[Any]:
-    """The questions of a SQuAD article, one a record; a part that is none is handed on as it is."""
+def split_article(article: dict[str, Any]) -> Iterator[Any]:
+    """The questions of a SQuAD article as records. The converter reports parts with another shape."""
     paragraphs = article["paragraphs"]
     for paragraph in paragraphs if isinstance(paragraphs, list) else [paragraphs]:
         questions = paragraph.get("qas") if isinstance(paragraph, dict) else None
@@ -101,8 +102,8 @@ def asked(article: dict[str, Any]) -> Iterator[Any]:
             yield shared | question if isinstance(question, dict) else question
 
 
-def delimiter_of(header: str) -> str:
-    """What divides the columns of a header that names questions and answers; empty if this is no such header."""
+def find_delimiter(header: str) -> str:
+    """The delimiter of a header that names questions and answers; empty if the line is not such a header."""
     for delimiter in "\t,;":
         names = [name.strip().lower() for name in next(csv.reader([header], delimiter=delimiter), [])]
         if "question" in names and ("answer" in names or "answers" in names):
@@ -110,34 +111,34 @@ def delimiter_of(header: str) -> str:
     return ""
 
 
-def rows(path: Path) -> Iterator[Value]:
-    """The rows of a CSV or TSV file, as objects under the header's names in lower case."""
+def read_rows(path: Path) -> Iterator[Value]:
+    """Yield the rows of a CSV or TSV file as objects. Their keys are the header's names in lower case."""
     number = 0
     try:
-        with opened(path, newline="") as file:
+        with open_text(path, newline="") as file:
             header = ""
             while not header.strip():
                 header = next(file)
-            delimiter = delimiter_of(header)
+            delimiter = find_delimiter(header)
             names = [name.strip().lower() for name in next(csv.reader([header], delimiter=delimiter))]
             reader = csv.reader(file, delimiter=delimiter, strict=True)
             for number, row in enumerate(filter(None, reader), start=1):
-                value: Any = row if len(row) > len(names) else table_record(dict(zip(names, row, strict=False)))
+                value: Any = row if len(row) > len(names) else convert_row(dict(zip(names, row, strict=False)))
                 yield number, f"{path}, row {number}", value
     except (OSError, EOFError, UnicodeDecodeError, zlib.error, csv.Error) as error:
         raise SetupError(f"{path} cannot be read after row {number} ({error}); expected UTF-8 CSV.") from None
 
 
-def table_record(row: dict[str, str]) -> dict[str, Any]:
-    """A row as a record of ours: answers are a JSON list, or divided by bars; other columns go to `meta`."""
+def convert_row(row: dict[str, str]) -> dict[str, Any]:
+    """A row as our record. Answers are a JSON list, or separated by "|"; unknown columns go to `meta`."""
     given = row.get("answers", row.get("answer"))
     answers: Any = given
     if given is not None:
         answers = [part.strip() for part in given.split("|") if part.strip()]
         if given.strip().startswith("["):
             try:
-                answers = loads(given)
+                answers = parse_json(given)
             except json.JSONDecodeError:
-                answers = given  # a text where a list is expected: the converter says so
+                answers = given  # the converter reports that this is not a list
     meta = {name: value for name, value in row.items() if name not in ("id", "question", "answer", "answers")}
     return {"id": row.get("id") or None, "question": row.get("question"), "answers": answers, "meta": meta}

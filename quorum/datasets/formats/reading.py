@@ -1,33 +1,44 @@
-"""Questions that come with paragraphs, facts or evidence."""
+"""Converts data sets whose questions come with paragraphs, facts or evidence."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from quorum.datasets.formats.convert import LABELS, Broken, Format, made, passage, text, texts
+from quorum.datasets.formats.convert import (
+    LABELS,
+    Format,
+    UnusableRecord,
+    check_text,
+    check_texts,
+    make_passage,
+    make_record,
+)
 from quorum.datasets.records import Record
 
 
-def squad(value: dict[str, Any], where: str) -> Record:
-    """Rajpurkar et al. 2016, 2018. A question of version 2 without an answer has none here: "unknown" is right."""
+def convert_squad(value: dict[str, Any], where: str) -> Record:
+    """Rajpurkar et al. 2016, 2018. An unanswerable question of version 2 has no answers: "unknown" is right."""
     given = value["answers"]
-    answers = texts(given["text"]) if isinstance(given, dict) else [text(answer["text"]) for answer in given]
+    answers = (
+        check_texts(given["text"]) if isinstance(given, dict) else [check_text(answer["text"]) for answer in given]
+    )
     if not answers and value.get("is_impossible") is False:
-        raise Broken("there is no answer, and it is not marked as impossible")
-    paragraph = passage(value.get("title"), value["context"])
-    return made(value.get("id"), value["question"], answers, [paragraph], [paragraph["id"]])
+        raise UnusableRecord("there is no answer, and it is not marked as impossible")
+    paragraph = make_passage(value.get("title"), value["context"])
+    return make_record(value.get("id"), value["question"], answers, [paragraph], [paragraph["id"]])
 
 
-def hotpotqa(value: dict[str, Any], where: str) -> Record:
-    """Yang et al. 2018; Ho et al. 2020 (2WikiMultihopQA), whose evidence triples are kept in `meta`."""
+def convert_hotpotqa(value: dict[str, Any], where: str) -> Record:
+    """Yang et al. 2018; Ho et al. 2020 (2WikiMultihopQA), whose evidence triples go to `meta`."""
     found = [
-        passage(title, " ".join(sentence.strip() for sentence in texts(s))) for title, s in pairs(value, "context")
+        make_passage(title, " ".join(sentence.strip() for sentence in check_texts(s)))
+        for title, s in read_pairs(value, "context")
     ]
-    facts = [[text(title), sentence] for title, sentence in pairs(value, "supporting_facts")]
+    facts = [[check_text(title), sentence] for title, sentence in read_pairs(value, "supporting_facts")]
     titles = {title for title, _ in facts}
-    return made(
+    return make_record(
         value.get("_id", value.get("id")),
         value["question"],
-        [text(value["answer"])],
+        [check_text(value["answer"])],
         found,
         [one["id"] for one in found if one["title"] in titles],
         type=value.get("type"),
@@ -37,8 +48,8 @@ def hotpotqa(value: dict[str, Any], where: str) -> Record:
     )
 
 
-def pairs(value: dict[str, Any], name: str) -> Iterator[tuple[Any, Any]]:
-    """Pairs of a title and its sentences (or a sentence's number); also where the two are lists of their own."""
+def read_pairs(value: dict[str, Any], name: str) -> Iterator[tuple[Any, Any]]:
+    """Pairs of a title and its sentences (or a sentence's number), from a list of pairs or from two lists."""
     given = value.get(name) or []
     if isinstance(given, dict):
         (second,) = (part for key, part in given.items() if key != "title")
@@ -47,13 +58,13 @@ def pairs(value: dict[str, Any], name: str) -> Iterator[tuple[Any, Any]]:
         yield from given
 
 
-def strategyqa(value: dict[str, Any], where: str) -> Record:
-    """Geva et al. 2021. The annotators' facts answer the question: they go to `meta` and are no passages."""
-    return made(
+def convert_strategyqa(value: dict[str, Any], where: str) -> Record:
+    """Geva et al. 2021. The annotators' facts give the answer away, so they go to `meta` and are not passages."""
+    return make_record(
         value.get("qid", value.get("id")),
         value["question"],
         ["yes" if value["answer"] else "no"],
-        gold=paragraph_ids(value.get("evidence")),
+        gold=list_paragraph_ids(value.get("evidence")),
         answer_type="yes_no",
         term=value.get("term"),
         description=value.get("description"),
@@ -62,47 +73,47 @@ def strategyqa(value: dict[str, Any], where: str) -> Record:
     )
 
 
-def paragraph_ids(evidence: Any) -> Iterator[str]:
-    """The paragraphs in the evidence: by annotator, by step, lists of ids beside the words for none."""
+def list_paragraph_ids(evidence: Any) -> Iterator[str]:
+    """The paragraph ids in the evidence: nested lists, by annotator and by step, in which two words mean none."""
     if isinstance(evidence, list):
         for part in evidence:
-            yield from paragraph_ids(part)
+            yield from list_paragraph_ids(part)
     elif isinstance(evidence, str) and evidence not in ("no_evidence", "operation"):
         yield evidence
 
 
-def fever(value: dict[str, Any], where: str) -> Record:
-    """Thorne et al. 2018. The claim takes the question's place; a sentence of evidence is named PAGE_NUMBER."""
-    label = text(value["label"])
+def convert_fever(value: dict[str, Any], where: str) -> Record:
+    """Thorne et al. 2018. The claim is the question; the id of an evidence sentence is PAGE_NUMBER."""
+    label = check_text(value["label"])
     if label not in LABELS:
-        raise Broken(f"the label is none of {', '.join(sorted(LABELS))}")
+        raise UnusableRecord(f"the label is none of {', '.join(sorted(LABELS))}")
     gold = [
         f"{page}_{sentence}"
         for group in value.get("evidence") or []
         for _, _, page, sentence in group
         if page is not None and sentence is not None
     ]
-    return made(value.get("id"), value["claim"], [label], gold=gold, answer_type="label")
+    return make_record(value.get("id"), value["claim"], [label], gold=gold, answer_type="label")
 
 
-def asqa(value: dict[str, Any], where: str) -> Record:
-    """Stelmakh et al. 2022. `meta.short_answers`: for each reading of the question its answers, for STR-EM.
+def convert_asqa(value: dict[str, Any], where: str) -> Record:
+    """Stelmakh et al. 2022. `meta.short_answers` lists the answers to each reading of the question, for STR-EM.
 
-    The passages that ALCE (Gao et al. 2023) adds under `docs` are taken as given.
+    The passages that ALCE (Gao et al. 2023) adds under `docs` become the question's passages.
     """
-    answers = [text(annotation["long_answer"]) for annotation in value.get("annotations") or []]
+    answers = [check_text(annotation["long_answer"]) for annotation in value.get("annotations") or []]
     if not answers and value.get("answer"):
-        answers = [text(value["answer"])]
+        answers = [check_text(value["answer"])]
     if not answers:
-        raise Broken("there is no long answer")
-    return made(
+        raise UnusableRecord("there is no long answer")
+    return make_record(
         value.get("sample_id", value.get("id")),
         value.get("ambiguous_question", value.get("question")),
         answers,
-        [passage(item.get("title"), item["text"], item.get("id")) for item in value.get("docs") or []],
+        [make_passage(item.get("title"), item["text"], item.get("id")) for item in value.get("docs") or []],
         answer_type="long",
-        short_answers=[texts(pair["short_answers"]) for pair in value["qa_pairs"]],
-        readings=[text(pair["question"]) for pair in value["qa_pairs"]],
+        short_answers=[check_texts(pair["short_answers"]) for pair in value["qa_pairs"]],
+        readings=[check_text(pair["question"]) for pair in value["qa_pairs"]],
         split=value.get("split"),
     )
 
@@ -111,29 +122,29 @@ SQUAD = Format(
     "SQuAD",
     'SQuAD\'s {"id", "question", "answers": [{"text"}, ...]} under a paragraph with its context',
     lambda value: isinstance(value.get("context"), str) and "question" in value and "answers" in value,
-    squad,
+    convert_squad,
 )
 HOTPOTQA = Format(
     "HotpotQA and 2WikiMultihopQA",
     'HotpotQA\'s {"_id", "question", "answer": text, "context": [[title, [sentence, ...]], ...], "supporting_facts"}',
     lambda value: "question" in value and isinstance(value.get("context"), list | dict),
-    hotpotqa,
+    convert_hotpotqa,
 )
 STRATEGYQA = Format(
     "StrategyQA",
     'StrategyQA\'s {"qid", "question", "answer": true or false}',
     lambda value: "question" in value and isinstance(value.get("answer"), bool),
-    strategyqa,
+    convert_strategyqa,
 )
 FEVER = Format(
     "FEVER",
     'FEVER\'s {"id", "claim", "label", "evidence"}',
     lambda value: "claim" in value and "label" in value,
-    fever,
+    convert_fever,
 )
 ASQA = Format(
     "ASQA",
     'ASQA\'s {"ambiguous_question", "qa_pairs": [{"question", "short_answers"}], "annotations": [{"long_answer"}]}',
     lambda value: "qa_pairs" in value,
-    asqa,
+    convert_asqa,
 )

@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quorum.core.context import Context, parse_value
+from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.baseline import check_baseline
 from quorum.evaluation.compare.decision import Decision
@@ -73,7 +73,7 @@ def variants(options: Options, context: Context) -> list[MethodRun]:
     method's own settings in brackets come first.
     """
     axes = {"model": options.models, "retriever": options.retrievers, "k": options.k}
-    single = {name: parse_value(name, values[0]) for name, values in axes.items() if len(values) == 1}
+    single = {name: parse_setting(name, values[0]) for name, values in axes.items() if len(values) == 1}
     several = {name: values for name, values in axes.items() if len(values) > 1}
     made: dict[str, MethodRun] = {}
     common = replace(context, **single)
@@ -82,7 +82,7 @@ def variants(options: Options, context: Context) -> list[MethodRun]:
         free = {name: values for name, values in several.items() if name not in base.settings}
         for chosen in product(*free.values()):
             settings = {**base.settings, **dict(zip(free, chosen, strict=True))}
-            run = method_run(base.strategy, settings, common)
+            run = method_run(base.method_or_graph, settings, common)
             made.setdefault(run.name, replace(run, chosen=base.chosen))
     return list(made.values())
 

@@ -21,7 +21,7 @@ from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 
-from quorum.core.context import Context, filter_of
+from quorum.core.context import Context, get_filter
 from quorum.core.errors import QuorumError
 from quorum.datasets.records import Record
 from quorum.evaluation.compare.prices import Prices, model_of
@@ -225,7 +225,7 @@ async def heard(
     listener = Rehearsal(context)
     listening: list[Any] = [listener] if spent is None or not is_local(context) else [listener, spent]
     if not is_local(context):
-        chosen = filter_of(context) if run.method == "filco" else context.context_filter or ""
+        chosen = get_filter(context) if run.method == "filco" else context.context_filter or ""
         context = replace(
             context,
             model="embedded",

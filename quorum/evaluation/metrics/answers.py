@@ -12,7 +12,7 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict
 
-from quorum.algorithms.tfidf import cosines
+from quorum.algorithms.tfidf import compute_cosines
 from quorum.core import text
 from quorum.core.state import Result
 
@@ -145,4 +145,4 @@ def overlaps(outputs: Result) -> list[list[float]] | None:
     candidates, summaries = outputs.get("candidates") or [], outputs.get("summaries") or []
     if not candidates or len(candidates) != len(summaries):
         return None
-    return [cosines(candidate, summaries) for candidate in candidates]
+    return [compute_cosines(candidate, summaries) for candidate in candidates]

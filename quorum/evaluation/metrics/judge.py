@@ -30,7 +30,7 @@ from quorum.models.embedded.replies_correctness import CANNOT
 from quorum.nodes.ask import ask
 from quorum.parsing.answers import marked
 from quorum.parsing.correctness import correctness_verdict
-from quorum.prompts import version
+from quorum.prompts import get_version
 
 PROMPT = "correctness"
 COUNTS = ("calls", "input_tokens", "output_tokens")
@@ -46,7 +46,7 @@ class Judge:
     def described(self) -> dict[str, Any]:
         """What its verdicts depend on."""
         who = identity(self.context.model, self.context) or type(self.context.model).__name__
-        return {"judge": who, "prompt": version(PROMPT, self.context.prompts)}
+        return {"judge": who, "prompt": get_version(PROMPT, self.context.prompts)}
 
 
 class Line(TypedDict):

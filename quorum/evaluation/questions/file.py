@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.datasets.questions import read_questions
-from quorum.datasets.records import lines_of
+from quorum.datasets.records import read_json_lines
 from quorum.evaluation.questions.check import Draft
 from quorum.evaluation.questions.draw import KINDS, Kind
 from quorum.evaluation.run.results import writable
@@ -37,7 +37,7 @@ class QuestionFile:
         self.lines, self.wanted = [], set()
         if self.path.exists():
             self.wanted = {record["id"] for record in read_questions(self.path)}
-            self.lines = [line for _, line in lines_of(self.path)]
+            self.lines = [line for _, line in read_json_lines(self.path)]
         if not all(
             isinstance(line.get("question"), str) and isinstance(line.get("answers"), list) for line in self.lines
         ):

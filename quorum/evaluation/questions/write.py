@@ -25,7 +25,7 @@ from quorum.evaluation.run.config import class_name
 from quorum.evaluation.run.evaluate import usable
 from quorum.evaluation.run.source import Progress, Source, corpus_hash, indexed, silent
 from quorum.models.chat import chat_model_async
-from quorum.prompts import version
+from quorum.prompts import get_version
 
 TRIES = 4  # drafts for a question that is wanted, at most
 THRESHOLD = 0.6  # token F1: of two words one may be missing, but none be another
@@ -213,6 +213,6 @@ def described(context: Context) -> dict[Kind, dict[str, str]]:
     """What wrote and checked the questions of each kind, for their `meta`."""
     models = {"model": class_name(context.model), "verifier": class_name(verifier_of(context))}
     return {
-        kind: {**models, "prompt": prompt_of(kind), "version": version(prompt_of(kind), context.prompts)}
+        kind: {**models, "prompt": prompt_of(kind), "version": get_version(prompt_of(kind), context.prompts)}
         for kind in KINDS
     }

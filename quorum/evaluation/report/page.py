@@ -40,7 +40,7 @@ def opening(decision: "Decision") -> str:
     words = "".join(f"<li>{escape(one)}</li>" for one in [*more, *not_compared(decision)])
     about = escape(" · ".join(facts_of(decision)))
     return (
-        "<header><h1>Quorum: which strategy is worth its cost</h1>"
+        "<header><h1>Quorum: which method is worth its cost</h1>"
         f'<p class="about">{about}</p></header>'
         f'<p class="verdict">{escape(first)}</p><ul class="words">{words}</ul>'
     )

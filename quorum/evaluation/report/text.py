@@ -92,7 +92,7 @@ def markdown(decision: "Decision") -> str:
     """report.md."""
     first, *more = decision.recommendation.sentences
     lines = [
-        "# Which strategy is worth its cost",
+        "# Which method is worth its cost",
         "",
         plain(" · ".join(facts_of(decision))),
         "",

@@ -8,7 +8,7 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 
 from quorum.core.context import Context
-from quorum.core.state import Asked, Passage, Result, merge_malformed, merge_usage
+from quorum.core.state import Passage, Result, merge_malformed, merge_usage
 from quorum.datasets.records import Record
 from quorum.evaluation.run.columns import MethodRun
 from quorum.evaluation.run.gold_placement import gold_rank, placed
@@ -24,15 +24,20 @@ async def answer_to(record: Record, run: MethodRun, context: Context, *, given: 
     passages = record["passages"] if given else None
     if run.top is None and run.gold is None:
         return await answer(
-            record["question"], run.strategy, context, given=passages, gold_answers=record["answers"], config=config
+            record["question"],
+            run.method_or_graph,
+            context,
+            given=passages,
+            gold_answers=record["answers"],
+            config=config,
         )
-    from quorum.graphs.parts.retrieval import unfiltered
+    from quorum.graphs.parts.retrieval import RetrievalInput, retrieval
 
-    asked = Asked(question=record["question"], provided=passages)
-    found: Any = await unfiltered.ainvoke(cast(Any, asked), config, context=context)
+    asked = RetrievalInput(question=record["question"], provided=passages)
+    found: Any = await retrieval.ainvoke(cast(Any, asked), config, context=context)
     result = await answer(
         record["question"],
-        run.strategy,
+        run.method_or_graph,
         replace(context, reranker=None),
         given=to_read(found["passages"], record, run, context) or None,
         gold_answers=record["answers"],

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from quorum.core.context import Context, parse_value
+from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
 from quorum.graphs import METHODS, method_of
 
@@ -34,7 +34,7 @@ class MethodRun:
     gold: str | None = None
 
     @property
-    def strategy(self) -> "str | Graph":
+    def method_or_graph(self) -> "str | Graph":
         """What `quorum.graphs.answer` takes."""
         return self.method if self.own is None else self.own
 
@@ -104,7 +104,7 @@ def method_run(method: "str | Graph", settings: Mapping[str, str], context: Cont
     with; `settings` over those of `context`.
     """
     own, known = (None, method) if isinstance(method, str) else (method, own_name(method))
-    typed = {key: parse_value(key, value) for key, value in settings.items()}
+    typed = {key: parse_setting(key, value) for key, value in settings.items()}
     name = f"{known}[{';'.join(f'{key}={value}' for key, value in settings.items())}]" if settings else known
     return MethodRun(name=name, method=known, settings=dict(settings), context=replace(context, **typed), own=own)
 

@@ -14,7 +14,7 @@ from quorum.evaluation.run.columns import MethodRun
 from quorum.evaluation.run.dataset import DataSet
 from quorum.models import embedding_name, identity
 from quorum.models.context_filters import filter_identity
-from quorum.prompts import BUILT_IN, load, version
+from quorum.prompts import BUILT_IN, get_version, load_overrides
 
 HOW = {"store", "journal", "timeout", "attempts", "concurrency", "requests_per_minute", "tokens_per_minute"}
 SEARCH = {"retriever", "collection"}  # embeddings order and weigh passages that were given, too
@@ -38,7 +38,7 @@ def configuration(
         },
         "source": source,
         **about,
-        "prompts": {name: version(name) for name in BUILT_IN},
+        "prompts": {name: get_version(name) for name in BUILT_IN},
         "methods": {
             run.name: {
                 "method": run.method,
@@ -69,7 +69,7 @@ def plain(name: str, value: Any, context: Context) -> Any:
     if name == "examples" and value is not None:
         return [dict(example) for example in read_examples(value)]
     if name == "prompts":
-        return {one: version(one, value) for one in load(value)}
+        return {one: get_version(one, value) for one in load_overrides(value)}
     return value if value is None or isinstance(value, str | int | float | bool) else class_name(value)
 
 

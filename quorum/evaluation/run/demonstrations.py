@@ -7,7 +7,7 @@ from pathlib import Path
 
 from quorum.core.errors import SetupError
 from quorum.core.text import normalize
-from quorum.datasets.records import lines_of, shown
+from quorum.datasets.records import preview_value, read_json_lines
 from quorum.evaluation.run.dataset import DataSet
 
 
@@ -38,9 +38,11 @@ def draw_shots(
 
 def pairs(pool: Path) -> Iterator[dict[str, str]]:
     """Question and answer of each line; questions without an answer, or with keep: false, are passed over."""
-    for number, value in lines_of(pool):
+    for number, value in read_json_lines(pool):
         answers = value.get("answers", [value.get("answer")])
         if not isinstance(value.get("question"), str) or not isinstance(answers, list):
-            raise SetupError(f"{pool}, line {number}: expected a question and its answer, found {shown(value)}.")
+            raise SetupError(
+                f"{pool}, line {number}: expected a question and its answer, found {preview_value(value)}."
+            )
         if answers and isinstance(answers[0], str) and value.get("keep") is not False:
             yield {"question": value["question"], "answer": answers[0]}

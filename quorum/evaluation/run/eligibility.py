@@ -9,7 +9,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from quorum.core.context import Context, filter_of
+from quorum.core.context import Context, get_filter
 from quorum.core.errors import CallError, SetupError
 from quorum.core.state import Passage
 from quorum.datasets.records import Record
@@ -83,7 +83,7 @@ async def why_not(run: MethodRun, records: dict[str, Record]) -> str | None:
         context = free(run.for_task(task), run.method)
         given = record["passages"][:PASSAGES] or [STAND_IN]
         try:
-            await answer(record["question"], run.strategy, context, given=given, gold_answers=record["answers"])
+            await answer(record["question"], run.method_or_graph, context, given=given, gold_answers=record["answers"])
         except SetupError as error:
             return str(error)
         except CallError:
@@ -95,6 +95,6 @@ def free(context: Context, method: str) -> Context:
     """The context without a model that is paid for."""
     if is_local(context):
         return replace(context, journal="off")
-    chosen = filter_of(context) if method == "filco" else context.context_filter or ""
+    chosen = get_filter(context) if method == "filco" else context.context_filter or ""
     kind = "llm" if chosen.startswith("llm") else context.context_filter
     return replace(context, model=SilentModel(), verifier=None, context_filter=kind, journal="off")

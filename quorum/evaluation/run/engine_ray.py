@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from quorum.core.errors import SetupError
-from quorum.core.ray_cluster import Crew, cluster, each, processors
+from quorum.core.ray_cluster import connect_cluster, count_cores
+from quorum.core.ray_workers import WorkerPool, map_items
 from quorum.evaluation.run.columns import MethodRun
 from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.details import Details
@@ -94,8 +95,8 @@ async def ask_on_ray(
     that no other question suffers with it; after that it is a row with an error.
     """
     keeper = Keeper(replace(dataset, path=dataset.path.resolve()), runs, results, details, spent, tell)
-    with cluster(*needed(runs)):
-        crew = crew_of(runs, concurrency, processors())
+    with connect_cluster(*needed(runs)):
+        crew = crew_of(runs, concurrency, count_cores())
         job = Job([with_part(run, crew.workers) for run in runs], ask, details is not None)
         check_travels(job)
         with services(job.folder) as shared:
@@ -103,7 +104,7 @@ async def ask_on_ray(
                 open_ = keeper.open()
                 if next(iter(open_()), None) is None:
                     return
-                async for answers in threaded(lambda: each(open_, Asker, (job, shared), one)):  # noqa: B023
+                async for answers in threaded(lambda: map_items(open_, Asker, (job, shared), one)):  # noqa: B023
                     keeper.keep(answers)
     for row in keeper.lost(ask):
         keeper.row(row)
@@ -124,12 +125,12 @@ def needed(runs: Sequence[MethodRun]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def crew_of(runs: Sequence[MethodRun], concurrency: int, cores: int) -> Crew:
+def crew_of(runs: Sequence[MethodRun], concurrency: int, cores: int) -> WorkerPool:
     """A worker for each core, as far as there are questions and calls at once for so many. Never more than
     `concurrency` questions at once in all, nor more calls than the contexts allow.
     """
     workers = min(concurrency, cores, *(run.context.concurrency for run in runs))
-    return Crew(workers=workers, at_once=concurrency // workers, tries=TRIES_TOGETHER)
+    return WorkerPool(workers=workers, at_once=concurrency // workers, tries=TRIES_TOGETHER)
 
 
 def with_part(run: MethodRun, workers: int) -> MethodRun:

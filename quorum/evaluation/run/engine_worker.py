@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from quorum.core.ray_cluster import one_core
+from quorum.core.ray_workers import limit_to_one_core
 from quorum.datasets.records import Record
 from quorum.evaluation.run.columns import MethodRun
 from quorum.evaluation.run.details import Detail
@@ -158,7 +158,7 @@ class Asker:
         threading.Thread(target=self.loop.run_forever, daemon=True).start()
         self.on_loop(self.share())
         if any("embedded" in (run.context.model, run.context.verifier) for run in job.runs):
-            with one_core():
+            with limit_to_one_core():
                 encoder()
 
     def __call__(self, question: Question) -> Answers:

@@ -13,7 +13,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 from langchain_core.runnables import RunnableConfig
 
-from quorum.core.context import Context, writing_filter
+from quorum.core.context import Context, get_filter_model
 from quorum.core.errors import CallError, SetupError
 from quorum.core.ray_cluster import check_engine
 from quorum.datasets.records import Record
@@ -192,7 +192,7 @@ async def usable(context: Context) -> None:
     if context.verifier is not None:
         await chat_model_async(context.verifier, context)
     if context.context_filter is not None:
-        writer = writing_filter(context)
+        writer = get_filter_model(context)
         if writer is None:
             await asyncio.to_thread(context_filter, context.context_filter)
         else:

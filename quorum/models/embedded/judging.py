@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from quorum.core.state import Passage
-from quorum.core.text import sentences
+from quorum.core.text import find_sentences
 from quorum.models.embedded import FOLDER, manifest
 from quorum.models.embedded.batching import WORKER
 from quorum.models.embedded.encoder import Encoder, encoder
@@ -43,7 +43,7 @@ async def verdict(question: str, passages: Sequence[Passage]) -> Verdict:
 
 def judged(question: str, passages: Sequence[Passage], model: Encoder, head: SentenceHead) -> list[list[Scored]]:
     """As `sentence_probabilities`; blocking."""
-    places = [sentences(passage["text"]) for passage in passages]
+    places = [find_sentences(passage["text"]) for passage in passages]
     made = [
         (number, window)
         for number, passage in enumerate(passages)

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from quorum.core.sentences import sentences
+from quorum.core.sentences import find_sentences
 from quorum.core.state import Passage
 from quorum.core.text import normalize
 from quorum.models.embedded import manifest
@@ -138,7 +138,7 @@ async def summary(inputs: Inputs, draw: Draw) -> str:
 
 def sentence_of(text: str, span: Span) -> str:
     """The sentence that the span stands in."""
-    for start, end in sentences(text):
+    for start, end in find_sentences(text):
         if start <= span.start < end:
             return in_line(text[start:end])
     return in_line(text)

@@ -6,7 +6,7 @@ It knows nothing by heart, and says so.
 
 import re
 
-from quorum.core.sentences import word_set
+from quorum.core.sentences import make_word_set
 from quorum.core.state import Passage
 from quorum.models.embedded import judging
 from quorum.models.embedded.batching import read
@@ -28,7 +28,7 @@ from quorum.models.embedded.replies import (
 CONCLUSION = re.compile(r"(?<=so the )answer (?=is\b)", re.IGNORECASE)
 CONCLUDED = re.compile(r".*\bso the answer is[ \t]*[:：]?[ \t]*(?P<answer>[^\n]+)", re.IGNORECASE | re.DOTALL)
 VERDICT = re.compile(r"(?:yes|no|unknown)\b", re.IGNORECASE)
-QUESTION_WORDS = word_set(
+QUESTION_WORDS = make_word_set(
     """a an and any are as at be been by can could did do does for from had has have her his how in into is it its
     many may might much must of on or shall should that the their them there these they this those to was were what
     when where which who whom whose why will with would you your"""

@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from quorum.core.lettered_lists import letter, lettered
-from quorum.core.sentences import sentences
+from quorum.core.lettered_lists import format_lettered_list, get_letter
+from quorum.core.sentences import find_sentences
 from quorum.core.state import Passage
 from quorum.core.text import contains_answer, f1, normalize
 from quorum.models.embedded.batching import read
@@ -30,7 +30,7 @@ async def candidates(inputs: Inputs, draw: Draw) -> str:
     together = brief((await read(question, passages)).reading).spans
     alone = [span for reading in await each(question, passages) for span in brief(reading).spans]
     pool = apart([*together, *sorted(alone, key=lambda span: -span.score)])
-    return lettered([in_line(span.text) for span in several(pool, count, draw)] or [UNKNOWN])
+    return format_lettered_list([in_line(span.text) for span in several(pool, count, draw)] or [UNKNOWN])
 
 
 def apart(spans: Sequence[Span]) -> list[Span]:
@@ -60,7 +60,7 @@ async def conditional_summary(inputs: Inputs, draw: Draw) -> str:
     prediction = re.sub(r"\A\([a-z]\) ", "", inputs["prediction"])
     found = []
     for number, (passage, reading) in enumerate(zip(passages, await each(question, passages), strict=True)):
-        for start, end in sentences(passage["text"]):
+        for start, end in find_sentences(passage["text"]):
             best = next((span for span in reading.spans if start <= span.start < end), None)
             holds = contains_answer(passage["text"][start:end], [prediction])
             if best and holds and alike(best.text, prediction):
@@ -74,7 +74,7 @@ async def generic_summary(inputs: Inputs, draw: Draw) -> str:
     found = []
     for number, (passage, reading) in enumerate(zip(passages, await each(question, passages), strict=True)):
         for span in reading.spans[:1]:
-            places = [(start, end) for start, end in sentences(passage["text"]) if start <= span.start < end]
+            places = [(start, end) for start, end in find_sentences(passage["text"]) if start <= span.start < end]
             found += [(-span.score, number, start, end) for start, end in places]
     return written([(number, start, end) for _, number, start, end in sorted(found)[:PICKED]], passages)
 
@@ -130,7 +130,7 @@ async def answer_choices(inputs: Inputs, draw: Draw) -> str:
     names = [normalize(text) for text in texts]
     spans = [span for span in reading.spans if normalize(span.text) in names]
     chosen = names.index(normalize(several(spans, 1, draw)[0].text)) if spans else 0
-    return f"({letter(chosen)}) {texts[chosen]}"
+    return f"({get_letter(chosen)}) {texts[chosen]}"
 
 
 async def answer_summaries(inputs: Inputs, draw: Draw) -> str:

@@ -117,7 +117,7 @@ def test_the_recommendation_comes_first_and_the_errors_are_told(page: Path) -> N
 def test_markdown_and_csv(page: Path) -> None:
     folder = page.parent
     markdown = (folder / "report.md").read_text(encoding="utf-8")
-    assert markdown.startswith("# Which strategy is worth its cost\n")
+    assert markdown.startswith("# Which method is worth its cost\n")
     assert "**sure is best: exact match" in markdown
     assert "| p against the best |" in markdown
     assert re.search(r"\| concat \|.*\| (0\.\d{3}|&lt; 0\.001)( \\\*)? \|", markdown)

@@ -10,7 +10,7 @@ import pytest
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.core.text import sentences
+from quorum.core.text import find_sentences
 from quorum.models.embedded import FOLDER, weights_hash
 from quorum.models.embedded.encoder import encoder
 from quorum.models.embedded.heads import Members, SentenceHead, Verdict, sentence_head
@@ -30,7 +30,7 @@ PASSAGES = [
 
 async def test_every_sentence_gets_a_chance_and_the_helpful_one_the_best() -> None:
     found = await sentence_probabilities(QUESTION, PASSAGES)
-    assert [[(start, end) for start, end, _ in own] for own in found] == [sentences(p["text"]) for p in PASSAGES]
+    assert [[(start, end) for start, end, _ in own] for own in found] == [find_sentences(p["text"]) for p in PASSAGES]
     chances = [chance for own in found for _, _, chance in own]
     assert all(0 <= chance <= 1 for chance in chances)
     assert int(np.argmax(chances)) == 1
@@ -55,7 +55,7 @@ def test_a_long_passage_is_judged_in_windows_and_to_its_end() -> None:
 
 def test_tokens_belong_to_the_sentence_they_stand_in() -> None:
     (window,) = windows(encoder(), QUESTION, PASSAGES[:1], 256)
-    belongs = members(window, sentences(PASSAGES[0]["text"])).tokens
+    belongs = members(window, find_sentences(PASSAGES[0]["text"])).tokens
     assert belongs.shape == (3, len(window.ids))
     assert not belongs[:, : window.first].any()  # question
     assert set(belongs.sum(0).tolist()) == {0.0, 1.0}

@@ -27,7 +27,7 @@ from quorum.models.embedded.encoder import encoder
 from quorum.models.embedded.reading import Reading, Span
 from quorum.models.embedded.replies import Draw
 from quorum.models.embedded.responders import RESPONDERS
-from quorum.nodes.ask import listed
+from quorum.nodes.ask import format_list
 from quorum.parsing.answers import Parsed, reasoned_answer, short_answer
 from quorum.parsing.candidates import candidate_answers
 from quorum.parsing.choices import chosen_candidate
@@ -41,7 +41,7 @@ from quorum.parsing.steps import final_answer, next_follow_up, step_action
 from quorum.parsing.summaries import summary_text
 from quorum.parsing.verdicts import validity_verdict
 from quorum.parsing.yes_no import yes_no_answer
-from quorum.prompts import BUILT_IN, numbered, render
+from quorum.prompts import BUILT_IN, number_passages, render
 
 BORN = "Where was Joseph Haydn born?"
 PASSAGES = [
@@ -149,8 +149,8 @@ def message(prompt: str, question: str, passages: list[Passage], **more: Any) ->
     wanted = Template(BUILT_IN[prompt]).get_identifiers()
     everything = {**MORE, **more, "question": question, "passages": passages}
     inputs: dict[str, Any] = {name: everything[name] for name in wanted}
-    shown = {name: v if isinstance(v, str) else listed(v) for name, v in inputs.items() if name != "passages"}
-    text = render(prompt, **shown | ({"passages": numbered(passages)} if "passages" in wanted else {})).text
+    shown = {name: v if isinstance(v, str) else format_list(v) for name, v in inputs.items() if name != "passages"}
+    text = render(prompt, **shown | ({"passages": number_passages(passages)} if "passages" in wanted else {})).text
     return HumanMessage(text, additional_kwargs={"quorum": {"prompt": prompt, "inputs": inputs, "sample": 0}})
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from quorum.core.context import Context
-from quorum.core.lettered_lists import lettered
+from quorum.core.lettered_lists import format_lettered_list
 from quorum.core.state import Passage
 from quorum.core.text import contains_answer
 from quorum.graphs import answer
@@ -51,7 +51,7 @@ async def test_candidates_are_drawn_by_seed_above_temperature_0() -> None:
 
 
 async def test_a_summary_holds_the_sentences_with_the_prediction() -> None:
-    choices = lettered(["Rohrau", "Vienna"])
+    choices = format_lettered_list(["Rohrau", "Vienna"])
     text = await reply("conditional_summary", choices=choices, prediction="(b) Vienna")
     assert text == "Joseph Haydn: He died in Vienna in 1809. [DONE]"
     text = await reply("conditional_summary", choices=choices, prediction="(a) Rohrau")

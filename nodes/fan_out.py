@@ -1,0 +1,43 @@
+"""Makes the branches of a fan-out: each gets the part of the state that it needs, and no more."""
+
+from langgraph.types import Send
+
+from quorum.algorithms.sure_choice import choose_next_pairs, list_pairs, sort_validity
+from quorum.algorithms.votes import size_next_stage
+from quorum.core.context import Context
+from quorum.core.state import State
+
+
+def send_validations(state: State) -> list[Send]:
+    """One `validate` per candidate, with its own summary only; none for a single candidate."""
+    candidates, summaries = state["candidates"] or [], state["summaries"] or []
+    return [
+        Send("validate", {"question": state["question"], "rank": rank, "candidates": [one], "summaries": [summary]})
+        for rank, (one, summary) in enumerate(zip(candidates, summaries, strict=True))
+        if len(candidates) > 1
+    ]
+
+
+def send_comparisons(state: State, lazy: bool) -> list[Send]:
+    """One `rank_pair` for each order of each pair of summaries; if lazy, only for the next ones to ask."""
+    summaries = state.get("summaries") or []
+    known = sort_validity(state.get("verdicts") or []), state.get("preferences") or []
+    pairs = choose_next_pairs(len(summaries), *known) if lazy else list_pairs(len(summaries))
+    return [
+        Send("rank_pair", {"question": state["question"], "pair": [*pair], "summaries": [summaries[n] for n in pair]})
+        for pair in pairs
+    ]
+
+
+def list_ranks_to_ask(state: State, context: Context) -> list[int]:
+    """The ranks of the passages to ask now: all unasked ones or, in a staged vote, the next that could decide it."""
+    votes = state.get("votes") or []
+    asked = {vote["rank"] for vote in votes}
+    waiting = [rank for rank in range(len(state["passages"])) if rank not in asked]
+    return waiting[: size_next_stage(votes, len(waiting), context.samples)] if context.vote == "staged" else waiting
+
+
+def send_passages(node: str, state: State, ranks: range | list[int]) -> list[Send]:
+    """Send each of these passages to the node, with the part of the state that it needs."""
+    passages = state["passages"]
+    return [Send(node, {"question": state["question"], "rank": rank, "passages": [passages[rank]]}) for rank in ranks]
