@@ -73,7 +73,6 @@ def langgraph_json() -> str:
 def parts() -> dict[str, dict[str, str]]:
     """{file: {mark: what stands there}}."""
     return {
-        "README.md": {"methods": methods_table()},
         "docs/api.md": {"api": api_page()},
         "docs/methods.md": {"methods": methods_table()},
         "docs/settings.md": {"settings": settings_table()},

@@ -5,12 +5,11 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quorum.api.running import run_to_end
 from quorum.core.errors import SetupError
+from quorum.core.sync import run_sync
 
 if TYPE_CHECKING:
     from quorum.api.results import Comparison, Evaluation
@@ -113,9 +112,8 @@ def evaluate(
     >>> found.rows[0]["answer"]
     'Ada Korn'
     """
-    return run_to_end(
-        partial(
-            evaluate_async,
+    return run_sync(
+        evaluate_async(
             data,
             methods,
             context=context,
@@ -227,9 +225,8 @@ def compare(
     >>> found.best, found.report.name
     ('concat', 'report.html')
     """
-    return run_to_end(
-        partial(
-            compare_async,
+    return run_sync(
+        compare_async(
             corpus,
             data,
             methods=methods,

@@ -13,8 +13,8 @@ from langgraph.graph import StateGraph
 from openai_server import OpenAIServer
 
 from quorum import Context, SetupError, compare, compare_async, evaluate, evaluate_async
-from quorum.api.running import run_to_end
 from quorum.core.state import Question, Result, State
+from quorum.core.sync import run_sync
 from quorum.nodes.answer import concat_answer
 from quorum.nodes.begin import begin
 from quorum.nodes.retrieve import retrieve
@@ -156,7 +156,7 @@ def test_an_interrupt_in_a_running_loop_cancels_the_work() -> None:
             raise
 
     async def cell() -> None:
-        run_to_end(work)
+        run_sync(work())
 
     def interrupt() -> None:
         begun.wait(30)
