@@ -16,6 +16,7 @@ from benchmarks.harness import MODEL, met, question_file, report, serving
 from quorum.core.context import Context
 from quorum.evaluation.run.columns import parse_methods
 from quorum.evaluation.run.evaluate import evaluate
+from quorum.evaluation.run.options import Options
 
 FIRST, TARGET_MB = 500, 150.0
 
@@ -43,7 +44,7 @@ def main() -> None:
         context = Context(model=MODEL, journal=str(Path(folder) / "journal.sqlite"))
         runs = parse_methods(options.method, context)
         begin = time.perf_counter()
-        asyncio.run(evaluate(data, runs, out=Path(folder) / "out", concurrency=16, progress=watch))
+        asyncio.run(evaluate(Options(data=data, out=Path(folder) / "out", concurrency=16), runs, progress=watch))
         seconds = time.perf_counter() - begin
         seen.append(resident())
     growth = max(seen) - seen[0]

@@ -11,6 +11,7 @@ from benchmarks.harness import MODEL
 from quorum.core.context import Context
 from quorum.evaluation.run.columns import parse_methods
 from quorum.evaluation.run.evaluate import evaluate
+from quorum.evaluation.run.options import Options
 
 METHODS = "concat,post_fusion,concat_pf,sure,blendfilter"
 TIMING = ("seconds",)
@@ -22,7 +23,7 @@ def run_all(
     """Seconds of one evaluation."""
     context = Context(model=MODEL, journal=str(journal), timeout=timeout, concurrency=at_once)
     begin = time.perf_counter()
-    asyncio.run(evaluate(data, parse_methods(methods, context), out=out, concurrency=at_once))
+    asyncio.run(evaluate(Options(data=data, out=out, concurrency=at_once), parse_methods(methods, context)))
     return time.perf_counter() - begin
 
 

@@ -24,7 +24,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Result
 from quorum.datasets.records import Record
-from quorum.evaluation.run.columns import MethodRun, parse_methods
+from quorum.evaluation.run.columns import Column, parse_methods
 from quorum.evaluation.run.dataset import DataSet, read_data
 from quorum.evaluation.run.spending import Spending
 from quorum.graphs import answer
@@ -76,7 +76,7 @@ class Took:
         self.answers[question] = result["answer"], result["unknown"]
 
 
-async def ask_all(dataset: DataSet, runs: Sequence[MethodRun], at_once: int, spent: Spending) -> dict[str, Took]:
+async def ask_all(dataset: DataSet, runs: Sequence[Column], at_once: int, spent: Spending) -> dict[str, Took]:
     """Every question by every run, one after the other, in this order; so many questions at once."""
     took: dict[str, Took] = {run.name: Took() for run in runs}
     waiting = dataset.questions()
@@ -92,8 +92,8 @@ async def ask_all(dataset: DataSet, runs: Sequence[MethodRun], at_once: int, spe
     return took
 
 
-async def one(record: Record, run: MethodRun, dataset: DataSet, watching: list[AsyncCallbackHandler]) -> Result:
-    context = run.for_task(dataset.task_of(record))
+async def one(record: Record, run: Column, dataset: DataSet, watching: list[AsyncCallbackHandler]) -> Result:
+    context = run.context_for(dataset.task_of(record))
     given = record["passages"] or None
     return await answer(record["question"], run.method, context, given=given, config={"callbacks": [*watching]})
 
@@ -125,7 +125,7 @@ def sharing_row(ways: Sequence[str], spent: Spending, apart: dict[str, Took], to
 async def measured(dataset: DataSet, context: Context, samples: int, at_once: int) -> dict[str, dict[str, Any]]:
     """All rows. The context's journal holds nothing yet."""
 
-    def runs(names: Iterable[str], context: Context) -> list[MethodRun]:
+    def runs(names: Iterable[str], context: Context) -> list[Column]:
         return parse_methods(",".join(dict.fromkeys(name.format(samples=samples) for name in names)), context)
 
     alone, shared = Spending(), Spending()

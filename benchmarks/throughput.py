@@ -18,6 +18,7 @@ from benchmarks.harness import MODEL, Control, met, question_file, report, servi
 from quorum.core.context import Context
 from quorum.evaluation.run.columns import parse_methods
 from quorum.evaluation.run.evaluate import evaluate
+from quorum.evaluation.run.options import Options
 
 METHODS = "sure,post_fusion,concat_pf,blendfilter,iter_retgen"
 
@@ -30,10 +31,12 @@ def measured(server: Control, method: str, options: argparse.Namespace, folder: 
     afresh = replace(context, journal=str(folder / "second.sqlite"))  # holds nothing: every call is made
 
     async def timed() -> float:
-        await evaluate(data, parse_methods(method, context), out=folder / f"{method}-first", limit=options.slots)
+        await evaluate(
+            Options(data=data, out=folder / f"{method}-first", limit=options.slots), parse_methods(method, context)
+        )
         server.behave(latency=options.latency, slots=options.slots, concat_unknown=0.3)
         begin = time.perf_counter()
-        await evaluate(data, parse_methods(method, afresh), out=folder / method, concurrency=64)
+        await evaluate(Options(data=data, out=folder / method, concurrency=64), parse_methods(method, afresh))
         return time.perf_counter() - begin
 
     server.behave()

@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 
 from docs.api_page import api_page
 from quorum.core.context import Context
-from quorum.graphs import METHODS
+from quorum.graphs import METHODS, all_methods
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -63,7 +63,7 @@ def sections() -> dict[str, list[str]]:
 
 def langgraph_json() -> str:
     """The file that tells LangGraph's server of every method, each by the name of its module."""
-    graphs = ",\n".join(f'    "{name}": "quorum.graphs.{name}:graph"' for name in METHODS)
+    graphs = ",\n".join(f'    "{name}": "{method.place}"' for name, method in all_methods().items())
     return (
         '{\n  "$schema": "https://langgra.ph/schema.json",\n  "dependencies": ["."],\n  "env": ".env",\n'
         f'  "graphs": {{\n{graphs}\n  }}\n}}\n'

@@ -8,7 +8,7 @@ Begin with `catalogue`, which lists them, and `concat_pf`. Imports nodes and cor
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from quorum.graphs.catalogue import DEFAULT, METHODS, Method, method_of
+from quorum.graphs.catalogue import DEFAULT, METHODS, Method, all_methods, method_of
 
 if TYPE_CHECKING:  # imported when a graph is used: LangGraph is slow to import
     from langchain_core.runnables import RunnableConfig
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # imported when a graph is used: LangGraph is slow to import
         Any, Any, Any, Any
     ]  # one of ours, or one that begins with quorum.nodes.begin and was compiled
 
-__all__ = ["DEFAULT", "METHODS", "Method", "answer", "answer_sync", "method_of"]
+__all__ = ["DEFAULT", "METHODS", "Method", "all_methods", "answer", "answer_sync", "method_of"]
 
 
 async def answer(

@@ -3,11 +3,12 @@
 langgraph.json is written from it by `make readme`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
+from quorum.core import plugins
 from quorum.core.errors import SetupError
 
 if TYPE_CHECKING:  # imported when a graph is used: LangGraph is slow to import
@@ -23,7 +24,8 @@ class Method:
     """A method, its paper and its cost.
 
     calls: the number of model calls; depth: how many of them follow one another. In both, k is the number of passages,
-    n of samples, K of candidates, s of searches (at most max_steps) and T of rounds (iterations).
+    n of samples, K of candidates, s of searches (at most max_steps) and T of rounds (iterations); both are empty where
+    nothing is known. module: where the compiled `graph` is, without it the file of that name in graphs/.
     """
 
     name: str
@@ -31,12 +33,18 @@ class Method:
     summary: str
     calls: str
     depth: str
+    module: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where the graph is, as langgraph.json names it: "module:graph"."""
+        return f"{self.module or f'quorum.graphs.{self.name}'}:graph"
 
     @property
     def graph(self) -> "CompiledMethodGraph[State, Context, Question, Result]":
         """The compiled graph, imported on first use."""
         return cast(
-            "CompiledMethodGraph[State, Context, Question, Result]", import_module(f"quorum.graphs.{self.name}").graph
+            "CompiledMethodGraph[State, Context, Question, Result]", import_module(self.place.partition(":")[0]).graph
         )
 
 
@@ -150,10 +158,25 @@ METHODS = {
 }
 
 
+def all_methods() -> dict[str, Method]:
+    """Our methods and, after them, those of installed packages (docs/plugins.md)."""
+    return plugins.add_plugins(plugins.METHODS, METHODS, as_method)
+
+
+def as_method(name: str, value: object) -> Method:
+    """What a package registers: a `Method`, which goes by the name that it is registered under."""
+    if not isinstance(value, Method) or not value.module:
+        raise TypeError(f"expected a quorum.Method that names its module, found {value!r}")
+    return replace(value, name=name)
+
+
 def method_of(name: str) -> Method:
     """The method of that name, or a SetupError that lists them and guesses which was meant."""
-    if name not in METHODS:
-        close = get_close_matches(name.strip().lower().replace("-", "_"), METHODS, n=1)
+    if name in METHODS:
+        return METHODS[name]
+    every = all_methods()
+    if name not in every:
+        close = get_close_matches(name.strip().lower().replace("-", "_"), every, n=1)
         guess = f"did you mean {close[0]}? The" if close else "the"
-        raise SetupError(f"There is no method {name!r}; {guess} methods are: {', '.join(METHODS)}.")
-    return METHODS[name]
+        raise SetupError(f"There is no method {name!r}; {guess} methods are: {', '.join(every)}.")
+    return every[name]

@@ -3,9 +3,9 @@
 import asyncio
 from typing import TYPE_CHECKING
 
-from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.retrievers.passages import check_question, from_document
+from quorum.retrievers.registry import find_retriever
 
 if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from quorum.core.context import Context
 
-__all__ = ["late_model", "retriever", "search"]
+__all__ = ["find_retriever", "retriever", "search"]
 
 
 def retriever(context: "Context") -> "BaseRetriever":
-    """The context's retriever over its collection: "hybrid", "chroma", "bm25" or "colbert:MODEL"; an object is used as
+    """The context's retriever over its collection, by its name (see `quorum.retrievers.registry`); an object is used as
     it is.
 
     The sample collection is made here if it is not there: blocks.
@@ -26,41 +26,12 @@ def retriever(context: "Context") -> "BaseRetriever":
         return context.retriever
     from quorum.retrievers.collection_names import SAMPLE, check_name
     from quorum.retrievers.collections import ensure_sample
-    from quorum.retrievers.langchain_retrievers import (
-        BM25Retriever,
-        ChromaRetriever,
-        ColbertRetriever,
-        HybridRetriever,
-        depth,
-    )
 
-    kind, name = context.retriever, check_name(context.collection)
-    model = late_model(kind)
+    name = check_name(context.collection)
+    kind, argument = find_retriever(context.retriever)
     if name == SAMPLE:
         ensure_sample(context)
-
-    def dense(k: int) -> ChromaRetriever:
-        return ChromaRetriever(k=k, collection=name, store=context.store, embeddings=context.embeddings)
-
-    def lexical(k: int) -> BM25Retriever:
-        return BM25Retriever(k=k, collection=name, store=context.store)
-
-    if model:
-        return ColbertRetriever(k=context.k, collection=name, store=context.store, model=model)
-    if kind == "hybrid":
-        each = depth(context.k)
-        return HybridRetriever(k=context.k, dense=dense(each), lexical=lexical(each))
-    return dense(context.k) if kind == "chroma" else lexical(context.k)
-
-
-def late_model(kind: str) -> str:
-    """The model of "colbert:MODEL"; empty for the other kinds. A `SetupError` for what is no kind of retriever."""
-    late, colon, model = kind.partition(":")
-    model = model.strip() if (late, colon) == ("colbert", ":") else ""
-    if not model and kind not in ("hybrid", "chroma", "bm25"):
-        hint = "; 'given' is used by itself where passages are given" if kind == "given" else ""
-        raise SetupError(f"There is no retriever {kind!r}; choose one of: hybrid, chroma, bm25, colbert:MODEL{hint}.")
-    return model
+    return kind.make(context, argument)
 
 
 async def search(

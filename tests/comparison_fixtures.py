@@ -8,8 +8,10 @@ import pytest
 from openai_server import Request, Response
 
 from quorum.core.context import Context
-from quorum.evaluation.compare.compare import Options, Plan, compare, plan
-from quorum.evaluation.compare.decision import Decision
+from quorum.evaluation.compare.compare import compare, plan_comparison
+from quorum.evaluation.compare.decide import Decision
+from quorum.evaluation.run.options import Options
+from quorum.evaluation.run.plan import Plan
 
 
 @pytest.fixture
@@ -35,6 +37,7 @@ def context(**given: Any) -> Context:
     )
 
 
-async def run(corpus: str, data: Path, options: Options, **how: Any) -> tuple[Plan, Decision]:
-    planned = await plan(corpus, data, context(), options, out=data.parent / "out", **how)
-    return planned, await compare(corpus, data, planned, options, **how)
+async def run(corpus: str, data: Path, **options: Any) -> tuple[Plan, Decision]:
+    chosen = Options(data=data, corpus=corpus, context=context(), out=data.parent / "out", **options)
+    planned = await plan_comparison(chosen)
+    return planned, await compare(planned)

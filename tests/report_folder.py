@@ -7,15 +7,16 @@ from typing import Any
 
 from quorum.core.context import Context
 from quorum.evaluation.compare.baseline import compare_groups
-from quorum.evaluation.compare.compare import Options, Plan, decide
-from quorum.evaluation.compare.decision import Decision
-from quorum.evaluation.compare.estimate import Estimate
-from quorum.evaluation.compare.prices import Prices
-from quorum.evaluation.compare.spending_limit import Spent
+from quorum.evaluation.compare.decide import Decision, decide
+from quorum.evaluation.compare.spending_limit import TotalSpent
 from quorum.evaluation.report.write import write_report
 from quorum.evaluation.run.columns import parse_methods
-from quorum.evaluation.run.evaluate import Report
+from quorum.evaluation.run.dataset import DataSet
+from quorum.evaluation.run.options import Options
+from quorum.evaluation.run.plan import Plan
 from quorum.evaluation.run.results import Results, write_json
+from quorum.evaluation.run.score import Scores
+from quorum.evaluation.run.source import Source
 from quorum.evaluation.run.spending import Spending
 
 METHODS = ("concat", "post_fusion", "sure")
@@ -96,12 +97,15 @@ def made_decision(folder: Path, count: int, nasty: str = NASTY, budget: dict[str
     config = {"data": {"file": f"data{nasty}.jsonl"}, "source": {"corpus": "corpus"}, "quorum": "0"}
     write_json(folder / "config.json", config)
     with Results(folder / "results.jsonl", METHODS) as made:
-        report = Report(folder, made.summary(), compare_groups(made.scores, [METHODS]), made.scores, 0, Spending())
-    runs = parse_methods(",".join(METHODS), Context(model="openai:gpt-4o-mini"))
-    plan = Plan(runs, Estimate({}, count, 0, 0, 0, 0, None, 0), folder, {}, {})
+        summary, comparisons = made.summary(), compare_groups(made.scores, [METHODS])
+    columns = parse_methods(",".join(METHODS), Context(model="openai:gpt-4o-mini"))
+    data = folder / "data.jsonl"
+    options, dataset = Options(data=data, budget=budget or {}), DataSet(data, None, "", count, count)
+    plan = Plan(options, dataset, Source(None, None, None), columns, config, folder)
+    scores = Scores(plan, made.scores, summary, comparisons, 0, Spending())
     used = {"calls": 9, "input_tokens": 900, "output_tokens": 90, "cached_tokens": 0}
-    spent = Spent(models={f"openai:{nasty}": used}, searches=3 * count, searched=count, cost=None)
-    return decide(report, plan, Options(budget=budget or {}), Prices(), spent)
+    spent = TotalSpent(models={f"openai:{nasty}": used}, searches=3 * count, searched=count, cost=None)
+    return decide(scores, spent)
 
 
 def made_report(folder: Path, count: int, nasty: str = NASTY) -> Path:

@@ -4,7 +4,6 @@ import json
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,6 @@ from quorum.core.sync import run_sync
 if TYPE_CHECKING:
     from quorum.api.results import Comparison, Evaluation
     from quorum.core.context import Context
-    from quorum.evaluation.compare.compare import Options
     from quorum.evaluation.run.source import Progress
     from quorum.graphs import Graph
 
@@ -44,29 +42,27 @@ async def evaluate_async(
     """
     from quorum.api.results import evaluation_of
     from quorum.core.context import Context
-    from quorum.evaluation.metrics.judge import judge_of
-    from quorum.evaluation.run.columns import method_run, parse_methods
     from quorum.evaluation.run.evaluate import evaluate
+    from quorum.evaluation.run.options import Options
     from quorum.evaluation.run.source import silent
 
-    settings = context or Context()
     names, graphs = split_methods(methods)
-    runs = parse_methods(names, settings) if names or not graphs else []
     with as_file(data) as path:
-        report = await evaluate(
-            path,
-            [*runs, *(method_run(graph, {}, settings) for graph in graphs)],
+        options = Options(
+            data=path,
+            methods=names,
+            graphs=graphs,
+            context=context or Context(),
             out=None if out is None else Path(out),
             limit=limit,
             concurrency=concurrency,
             corpus=None if corpus is None else str(corpus),
             collection=collection,
             baseline=baseline,
-            judge=None if judge is None else judge_of(judge, settings),
+            judge=judge,
             skip_bad=skip_bad,
-            progress=progress or silent,
         )
-    return evaluation_of(report)
+        return evaluation_of(await evaluate(options, progress=progress or silent))
 
 
 def evaluate(
@@ -160,27 +156,34 @@ async def compare_async(
     """
     from quorum.api.results import comparison_of
     from quorum.core.context import Context
-    from quorum.evaluation.compare.compare import compare, options_of, plan
+    from quorum.evaluation.compare.compare import USUAL_METHODS, compare, plan_comparison
+    from quorum.evaluation.compare.recommend import read_budget
+    from quorum.evaluation.run.options import Options, split_list
     from quorum.evaluation.run.source import silent
 
-    options = options_of(
-        methods=None,
-        models=",".join(models),
-        retrievers=",".join(retrievers),
-        k=",".join(map(str, k)),
-        baseline=baseline,
-        budget=budget,
-        max_cost=max_cost,
-        prices=None if prices is None else Path(prices),
-        judge=judge,
-        skip_bad=skip_bad,
-    )
-    options, where = with_methods(options, methods), str(corpus)
-    how: dict[str, Any] = {"limit": limit, "concurrency": concurrency, "progress": progress or silent}
+    names, graphs = split_methods(USUAL_METHODS if methods is None else methods)
+    tell = progress or silent
     with as_file(data) as path:
-        folder = None if out is None else Path(out)
-        planned = await plan(where, path, context or Context(), options, out=folder, **how)
-        return comparison_of(await compare(where, path, planned, options, **how))
+        options = Options(
+            data=path,
+            methods=names,
+            graphs=graphs,
+            models=split_list(",".join(models)),
+            retrievers=split_list(",".join(retrievers)),
+            k=split_list(",".join(map(str, k))),
+            context=context or Context(),
+            corpus=str(corpus),
+            out=None if out is None else Path(out),
+            limit=limit,
+            concurrency=concurrency,
+            baseline=baseline,
+            judge=judge,
+            skip_bad=skip_bad,
+            budget=read_budget(budget),
+            max_cost=max_cost,
+            prices=None if prices is None else Path(prices),
+        )
+        return comparison_of(await compare(await plan_comparison(options, progress=tell), progress=tell))
 
 
 def compare(
@@ -256,13 +259,6 @@ def split_methods(methods: "str | Graph | Sequence[str | Graph]") -> tuple[str, 
         return "", [methods]
     names = [one for one in methods if isinstance(one, str)]
     return ",".join(names), [one for one in methods if not isinstance(one, str)]
-
-
-def with_methods(options: "Options", methods: "str | Graph | Sequence[str | Graph] | None") -> "Options":
-    if methods is None:
-        return options
-    names, graphs = split_methods(methods)
-    return replace(options, methods=names, graphs=graphs)
 
 
 @contextmanager

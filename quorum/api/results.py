@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from quorum.api.tables import Table
 
 if TYPE_CHECKING:
-    from quorum.evaluation.compare.decision import Decision
-    from quorum.evaluation.run.evaluate import Report
+    from quorum.evaluation.compare.decide import Decision
+    from quorum.evaluation.run.score import Scores
 
 Row = dict[str, Any]
 
@@ -106,19 +106,19 @@ class Comparison:
         return f"<ul>{words}</ul>{self.evaluation._repr_html_()}{place}"
 
 
-def evaluation_of(report: "Report") -> Evaluation:
-    """A report as plain data."""
+def evaluation_of(scores: "Scores") -> Evaluation:
+    """Scores as plain data."""
     differences = [
         {"method": name, "baseline": one["baseline"], "measure": measure, "n": one["n"], **found}
-        for one in report.comparisons
+        for one in scores.comparisons
         for name, measures in one["methods"].items()
         for measure, found in measures.items()
     ]
-    spent = report.spent
+    spent = scores.spent
     return Evaluation(
-        folder=report.folder,
-        measures=report.judged,
-        table=[{"method": name, **row} for name, row in report.summary.items()],
+        folder=scores.folder,
+        measures=scores.measures,
+        table=[{"method": name, **row} for name, row in scores.summary.items()],
         differences=differences,
         spent={"calls": spent.calls, "input_tokens": spent.input_tokens, "output_tokens": spent.output_tokens},
     )
@@ -127,15 +127,16 @@ def evaluation_of(report: "Report") -> Evaluation:
 def comparison_of(decision: "Decision") -> Comparison:
     """A decision as plain data."""
     recommendation = decision.recommendation
+    expected = decision.estimate.methods if decision.estimate is not None else {}
     return Comparison(
         best=recommendation.best,
         cheapest=recommendation.cheapest,
         front=list(recommendation.front),
         sentences=list(recommendation.sentences),
         figures=[asdict(one) for one in decision.figures],
-        estimate=[{"name": name, **asdict(one)} for name, one in decision.estimate.methods.items()],
-        report=decision.report.folder / "report.html",
-        evaluation=evaluation_of(decision.report),
+        estimate=[{"name": name, **asdict(one)} for name, one in expected.items()],
+        report=decision.scores.folder / "report.html",
+        evaluation=evaluation_of(decision.scores),
     )
 
 

@@ -78,13 +78,13 @@ def ask(
 def check_asked(question: str, method: str, context: "Context") -> None:
     """A mistake is told before the sample collection is made, which takes some seconds."""
     from quorum.graphs import method_of
-    from quorum.retrievers import late_model
+    from quorum.retrievers import find_retriever
     from quorum.retrievers.passages import check_question
 
     check_question(question)
     method_of(method)
     if isinstance(context.retriever, str):
-        late_model(context.retriever)
+        find_retriever(context.retriever)
 
 
 def check_abstaining(method: str, context: "Context", below: float) -> None:

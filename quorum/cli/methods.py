@@ -14,14 +14,14 @@ def methods(
     json: AsJson = False,
 ) -> None:
     """List the methods, or draw one."""
-    from quorum.graphs import METHODS, method_of
+    from quorum.graphs import all_methods, method_of
 
     if diagram:
         if name is None:
             raise SetupError("A diagram needs a method; write for example: quorum methods concat_pf --diagram.")
         typer.echo(method_of(name).graph.get_graph().draw_mermaid(), nl=False)
         return
-    chosen = [method_of(name)] if name is not None else list(METHODS.values())
+    chosen = [method_of(name)] if name is not None else list(all_methods().values())
     rows = [{part: getattr(one, part) for part in ("name", "paper", "summary", "calls", "depth")} for one in chosen]
     if json:
         from json import dumps

@@ -48,3 +48,18 @@ Prices: TypeAlias = Annotated[
     typer.Option("--prices", metavar="FILE", help="Prices of models (TOML or JSON) before the built-in."),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Data: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="DATA", help="Questions (JSON lines, also gzip).", show_default=False)
+]
+Methods: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--methods", metavar="A,B|all", help="Methods, with own settings in brackets: 'concat,concat[k=10;seed=1]'."
+    ),
+]
+Out: TypeAlias = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="Folder of the results; by default under results/.")
+]
+Baseline: TypeAlias = Annotated[
+    str | None, typer.Option("--baseline", metavar="NAME", help="Method to compare with; by default the first.")
+]

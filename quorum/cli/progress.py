@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from quorum.cli.show import stderr
@@ -13,6 +14,16 @@ class Tell(Protocol):
     """Told of a stage, the steps done and the steps in all (None: not known)."""
 
     def __call__(self, stage: str, done: int, total: int | None) -> None: ...
+
+
+@contextmanager
+def resumable() -> Iterator[None]:
+    """Say how to go on, where Ctrl-C ends what the block does."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("quorum: stopped; the same command again goes on from here.", err=True)
+        raise
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from quorum.cli.options import (
 
 if TYPE_CHECKING:
     from quorum.evaluation.questions.estimate import Estimate
-    from quorum.evaluation.questions.write import Made
+    from quorum.evaluation.questions.write import Written
 
 ENDED = {"corpus": "the corpus has no more passages for them", "tries": "four drafts were written for each"}
 
@@ -62,7 +62,7 @@ def questions(
     """Write questions about your documents, each kept only if it is answered from its passage and not without it."""
     import asyncio
 
-    from quorum.cli.progress import progress_bar
+    from quorum.cli.progress import progress_bar, resumable
     from quorum.cli.settings import made_context
     from quorum.evaluation.questions.draw import read_mix
     from quorum.evaluation.questions.write import Options, make_questions, plan
@@ -88,7 +88,7 @@ def questions(
         embeddings=embeddings,
     )
 
-    async def work() -> "Made | None":
+    async def work() -> "Written | None":
         with progress_bar() as progress:
             planned = await plan(corpus, collection, context, options, out, progress=progress)
         if dry_run or planned.estimate.questions:
@@ -98,53 +98,48 @@ def questions(
         with progress_bar() as progress:
             return await make_questions(planned, progress=progress)
 
-    try:
-        made = asyncio.run(work())
-    except KeyboardInterrupt:
-        typer.echo("quorum: stopped; the same command again goes on from here.", err=True)
-        raise
-    if made is not None:
-        print_made(made)
+    with resumable():
+        written = asyncio.run(work())
+    if written is not None:
+        print_written(written)
 
 
-def estimate_words(made: "Estimate") -> str:
+def estimate_words(estimate: "Estimate") -> str:
     """'To write 100 questions: about 330 calls, ...', each kept at the first try; drafts that are not cost more."""
     from quorum.core.text import format_count
-    from quorum.evaluation.compare.recommend import dollars
+    from quorum.evaluation.compare.recommend import describe_bill
 
-    cost = "no price known" if made.cost is None else dollars(made.cost)
-    minutes = f"{made.seconds / 60:,.0f} minutes" if made.seconds >= 90 else f"{made.seconds:,.0f} seconds"
+    calls = f"{estimate.calls:,} calls, about {estimate.tokens:,.0f} tokens"
     return (
-        f"To write {format_count(made.questions, 'question')}: {made.calls:,} calls, about {made.tokens:,.0f} tokens, "
-        f"{cost}, {minutes} if every draft is kept; {made.most:,} calls at the most."
+        f"To write {format_count(estimate.questions, 'question')}: {calls}, "
+        f"{describe_bill(estimate.cost, estimate.seconds)} if every draft is kept; {estimate.most:,} calls at the most."
     )
 
 
-def print_made(made: "Made") -> None:
+def print_written(written: "Written") -> None:
     """What was written, kept and rejected on stdout; where, what was spent and what failed on stderr."""
     from quorum.core.text import format_count
     from quorum.evaluation.questions.check import FAULTS
 
-    kept = sum(made.kept.values())
-    rejected = [f"{made.faults[name]:,} {FAULTS[name]}" for name in FAULTS if made.faults[name]]
+    kept = sum(written.kept.values())
+    rejected = [f"{written.faults[name]:,} {FAULTS[name]}" for name in FAULTS if written.faults[name]]
     reasons = f": {', '.join(rejected)}" if rejected else ""
-    if made.written:
-        typer.echo(
-            f"{format_count(made.written, 'draft')} written, {made.written - made.faults.total():,} kept{reasons}."
-        )
-    kinds = ", ".join(f"{made.kept[kind]:,} {kind}" for kind in made.wanted if made.wanted[kind] or made.kept[kind])
-    before = f", {made.before:,} of them there before" if made.before else ""
-    typer.echo(f"{made.path}: {format_count(kept, 'question')} to keep ({kinds}){before}.")
-    for kind, why in made.ended.items():
-        typer.echo(f"{made.kept[kind]:,} of {made.wanted[kind]:,} {kind}: {ENDED[why]}.")
-    spent = made.spent
+    if written.drafts:
+        accepted = written.drafts - written.faults.total()
+        typer.echo(f"{format_count(written.drafts, 'draft')} written, {accepted:,} kept{reasons}.")
+    kinds = ", ".join(
+        f"{written.kept[kind]:,} {kind}" for kind in written.wanted if written.wanted[kind] or written.kept[kind]
+    )
+    before = f", {written.before:,} of them there before" if written.before else ""
+    typer.echo(f"{written.path}: {format_count(kept, 'question')} to keep ({kinds}){before}.")
+    for kind, why in written.ended.items():
+        typer.echo(f"{written.kept[kind]:,} of {written.wanted[kind]:,} {kind}: {ENDED[why]}.")
+    spent = written.spent
     tokens = f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"
-    review = f"; review {made.path}" if kept else ""
+    review = f"; review {written.path}" if kept else ""
     typer.echo(f"quorum: made {format_count(spent.calls, 'call')} now ({tokens}){review}", err=True)
-    if failed := made.faults["failed"]:
-        typer.echo(
-            f"quorum: {format_count(failed, 'draft')} failed ({made.error}); the same command again asks only those.",
-            err=True,
-        )
+    if failed := written.faults["failed"]:
+        what = f"{format_count(failed, 'draft')} failed ({written.error})"
+        typer.echo(f"quorum: {what}; the same command again asks only those.", err=True)
     if failed or not kept:
         raise typer.Exit(1)

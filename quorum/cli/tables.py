@@ -72,23 +72,23 @@ FURTHER = {
 FAILURES = ("errors", "malformed", "unscored", "judge_errors")
 
 
-def report_tables(
+def score_tables(
     summary: Summary,
     comparisons: Sequence[Comparison],
-    judged: Sequence[str],
+    measures: Sequence[str],
     own: Iterable[str] = (),
     further: Sequence[str] = (),
 ) -> list[RenderableType]:
-    """All that `quorum eval` prints: the answers, by the measures `judged`; differences; passages and costs.
+    """All that `quorum eval` prints: the answers, by the `measures` that decide; differences; passages and costs.
 
     own: measures that the user brought; further: measures in a table of their own, in place of those of passages.
     """
     brought = [Column(name, name, 1, 3) for name in own]
-    answers = [*(JUDGED[name] for name in judged), *present(summary, MORE), *brought]
+    answers = [*(JUDGED[name] for name in measures), *present(summary, MORE), *brought]
     more = present(summary, [FURTHER[name] for name in further])
     return [
         measure_table(summary, answers, counts=True),
-        *(difference_table(one, judged) for one in comparisons),
+        *(difference_table(one, measures) for one in comparisons),
         *([measure_table(summary, more)] if more else []),
         measure_table(summary, TOOK if further else [*present(summary, READ), *TOOK]),
     ]
@@ -130,19 +130,23 @@ def bracketed(value: float, low: float, high: float, sign: str = "") -> str:
     return f"{mean} [{', '.join(ends)}]"
 
 
-def difference_table(comparison: Comparison, judged: Sequence[str]) -> Group:
+def difference_table(comparison: Comparison, measures: Sequence[str]) -> Group:
     """Each method minus the baseline, with 95% intervals and adjusted p-values."""
-    shown = [name for name in judged if any(name in one for one in comparison["methods"].values())]
+    shown = [name for name in measures if any(name in one for one in comparison["methods"].values())]
     titles = [title for name in shown for title in (JUDGED[name].title, "p")]
     table = plain_table("method", *titles, *(["to tell"] if shown else []), right=True)
     for name, found in comparison["methods"].items():
         cells = [text for measure in shown for text in difference_cells(found.get(measure))]
-        needed = [told(found[shown[0]]["questions_needed"]) if shown and shown[0] in found else "-"] if shown else []
+        needed = (
+            [format_needed(found[shown[0]]["questions_needed"]) if shown and shown[0] in found else "-"]
+            if shown
+            else []
+        )
         table.add_row(Text(name, style="bold"), *cells, *needed)
-    return Group(Text(over(comparison), style="dim"), table)
+    return Group(Text(describe_comparison(comparison), style="dim"), table)
 
 
-def over(comparison: Comparison) -> str:
+def describe_comparison(comparison: Comparison) -> str:
     """Over which questions a comparison is, and what its columns mean."""
     left = comparison["left_out"]
     missing = f" ({left:,} left out, which some did not answer)" if left else ""
@@ -161,7 +165,8 @@ def difference_cells(found: Difference | None) -> tuple[str, str]:
     return bracketed(found["difference"], found["low"], found["high"], "+"), "<.001" if p < 0.001 else f"{p:.3f}"
 
 
-def told(needed: int | None) -> str:
+def format_needed(needed: int | None) -> str:
+    """How many questions would tell two methods apart."""
     return "-" if needed is None else f"{needed:,}" if needed < 1_000_000 else ">1M"
 
 
@@ -170,11 +175,11 @@ def panel_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Group:
     columns = list(dict.fromkeys(key for row in rows for key in row))
     table = plain_table(columns[0] if columns else "", *columns[1:], right=True)
     for row in rows:
-        table.add_row(*(Text(said(row.get(key)), style="bold" if key == columns[0] else "") for key in columns))
+        table.add_row(*(Text(format_value(row.get(key)), style="bold" if key == columns[0] else "") for key in columns))
     return Group(Text(title, style="dim"), table)
 
 
-def said(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Shares in percent, with their interval where they have one; counts and texts as they are."""
     if isinstance(value, tuple):
         return bracketed(*value)

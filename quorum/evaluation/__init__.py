@@ -1,1 +1,13 @@
-"""Evaluation: scorers, statistics, the runner that asks a data set and can be continued, the papers' experiments."""
+"""Questions asked by several methods, scored, compared, reported. One way leads through it, each step a module:
+
+    Options  run/options.py         what was asked for, read once
+      -> columns   run/columns.py       Column: a method with its settings, model, retriever and prices
+      -> plan      run/plan.py          Plan: columns and questions checked, what is left out, the folder, an estimate
+      -> run       run/run_plan.py      Rows: asked round by round (run/rounds.py), written as they come
+      -> score     run/score.py         Scores: one table of columns and questions
+      -> decide    compare/decide.py    Decision: figures, comparisons, the recommendation
+      -> report    report/write.py      html, md and csv
+
+`evaluate` (run/evaluate.py) ends with the scores, `compare` (compare/compare.py) with the report; `run_experiment`
+(experiments/) enters with columns of its own. Imports graphs and below.
+"""

@@ -11,6 +11,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 
+from quorum.evaluation.callbacks import node_name, usage_of
 from quorum.models.tracing import cleaned, hides_passages
 
 FORMAT = "quorum trace 1"
@@ -69,18 +70,16 @@ class Tracer(AsyncCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        name = str(kwargs.get("name") or "")
-        step = None
+        node = node_name(kwargs.get("name"), parent_run_id, metadata)
+        step = None if node is None else Step("node", node)
         if parent_run_id is None:
-            step = Step("graph", name)
-        elif name == (metadata or {}).get("langgraph_node") and name != "__start__":  # a branch, which is no node
-            step = Step("node", name)
+            step = Step("graph", str(kwargs.get("name") or ""))
         self.begin(step, run_id, parent_run_id)
 
     async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         step = self.open.get(run_id)
         is_node = step is not None and step.kind == "node" and isinstance(outputs, dict)
-        self.end(run_id, changes=told(step.name, outputs) if step is not None and is_node else [])
+        self.end(run_id, changes=describe_changes(step.name, outputs) if step is not None and is_node else [])
 
     async def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         self.end(run_id, error=failure(error))
@@ -103,11 +102,10 @@ class Tracer(AsyncCallbackHandler):
         self.begin(step, run_id, parent_run_id)
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        generation = response.generations[0][0]
-        usage = getattr(getattr(generation, "message", None), "usage_metadata", None)
+        usage = usage_of(response)
         if run_id in self.open and usage:
             self.open[run_id].details.append(f"{usage['input_tokens']:,} tokens in, {usage['output_tokens']:,} out")
-        self.end(run_id, reply=shown(generation.text))
+        self.end(run_id, reply=shown(response.generations[0][0].text))
 
     async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         self.end(run_id, error=failure(error))
@@ -147,7 +145,7 @@ SHOWN: dict[str, Callable[[Any], str]] = {
 }
 
 
-def told(node: str, update: dict[str, Any]) -> list[str]:
+def describe_changes(node: str, update: dict[str, Any]) -> list[str]:
     """What a node changed, in a few words: 'answer: 1889', 'passages: 5'. The node `begin` only clears."""
     if node == "begin":
         return []
@@ -156,11 +154,11 @@ def told(node: str, update: dict[str, Any]) -> list[str]:
 
 
 def plain(step: Step) -> dict[str, Any]:
-    """A step as it is kept, without what it does not have; when it started says nothing to another process."""
+    """A step as JSON, without what it does not have, nor when it started, which says nothing to another process."""
     found = {name: value for name, value in asdict(step).items() if value not in (None, "", []) and name != "started"}
     return found | ({"steps": [plain(inner) for inner in step.steps]} if step.steps else {})
 
 
-def step_of(kept: dict[str, Any]) -> Step:
-    """A step as it was before it was kept."""
-    return Step(**kept | {"steps": [step_of(inner) for inner in kept.get("steps", [])]})
+def step_of(saved: dict[str, Any]) -> Step:
+    """The step that `plain` wrote down."""
+    return Step(**saved | {"steps": [step_of(inner) for inner in saved.get("steps", [])]})

@@ -12,6 +12,8 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 from typing_extensions import TypedDict
 
+from quorum.evaluation.callbacks import is_stored, message_of, node_name, usage_of
+
 DIGITS = 4
 
 
@@ -47,7 +49,7 @@ class Watch(AsyncCallbackHandler):
         self.calls: list[Call] = []
         self.nodes: dict[UUID, int | None] = {}  # run -> the node that it belongs to
         self.started: dict[UUID, float] = {}
-        self.asked: dict[UUID, Call] = {}
+        self.calling: dict[UUID, Call] = {}
         self.spans: list[tuple[int | None, float, float, float]] = []  # of calls: node, start, end, the model's seconds
         self.begun = time.perf_counter()
 
@@ -61,14 +63,16 @@ class Watch(AsyncCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        about, name = metadata or {}, str(kwargs.get("name") or "")
         above = self.nodes.get(parent_run_id) if parent_run_id else None
-        if parent_run_id is None or name != about.get("langgraph_node") or name == "__start__":
+        name = node_name(kwargs.get("name"), parent_run_id, metadata)
+        if name is None:
             self.nodes[run_id] = above
             return
         self.nodes[run_id] = len(self.steps)
         self.started[run_id] = time.perf_counter()
-        self.steps.append(Step(node=name, within=above, round=int(about.get("langgraph_step", 0)), seconds=0.0))
+        self.steps.append(
+            Step(node=name, within=above, round=int((metadata or {}).get("langgraph_step", 0)), seconds=0.0)
+        )
 
     async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         number = self.nodes.get(run_id)
@@ -87,28 +91,27 @@ class Watch(AsyncCallbackHandler):
         step = self.nodes.get(parent_run_id) if parent_run_id else None
         self.started[run_id] = time.perf_counter()
         name = str(kwargs.get("name") or "call")
-        self.asked[run_id] = Call(
+        self.calling[run_id] = Call(
             step=step, name=name, reply="", input_tokens=0, output_tokens=0, seconds=0.0, stored=False
         )
-        self.calls.append(self.asked[run_id])
+        self.calls.append(self.calling[run_id])
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        if run_id not in self.asked:
+        if run_id not in self.calling:
             return
-        call, begun, now = self.asked.pop(run_id), self.started.pop(run_id), time.perf_counter()
-        generation: Any = response.generations[0][0]
-        message = getattr(generation, "message", None)
-        usage, about = getattr(message, "usage_metadata", None) or {}, getattr(message, "response_metadata", {})
-        took = float(about.get("seconds", now - begun))
-        call["reply"], call["stored"], call["seconds"] = generation.text, bool(about.get("stored")), round(took, DIGITS)
+        call, begun, now = self.calling.pop(run_id), self.started.pop(run_id), time.perf_counter()
+        usage = usage_of(response)
+        took = float(getattr(message_of(response), "response_metadata", {}).get("seconds", now - begun))
+        call["reply"], call["stored"] = response.generations[0][0].text, is_stored(response)
+        call["seconds"] = round(took, DIGITS)
         call["input_tokens"], call["output_tokens"] = usage.get("input_tokens", 0), usage.get("output_tokens", 0)
         self.spans.append((call["step"], begun, now, took))
 
     async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        failed = self.asked.pop(run_id, None)
+        failed = self.calling.pop(run_id, None)
         self.calls = [call for call in self.calls if call is not failed]  # it is tried again, or the answer failed
 
-    def alone(self) -> float:
+    def seconds_alone(self) -> float:
         """Seconds from the question to the answer as if no other method had asked the same before: a stored reply
         counts with the time that the model took for it.
         """

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
-from quorum.evaluation.run.columns import MethodRun, parse_methods
+from quorum.evaluation.run.columns import Column, parse_methods
 from quorum.graphs import DEFAULT
 
 OWN = ("collection", "model", "k")  # a field of the form and a word of the link each; the rest is "set=key=value"
@@ -24,7 +24,7 @@ class Asking:
     methods: str = DEFAULT
     settings: Mapping[str, str] = field(default_factory=dict)
 
-    def runs(self, base: Context) -> list[MethodRun]:
+    def runs(self, base: Context) -> list[Column]:
         """The methods with their contexts; what does not fit is a `SetupError`."""
         if not self.question.strip():
             raise SetupError("There is no question yet; write one.")

@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import html, ui
 
 from quorum.core.text import format_count
-from quorum.graphs import METHODS
+from quorum.graphs import all_methods
 from quorum.ui.details import parts
 from quorum.ui.run import Answer, Run, lights, path, totals
 from quorum.ui.texts import table, text
@@ -29,9 +29,10 @@ PHASES = {"running": "running", "done": "", "failed": "failed", "stopped": "stop
 @lru_cache(maxsize=64)
 def mermaid_of(method: str) -> str | None:
     """A method's graph as `quorum methods NAME --diagram` prints it, but for the colours; None: no such method."""
-    if method not in METHODS:
+    known = all_methods().get(method)
+    if known is None:
         return None
-    drawn = METHODS[method].graph.get_graph().draw_mermaid()
+    drawn = known.graph.get_graph().draw_mermaid()
     return COLOURS.sub("", drawn)
 
 

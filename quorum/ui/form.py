@@ -9,7 +9,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.text import format_count
 from quorum.evaluation.run.columns import parse_methods
-from quorum.graphs import METHODS
+from quorum.graphs import all_methods
 from quorum.ui.asking import Asking, FormField, as_text, changed, list_form_fields
 from quorum.ui.run import sentence
 from quorum.ui.texts import text
@@ -61,13 +61,14 @@ class Form:
         """A box to tick for each method, by the paper that it is from, those with settings of their own first."""
         with html.fieldset().classes("methods") as box:
             self.legend = text("legend")
-            own = [name for name in chosen if name not in METHODS]
+            methods = all_methods()
+            own = [name for name in chosen if name not in methods]
             for name in own:
                 self.draw_method(name, "with settings of its own", True)
             for paper, names in families().items():
                 html.h4(paper)
                 for name in names:
-                    self.draw_method(name, METHODS[name].summary, name in chosen)
+                    self.draw_method(name, methods[name].summary, name in chosen)
         box.props("tabindex=-1")
         self.count_methods()
 
@@ -157,6 +158,6 @@ class Form:
 def families() -> dict[str, list[str]]:
     """A paper in short -> its methods, in the order of `quorum methods`."""
     found: dict[str, list[str]] = {}
-    for method in METHODS.values():
+    for method in all_methods().values():
         found.setdefault(method.paper.partition(",")[0], []).append(method.name)
     return found

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from quorum.core.errors import QuorumError
 from quorum.core.state import Result
-from quorum.evaluation.run.columns import MethodRun
+from quorum.evaluation.run.columns import Column
 from quorum.evaluation.trace import Step, Tracer
 from quorum.graphs import answer
 from quorum.models.tracing import cleaned
@@ -94,14 +94,14 @@ def new_id() -> str:
     return f"{datetime.now():%Y%m%d-%H%M%S}-{token_hex(3)}"
 
 
-def start(asking: Asking, methods: list[MethodRun], keep: Callable[[Run], Awaitable[None]]) -> Run:
+def start(asking: Asking, methods: list[Column], keep: Callable[[Run], Awaitable[None]]) -> Run:
     """Ask; the answers come into the run as it goes on. `keep` is called when all have ended, in whatever way."""
     run = Run(new_id(), asking, time.time(), [Answer(one.name, one.method) for one in methods])
     run.task = asyncio.create_task(work(run, methods, keep), name=f"run {run.id}")
     return run
 
 
-async def work(run: Run, methods: list[MethodRun], keep: Callable[[Run], Awaitable[None]]) -> None:
+async def work(run: Run, methods: list[Column], keep: Callable[[Run], Awaitable[None]]) -> None:
     pairs = zip(methods, run.answers, strict=True)
     try:
         await asyncio.gather(*(one_answer(run.asking.question, method, into) for method, into in pairs))
@@ -115,7 +115,7 @@ async def work(run: Run, methods: list[MethodRun], keep: Callable[[Run], Awaitab
         run.note = sentence(error)
 
 
-async def one_answer(question: str, method: MethodRun, into: Answer) -> None:
+async def one_answer(question: str, method: Column, into: Answer) -> None:
     """One method's answer; what goes wrong is said in it and never troubles another's."""
     begun = time.perf_counter()
     phase: Phase = "failed"

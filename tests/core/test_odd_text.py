@@ -14,6 +14,7 @@ from quorum.datasets.questions import read_questions
 from quorum.datasets.records import parse_passage, read_passages
 from quorum.evaluation.run.columns import parse_methods
 from quorum.evaluation.run.evaluate import evaluate
+from quorum.evaluation.run.options import Options
 from quorum.graphs import answer
 from quorum.parsing.answers import reasoned_answer
 from quorum.parsing.candidates import candidate_answers
@@ -100,8 +101,8 @@ async def test_replies_and_data_with_half_characters_are_stored(tmp_path: Path, 
     (tmp_path / "data.jsonl").write_text(json.dumps(record | {"passages": passages}) + "\n", encoding="utf-8")
     runs = parse_methods("concat", Context(model="openai:test", journal="journal.sqlite"))
     for folder in ("one", "two"):
-        report = await evaluate(tmp_path / "data.jsonl", runs, out=tmp_path / folder, details=True)
+        report = await evaluate(Options(data=tmp_path / "data.jsonl", out=tmp_path / folder, details=True), runs)
         (row,) = (json.loads(line) for line in (report.folder / "results.jsonl").read_text("utf-8").splitlines())
         assert (row["id"], row["answer"], row["error"]) == ("1\ufffd", "Par\ufffdis", None)
     assert len(openai_server.chats()) == 1
-    assert (await evaluate(tmp_path / "data.jsonl", runs, out=tmp_path / "one", details=True)).asked == 0
+    assert (await evaluate(Options(data=tmp_path / "data.jsonl", out=tmp_path / "one", details=True), runs)).asked == 0

@@ -21,12 +21,15 @@ from quorum.core.ray_workers import ItemWorker, make_portable
 from quorum.core.state import Passage
 from quorum.datasets.records import Record
 from quorum.documents.read import Unreadable
-from quorum.evaluation.run.columns import MethodRun, parse_methods
+from quorum.evaluation.run.ask_question import Questioner
+from quorum.evaluation.run.columns import Column, parse_methods
 from quorum.evaluation.run.dataset import DataSet, read_data
 from quorum.evaluation.run.engine_ray import Keeper, crew_of, needed, raising, threaded, with_part
 from quorum.evaluation.run.engine_worker import Answers, Services, environment
 from quorum.evaluation.run.evaluate import evaluate
+from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.results import Results
+from quorum.evaluation.run.rounds import Recorder, Round
 from quorum.evaluation.run.rows import failed_row
 from quorum.evaluation.run.shared_retrieval import share_retrieval
 from quorum.evaluation.run.spending import Spending
@@ -42,7 +45,7 @@ def test_an_unknown_engine_is_refused() -> None:
 @pytest.mark.skipif(find_version("ray") is not None, reason="Ray is installed")
 async def test_a_missing_extra_is_named(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match=r"pip install 'quorum-rag\[ray\]'"):
-        await evaluate(tmp_path / "data.jsonl", parse_methods("concat", Context()), engine="ray")
+        await evaluate(Options(data=tmp_path / "data.jsonl", engine="ray"), parse_methods("concat", Context()))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +80,7 @@ def test_what_a_machine_lacks_is_named(lacking: list[str], version: str, missing
     check_machine("far", [], find_version("quorum-rag") or "unknown", [])
 
 
-def runs_of(methods: str = "concat,post_fusion", **settings: Any) -> list[MethodRun]:
+def runs_of(methods: str = "concat,post_fusion", **settings: Any) -> list[Column]:
     return parse_methods(methods, Context(**settings))
 
 
@@ -151,24 +154,15 @@ class Counting(set[socket.socket]):
 async def test_one_connection_serves_one_call_after_another(dataset: DataSet, openai_server: OpenAIServer) -> None:
     openai_server.connections = counted = Counting()
     runs = parse_methods("concat", Context(model="openai:test", attempts=1))
-    report = await evaluate(dataset.path, runs, concurrency=1)
+    report = await evaluate(Options(data=dataset.path, concurrency=1), runs)
     assert (report.spent.calls, counted.total) == (3, 1)
-
-
-def task_of(record: Record) -> str:
-    return "short"
-
-
-class Asked:
-    """Stands for the partial of `ask`."""
-
-    keywords = {"task_of": task_of}
 
 
 def test_open_questions_are_asked_and_lost_ones_are_error_rows(dataset: DataSet, tmp_path: Path) -> None:
     runs, told = runs_of(), []
     with Results(tmp_path / "results.jsonl", [run.name for run in runs]) as results:
-        keeper = Keeper(dataset, runs, results, None, Spending(), lambda: told.append(len(results.done)))
+        recorder = Recorder(results, None, Spending(), lambda: told.append(len(results.done)))
+        keeper = Keeper(Round(runs, dataset), recorder)
         records = [record for record, _ in keeper.open()()]
 
         def row(record: Record, name: str, error: str | None = None) -> Any:
@@ -181,8 +175,8 @@ def test_open_questions_are_asked_and_lost_ones_are_error_rows(dataset: DataSet,
             ("q1", ["post_fusion"]),
             ("q2", ["concat", "post_fusion"]),
         ]
-        assert vars(keeper.spent) == {"calls": 3, "input_tokens": 40, "output_tokens": 4}
-        lost = list(keeper.lost(Asked()))
+        assert vars(recorder.spent) == {"calls": 3, "input_tokens": 40, "output_tokens": 4}
+        lost = list(keeper.lost(Questioner(given=True)))
         assert [(row["id"], row["method"]) for row in lost] == [
             ("q1", "post_fusion"),
             ("q2", "concat"),

@@ -38,7 +38,7 @@ RESULT = {
 
 
 def test_public_surface() -> None:
-    assert graphs.__all__ == ["DEFAULT", "METHODS", "Method", "answer", "answer_sync", "method_of"]
+    assert graphs.__all__ == ["DEFAULT", "METHODS", "Method", "all_methods", "answer", "answer_sync", "method_of"]
     assert all(hasattr(graphs, name) for name in graphs.__all__)
 
 

@@ -10,9 +10,11 @@ from langgraph.graph import StateGraph
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Question, Result, State
-from quorum.evaluation.compare.compare import Options, compare, plan, variants
-from quorum.evaluation.run.columns import method_run, parse_methods
-from quorum.evaluation.run.evaluate import Report, evaluate
+from quorum.evaluation.compare.compare import compare, plan_comparison
+from quorum.evaluation.run.columns import columns, method_run, parse_methods
+from quorum.evaluation.run.evaluate import evaluate
+from quorum.evaluation.run.options import Options
+from quorum.evaluation.run.score import Scores
 from quorum.graphs import answer, answer_sync
 from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.answer import concat_answer
@@ -60,8 +62,8 @@ def data(tmp_path: Path) -> Path:
     return path
 
 
-async def run(data: Path, *runs: Any) -> Report:
-    return await evaluate(data, [method_run(one, {}, Context()) for one in runs], out=data.parent / "out")
+async def run(data: Path, *runs: Any) -> Scores:
+    return await evaluate(Options(data=data, out=data.parent / "out"), [method_run(one, {}, Context()) for one in runs])
 
 
 async def test_it_answers_as_a_method_does() -> None:
@@ -103,7 +105,7 @@ async def test_two_of_one_name_are_told_apart_by_settings(data: Path) -> None:
 
 
 def test_a_comparison_crosses_it_with_models_and_k() -> None:
-    runs = variants(Options(methods="concat", graphs=[own()], k=["1", "2"]), Context())
+    runs = columns(Options(data=Path(), methods="concat", graphs=[own()], k=["1", "2"]))
     assert [one.name for one in runs] == ["concat[k=1]", "concat[k=2]", "loud[k=1]", "loud[k=2]"]
     assert [one.own is None for one in runs] == [True, True, False, False]
     assert parse_methods("concat[k=1]", Context())[0] == runs[0]
@@ -112,9 +114,10 @@ def test_a_comparison_crosses_it_with_models_and_k() -> None:
 async def test_a_comparison_estimates_and_reports_it(data: Path) -> None:
     corpus = data.parent / "corpus.jsonl"
     corpus.write_text("".join(json.dumps(passage) + "\n" for passage in PASSAGES))
-    options = Options(methods="concat", graphs=[own()])
-    planned = await plan(str(corpus), data, Context(), options, out=data.parent / "out")
+    options = Options(data=data, corpus=str(corpus), methods="concat", graphs=[own()], out=data.parent / "out")
+    planned = await plan_comparison(options)
+    assert planned.estimate is not None
     assert planned.estimate.methods["loud"].calls == 1
-    decision = await compare(str(corpus), data, planned, options)
+    decision = await compare(planned)
     assert [figures.name for figures in decision.figures] == ["concat", "loud"]
     assert "loud" in (planned.folder / "report.html").read_text(encoding="utf-8")

@@ -16,7 +16,9 @@ from openai_server import OpenAIServer, Request, Response, error
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.run.columns import parse_methods
-from quorum.evaluation.run.evaluate import Report, evaluate
+from quorum.evaluation.run.evaluate import evaluate
+from quorum.evaluation.run.options import Options
+from quorum.evaluation.run.score import Scores
 
 pytestmark = [pytest.mark.usefixtures("ray_here"), pytest.mark.filterwarnings("ignore")]  # Ray warns of itself
 ROOT = Path(__file__).parents[2]
@@ -62,10 +64,12 @@ def settled(folder: Path) -> dict[Any, Any]:
     return {(row["id"], row["method"]): row | {"seconds": 0} for row in rows(folder)}
 
 
-async def run(data: Path, out: str, methods: str = "concat,concat_pf", engine: str = "ray", **settings: Any) -> Report:
+async def run(data: Path, out: str, methods: str = "concat,concat_pf", engine: str = "ray", **settings: Any) -> Scores:
     how = {name: settings.pop(name) for name in ("concurrency", "details", "limit") if name in settings}
     context = Context(**{"model": "openai:test", "attempts": 1, **settings})
-    return await evaluate(data, parse_methods(methods, context), out=data.parent / out, engine=engine, **how)
+    return await evaluate(
+        Options(data=data, out=data.parent / out, engine=engine, **how), parse_methods(methods, context)
+    )
 
 
 def kill_workers() -> None:
@@ -172,8 +176,8 @@ async def test_the_limits_hold_over_all_workers(data: Path, openai_server: OpenA
 async def test_passages_are_searched_by_the_workers(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reader)
     runs = parse_methods("concat", Context(model="openai:test", attempts=1, k=2, retriever="bm25"))
-    many = await evaluate(data, runs, out=data.parent / "many", corpus="pool", engine="ray")
-    one = await evaluate(data, runs, out=data.parent / "one", corpus="pool")
+    many = await evaluate(Options(data=data, out=data.parent / "many", corpus="pool", engine="ray"), runs)
+    one = await evaluate(Options(data=data, out=data.parent / "one", corpus="pool"), runs)
     assert settled(many.folder) == settled(one.folder)
     assert len(rows(many.folder)) == COUNT
 

@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 from quorum.core.errors import SetupError
 from quorum.evaluation.metrics.scoring import COMPARED, RIGHT_OR_WRONG
 from quorum.evaluation.metrics.statistics import Floats, bootstrap, holm, mcnemar, questions_needed, sign_flip
-from quorum.evaluation.run.results import Scores
+from quorum.evaluation.run.results import ColumnScores
 
 DIGITS = 6
 
@@ -42,12 +42,12 @@ class Comparison(TypedDict):
     methods: dict[str, dict[str, Difference]]
 
 
-def compare(scores: Mapping[str, Scores], names: Sequence[str], baseline: str) -> Comparison:
+def compare(scores: Mapping[str, ColumnScores], names: Sequence[str], baseline: str) -> Comparison:
     """The methods `names` against `baseline`, which is one of them."""
     sets = [set(scores[name].ids) for name in names]
     common = sorted(set.intersection(*sets))
     others = [name for name in names if name != baseline]
-    made: dict[str, dict[str, Difference]] = {name: {} for name in others}
+    compared: dict[str, dict[str, Difference]] = {name: {} for name in others}
     for measure in (one for one in COMPARED if all(one in scores[name].values for name in names)):
         values = {name: scores[name].of(measure, common) for name in names}
         defined = ~np.isnan(np.stack(list(values.values()))).any(axis=0)
@@ -56,8 +56,8 @@ def compare(scores: Mapping[str, Scores], names: Sequence[str], baseline: str) -
         base = values[baseline][defined]
         found = differences([values[name][defined] for name in others], base, exact=measure in RIGHT_OR_WRONG)
         for name, one in zip(others, found, strict=True):
-            made[name][measure] = one
-    return Comparison(baseline=baseline, n=len(common), left_out=len(set.union(*sets)) - len(common), methods=made)
+            compared[name][measure] = one
+    return Comparison(baseline=baseline, n=len(common), left_out=len(set.union(*sets)) - len(common), methods=compared)
 
 
 def differences(methods: Sequence[Floats], base: Floats, *, exact: bool) -> list[Difference]:
@@ -91,7 +91,7 @@ def check_baseline(groups: Sequence[Sequence[str]], baseline: str | None) -> Non
 
 
 def compare_groups(
-    scores: Mapping[str, Scores], groups: Sequence[Sequence[str]], baseline: str | None = None
+    scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], baseline: str | None = None
 ) -> list[Comparison]:
     """Each group of two or more methods against its first, or against `baseline` where that is in the group."""
     return [

@@ -4,23 +4,22 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from quorum.evaluation.compare.prices import Prices
 from quorum.evaluation.compare.recommend import Figures
 from quorum.evaluation.metrics.statistics import bootstrap, percentile
 from quorum.evaluation.metrics.uncertainty import Calibration, calibration
-from quorum.evaluation.run.columns import MethodRun
+from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.details import Lines
-from quorum.evaluation.run.evaluate import Report
-from quorum.evaluation.run.results import Scores
+from quorum.evaluation.run.results import ColumnScores
+from quorum.evaluation.run.score import Scores
 
 
-def shared_questions(scores: Mapping[str, Scores]) -> list[str]:
+def shared_questions(scores: Mapping[str, ColumnScores]) -> list[str]:
     """The questions that all methods answered which answered any."""
     sets = [set(one.ids) for one in scores.values() if one.ids]
     return sorted(set.intersection(*sets)) if sets else []
 
 
-def figures_of(name: str, scores: Scores, measure: str, cost: float | None, common: Sequence[str]) -> Figures:
+def figures_of(name: str, scores: ColumnScores, measure: str, cost: float | None, common: Sequence[str]) -> Figures:
     """One method in numbers; quality over the questions that all methods answered, what it takes over its own."""
     ids = [id_ for id_ in common if scores.ids]
     values = scores.of(measure, ids)
@@ -42,32 +41,32 @@ def figures_of(name: str, scores: Scores, measure: str, cost: float | None, comm
     )
 
 
-def average(scores: Scores, name: str) -> float:
+def average(scores: ColumnScores, name: str) -> float:
     known = scores.known(name)
     return float(known.mean()) if len(known) else 0.0
 
 
-def mean_costs(report: Report, runs: Sequence[MethodRun], prices: Prices) -> dict[str, float | None]:
-    """Dollars for a question by run, from the usage that details.jsonl keeps; None where a price is missing."""
+def mean_costs(scores: Scores) -> dict[str, float | None]:
+    """Dollars for a question by column, from the usage that details.jsonl keeps; None where a price is missing."""
     means: dict[str, float | None] = {}
-    with Lines(report.folder / "details.jsonl") as details:
-        for run in runs:
-            costs = list(costs_of(run, report.scores[run.name].ids, details, prices))
+    with Lines(scores.folder / "details.jsonl") as details:
+        for column in scores.plan.columns:
+            costs = list(costs_of(column, scores.by_column[column.name].ids, details))
             known = [one for one in costs if one is not None]
-            means[run.name] = sum(known) / len(known) if known and len(known) == len(costs) else None
+            means[column.name] = sum(known) / len(known) if known and len(known) == len(costs) else None
     return means
 
 
-def costs_of(run: MethodRun, ids: Sequence[str], details: Lines, prices: Prices) -> Iterator[float | None]:
+def costs_of(column: Column, ids: Sequence[str], details: Lines) -> Iterator[float | None]:
+    """Dollars for each of these questions of which there are details."""
     for id_ in ids:
-        detail = details.get(run.name, id_)
+        detail = details.get(column.name, id_)
         if detail is not None:
-            yield prices.cost(run.context, detail["usage"])
+            yield column.cost_of(detail["usage"])
 
 
-def calibrated(report: Report, name: str, measure: str) -> Calibration | None:
-    """The calibration of a method over the answers that it gave."""
-    scores = report.scores[name]
+def calibrate(scores: ColumnScores, measure: str) -> Calibration | None:
+    """What a column's confidence is worth, over the answers that it gave."""
     sure, right, unknown = (np.array(scores.values[one]) for one in ("confidence", measure, "unknown"))
     said = unknown == 0
     return calibration(sure[said], right[said], of=len(scores.ids))

@@ -7,7 +7,7 @@ from typing import Any
 
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.baseline import Comparison, Difference, compare
-from quorum.evaluation.run.results import Scores
+from quorum.evaluation.run.results import ColumnScores
 
 ALPHA = 0.05
 UNITS = {"calls": "calls", "tokens": "tokens", "cost": "dollars", "seconds": "seconds (95th percentile)"}
@@ -48,10 +48,12 @@ class Figures:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """What to take, and why. measure: what decided; best: the name of the method with the highest mean under the
-    budget, None where no method keeps it; equals: methods under the budget that cannot be told from it, cheapest first,
-    as far as p_holm >= 0.05 goes; cheapest: the cheapest of the best and these; front: the Pareto front, cheap to good;
-    sentences: all of that in words, the most important first.
+    """What to take, and why.
+
+    measure: what decided; best: the method with the highest mean under the budget, None where no method keeps within
+    it; equals: methods under the budget that cannot be told from the best, cheapest first, as far as p_holm >= 0.05
+    goes; cheapest: the cheapest of the best and these; front: the Pareto front, cheap to good; sentences: all of that
+    in words, the most important first.
     """
 
     measure: str
@@ -84,17 +86,17 @@ def read_budget(text: str | None) -> dict[str, float]:
 
 
 def recommend(
-    figures: Sequence[Figures], scores: Mapping[str, Scores], measure: str, budget: Mapping[str, float]
+    figures: Sequence[Figures], scores: Mapping[str, ColumnScores], measure: str, budget: Mapping[str, float]
 ) -> Recommendation:
     """The recommendation over the methods that answered anything."""
     answered = [one for one in figures if one.n]
     unit = "cost" if answered and all(one.cost is not None for one in answered) else "tokens"
     if unit == "cost" and not any(one.cost for one in answered):
         unit = "tokens"  # everything is free
-    within = [one for one in answered if keeps(one, budget)]
+    within = [one for one in answered if is_within(one, budget)]
     if not within:
         made = Recommendation(measure, dict(budget), None, [], None, front(answered, unit), unit, None)
-        made.sentences.extend(nothing_fits(answered, figures, budget, measure))
+        made.sentences.extend(describe_no_fit(answered, figures, budget, measure))
         return made
     best = max(within, key=lambda one: (round(one.quality, 6), -price(one, unit)))
     comparison = compare(scores, [one.name for one in within], best.name)
@@ -114,14 +116,14 @@ def recommend(
         unit,
         comparison,
     )
-    made.sentences.extend(in_words(made, figures, within, found))
+    made.sentences.extend(describe(made, figures, within, found))
     return made
 
 
-def keeps(one: Figures, budget: Mapping[str, float]) -> bool:
+def is_within(one: Figures, budget: Mapping[str, float]) -> bool:
     """Whether a method stays within the budget; what has no price does not stay within a limit on cost."""
-    taken = [(one.of(unit), most) for unit, most in budget.items()]
-    return all(value is not None and value <= most * (1 + 1e-9) for value, most in taken)
+    describe_costs = [(one.of(unit), most) for unit, most in budget.items()]
+    return all(value is not None and value <= most * (1 + 1e-9) for value, most in describe_costs)
 
 
 def price(one: Figures, unit: str) -> float:
@@ -138,37 +140,37 @@ def front(figures: Sequence[Figures], unit: str) -> list[str]:
     return names
 
 
-def baseline_words(made: Recommendation, comparisons: Sequence[Comparison]) -> list[str]:
+def describe_baseline(made: Recommendation, comparisons: Sequence[Comparison]) -> list[str]:
     """The best method against the baseline."""
     for one in comparisons:
         found = one["methods"].get(str(made.best), {}).get(made.measure)
         if found is not None:
             ends = f"[{100 * found['low']:+.1f}, {100 * found['high']:+.1f}]"
-            p = p_words(found["p_holm"])
+            p = format_p(found["p_holm"])
             return [f"Against the baseline {one['baseline']}: {signed(found['difference'])} {ends}, {p}."]
     return []
 
 
-def in_words(
+def describe(
     made: Recommendation, figures: Sequence[Figures], within: Sequence[Figures], found: Mapping[str, Difference]
 ) -> list[str]:
     """The recommendation as sentences."""
     by_name = {one.name: one for one in figures}
     best = by_name[str(made.best)]
-    limit = f" within {budget_words(made.budget)}" if made.budget else ""
-    told = [
+    limit = f" within {describe_budget(made.budget)}" if made.budget else ""
+    sentences = [
         f"{best.name} is best{limit}: {NAMES[made.measure]} {percent(best.quality)} "
-        f"[{percent(best.low)}, {percent(best.high)}] over {best.n:,} questions, for {taken(best)} a question."
+        f"[{percent(best.low)}, {percent(best.high)}] over {best.n:,} questions, for {describe_costs(best)} a question."
     ]
-    told += equal_words(made, by_name, found)
+    sentences += describe_equals(made, by_name, found)
     if made.budget and len(within) == 1:
-        told.append("No other method keeps within the limit.")
-    told += worse_words(best, found)
-    told += beyond_words(best, figures, within)
-    return told + failure_words(figures)
+        sentences.append("No other method keeps within the limit.")
+    sentences += describe_worse(best, found)
+    sentences += describe_beyond_budget(best, figures, within)
+    return sentences + describe_failures(figures)
 
 
-def equal_words(made: Recommendation, by_name: Mapping[str, Figures], found: Mapping[str, Difference]) -> list[str]:
+def describe_equals(made: Recommendation, by_name: Mapping[str, Figures], found: Mapping[str, Difference]) -> list[str]:
     """What cannot be told from the best, what it would save, and how many questions would tell."""
     if not made.equals:
         return ["Every other method is worse by more than chance would make it (p < 0.05, corrected)."] if found else []
@@ -178,61 +180,65 @@ def equal_words(made: Recommendation, by_name: Mapping[str, Figures], found: Map
         needed = found[name]["questions_needed"]
         tell = f"; about {needed:,} questions would tell" if needed else ""
         parts.append(f"{name} ({signed(found[name]['difference'])}{tell})")
-    told = [f"These questions cannot tell it from {few(parts)}."]
+    sentences = [f"These questions cannot tell it from {join_some(parts)}."]
     if made.cheapest != best.name:
         cheap = by_name[str(made.cheapest)]
         share = price(cheap, made.unit) / price(best, made.unit) if price(best, made.unit) else 1.0
         what = "cost" if made.unit == "cost" else "tokens"
-        told.append(f"The cheapest of these is {cheap.name}, at {percent(share, 0)} of the {what}.")
-    return told
+        sentences.append(f"The cheapest of these is {cheap.name}, at {percent(share, 0)} of the {what}.")
+    return sentences
 
 
-def worse_words(best: Figures, found: Mapping[str, Difference]) -> list[str]:
+def describe_worse(best: Figures, found: Mapping[str, Difference]) -> list[str]:
     worse = {name: one for name, one in found.items() if one["p_holm"] < ALPHA}
     if not worse or len(worse) == len(found):
         return []
     nearest = sorted(worse.items(), key=lambda item: -item[1]["difference"])
-    parts = [f"{name} ({signed(one['difference'])}, {p_words(one['p_holm'])})" for name, one in nearest]
-    return [f"Worse by more than chance: {few(parts)}."]
+    parts = [f"{name} ({signed(one['difference'])}, {format_p(one['p_holm'])})" for name, one in nearest]
+    return [f"Worse by more than chance: {join_some(parts)}."]
 
 
-def beyond_words(best: Figures, figures: Sequence[Figures], within: Sequence[Figures]) -> list[str]:
+def describe_beyond_budget(best: Figures, figures: Sequence[Figures], within: Sequence[Figures]) -> list[str]:
     """A method beyond the budget that would be better."""
     names = {one.name for one in within}
     beyond = [one for one in figures if one.n and one.name not in names and one.quality > best.quality]
     if not beyond:
         return []
     top = max(beyond, key=lambda one: one.quality)
-    return [f"Without the limit {top.name} would be ahead: {percent(top.quality)}, for {taken(top)} a question."]
+    return [
+        f"Without the limit {top.name} would be ahead: {percent(top.quality)}, for {describe_costs(top)} a question."
+    ]
 
 
-def nothing_fits(
+def describe_no_fit(
     answered: Sequence[Figures], figures: Sequence[Figures], budget: Mapping[str, float], measure: str
 ) -> list[str]:
     if not answered:
-        return ["No method answered any question.", *failure_words(figures)]
-    told = [f"No method keeps within {budget_words(budget)}."]
+        return ["No method answered any question.", *describe_failures(figures)]
+    sentences = [f"No method keeps within {describe_budget(budget)}."]
     if "cost" in budget and any(one.cost is None for one in answered):
-        told.append("A model without a price cannot keep a limit on cost; give its price with --prices FILE.")
+        sentences.append("A model without a price cannot keep a limit on cost; give its price with --prices FILE.")
     best = max(answered, key=lambda one: one.quality)
-    told.append(f"Without the limit {best.name} is best: {NAMES[measure]} {percent(best.quality)}, for {taken(best)}.")
-    return [*told, *failure_words(figures)]
+    sentences.append(
+        f"Without the limit {best.name} is best: {NAMES[measure]} {percent(best.quality)}, for {describe_costs(best)}."
+    )
+    return [*sentences, *describe_failures(figures)]
 
 
-def failure_words(figures: Sequence[Figures]) -> list[str]:
+def describe_failures(figures: Sequence[Figures]) -> list[str]:
     most = sorted((one for one in figures if one.errors), key=lambda one: -one.errors)
     if not most:
         return []
-    failed = few([f"{one.errors:,} of {one.name}" for one in most])
+    failed = join_some([f"{one.errors:,} of {one.name}" for one in most])
     return [f"Answers that failed count neither as right nor as wrong: {failed}; the same command again asks them."]
 
 
-def budget_words(budget: Mapping[str, float]) -> str:
+def describe_budget(budget: Mapping[str, float]) -> str:
     parts = [f"${most:g}" if unit == "cost" else f"{most:,g} {UNITS[unit]}" for unit, most in budget.items()]
-    return f"{joined(parts)} a question"
+    return f"{join(parts)} a question"
 
 
-def taken(one: Figures) -> str:
+def describe_costs(one: Figures) -> str:
     """'3.2 calls, 1,240 tokens, $0.0004, 1.20 s (p95)'."""
     cost = [] if one.cost is None or not one.cost else [dollars(one.cost)]
     return ", ".join([f"{one.calls:.1f} calls", f"{one.tokens:,.0f} tokens", *cost, f"{one.seconds:.2f} s (p95)"])
@@ -246,6 +252,12 @@ def dollars(value: float) -> str:
     return f"${value:,.{digits}f}"
 
 
+def describe_bill(cost: float | None, seconds: float) -> str:
+    """'$1.23, 12 minutes' of what something is expected to take."""
+    money = "no price known" if cost is None else dollars(cost)
+    return f"{money}, {seconds / 60:,.0f} minutes" if seconds >= 90 else f"{money}, {seconds:,.0f} seconds"
+
+
 def percent(share: float, digits: int = 1) -> str:
     return f"{100 * share:.{digits}f}%"
 
@@ -255,19 +267,19 @@ def signed(share: float) -> str:
     return f"{points:+.1f} points" if points else "no difference"
 
 
-def p_words(p: float) -> str:
+def format_p(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
-def joined(parts: Sequence[str]) -> str:
+def join(parts: Sequence[str]) -> str:
     """'a', 'a and b', 'a, b and c'."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def few(parts: Sequence[str], most: int = 5) -> str:
+def join_some(parts: Sequence[str], most: int = 5) -> str:
     """All of them, or the first ones and how many more the table of all methods shows."""
     if len(parts) <= most:
-        return joined(parts)
+        return join(parts)
     return f"{', '.join(parts[: most - 1])} and {len(parts) - most + 1} more (see the table)"
 
 

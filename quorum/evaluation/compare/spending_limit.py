@@ -11,6 +11,7 @@ from langchain_core.outputs import LLMResult
 from typing_extensions import TypedDict
 
 from quorum.core.errors import SetupError
+from quorum.evaluation.callbacks import usage_of
 from quorum.evaluation.compare.prices import FREE, Prices
 from quorum.evaluation.run.results import read_config, write_json
 from quorum.evaluation.run.shared_retrieval import OncePerQuery
@@ -19,7 +20,7 @@ from quorum.evaluation.run.spending import Spending
 COUNTS = ("calls", "input_tokens", "output_tokens", "cached_tokens")
 
 
-class Spent(TypedDict):
+class TotalSpent(TypedDict):
     """Calls really made and searches: `searches` were wanted by methods, `searched` were made. cost: dollars, null
     where a model has no price. judge: what a judge of the answers spent, apart.
     """
@@ -28,10 +29,10 @@ class Spent(TypedDict):
     searches: int
     searched: int
     cost: float | None
-    judge: NotRequired["Spent"]
+    judge: NotRequired["TotalSpent"]
 
 
-class Purse(Spending):
+class LimitedSpending(Spending):
     """Counts what is spent by model, on top of what earlier runs of the same comparison spent, and refuses the call
     after the one that spends more than `limit` dollars in this run.
     """
@@ -42,7 +43,7 @@ class Purse(Spending):
         self,
         prices: Prices,
         limit: float | None = None,
-        before: Spent | None = None,
+        before: TotalSpent | None = None,
         rehearsed: Mapping[str, Mapping[str, int]] | None = None,
     ) -> None:
         super().__init__()
@@ -73,7 +74,7 @@ class Purse(Spending):
                 f"The models have cost ${self.paid():.4f}, the limit is ${self.limit:g}; what was answered is kept: "
                 "give a higher --max-cost to go on."
             )
-        self.asking[run_id] = named(about)
+        self.asking[run_id] = model_name(about)
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         before = self.calls
@@ -81,8 +82,7 @@ class Purse(Spending):
         model = self.asking.pop(run_id, "")
         if self.calls == before or not model:
             return
-        message: Any = getattr(response.generations[0][0], "message", None)
-        usage = message.usage_metadata or {}
+        usage = usage_of(response)
         cached = (usage.get("input_token_details") or {}).get("cache_read") or 0
         used = (1, usage.get("input_tokens", 0), usage.get("output_tokens", 0), cached)
         self.add(model, dict(zip(COUNTS, used, strict=True)))
@@ -109,18 +109,18 @@ class Purse(Spending):
     async def on_retriever_end(self, documents: Sequence[Document], *, run_id: UUID, **kwargs: Any) -> None:
         self.looking.discard(run_id)
 
-    def total(self) -> Spent:
+    def total(self) -> TotalSpent:
         """All that was spent, in this run and before."""
         costs = [cost_of(name, used, self.prices) for name, used in self.models.items()]
         known = [one for one in costs if one is not None]
         cost = sum(known) if len(known) == len(costs) else None
-        return Spent(models=self.models, searches=self.searches, searched=self.searched, cost=cost)
+        return TotalSpent(models=self.models, searches=self.searches, searched=self.searched, cost=cost)
 
 
-class JudgesPurse(Purse):
-    """What a judge spends, told apart; the limit is one for it and the methods."""
+class JudgeSpending(LimitedSpending):
+    """What a judge spends, counted apart; one limit holds for it and the methods together."""
 
-    def __init__(self, methods: Purse, before: Spent | None = None) -> None:
+    def __init__(self, methods: LimitedSpending, before: TotalSpent | None = None) -> None:
         super().__init__(methods.prices, methods.limit, before)
         self.methods = methods
 
@@ -134,7 +134,7 @@ def cost_of(model: str, used: Mapping[str, int], prices: Prices) -> float | None
     return None if price is None else price.of(used["input_tokens"], used["output_tokens"], used["cached_tokens"])
 
 
-def named(about: Mapping[str, Any]) -> str:
+def model_name(about: Mapping[str, Any]) -> str:
     """The model of a call as it is written in settings, from LangChain's description of it."""
     provider, name = about.get("ls_provider") or "", about.get("ls_model_name") or ""
     if provider == "embeddedreader":
@@ -142,13 +142,13 @@ def named(about: Mapping[str, Any]) -> str:
     return f"{provider}:{name}" if provider and name else f"{provider or 'model'}:unnamed"
 
 
-def earlier(folder: Path) -> Spent | None:
+def read_spent(folder: Path) -> TotalSpent | None:
     """What earlier runs in this folder spent."""
     path = folder / "spent.json"
     return read_config(path) if path.exists() else None
 
 
-def keep_spent(folder: Path, spent: Spent) -> None:
+def write_spent(folder: Path, spent: TotalSpent) -> None:
     """Write spent.json."""
     if folder.is_dir():
         write_json(folder / "spent.json", spent)

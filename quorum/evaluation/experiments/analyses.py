@@ -11,8 +11,8 @@ from typing_extensions import TypedDict
 
 from quorum.datasets.records import Record
 from quorum.evaluation.metrics.statistics import Floats, Interval, bootstrap
-from quorum.evaluation.run.columns import MethodRun
-from quorum.evaluation.run.results import Scores
+from quorum.evaluation.run.columns import Column
+from quorum.evaluation.run.results import ColumnScores
 
 NAMES = {"em": "EM", "f1": "F1", "accuracy": "accuracy", "rouge_l": "ROUGE-L", "str_em": "STR-EM", "judged": "judged"}
 
@@ -24,25 +24,29 @@ class Panel(TypedDict):
     rows: list[dict[str, Any]]
 
 
-def common(scores: Mapping[str, Scores], names: Iterable[str]) -> list[str]:
+def common(scores: Mapping[str, ColumnScores], names: Iterable[str]) -> list[str]:
     """The questions that all of these runs answered."""
     return sorted(set.intersection(*(set(scores[name].ids) for name in names)))
 
 
-def best_of_runs(scores: Mapping[str, Scores], groups: Sequence[Sequence[str]], judged: Sequence[str]) -> list[Panel]:
+def best_of_runs(
+    scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], measures: Sequence[str]
+) -> list[Panel]:
     """Of a method's attempts at each question the best: EM 1 if any is right, F1 the highest (BlendFilter)."""
     rows = []
     for names in groups:
         ids = common(scores, names)
         row: dict[str, Any] = {"method": shared_name(names), "n": len(ids)}
-        for measure in judged:
+        for measure in measures:
             attempts = np.stack([scores[name].of(measure, ids) for name in names])
             row[NAMES[measure]] = interval(attempts.max(axis=0))
         rows.append(row)
     return [Panel(title=f"The best of {len(groups[0])} attempts at each question", rows=rows)]
 
 
-def split_by_top(scores: Mapping[str, Scores], groups: Sequence[Sequence[str]], judged: Sequence[str]) -> list[Panel]:
+def split_by_top(
+    scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], measures: Sequence[str]
+) -> list[Panel]:
     """Results by whether the top passage, as the first run of the group saw it, held the answer (FILCO, figure 5); and
     the length of the context against that run's (figure 6).
     """
@@ -56,14 +60,14 @@ def split_by_top(scores: Mapping[str, Scores], groups: Sequence[Sequence[str]], 
                 row["context"] = float(scores[name].of("context_tokens", ids).sum() / whole.sum())
             for kind, chosen in (("pos", on_top == 1), ("neg", on_top == 0)):
                 row[f"n {kind}"] = int(chosen.sum())
-                row |= {f"{NAMES[one]} {kind}": mean(scores[name].of(one, ids)[chosen]) for one in judged}
+                row |= {f"{NAMES[one]} {kind}": mean(scores[name].of(one, ids)[chosen]) for one in measures}
             rows.append(row)
     title = "Context as a share of the whole; results where the top passage held the answer (pos) and did not (neg)"
     return [Panel(title=title, rows=rows)]
 
 
 def spread_of_draws(
-    scores: Mapping[str, Scores], groups: Sequence[Sequence[str]], judged: Sequence[str]
+    scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], measures: Sequence[str]
 ) -> list[Panel]:
     """Mean and standard deviation over the draws of demonstrations (SuRe's few-shot results)."""
     sets: dict[str, list[str]] = {}
@@ -73,7 +77,7 @@ def spread_of_draws(
     rows = []
     for label, draws in sets.items():
         row: dict[str, Any] = {"method": label, "draws": len(draws)}
-        for measure in judged:
+        for measure in measures:
             means = [one for name in draws if (one := mean(scores[name].known(measure))) is not None]
             row[NAMES[measure]] = statistics.fmean(means) if means else None
             row[f"sd {NAMES[measure]}"] = statistics.stdev(means) if len(means) > 1 else None
@@ -96,7 +100,7 @@ def known_panel(asked: int, known: int, model: Any) -> Panel:
     return Panel(title=title, rows=rows)
 
 
-def gold_panel(results: Path, runs: Sequence[MethodRun], left_out: int) -> Panel:
+def gold_panel(results: Path, runs: Sequence[Column], left_out: int) -> Panel:
     """How often a gold passage was among those found, and how often it had to be put there; runs that were given the
     same passages have one row.
     """

@@ -6,7 +6,7 @@ from typing import Literal
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.run.columns import MethodRun, method_run, parse_methods, parse_settings
+from quorum.evaluation.run.columns import Column, method_run, parse_methods, parse_settings
 
 SURE, BLEND, FILCO, FUSION = "SuRe", "BlendFilter", "FILCO", "Post-fusion"
 KINDS = ("bm25", "chroma", "hybrid")
@@ -227,7 +227,7 @@ def experiment_of(name: str) -> Experiment:
     return EXPERIMENTS[name]
 
 
-def grouped_runs(
+def grouped_columns(
     experiment: Experiment,
     context: Context,
     *,
@@ -237,8 +237,8 @@ def grouped_runs(
     searching: bool = False,
     most: int | None = None,
     shots: Sequence[tuple[str, str]] = (),
-) -> list[list[MethodRun]]:
-    """The runs of an experiment, in the groups within which they are compared.
+) -> list[list[Column]]:
+    """The columns of an experiment, in the groups within which they are compared.
 
     most: passages that a question brings at most; None: they are searched for. shots: (label, file) of each set of
     demonstrations that was drawn.
@@ -267,7 +267,7 @@ def fitting(experiment: Experiment, most: int | None) -> tuple[str, ...]:
     return experiment.variants[:enough]
 
 
-def varied(base: MethodRun, variant: str, context: Context) -> MethodRun:
+def varied(base: Column, variant: str, context: Context) -> Column:
     """The run with further settings, which win over its own; where gold passages are put is part of its name."""
     settings = parse_settings(variant.split(";"))
     gold = settings.pop("gold", None)
@@ -275,12 +275,12 @@ def varied(base: MethodRun, variant: str, context: Context) -> MethodRun:
     return replace(run, name=run.name if gold is None else labelled(run, f"gold={gold}"), top=base.top, gold=gold)
 
 
-def with_shots(base: MethodRun, label: str, file: str, context: Context) -> MethodRun:
+def with_shots(base: Column, label: str, file: str, context: Context) -> Column:
     """The run with drawn demonstrations, named by their label: where their file lies changes nothing."""
     run = method_run(base.method, {**base.settings, "examples": file}, context)
     return replace(run, name=labelled(base, label), settings=base.settings)
 
 
-def labelled(run: MethodRun, label: str) -> str:
+def labelled(run: Column, label: str) -> str:
     """The name of the run with one thing more in its brackets."""
     return f"{run.name.removesuffix(']')}{';' if run.settings else '['}{label}]"

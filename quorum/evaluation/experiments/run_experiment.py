@@ -1,4 +1,4 @@
-"""Run an experiment: its methods over a data set as any evaluation, then what it works out from their results."""
+"""Run an experiment: an evaluation of its columns, then what the experiment works out from their scores."""
 
 import asyncio
 import tempfile
@@ -19,90 +19,77 @@ from quorum.evaluation.experiments.analyses import (
     split_by_top,
     spread_of_draws,
 )
-from quorum.evaluation.experiments.catalogue import CLOSED, Experiment, grouped_runs
-from quorum.evaluation.run.columns import MethodRun, parse_methods
+from quorum.evaluation.experiments.catalogue import CLOSED, Experiment, grouped_columns
+from quorum.evaluation.run.columns import Column, group_names, parse_methods
 from quorum.evaluation.run.dataset import DataSet, file_hash, read_data
 from quorum.evaluation.run.demonstrations import draw_shots
-from quorum.evaluation.run.evaluate import Report, evaluate, usable
+from quorum.evaluation.run.evaluate import evaluate
+from quorum.evaluation.run.options import Options
+from quorum.evaluation.run.plan import check_models
 from quorum.evaluation.run.results import write_json
+from quorum.evaluation.run.score import Scores
 from quorum.evaluation.run.source import Progress, silent
 
 COUNTED = {"best": best_of_runs, "split": split_by_top, "spread": spread_of_draws}
 
 
 @dataclass(frozen=True)
-class Options:
-    """What the user chooses: methods in place of the experiment's, and what it needs. drop_known: ask only what the
-    model does not answer correctly without a context. gold_from: a file of passages in which gold ones are looked up.
+class Choices:
+    """What an experiment needs besides the options of any evaluation. judge, verifier: models; examples: a file that
+    demonstrations are drawn from; filters: context filters to compare; drop_known: ask only what the model does not
+    answer correctly without a context.
     """
 
-    methods: str | None = None
     judge: str | None = None
     verifier: str | None = None
     examples: Path | None = None
     filters: tuple[str, ...] = ()
     drop_known: bool = False
-    gold_from: Path | None = None
 
 
 async def run_experiment(
-    experiment: Experiment,
-    data: Path,
-    context: Context,
-    options: Options | None = None,
-    *,
-    corpus: str | None = None,
-    collection: str | None = None,
-    limit: int | None = None,
-    concurrency: int = 8,
-    skip_bad: bool = False,
-    progress: Progress = silent,
-    **how: Any,
-) -> tuple[Report, list[Panel]]:
-    """The report of its runs and its analysis, which goes to analysis.json. `how`: see
-    `quorum.evaluation.run.evaluate`.
+    experiment: Experiment, options: Options, choices: Choices | None = None, *, progress: Progress = silent
+) -> tuple[Scores, list[Panel]]:
+    """Ask the columns of an experiment and analyse their scores; the analysis goes to analysis.json.
 
-    An interrupted experiment goes on where it stopped when it is called again. Raises `SetupError` where an option that
-    it needs is missing.
+    options: of any evaluation; their `methods`, where there are any, take the place of the experiment's. An interrupted
+    experiment goes on where it stopped when it is called again. Raises `SetupError` where a choice that it needs is
+    missing.
     """
-    chosen = options or Options()
-    check_needs(experiment, chosen)
-    dataset = await asyncio.to_thread(read_data, data, limit, skip_bad=skip_bad)
-    searching = corpus is not None or collection is not None
-    with tempfile.TemporaryDirectory() as drawn:
-        groups = await asyncio.to_thread(
-            groups_of, experiment, dataset, context, chosen, Path(drawn), searching=searching
-        )
+    chosen = choices or Choices()
+    check_needs(experiment, options, chosen)
+    dataset = await asyncio.to_thread(read_data, options.data, options.limit, skip_bad=options.skip_bad)
+    with tempfile.TemporaryDirectory() as folder:
+        columns = await asyncio.to_thread(experiment_columns, experiment, dataset, options, chosen, Path(folder))
+        compared = [column for column in columns if column.group is not None]
         if chosen.judge is not None:
-            await check_judge(chosen.judge, context, groups)
-        closed, groups = after_closed(experiment, chosen, groups, context)
-        report = await evaluate(
-            data,
-            [*closed, *(run for group in groups for run in group)],
-            groups=[[run.name for run in group] for group in groups],
-            corpus=corpus,
-            collection=collection,
-            limit=limit,
-            concurrency=concurrency,
-            keep=experiment.keep,
-            about=described(experiment, chosen),
-            unless=CLOSED if closed else None,
-            gold_from=chosen.gold_from,
-            skip_bad=skip_bad,
-            progress=progress,
-            **how,
-        )
-    panels = [known_panel(len(report.scores[run.name].ids), report.known, run.context.model) for run in closed]
-    panels += await analysed(experiment, report, groups, context, chosen, concurrency, progress)
-    panels += [given_panel(dataset.questions(), experiment.sizes)] if experiment.fits and not searching else []
+            await check_judge(chosen.judge, options.context, compared)
+        scores = await evaluate(experiment_options(experiment, options, chosen), columns, progress=progress)
+    closed = [column for column in columns if column.group is None]
+    panels = [known_panel(len(scores.by_column[one.name].ids), scores.known, one.context.model) for one in closed]
+    panels += await analyse(experiment, scores, compared, chosen, progress)
+    if experiment.fits and not is_searching(options):
+        panels.append(given_panel(dataset.questions(), experiment.sizes))
     if panels:
-        write_json(report.folder / "analysis.json", panels)
-    return report, panels
+        write_json(scores.folder / "analysis.json", panels)
+    return scores, panels
 
 
-def check_needs(experiment: Experiment, options: Options) -> None:
+def is_searching(options: Options) -> bool:
+    """Whether passages are retrieved, not brought by the questions."""
+    return options.corpus is not None or options.collection is not None
+
+
+def experiment_options(experiment: Experiment, options: Options, choices: Choices) -> Options:
+    """The options, with what the experiment keeps, drops and says of itself in config.json."""
+    unless = CLOSED if drops_known(experiment, choices) else None
+    return replace(options, keep=experiment.keep, about=describe(experiment, options, choices), unless=unless)
+
+
+def check_needs(experiment: Experiment, options: Options, choices: Choices) -> None:
+    """Raises `SetupError` where a choice is missing, or gold passages are named that nothing would place."""
     for name in experiment.needs:
-        if not getattr(options, name):
+        if not getattr(choices, name):
             raise SetupError(f"Experiment {experiment.name} needs --{name}; {NEEDED[name]}.")
     if options.gold_from is not None and experiment.analysis != "gold":
         raise SetupError(f"Experiment {experiment.name} places no gold passages; leave --gold-from out.")
@@ -110,12 +97,12 @@ def check_needs(experiment: Experiment, options: Options) -> None:
         raise SetupError(f"There is no file {options.gold_from}; give passages in JSON lines with --gold-from.")
 
 
-async def check_judge(judge: str, context: Context, groups: Sequence[Sequence[MethodRun]]) -> None:
-    """A judge that cannot be used, or that has not two methods to compare, is found before anything is asked."""
-    names = [run.name for group in groups for run in group]
+async def check_judge(judge: str, context: Context, columns: Sequence[Column]) -> None:
+    """Raises `SetupError` for a judge that cannot be used, or that has not two methods to compare."""
+    names = [column.name for column in columns]
     if len(names) != 2:
         raise SetupError(f"A judge compares two methods; {len(names)} are named ({', '.join(names)}).")
-    await usable(replace(context, model=judge))
+    await check_models(replace(context, model=judge))
 
 
 NEEDED = {
@@ -126,78 +113,71 @@ NEEDED = {
 }
 
 
-def after_closed(
-    experiment: Experiment, options: Options, groups: Sequence[Sequence[MethodRun]], context: Context
-) -> tuple[list[MethodRun], list[list[MethodRun]]]:
-    """The model alone, where what it knows is to be dropped, and the groups, in which it does not stand once more."""
-    closed = parse_methods(CLOSED, context) if drops_known(experiment, options) else []
-    names = {run.name for run in closed}
-    rest = [[run for run in group if run.name not in names] for group in groups]
-    return closed, [group for group in rest if group]
+def experiment_columns(
+    experiment: Experiment, dataset: DataSet, options: Options, choices: Choices, folder: Path
+) -> list[Column]:
+    """The columns, in the groups within which they are compared; demonstrations that they show are drawn to `folder`.
 
-
-def drops_known(experiment: Experiment, options: Options) -> bool:
-    return experiment.drops_known or options.drop_known
-
-
-def groups_of(
-    experiment: Experiment, dataset: DataSet, context: Context, options: Options, folder: Path, *, searching: bool
-) -> list[list[MethodRun]]:
-    """The runs, after drawing the demonstrations that they show."""
+    Where the questions that the model knows are dropped, the model alone comes first, in no group.
+    """
     shots: Sequence[tuple[str, str]] = ()
-    if experiment.shots and options.examples is not None:
-        shots = draw_shots(options.examples, dataset, folder, shots=experiment.shots, draws=experiment.draws)
-    return grouped_runs(
+    if experiment.shots and choices.examples is not None:
+        shots = draw_shots(choices.examples, dataset, folder, shots=experiment.shots, draws=experiment.draws)
+    searching = is_searching(options)
+    groups = grouped_columns(
         experiment,
-        context,
+        options.context,
         methods=options.methods,
-        verifier=options.verifier,
-        filters=options.filters,
+        verifier=choices.verifier,
+        filters=choices.filters,
         searching=searching,
         most=None if searching else dataset.most,
         shots=shots,
     )
+    closed = parse_methods(CLOSED, options.context) if drops_known(experiment, choices) else []
+    names = {column.name for column in closed}
+    rest = [[column for column in group if column.name not in names] for group in groups]
+    compared = [replace(one, group=number) for number, group in enumerate(rest) for one in group]
+    return [*(replace(column, group=None) for column in closed), *compared]
 
 
-def described(experiment: Experiment, options: Options) -> dict[str, Any]:
-    """For config.json; the rest is in the settings of the runs."""
+def drops_known(experiment: Experiment, choices: Choices) -> bool:
+    """Whether the questions that the model answers without a context are asked of nothing else."""
+    return experiment.drops_known or choices.drop_known
+
+
+def describe(experiment: Experiment, options: Options, choices: Choices) -> dict[str, Any]:
+    """For config.json; the rest is in the settings of the columns."""
     about: dict[str, Any] = {"name": experiment.name}
     if "judge" in experiment.needs:
-        about["judge"] = options.judge
-    if drops_known(experiment, options):
+        about["judge"] = choices.judge
+    if drops_known(experiment, choices):
         about["drops_known"] = True
     if options.gold_from is not None:
         about["gold_from"] = {"file": options.gold_from.name, "sha256": file_hash(options.gold_from)}
     return {"experiment": about}
 
 
-async def analysed(
-    experiment: Experiment,
-    report: Report,
-    groups: Sequence[Sequence[MethodRun]],
-    context: Context,
-    options: Options,
-    concurrency: int,
-    progress: Progress,
+async def analyse(
+    experiment: Experiment, scores: Scores, columns: Sequence[Column], choices: Choices, progress: Progress
 ) -> list[Panel]:
-    """What the experiment works out from its results."""
+    """What the experiment works out from its scores."""
     if experiment.analysis == "preference":
         from quorum.evaluation.experiments.preference import compare_summaries
 
-        one, other = (run.name for group in groups for run in group)
+        options, (one, other) = scores.plan.options, (column.name for column in columns)
         return await compare_summaries(
-            report.folder,
+            scores.folder,
             (one, other),
-            context,
-            str(options.judge),
-            concurrency=concurrency,
-            config={"callbacks": [report.spent]},
+            options.context,
+            str(choices.judge),
+            concurrency=options.concurrency,
+            config={"callbacks": [scores.spent]},
             tell=partial(progress, "judge"),
         )
     if experiment.analysis == "gold":
-        runs = [run for group in groups for run in group]
-        return [await asyncio.to_thread(gold_panel, report.folder / "results.jsonl", runs, report.left_out)]
+        return [await asyncio.to_thread(gold_panel, scores.folder / "results.jsonl", columns, scores.left_out)]
     if experiment.analysis is None:
         return []
-    names = [[run.name for run in group] for group in groups]
-    return await asyncio.to_thread(COUNTED[experiment.analysis], report.scores, names, report.judged)
+    names = group_names(columns)
+    return await asyncio.to_thread(COUNTED[experiment.analysis], scores.by_column, names, scores.measures)

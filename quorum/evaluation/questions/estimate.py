@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from quorum.core.context import Context
 from quorum.core.state import Passage
-from quorum.evaluation.compare.estimate import SHORT, pace
+from quorum.evaluation.compare.estimate import estimate_seconds
 from quorum.evaluation.compare.prices import Prices
+from quorum.evaluation.compare.rehearsal import SHORT
 from quorum.evaluation.questions.check import verifier_of
 from quorum.evaluation.questions.draw import Kind
 from quorum.models.token_estimate import tokens
@@ -55,7 +56,7 @@ def estimate(
         else price.of(read, questions * QUESTION) + other.of(checked, checks * SHORT)
     )
     calls, total = questions + checks, read + checked + questions * QUESTION + checks * SHORT
-    return Estimate(questions, calls, tries * calls, total, cost, pace(context, calls, total, concurrency))
+    return Estimate(questions, calls, tries * calls, total, cost, estimate_seconds(context, calls, total, concurrency))
 
 
 def checked_tokens(kind: Kind, mean: float, k: int) -> float:

@@ -15,15 +15,15 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.evaluation.compare.prices import Prices, check_limit
-from quorum.evaluation.compare.spending_limit import Purse
+from quorum.evaluation.compare.spending_limit import LimitedSpending
 from quorum.evaluation.questions.check import Draft, verifier_of
 from quorum.evaluation.questions.draw import KINDS, Kind, Nearest, Supply, counts, long_enough
 from quorum.evaluation.questions.estimate import Estimate, estimate
 from quorum.evaluation.questions.file import QuestionFile
 from quorum.evaluation.questions.work import Work, prompt_of
 from quorum.evaluation.run.config import class_name
-from quorum.evaluation.run.evaluate import usable
-from quorum.evaluation.run.source import Progress, Source, corpus_hash, indexed, silent
+from quorum.evaluation.run.plan import check_models
+from quorum.evaluation.run.source import Progress, Source, collection_name, corpus_hash, fill_collection, silent
 from quorum.models.chat import chat_model_async
 from quorum.prompts import get_version
 
@@ -75,8 +75,8 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Made:
-    """What became of it. kept: in the file now, by kind; before: of them there were so many; written: drafts of this
+class Written:
+    """What became of it. kept: in the file now, by kind; before: of them there were so many; drafts: written in this
     run; faults: those which were not kept, by name; ended: kinds that fell short, "corpus" (no passages left) or
     "tries" (four drafts for each question); error: what the first failed call said.
     """
@@ -85,11 +85,11 @@ class Made:
     wanted: dict[Kind, int]
     kept: dict[Kind, int]
     before: int
-    written: int
+    drafts: int
     faults: Counter[str]
     ended: dict[Kind, str]
     error: str | None
-    spent: Purse
+    spent: LimitedSpending
 
 
 async def plan(
@@ -106,9 +106,9 @@ async def plan(
     Raises SetupError for a model that writes no questions, a corpus without passages, a file of another corpus, an
     estimate beyond `max_cost`.
     """
-    await able(context)
+    await check_writer(context)
     file = await asyncio.to_thread(QuestionFile, out)
-    context = await searching(corpus, collection, context, progress)
+    context = await search_corpus(corpus, collection, context, progress)
     every = await asyncio.to_thread(all_of, context)
     passages = long_enough(every, options.words)
     name = corpus or f"the collection {collection!r}"
@@ -127,13 +127,13 @@ async def plan(
     return Plan(context, options, passages, file, made)
 
 
-async def able(context: Context) -> None:
+async def check_writer(context: Context) -> None:
     """Raises SetupError where the model cannot be used, or cannot write."""
     if context.answer_type != "short":
         raise SetupError(
             f"Questions are written with short answers, answer_type={context.answer_type!r} is set; leave it out."
         )
-    await usable(context)
+    await check_models(context)
     if getattr(await chat_model_async(context.model, context), "wants_inputs", False):
         raise SetupError(
             "The model 'embedded' cannot write questions: it can only find text; choose a chat model, for example "
@@ -141,7 +141,7 @@ async def able(context: Context) -> None:
         )
 
 
-async def searching(corpus: str | None, collection: str | None, context: Context, progress: Progress) -> Context:
+async def search_corpus(corpus: str | None, collection: str | None, context: Context, progress: Progress) -> Context:
     """The context with the collection that holds the passages."""
     if (corpus is None) == (collection is None):
         raise SetupError(
@@ -151,7 +151,10 @@ async def searching(corpus: str | None, collection: str | None, context: Context
     if corpus is None:
         return replace(context, collection=str(collection))
     source = await asyncio.to_thread(source_of, corpus)
-    return replace(context, collection=await indexed(source, None, context, progress))
+    name = await asyncio.to_thread(collection_name, source, context)
+    context = replace(context, collection=name)
+    await fill_collection(source, None, context, progress)
+    return context
 
 
 def source_of(corpus: str) -> Source:
@@ -168,10 +171,10 @@ def all_of(context: Context) -> list[Passage]:
     return documents(context)
 
 
-async def make_questions(planned: Plan, *, progress: Progress = silent) -> Made:
+async def make_questions(planned: Plan, *, progress: Progress = silent) -> Written:
     """Write questions until the file holds what is wanted, round by round; it is written after each round."""
     context, options, file, wanted = planned.context, planned.options, planned.file, planned.wanted
-    spent = Purse(Prices(options.prices), options.max_cost)
+    spent = LimitedSpending(Prices(options.prices), options.max_cost)
     faults, written, error = Counter[str](), 0, None
     about = await asyncio.to_thread(described, context)
     with file.exclusive():
@@ -188,7 +191,7 @@ async def make_questions(planned: Plan, *, progress: Progress = silent) -> Made:
                 await asyncio.to_thread(file.add, told, about)
             progress("write", sum(file.kept().values()), options.n)
     short = {kind: supply.ended[kind] for kind in missing(wanted, file.kept())}
-    return Made(file.path, wanted, file.kept(), before, written, faults, short, error, spent)
+    return Written(file.path, wanted, file.kept(), before, written, faults, short, error, spent)
 
 
 def missing(wanted: Mapping[Kind, int], kept: Mapping[Kind, int]) -> dict[Kind, int]:

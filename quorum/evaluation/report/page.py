@@ -11,7 +11,7 @@ from quorum.evaluation.report.charts import NARROW, WIDE, Frame, colour, quality
 from quorum.evaluation.report.text import facts_of, judge_words, not_compared, p_against_best, saved_words, spent_words
 
 if TYPE_CHECKING:
-    from quorum.evaluation.compare.decision import Decision
+    from quorum.evaluation.compare.decide import Decision
 
 JUDGED = {"em": "EM", "f1": "F1", "accuracy": "accuracy", "rouge_l": "ROUGE-L", "str_em": "STR-EM", "judged": "judged"}
 FAILURES = ("failed", "malformed", "unscored")
@@ -73,7 +73,7 @@ def cost_chart(decision: "Decision", frame: Frame) -> str:
 
 def baseline_of(decision: "Decision") -> str | None:
     """The method that the others are compared with; that of the first group."""
-    return next((one["baseline"] for one in decision.report.comparisons), None)
+    return next((one["baseline"] for one in decision.scores.comparisons), None)
 
 
 def table(decision: "Decision") -> str:
@@ -99,11 +99,11 @@ def table_line(cells: Iterable[str], *, chosen: bool) -> str:
 
 def table_row(decision: "Decision", one: Figures) -> dict[str, str]:
     """The cells of a method by the titles of their columns."""
-    summary = decision.report.summary[one.name]
+    summary = decision.scores.summary[one.name]
     return {
         "method": escape(one.name),
         "questions": f"{summary['n']:,}",
-        **{JUDGED[name]: with_ends(summary, name) for name in decision.report.judged},
+        **{JUDGED[name]: with_ends(summary, name) for name in decision.scores.measures},
         "p&nbsp;against the&nbsp;best": escape(p_against_best(decision, one.name)),
         "unknown": share(summary["unknown"]),
         "cost": "–" if one.cost is None else dollars(one.cost),
@@ -134,7 +134,7 @@ def number(value: float | None, digits: int) -> str:
 
 def bars(decision: "Decision") -> str:
     """What each method leaves unknown and loses by vote; calls and tokens."""
-    summary = decision.report.summary
+    summary = decision.scores.summary
     lost = [(name, (row["unknown"] or 0.0, row["not_majority"] or 0.0)) for name, row in summary.items()]
     takes = {one.name: one for one in decision.figures}
     key = (

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from quorum.evaluation.compare.recommend import ALPHA, NAMES, dollars, percent
 from quorum.evaluation.run.details import Lines
-from quorum.evaluation.run.eligibility import left_out_words
+from quorum.evaluation.run.eligibility import describe_left_out
 from quorum.evaluation.run.results import Summary, read_config
 
 if TYPE_CHECKING:
-    from quorum.evaluation.compare.decision import Decision
+    from quorum.evaluation.compare.decide import Decision
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with what a spreadsheet takes a cell for a formula
 QUESTION = [*("id", "method", "question", "gold", "answer", "em", "f1", "accuracy", "rouge_l", "str_em", "unknown")]
@@ -20,17 +20,17 @@ QUESTION += ["confidence", "calls", "input_tokens", "output_tokens", "seconds", 
 
 def facts_of(decision: "Decision") -> list[str]:
     """What was asked over what: '124 questions', 'questions.jsonl', 'corpus', the models, the version."""
-    config = read_config(decision.report.folder / "config.json")
-    models = {str(run.context.model) for run in decision.runs}
+    config = read_config(decision.scores.folder / "config.json")
+    models = {str(column.context.model) for column in decision.columns}
     searched = config["source"].get("corpus") or config["source"].get("collection") or "given passages"
-    count = max(int(row["n"] or 0) for row in decision.report.summary.values())
+    count = max(int(row["n"] or 0) for row in decision.scores.summary.values())
     named = ", ".join(sorted(models))
     return [f"{count:,} questions of {config['data']['file']}", f"over {searched}", named, f"Quorum {config['quorum']}"]
 
 
 def not_compared(decision: "Decision") -> list[str]:
     """Which methods of 'all' are not in the comparison, and why."""
-    return [f"Compared {one}" for one in left_out_words(decision.left_out)]
+    return [f"Compared {one}" for one in describe_left_out(decision.left_out)]
 
 
 def p_against_best(decision: "Decision", name: str) -> str:
@@ -69,7 +69,7 @@ def judge_words(decision: "Decision") -> list[str]:
     cost = decision.spent["judge"]["cost"] if "judge" in decision.spent else None
     if told and cost:
         told.append(f"Money really spent on judging: {dollars(cost)}.")
-    unscored = sum(int(row.get("unscored") or 0) for row in decision.report.summary.values())
+    unscored = sum(int(row.get("unscored") or 0) for row in decision.scores.summary.values())
     if unscored:
         told.append(f"Replies of the judge that could not be read left {unscored:,} answers unscored.")
     return told
@@ -77,7 +77,7 @@ def judge_words(decision: "Decision") -> list[str]:
 
 def saved_words(decision: "Decision") -> str:
     """What sharing saved: the calls and searches that the methods would have made alone, and those that were made."""
-    alone = sum(float(scores.known("calls").sum()) for scores in decision.report.scores.values())
+    alone = sum(float(scores.known("calls").sum()) for scores in decision.scores.by_column.values())
     made = sum(used["calls"] for used in decision.spent["models"].values())
     spent = decision.spent
     if not alone:
@@ -121,7 +121,7 @@ def markdown(decision: "Decision") -> str:
 
 def methods_table(decision: "Decision") -> Iterator[str]:
     measure = NAMES[decision.measure]
-    judged = "judged" in decision.report.judged
+    judged = "judged" in decision.scores.measures
     titles = (
         f"{measure}, %",
         *(["judged, %"] if judged else []),
@@ -138,7 +138,7 @@ def methods_table(decision: "Decision") -> Iterator[str]:
     yield f"| method | {' | '.join(titles)} |"
     yield "| --- |" + " --: |" * len(titles)
     for one in decision.figures:
-        row = decision.report.summary[one.name]
+        row = decision.scores.summary[one.name]
         quality = f"{100 * one.quality:.1f} [{100 * one.low:.1f}, {100 * one.high:.1f}]" if one.n else "-"
         cost = "-" if one.cost is None else dollars(one.cost)
         shares = (

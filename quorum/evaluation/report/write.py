@@ -23,7 +23,7 @@ from quorum.evaluation.run.results import writable
 from quorum.evaluation.run.source import Progress, silent
 
 if TYPE_CHECKING:
-    from quorum.evaluation.compare.decision import Decision
+    from quorum.evaluation.compare.decide import Decision
 
 PAGE = 50  # questions on a page of the table
 
@@ -32,10 +32,10 @@ def write_report(decision: "Decision", progress: Progress = silent) -> Path:
     """Write all files of the report beside the results; the path of the page. Memory holds the index of the questions
     and one chunk of their details.
     """
-    folder = decision.report.folder
+    folder = decision.scores.folder
     methods = [one.name for one in decision.figures]
     results, details = files_of(folder)
-    judged = "judged" in decision.report.judged
+    judged = "judged" in decision.scores.measures
     with results, details, Lines(folder / "judged.jsonl") if judged else nullcontext() as verdicts:
         ids = questions_of(results)
         rows = [index_row(id_, results, methods, decision.measure) for id_ in ids]
@@ -51,7 +51,7 @@ def write_report(decision: "Decision", progress: Progress = silent) -> Path:
         os.replace(draft, folder / "report.html")
         write_questions(folder / "questions.csv", ids, methods, results)
     (folder / "report.md").write_text(markdown(decision), encoding="utf-8", errors="replace")
-    write_methods(folder / "report.csv", decision.report.summary, {one.name: one.cost for one in decision.figures})
+    write_methods(folder / "report.csv", decision.scores.summary, {one.name: one.cost for one in decision.figures})
     return folder / "report.html"
 
 

@@ -1,60 +1,97 @@
-"""One question by one run: a method's answer, from all that is retrieved, from the best of it alone, or with gold
-passages put among it.
-"""
+"""One question to one column: its answer, and the row that the answer makes."""
 
-from dataclasses import replace
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 
 from quorum.core.context import Context
+from quorum.core.errors import CallError
 from quorum.core.state import Passage, Result, merge_malformed, merge_usage
 from quorum.datasets.records import Record
-from quorum.evaluation.run.columns import MethodRun
-from quorum.evaluation.run.gold_placement import gold_rank, placed
+from quorum.evaluation.run.columns import Column
+from quorum.evaluation.run.details import Detail, Details, detail_of
+from quorum.evaluation.run.gold_placement import gold_rank, place_gold
+from quorum.evaluation.run.results import Row
+from quorum.evaluation.run.rows import answered_row, failed_row
+from quorum.evaluation.run.spending import Spending
+from quorum.evaluation.run.tasks import stated_task
+from quorum.evaluation.watch import Watch
 from quorum.graphs import answer
 
 
-async def answer_to(record: Record, run: MethodRun, context: Context, *, given: bool, config: RunnableConfig) -> Result:
-    """The result; of a run with `top`, read from so many of the passages, of a run with `gold` with gold ones put among
-    them, `retrieved` naming all in the order in which they were found.
+@dataclass(frozen=True)
+class Questioner:
+    """How questions are put. given: every question brings its passages; task: what all questions ask for; usual_task:
+    what those ask for that do not say; keep: further keys of the result to keep in the rows.
+    """
+
+    given: bool
+    task: str | None = None
+    usual_task: str = "short"
+    keep: Sequence[str] = ()
+
+    def task_of(self, record: Record) -> str:
+        """What a question asks for, as `Context.answer_type` has it."""
+        return self.task or stated_task(record) or self.usual_task
+
+    async def ask(self, record: Record, column: Column, spent: Spending, details: Details | list[Detail] | None) -> Row:
+        """The row of one question and one column. A call that failed for good makes a row with an error."""
+        started, watch = time.perf_counter(), None if details is None else Watch()
+        config: RunnableConfig = {"callbacks": [spent] if watch is None else [spent, watch]}
+        context = column.context_for(self.task_of(record))
+        try:
+            result = await answer_question(record, column, context, given=self.given, config=config)
+        except CallError as failure:
+            seconds = time.perf_counter() - started
+            return failed_row(record, column.name, context.answer_type, str(failure), seconds=seconds)
+        seconds = time.perf_counter() - started if watch is None else watch.seconds_alone()
+        if details is not None and watch is not None:
+            details.append(detail_of(record["id"], column.name, result, watch))
+        row = partial(answered_row, pool=column.counts_votes, seconds=seconds, keep=self.keep)
+        return await asyncio.to_thread(row, record, column.name, context.answer_type, result)
+
+
+async def answer_question(
+    record: Record, column: Column, context: Context, *, given: bool, config: RunnableConfig
+) -> Result:
+    """The result of a column. It reads all that is retrieved; with `top`, so many of the best passages; with `gold`,
+    these with gold ones put among them. `retrieved` then names all in the order in which they were found.
 
     Raises CallError when a call failed for good.
     """
     passages = record["passages"] if given else None
-    if run.top is None and run.gold is None:
-        return await answer(
-            record["question"],
-            run.method_or_graph,
-            context,
-            given=passages,
-            gold_answers=record["answers"],
-            config=config,
-        )
+    question, golds, method = record["question"], record["answers"], column.method_or_graph
+    if column.top is None and column.gold is None:
+        return await answer(question, method, context, given=passages, gold_answers=golds, config=config)
     from quorum.graphs.parts.retrieval import RetrievalInput, retrieval
 
-    asked = RetrievalInput(question=record["question"], provided=passages)
+    asked = RetrievalInput(question=question, provided=passages)
     found: Any = await retrieval.ainvoke(cast(Any, asked), config, context=context)
     result = await answer(
-        record["question"],
-        run.method_or_graph,
+        question,
+        method,
         replace(context, reranker=None),
-        given=to_read(found["passages"], record, run, context) or None,
-        gold_answers=record["answers"],
+        given=passages_to_read(found["passages"], record, column, context) or None,
+        gold_answers=golds,
         config=config,
     )
     result["retrieved"] = [passage["id"] for passage in found["passages"]]
     result["usage"] = merge_usage(found.get("usage"), result.get("usage"))
     result["malformed"] = merge_malformed(found.get("malformed"), result.get("malformed"))
     result["dropped"] = (found.get("dropped") or 0) + (result.get("dropped") or 0)
-    if run.gold is not None:
+    if column.gold is not None:
         rank = gold_rank(found["passages"], record, context.answer_type)
         return cast(Result, {**result, "gold_rank": rank})
     return result
 
 
-def to_read(found: list[Passage], record: Record, run: MethodRun, context: Context) -> list[Passage]:
+def passages_to_read(found: list[Passage], record: Record, column: Column, context: Context) -> list[Passage]:
     """Of the passages found those that the method gets, in the order in which it gets them."""
-    if run.gold is not None:
-        found = placed(found, record, context.answer_type, context, run.gold)
-    return found[: run.top]
+    if column.gold is not None:
+        found = place_gold(found, record, context.answer_type, context, column.gold)
+    return found[: column.top]

@@ -1,27 +1,35 @@
-"""Which methods an evaluation runs, each with its own settings: `concat,post_fusion[vote=staged;k=10]`."""
+"""The columns of an evaluation: methods with their settings, as `concat,post_fusion[vote=staged;k=10]` names them."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
-from quorum.graphs import METHODS, method_of
+from quorum.evaluation.compare.prices import Price, Prices, model_of
+from quorum.evaluation.run.options import Options
+from quorum.graphs import all_methods, method_of
 
 if TYPE_CHECKING:
+    from quorum.core.state import Usage
     from quorum.graphs import Graph
 
 ITEM = re.compile(r"\s*(?P<method>[^\[\],;=\s]+)\s*(?:\[(?P<settings>[^\[\]]*)\]\s*)?(?:,|$)")
 
 
 @dataclass(frozen=True)
-class MethodRun:
-    """One column of an evaluation. `name`, the method with its own settings, is its key in the results.
+class Column:
+    """One column of an evaluation: a method, or a graph of one's own, with all its settings.
 
-    top: how many of the passages found are read, the best ones; None: all of them. own: the graph, where it is not one
-    of ours; `method` is then its name. chosen: by its own name, not by 'all'. gold: where among the passages found
-    gold ones are put (see `quorum.evaluation.run.gold_placement.placed`); None: they stay as they were found.
+    name: the method with the settings given to it, the column's key in all results. context: its model, retriever,
+    collection and every other setting. prices: what its models cost.
+
+    own: the graph, where it is none of ours; `method` is then its name. chosen: named by itself, not by 'all'. group:
+    columns of one group are compared with the first of it; None, the column is compared with nothing. top: how many of
+    the passages found are read, the best ones; None: all of them. gold: where among the passages found gold ones are
+    put (see `quorum.evaluation.run.gold_placement.place_gold`); None: they stay as they were found.
     """
 
     name: str
@@ -32,34 +40,72 @@ class MethodRun:
     own: "Graph | None" = None
     chosen: bool = True
     gold: str | None = None
+    group: int | None = 0
+    prices: Prices | None = field(default=None, compare=False, repr=False)
 
     @property
     def method_or_graph(self) -> "str | Graph":
-        """What `quorum.graphs.answer` takes."""
+        """What `quorum.graphs.answer` takes: the name of a method, or a graph."""
         return self.method if self.own is None else self.own
 
     @property
     def graph(self) -> "Graph":
         """The graph that answers."""
-        return METHODS[self.method].graph if self.own is None else self.own
+        return method_of(self.method).graph if self.own is None else self.own
 
     @property
-    def pool(self) -> bool:
-        """Whether the answers that were voted on can be counted.
-
-        A staged vote stops before all of them are known.
-        """
+    def counts_votes(self) -> bool:
+        """Whether all answers that were voted on are known. A staged vote stops before they are."""
         return self.context.vote == "all" and "passage_answer" in self.graph.nodes
 
-    def for_task(self, task: str) -> Context:
-        """The context with that answer type, unless the run or its context was given one."""
+    def context_for(self, task: str) -> Context:
+        """The context with that answer type, unless the column or its context was given one."""
         own = "answer_type" in self.settings or self.context.answer_type != "short"
         return self.context if own or task == "short" else replace(self.context, answer_type=cast(Any, task))
 
+    def price_of(self, prompt: str) -> Price | None:
+        """The price of the model that a prompt is asked of; None where it has none."""
+        return (self.prices or Prices()).of(model_of(prompt, self.context))
 
-def parse_methods(text: str, context: Context) -> list[MethodRun]:
-    """The runs named in `text` ('all' is every method), their settings over those of `context`."""
-    runs: list[MethodRun] = []
+    def cost_of(self, usage: "Mapping[str, Usage]") -> float | None:
+        """Dollars for the calls of one answer, by prompt name; None where a price is missing."""
+        return (self.prices or Prices()).cost(self.context, usage)
+
+
+def columns(options: Options) -> list[Column]:
+    """The methods and graphs of `options`, crossed with its models, retrievers and k.
+
+    What has more than one value is part of a column's name; a method's own settings in brackets come first. Raises
+    `SetupError` for a method, a setting or a name that does not fit.
+    """
+    axes = {"model": options.models, "retriever": options.retrievers, "k": options.k}
+    single = {name: parse_setting(name, values[0]) for name, values in axes.items() if len(values) == 1}
+    several = {name: values for name, values in axes.items() if len(values) > 1}
+    context = replace(options.context, **single)
+    crossed: dict[str, Column] = {}
+    for base in named_columns(options, context):
+        free = {name: values for name, values in several.items() if name not in base.settings}
+        for values in product(*free.values()):
+            settings = {**base.settings, **dict(zip(free, values, strict=True))}
+            column = method_run(base.method_or_graph, settings, context)
+            crossed.setdefault(column.name, replace(column, chosen=base.chosen))
+    return list(crossed.values())
+
+
+def named_columns(options: Options, context: Context) -> Iterator[Column]:
+    """What `options` names, one after the other: each kind of thing that can be a column has its line here."""
+    if options.methods or not options.graphs:
+        yield from parse_methods(options.methods, context)
+    yield from (method_run(graph, {}, context) for graph in options.graphs)
+
+
+def parse_methods(text: str, context: Context) -> list[Column]:
+    """The columns named in `text` ('all' is every method), their settings over those of `context`.
+
+    >>> [column.context.k for column in parse_methods("concat,sure[k=10]", Context(k=3))]
+    [3, 10]
+    """
+    found: list[Column] = []
     position = 0
     while position < len(text):
         item = ITEM.match(text, position)
@@ -70,17 +116,17 @@ def parse_methods(text: str, context: Context) -> list[MethodRun]:
             )
         position = item.end()
         settings = parse_settings((item["settings"] or "").split(";"))
-        names = list(METHODS) if item["method"] == "all" else [method_of(item["method"]).name]
-        runs += [replace(method_run(name, settings, context), chosen=item["method"] != "all") for name in names]
-    if not runs:
-        raise SetupError(f"No method is named; give 'all' or some of: {', '.join(METHODS)}.")
-    check_names(runs)
-    return runs
+        names = list(all_methods()) if item["method"] == "all" else [method_of(item["method"]).name]
+        found += [replace(method_run(name, settings, context), chosen=item["method"] != "all") for name in names]
+    if not found:
+        raise SetupError(f"No method is named; give 'all' or some of: {', '.join(all_methods())}.")
+    check_names(found)
+    return found
 
 
-def check_names(runs: Sequence[MethodRun]) -> None:
-    """Runs of one name, which would be one column of the results, are a `SetupError`."""
-    names = [run.name for run in runs]
+def check_names(columns: Sequence[Column]) -> None:
+    """Raises `SetupError` where two columns have one name."""
+    names = [column.name for column in columns]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise SetupError(f"Method {min(twice)} is named twice; runs of one method need different settings in brackets.")
@@ -99,19 +145,28 @@ def parse_settings(items: list[str]) -> dict[str, str]:
     return settings
 
 
-def method_run(method: "str | Graph", settings: Mapping[str, str], context: Context) -> MethodRun:
-    """The run of a method, by its name, or of a compiled graph of your own, which goes by the name that it was compiled
-    with; `settings` over those of `context`.
+def method_run(method: "str | Graph", settings: Mapping[str, str], context: Context) -> Column:
+    """The column of a method, by its name, or of a compiled graph of your own, which goes by the name that it was
+    compiled with; `settings` over those of `context`.
     """
     own, known = (None, method) if isinstance(method, str) else (method, own_name(method))
     typed = {key: parse_setting(key, value) for key, value in settings.items()}
     name = f"{known}[{';'.join(f'{key}={value}' for key, value in settings.items())}]" if settings else known
-    return MethodRun(name=name, method=known, settings=dict(settings), context=replace(context, **typed), own=own)
+    return Column(name=name, method=known, settings=dict(settings), context=replace(context, **typed), own=own)
 
 
 def own_name(graph: "Graph") -> str:
     """The name of a graph of one's own: the key of its results. LangGraph's default and ours are a `SetupError`."""
     name = graph.get_name()
-    if name == "LangGraph" or name in METHODS:
+    if name == "LangGraph" or name in all_methods():
         raise SetupError(f"A graph of your own is named {name!r}; give it another name with .compile(name=...).")
     return name
+
+
+def group_names(columns: Sequence[Column]) -> list[list[str]]:
+    """The names of the columns by group, in their order; without those that are compared with nothing."""
+    groups: dict[int, list[str]] = {}
+    for column in columns:
+        if column.group is not None:
+            groups.setdefault(column.group, []).append(column.name)
+    return list(groups.values())

@@ -10,7 +10,7 @@ from typing import Any
 
 from quorum.core.context import Context
 from quorum.datasets.examples import read_examples
-from quorum.evaluation.run.columns import MethodRun
+from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
 from quorum.models import embedding_name, identity
 from quorum.models.context_filters import filter_identity
@@ -21,7 +21,7 @@ SEARCH = {"retriever", "collection"}  # embeddings order and weigh passages that
 
 
 def configuration(
-    dataset: DataSet, runs: Sequence[MethodRun], source: dict[str, Any], about: Mapping[str, Any]
+    dataset: DataSet, runs: Sequence[Column], source: dict[str, Any], about: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Everything that may change a result. How calls are made (store, journal, limits) may not, and is left out.
 

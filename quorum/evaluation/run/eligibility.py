@@ -13,8 +13,8 @@ from quorum.core.context import Context, get_filter
 from quorum.core.errors import CallError, SetupError
 from quorum.core.state import Passage
 from quorum.datasets.records import Record
-from quorum.evaluation.compare.estimate import is_local
-from quorum.evaluation.run.columns import MethodRun
+from quorum.evaluation.compare.rehearsal import is_local
+from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
 from quorum.graphs import answer
 
@@ -39,37 +39,37 @@ class SilentModel(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=AIMessage(""))])
 
 
-async def able(
-    runs: Sequence[MethodRun], dataset: DataSet, task: str | None = None
-) -> tuple[list[MethodRun], dict[str, str]]:
-    """The runs without those of 'all' that cannot serve a task of the data, and why not, by name.
+async def drop_ineligible(
+    columns: Sequence[Column], dataset: DataSet, task: str | None = None
+) -> tuple[list[Column], dict[str, str]]:
+    """The columns without those of 'all' that cannot serve a task of the data, and why not, by name.
 
     What was chosen by its own name stays. task: what every question asks for; without it, what the data say. Raises
     `SetupError` where nothing is left.
     """
-    if all(run.chosen for run in runs):
-        return list(runs), {}
-    records = await asyncio.to_thread(one_of_each, dataset, task)
+    if all(column.chosen for column in columns):
+        return list(columns), {}
+    records = await asyncio.to_thread(first_of_each_task, dataset, task)
     left_out: dict[str, str] = {}
-    for run in runs:
-        reason = None if run.chosen else await why_not(run, records)
+    for column in columns:
+        reason = None if column.chosen else await find_objection(column, records)
         if reason is not None:
-            left_out[run.name] = reason
-    able = [replace(run, chosen=True) for run in runs if run.name not in left_out]  # tried: they need it no more
-    if not able:
+            left_out[column.name] = reason
+    kept = [replace(column, chosen=True) for column in columns if column.name not in left_out]
+    if not kept:
         raise SetupError(next(iter(left_out.values())))
-    return able, left_out
+    return kept, left_out
 
 
-def left_out_words(left_out: Mapping[str, str]) -> list[str]:
+def describe_left_out(left_out: Mapping[str, str]) -> list[str]:
     """'without react, self_ask: ...', a line for each reason that methods of 'all' are left out for."""
-    whose: dict[str, list[str]] = {}
+    names_of: dict[str, list[str]] = {}
     for name, reason in left_out.items():
-        whose.setdefault(reason.partition(";")[0], []).append(name)
-    return [f"without {', '.join(names)}: {reason}." for reason, names in whose.items()]
+        names_of.setdefault(reason.partition(";")[0], []).append(name)
+    return [f"without {', '.join(names)}: {reason}." for reason, names in names_of.items()]
 
 
-def one_of_each(dataset: DataSet, task: str | None) -> dict[str, Record]:
+def first_of_each_task(dataset: DataSet, task: str | None) -> dict[str, Record]:
     """The first question of each task."""
     found: dict[str, Record] = {}
     for record in dataset.questions():
@@ -77,13 +77,14 @@ def one_of_each(dataset: DataSet, task: str | None) -> dict[str, Record]:
     return found
 
 
-async def why_not(run: MethodRun, records: dict[str, Record]) -> str | None:
+async def find_objection(column: Column, records: dict[str, Record]) -> str | None:
     """What the method says of a task that it does not serve; None where it serves all."""
     for task, record in records.items():
-        context = free(run.for_task(task), run.method)
+        context = without_paid_model(column.context_for(task), column.method)
         given = record["passages"][:PASSAGES] or [STAND_IN]
+        question, golds = record["question"], record["answers"]
         try:
-            await answer(record["question"], run.method_or_graph, context, given=given, gold_answers=record["answers"])
+            await answer(question, column.method_or_graph, context, given=given, gold_answers=golds)
         except SetupError as error:
             return str(error)
         except CallError:
@@ -91,7 +92,7 @@ async def why_not(run: MethodRun, records: dict[str, Record]) -> str | None:
     return None
 
 
-def free(context: Context, method: str) -> Context:
+def without_paid_model(context: Context, method: str) -> Context:
     """The context without a model that is paid for."""
     if is_local(context):
         return replace(context, journal="off")

@@ -12,13 +12,12 @@ from typing import Any, TypeVar
 from quorum.core.errors import SetupError
 from quorum.core.ray_cluster import connect_cluster, count_cores
 from quorum.core.ray_workers import WorkerPool, map_items
-from quorum.evaluation.run.columns import MethodRun
-from quorum.evaluation.run.dataset import DataSet
-from quorum.evaluation.run.details import Details
+from quorum.evaluation.run.ask_question import Questioner
+from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.engine_worker import Answers, Asker, Job, Open, Services
-from quorum.evaluation.run.results import Results, Row
+from quorum.evaluation.run.results import Row
+from quorum.evaluation.run.rounds import Recorder, Round
 from quorum.evaluation.run.rows import failed_row
-from quorum.evaluation.run.spending import Spending
 
 LOG = logging.getLogger("quorum")
 T = TypeVar("T")
@@ -30,74 +29,61 @@ MOST_SERVED = 100_000  # calls of the actor that wait at once
 class Keeper:
     """Writes what arrives. failed: (method, question) that got an error now; they are not asked again in this run."""
 
-    dataset: DataSet
-    runs: Sequence[MethodRun]
-    results: Results
-    details: Details | None
-    spent: Spending
-    tell: Callable[[], None]
+    asking: Round
+    recorder: Recorder
     failed: set[tuple[str, str]] = field(default_factory=set)
 
     def keep(self, answers: Answers) -> None:
         """Details first, so that no result is without them."""
+        spent, details = self.recorder.spent, self.recorder.details
         for name, amount in zip(("calls", "input_tokens", "output_tokens"), answers.spent, strict=True):
-            setattr(self.spent, name, getattr(self.spent, name) + amount)
-        if self.details is not None:
+            setattr(spent, name, getattr(spent, name) + amount)
+        if details is not None:
             for detail in answers.details:
-                self.details.append(detail)
+                details.append(detail)
         for row in answers.rows:
             self.row(row)
 
     def row(self, row: Row) -> None:
-        if (row["method"], row["id"]) in self.results.done:
-            return  # asked twice: its worker ended after the answer, before it was told of
-        self.results.append(row)
+        if (row["method"], row["id"]) in self.recorder.results.done:
+            return  # asked twice: its worker ended after the answer, before the answer arrived here
         if row["error"] is not None:
             self.failed.add((row["method"], row["id"]))
-        self.tell()
+        self.recorder.add(row)
 
     def open(self) -> Open:
         """What has neither an answer nor an error of this run."""
-        names = [run.name for run in self.runs]
+        names = [column.name for column in self.asking.columns]
         settled: dict[str, list[str]] = {}
-        for name, id_ in self.results.done | self.failed:
+        for name, id_ in self.recorder.results.done | self.failed:
             settled.setdefault(id_, []).append(name)
         left = {id_: [name for name in names if name not in found] for id_, found in settled.items()}
         finished = frozenset(id_ for id_, missing in left.items() if not missing)
         started = {id_: missing for id_, missing in left.items() if missing and len(missing) < len(names)}
-        return Open(self.dataset.questions, names, finished, started)
+        return Open(self.asking.dataset.questions, names, finished, started)
 
-    def lost(self, ask: Any) -> Iterator[Row]:
+    def lost(self, questioner: Questioner) -> Iterator[Row]:
         """Error rows for what no worker survived."""
-        runs = {run.name: run for run in self.runs}
+        columns = {column.name: column for column in self.asking.columns}
         tries = TRIES_TOGETHER + TRIES_ALONE
         for record, names in self.open()():
             for name in names:
-                task = runs[name].for_task(ask.keywords["task_of"](record)).answer_type
+                task = columns[name].context_for(questioner.task_of(record)).answer_type
                 error = f"Its worker ended each of the {tries} times that it was asked (out of memory, or killed)."
                 yield failed_row(record, name, task, error, seconds=0.0)
 
 
-async def ask_on_ray(
-    dataset: DataSet,
-    runs: Sequence[MethodRun],
-    results: Results,
-    ask: Any,
-    concurrency: int,
-    tell: Callable[[], None],
-    spent: Spending,
-    details: Details | None,
-) -> None:
-    """What `quorum.evaluation.run.evaluate.ask_all` does, on Ray. `ask`: a partial of
-    `quorum.evaluation.run.evaluate.ask` without spent and details.
+async def ask_on_ray(asking: Round, recorder: Recorder, questioner: Questioner, concurrency: int) -> None:
+    """One round, on Ray (see `quorum.evaluation.run.run_plan.ask_round`).
 
     A question whose worker ends is asked again elsewhere, then once more by a worker that has nothing else to do, so
     that no other question suffers with it; after that it is a row with an error.
     """
-    keeper = Keeper(replace(dataset, path=dataset.path.resolve()), runs, results, details, spent, tell)
-    with connect_cluster(*needed(runs)):
-        crew = crew_of(runs, concurrency, count_cores())
-        job = Job([with_part(run, crew.workers) for run in runs], ask, details is not None)
+    columns, dataset = asking.columns, asking.dataset
+    keeper = Keeper(replace(asking, dataset=replace(dataset, path=dataset.path.resolve())), recorder)
+    with connect_cluster(*needed(columns)):
+        crew = crew_of(columns, concurrency, count_cores())
+        job = Job([with_part(one, crew.workers) for one in columns], questioner, recorder.details is not None)
         check_travels(job)
         with services(job.folder) as shared:
             for one in (crew, replace(crew, at_once=1, tries=TRIES_ALONE)):
@@ -106,11 +92,11 @@ async def ask_on_ray(
                     return
                 async for answers in threaded(lambda: map_items(open_, Asker, (job, shared), one)):  # noqa: B023
                     keeper.keep(answers)
-    for row in keeper.lost(ask):
+    for row in keeper.lost(questioner):
         keeper.row(row)
 
 
-def needed(runs: Sequence[MethodRun]) -> list[str]:
+def needed(runs: Sequence[Column]) -> list[str]:
     """The files and folders that workers read."""
     from quorum.retrievers.langchain_retrievers import BM25Retriever, ChromaRetriever
 
@@ -125,7 +111,7 @@ def needed(runs: Sequence[MethodRun]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def crew_of(runs: Sequence[MethodRun], concurrency: int, cores: int) -> WorkerPool:
+def crew_of(runs: Sequence[Column], concurrency: int, cores: int) -> WorkerPool:
     """A worker for each core, as far as there are questions and calls at once for so many. Never more than
     `concurrency` questions at once in all, nor more calls than the contexts allow.
     """
@@ -133,7 +119,7 @@ def crew_of(runs: Sequence[MethodRun], concurrency: int, cores: int) -> WorkerPo
     return WorkerPool(workers=workers, at_once=concurrency // workers, tries=TRIES_TOGETHER)
 
 
-def with_part(run: MethodRun, workers: int) -> MethodRun:
+def with_part(run: Column, workers: int) -> Column:
     """The run with one worker's part of the calls at once."""
     return replace(run, context=replace(run.context, concurrency=run.context.concurrency // workers))
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -12,7 +12,8 @@ from typing import Any
 
 from quorum.core.ray_workers import limit_to_one_core
 from quorum.datasets.records import Record
-from quorum.evaluation.run.columns import MethodRun
+from quorum.evaluation.run.ask_question import Questioner
+from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.details import Detail
 from quorum.evaluation.run.results import Row
 from quorum.evaluation.run.spending import Spending
@@ -34,13 +35,12 @@ def environment() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker is to do. runs: their contexts with this worker's part of the calls at once. ask: as
-    `quorum.evaluation.run.evaluate.ask`, which wants `spent` and `details` besides. folder: what relative paths are
-    relative to.
+    """What a worker is to do. runs: their contexts with this worker's part of the calls at once. questioner: how
+    questions are put; folder: what relative paths are relative to.
     """
 
-    runs: Sequence[MethodRun]
-    ask: Callable[..., Awaitable[Row]]
+    runs: Sequence[Column]
+    questioner: Questioner
     detailed: bool
     folder: str = field(default_factory=os.getcwd)
     environment: Mapping[str, str] = field(default_factory=environment)
@@ -179,7 +179,7 @@ class Asker:
         for run in self.job.runs:
             if run.name in names:
                 details = made.details if self.job.detailed else None
-                made.rows.append(await self.job.ask(record, run, spent=spent, details=details))
+                made.rows.append(await self.job.questioner.ask(record, run, spent, details))
         made.spent = (spent.calls, spent.input_tokens, spent.output_tokens)
         return made
 

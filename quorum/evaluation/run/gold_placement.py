@@ -15,7 +15,7 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.core.text import contains_answer
 from quorum.datasets.records import Record, read_passages
-from quorum.evaluation.run.columns import MethodRun
+from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.shared_retrieval import share_retrieval
 
@@ -47,7 +47,7 @@ def gold_rank(found: Sequence[Passage], record: Record, task: str) -> int | None
     return found.index(gold[0]) + 1 if gold else None
 
 
-def placed(found: Sequence[Passage], record: Record, task: str, context: Context, how: str) -> list[Passage]:
+def place_gold(found: Sequence[Passage], record: Record, task: str, context: Context, how: str) -> list[Passage]:
     """The passages found with gold ones among them, k at most. Where there is none, the first gold passage takes the
     place of the one at rank k; where none is known, they stay as they are.
 
@@ -57,33 +57,33 @@ def placed(found: Sequence[Passage], record: Record, task: str, context: Context
     gold = gold_among(found, record, task)
     if not gold:
         gold = gold_of(record, task)[:1]
-        kept = list(found[: context.k - 1 if gold else context.k])
-        place = len(kept)
+        rest = list(found[: context.k - 1 if gold else context.k])
+        place = len(rest)
         if how == "inserted":
-            place = random.Random(f"{context.seed}:{record['id']}").randrange(len(kept) + 1)
-        found = [*kept[:place], *gold, *kept[place:]]
+            place = random.Random(f"{context.seed}:{record['id']}").randrange(len(rest) + 1)
+        found = [*rest[:place], *gold, *rest[place:]]
     if how in ("inserted", "retrieved"):
         return list(found)
     others = [passage for passage in found if passage not in gold]
     return [*gold, *others] if how == "top" else [*others, *gold]
 
 
-async def with_gold(
-    dataset: DataSet, runs: Sequence[MethodRun], *, searching: bool, extra: Path | None, task: str | None
+async def add_gold(
+    dataset: DataSet, columns: Sequence[Column], *, searching: bool, extra: Path | None, task: str | None
 ) -> DataSet:
     """The data set without the questions of which no gold passage is known. Where it is not among a question's own
     passages it is taken from the corpus, or from `extra`, a file of passages, and the question then carries it.
 
-    The runs must have the collections that they search. task: what every question asks for; None: what the data say.
+    The columns must have the collections that they search. task: what every question asks for; None: what the data say.
     """
     tasks = {record["id"]: task or dataset.task_of(record) for record in dataset.questions()}
     missing = [record for record in dataset.questions() if not gold_of(record, tasks[record["id"]])]
     wanted = {id_ for record in missing for id_ in record["gold"]}
-    texts = await asyncio.to_thread(texts_of, wanted, runs[0].context if searching else None, extra)
+    texts = await asyncio.to_thread(find_texts, wanted, columns[0].context if searching else None, extra)
     golds = {record["id"]: [texts[id_] for id_ in record["gold"] if id_ in texts] for record in missing}
     if searching:
         unlisted = [record for record in missing if not record["gold"]]
-        golds |= await searched(unlisted, tasks, runs[0])
+        golds |= await search_gold(unlisted, tasks, columns[0])
     known = {id_: passages for id_, passages in golds.items() if passages}
     without = frozenset(golds.keys() - known.keys())
     if len(without) == dataset.count:
@@ -94,7 +94,7 @@ async def with_gold(
     return replace(dataset, count=dataset.count - len(without), without=without, golds=known)
 
 
-def texts_of(wanted: set[str], context: Context | None, extra: Path | None) -> Mapping[str, Passage]:
+def find_texts(wanted: set[str], context: Context | None, extra: Path | None) -> Mapping[str, Passage]:
     """The passages of these ids in the context's collection and in a file. Blocks."""
     found: dict[str, Passage] = {}
     if wanted and context is not None:
@@ -106,13 +106,13 @@ def texts_of(wanted: set[str], context: Context | None, extra: Path | None) -> M
     return found
 
 
-async def searched(records: Sequence[Record], tasks: Mapping[str, str], run: MethodRun) -> dict[str, list[Passage]]:
+async def search_gold(records: Sequence[Record], tasks: Mapping[str, str], column: Column) -> dict[str, list[Passage]]:
     """For each question the first passage that holds an answer among the DEEP best ones, if there is one."""
     if not records:
         return {}
     from quorum.retrievers import search
 
-    deep = await asyncio.to_thread(share_retrieval, [replace(run, context=replace(run.context, k=DEEP))])
+    deep = await asyncio.to_thread(share_retrieval, [replace(column, context=replace(column.context, k=DEEP))])
     slots = asyncio.Semaphore(AT_ONCE)
 
     async def first(record: Record) -> list[Passage]:

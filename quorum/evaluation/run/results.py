@@ -76,7 +76,7 @@ class Row(TypedDict, total=False):
     gold_rank: int | None
 
 
-class Scores:
+class ColumnScores:
     """The measures of one method, question by question, as arrays of numbers: flat in memory for any data set.
 
     ids: the questions answered, in the order in which they came; a measure that a question has not is NaN.
@@ -122,27 +122,27 @@ class Scores:
 
     def summary(self) -> dict[str, float | int | None]:
         """Means over the questions that have a measure (null: none has), intervals of some, and counts."""
-        made: dict[str, float | int | None] = {"n": len(self.ids) + len(self.failed)}
+        values: dict[str, float | int | None] = {"n": len(self.ids) + len(self.failed)}
         for name in (*MEASURES, *(["judged"] if "judged" in self.values else [])):
             found = self.known(name)
             if name in OVER_ALL and len(found):
                 found = np.nan_to_num(np.array(self.values[name]))
-            made[name] = round(math.fsum(found) / len(found), 6) if len(found) else None
+            values[name] = round(math.fsum(found) / len(found), 6) if len(found) else None
             if name in COMPARED:
                 interval = bootstrap(found)[1:] if len(found) else (None, None)
                 ends = zip(("low", "high"), interval, strict=True)
-                made |= {f"{name}_{end}": None if value is None else round(value, 6) for end, value in ends}
+                values |= {f"{name}_{end}": None if value is None else round(value, 6) for end, value in ends}
         seconds = self.known("seconds")
         for end, share in (("p50", 0.5), ("p95", 0.95)):
-            made[f"seconds_{end}"] = round(percentile(seconds, share), 4) if len(seconds) else None
-        return made | {"errors": len(self.failed), "malformed": self.malformed} | self.counts
+            values[f"seconds_{end}"] = round(percentile(seconds, share), 4) if len(seconds) else None
+        return values | {"errors": len(self.failed), "malformed": self.malformed} | self.counts
 
 
 class Results:
     """results.jsonl, open for appending: whole lines only, and what is there already is counted, not asked again."""
 
     def __init__(self, path: Path, methods: Iterable[str], unless: str | None = None) -> None:
-        self.scores = {name: Scores() for name in methods}
+        self.scores = {name: ColumnScores() for name in methods}
         self.unless = unless  # a method: what it answers rightly the others are not asked
         self.known: set[str] = set()
         self.done: set[tuple[str, str]] = set()
@@ -229,7 +229,7 @@ def write_json(path: Path, value: Any) -> None:
         os.replace(draft, path)
 
 
-def keep_config(folder: Path, config: dict[str, Any]) -> None:
+def write_config(folder: Path, config: dict[str, Any]) -> None:
     """Write config.json, or find the same one there; where there are results, another one is a `SetupError` that names
     what differs. What stopped before its first result leaves nothing to protect.
     """

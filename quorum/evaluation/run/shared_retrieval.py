@@ -11,7 +11,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import PrivateAttr
 
-from quorum.evaluation.run.columns import MethodRun
+from quorum.evaluation.run.columns import Column
 
 
 class OncePerQuery(BaseRetriever):
@@ -41,7 +41,7 @@ class OncePerQuery(BaseRetriever):
         return self.inner.invoke(query)
 
 
-def share_retrieval(runs: Sequence[MethodRun]) -> list[MethodRun]:
+def share_retrieval(runs: Sequence[Column]) -> list[Column]:
     """The runs, those that ask the same retriever for the same number of passages sharing what it found."""
     from quorum.retrievers import retriever
 

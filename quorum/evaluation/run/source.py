@@ -13,13 +13,15 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import read_passages
-from quorum.evaluation.run.columns import MethodRun
+from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.config import short_hash
 from quorum.evaluation.run.dataset import DataSet, file_hash
+from quorum.evaluation.run.options import Options
 from quorum.models import embedding_name
 
 LOG = logging.getLogger("quorum")
 POOL = "pool"
+GIVEN = "given"
 
 
 class Progress(Protocol):
@@ -56,8 +58,12 @@ class Source:
         return {"passages": "given"}
 
 
-def passage_source(dataset: DataSet, corpus: str | None, collection: str | None) -> Source:
-    """The source that was asked for; data without passages need one."""
+def passage_source(dataset: DataSet, options: Options) -> Source:
+    """The source that `options` names; data without passages need one. Reads the corpus: blocks."""
+    corpus, collection = options.corpus, options.collection
+    if corpus == GIVEN:
+        check_given(dataset, options)
+        corpus = None
     if corpus is not None and collection is not None:
         raise SetupError(f"Both a corpus ({corpus}) and a collection ({collection}) are named; give one of them.")
     if corpus is None and collection is None and dataset.given < dataset.count:
@@ -76,6 +82,21 @@ def passage_source(dataset: DataSet, corpus: str | None, collection: str | None)
     return Source(corpus, collection, sha256, dataset.skip_bad)
 
 
+def check_given(dataset: DataSet, options: Options) -> None:
+    """Raises `SetupError` where a question has no passages of its own, or retrievers would search nothing."""
+    if dataset.given < dataset.count:
+        pooled = ", or 'pool' for the passages of all questions" if dataset.given else ""
+        raise SetupError(
+            f"{dataset.count - dataset.given} of {dataset.count} questions in {dataset.path} have no passages of "
+            f"their own; name a corpus in place of 'given'{pooled}."
+        )
+    if options.retrievers:
+        raise SetupError(
+            f"--retrievers {','.join(options.retrievers)} would search nothing, the questions bring their passages; "
+            "leave it out, or name 'pool' in place of 'given'."
+        )
+
+
 def corpus_hash(corpus: Path) -> str:
     """The sha256 of a file's bytes, or of the names and bytes of all files in a folder."""
     if corpus.is_file():
@@ -87,27 +108,36 @@ def corpus_hash(corpus: Path) -> str:
     return short_hash([(str(path.relative_to(root)), file_hash(path)) for path in files if path.is_relative_to(root)])
 
 
-async def in_collection(
-    source: Source, dataset: DataSet, runs: Sequence[MethodRun], progress: Progress
-) -> list[MethodRun]:
-    """The runs, each with the collection that it searches; a corpus is indexed where it is not there yet."""
+def name_collections(source: Source, columns: Sequence[Column]) -> list[Column]:
+    """The columns, each with the collection that it searches. Nothing is indexed yet."""
+    if not source.retrieves:
+        return list(columns)
+    names = (collection_name(source, column.context) for column in columns)
+    return [
+        replace(column, context=replace(column.context, collection=name))
+        for column, name in zip(columns, names, strict=True)
+    ]
+
+
+def collection_name(source: Source, context: Context) -> str:
+    """The collection of a source; that of a corpus follows from its files and the embeddings."""
     if source.collection is not None:
-        return [replace(run, context=replace(run.context, collection=source.collection)) for run in runs]
-    made: dict[tuple[str, str], str] = {}
-    placed = []
-    for run in runs:
-        key = (run.context.store, embedding_name(run.context.embeddings))
-        if key not in made:
-            made[key] = await indexed(source, dataset.path, run.context, progress)
-        placed.append(replace(run, context=replace(run.context, collection=made[key])))
-    return placed
+        return source.collection
+    return f"corpus-{short_hash([source.sha256, embedding_name(context.embeddings)])}"
 
 
-async def indexed(source: Source, data: Path | None, context: Context, progress: Progress) -> str:
-    """The collection of a corpus, filled where it is not there yet; `data` holds the questions of a pool."""
-    collection = f"corpus-{short_hash([source.sha256, embedding_name(context.embeddings)])}"
-    await interruptible(index_corpus, source, data, context, collection, progress=progress)
-    return collection
+async def fill_collections(source: Source, dataset: DataSet, columns: Sequence[Column], progress: Progress) -> None:
+    """Index the corpus for each store and each embeddings, where it is not there yet."""
+    if source.corpus is None:
+        return
+    contexts = {(column.context.store, column.context.collection): column.context for column in reversed(columns)}
+    for context in reversed(contexts.values()):
+        await fill_collection(source, dataset.path, context, progress)
+
+
+async def fill_collection(source: Source, data: Path | None, context: Context, progress: Progress) -> None:
+    """Index the corpus into the context's collection; `data` holds the questions of a pool."""
+    await interruptible(index_corpus, source, data, context, context.collection, progress=progress)
 
 
 async def interruptible(work: Callable[..., None], *args: Any, progress: Progress) -> None:

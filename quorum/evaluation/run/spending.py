@@ -4,7 +4,9 @@ from typing import Any
 from uuid import UUID
 
 from langchain_core.callbacks import AsyncCallbackHandler
-from langchain_core.outputs import ChatGeneration, LLMResult
+from langchain_core.outputs import LLMResult
+
+from quorum.evaluation.callbacks import is_stored, message_of, usage_of
 
 
 class Spending(AsyncCallbackHandler):
@@ -14,11 +16,9 @@ class Spending(AsyncCallbackHandler):
         self.calls = self.input_tokens = self.output_tokens = 0
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        generation = response.generations[0][0]
-        message: Any = generation.message if isinstance(generation, ChatGeneration) else None
-        if message is None or message.response_metadata.get("stored"):
+        if message_of(response) is None or is_stored(response):
             return
-        usage = message.usage_metadata or {}
+        usage = usage_of(response)
         self.calls += 1
         self.input_tokens += usage.get("input_tokens", 0)
         self.output_tokens += usage.get("output_tokens", 0)

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from quorum.cli.tables import Column, bracketed, cell, panel_table, report_tables
+from quorum.cli.tables import Column, bracketed, cell, panel_table, score_tables
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.baseline import Comparison, check_baseline, compare, compare_groups
 from quorum.evaluation.metrics.statistics import bootstrap, mcnemar, sign_flip
-from quorum.evaluation.run.results import Row, Scores
+from quorum.evaluation.run.results import ColumnScores, Row
 
 
-def scores(em: dict[str, float | None], **more: dict[str, float | None]) -> Scores:
+def scores(em: dict[str, float | None], **more: dict[str, float | None]) -> ColumnScores:
     """The scores of one method by question; F1 is as EM unless given; a question whose EM is null failed."""
-    made = Scores()
+    made = ColumnScores()
     measures = {"f1": em, **more}
     for id_, value in em.items():
         row: Any = Row(id=id_, method="x", em=value, malformed=0, seconds=1.0)
@@ -94,7 +94,7 @@ def test_the_tables_fit_into_100_columns() -> None:
     names = ["concat", "post_fusion[vote=staged;k=10]", "self_verification"]
     methods = {name: scores(many(0.3 + seed / 10, seed, 300)) for seed, name in enumerate(names)}
     summary = {name: one.summary() for name, one in methods.items()}
-    text = shown(report_tables(summary, compare_groups(methods, [names]), ("em", "f1")))
+    text = shown(score_tables(summary, compare_groups(methods, [names]), ("em", "f1")))
     lines = text.splitlines()
     assert len(lines) == 4 + 4 + 4
     assert max(len(line.rstrip()) for line in lines) <= 100

@@ -11,10 +11,12 @@ from quorum_command import Quorum
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.compare import Options, plan, variants
-from quorum.evaluation.compare.estimate import bounds, pace, value
+from quorum.evaluation.compare.call_bounds import call_bounds, compute
+from quorum.evaluation.compare.compare import plan_comparison
+from quorum.evaluation.compare.estimate import Estimate, estimate_seconds
 from quorum.evaluation.compare.prices import Price, Prices
-from quorum.evaluation.run.columns import parse_methods
+from quorum.evaluation.run.columns import columns, parse_methods
+from quorum.evaluation.run.options import Options
 
 __all__ = ["data"]
 
@@ -37,12 +39,18 @@ def prices(tmp_path: Path) -> Path:
     return path
 
 
+async def estimated(corpus: str, data: Path, **options: Any) -> Estimate:
+    planned = await plan_comparison(Options(data=data, corpus=corpus, context=context(), **options))
+    assert planned.estimate is not None
+    return planned.estimate
+
+
 async def test_a_comparison_from_the_estimate_to_the_report(
     corpus: str, data: Path, prices: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(reader)
-    options = Options(methods=FIVE, prices=prices, budget={"calls": 2.5})
-    planned, decision = await run(corpus, data, options)
+    planned, decision = await run(corpus, data, methods=FIVE, prices=prices, budget={"calls": 2.5})
+    assert planned.estimate is not None
     assert {name: (one.least, one.most) for name, one in planned.estimate.methods.items()} == {
         "concat": (1, 1),
         "post_fusion": (2, 2),
@@ -58,16 +66,15 @@ async def test_a_comparison_from_the_estimate_to_the_report(
     assert decision.spent["models"]["openai:test"]["calls"] == len(openai_server.requests) == 6 * 3
     assert decision.spent["cost"] == pytest.approx(18 * (100 * 1000 + 2 * 2000) / 1e6)
     assert (decision.spent["searches"], decision.spent["searched"]) == (18, 6)
-    written = {path.name for path in decision.report.folder.iterdir()}
+    written = {path.name for path in decision.scores.folder.iterdir()}
     assert written >= {"report.html", "report.md", "report.csv", "questions.csv", "details.jsonl", "results.jsonl"}
     assert written >= {"config.json", "summary.json", "comparison.json", "recommendation.json", "spent.json"}
-    page = (decision.report.folder / "report.html").read_text(encoding="utf-8")
+    page = (decision.scores.folder / "report.html").read_text(encoding="utf-8")
     assert "Alone, the methods would have made 30 calls; 18 were made, 40% saved" in page
 
 
 async def test_the_estimate_of_a_filter_counts_its_prompt(corpus: str, data: Path, openai_server: OpenAIServer) -> None:
-    planned = await plan(corpus, data, context(), Options(methods="filco"))
-    found = planned.estimate.methods["filco"]
+    found = (await estimated(corpus, data, methods="filco")).methods["filco"]
     assert (found.calls, found.least, found.most, openai_server.requests) == (2, 2, 2, [])
 
 
@@ -75,11 +82,11 @@ async def test_the_same_again_asks_nothing_and_remembers_what_was_spent(
     corpus: str, data: Path, prices: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(reader)
-    options = Options(methods="concat,post_fusion", prices=prices)
-    _, first = await run(corpus, data, options, limit=3)
+    chosen = {"methods": "concat,post_fusion", "prices": prices, "limit": 3}
+    _, first = await run(corpus, data, **chosen)
     asked = len(openai_server.requests)
-    _, second = await run(corpus, data, options, limit=3)
-    assert (second.report.asked, len(openai_server.requests)) == (0, asked)
+    _, second = await run(corpus, data, **chosen)
+    assert (second.scores.asked, len(openai_server.requests)) == (0, asked)
     assert second.spent == first.spent
     assert second.recommendation.sentences == first.recommendation.sentences
 
@@ -88,13 +95,12 @@ async def test_a_failed_question_is_told_apart_and_asked_again(
     corpus: str, data: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(lambda request: error(400, "no <b>") if "number 4?" in request.text else reader(request))
-    options = Options(methods="concat,post_fusion")
-    _, first = await run(corpus, data, options)
+    _, first = await run(corpus, data, methods="concat,post_fusion")
     assert [(one.n, one.errors, one.cost) for one in first.figures] == [(5, 1, None), (5, 1, None)]
     assert "1 of concat and 1 of post_fusion" in first.recommendation.sentences[-1]
     openai_server.reply(reader)
-    _, second = await run(corpus, data, options)
-    assert (second.report.asked, [one.errors for one in second.figures]) == (2, [0, 0])
+    _, second = await run(corpus, data, methods="concat,post_fusion")
+    assert (second.scores.asked, [one.errors for one in second.figures]) == (2, [0, 0])
 
 
 async def test_a_limit_on_cost_stops_before_and_in_the_middle(
@@ -102,15 +108,15 @@ async def test_a_limit_on_cost_stops_before_and_in_the_middle(
 ) -> None:
     openai_server.reply(lambda request: Response("unknown", usage={"prompt_tokens": 900_000, "completion_tokens": 1}))
     with pytest.raises(SetupError, match=r"more than --max-cost 0\.001"):
-        await plan(corpus, data, context(), Options(methods="concat", prices=prices, max_cost=0.001))
+        await estimated(corpus, data, methods="concat", prices=prices, max_cost=0.001)
     assert openai_server.requests == []
     with pytest.raises(SetupError, match=r"have cost \$900\.0020, the limit is \$50"):
-        await run(corpus, data, Options(methods="concat", prices=prices, max_cost=50), concurrency=1)
+        await run(corpus, data, methods="concat", prices=prices, max_cost=50, concurrency=1)
     assert len(openai_server.requests) == 1
     spent = json.loads((data.parent / "out" / "spent.json").read_text())
     assert spent["cost"] == pytest.approx(900.002)
     with pytest.raises(SetupError, match="a model has no price"):
-        await plan(corpus, data, context(), Options(methods="concat", max_cost=1))
+        await estimated(corpus, data, methods="concat", max_cost=1)
 
 
 def test_details_hold_the_path_and_the_replies(
@@ -203,9 +209,9 @@ def test_a_corpus_that_is_not_there(data: Path, openai_server: OpenAIServer, quo
 
 
 def test_methods_are_crossed_with_what_has_several_values() -> None:
-    options = Options(methods="concat,sure[k=3]", models=["openai:a", "openai:b"], k=["5", "10"], retrievers=["bm25"])
-    runs = variants(options, Context())
-    assert [run.name for run in runs] == [
+    two = {"models": ["openai:a", "openai:b"], "k": ["5", "10"], "retrievers": ["bm25"]}
+    crossed = columns(Options(data=Path(), methods="concat,sure[k=3]", **two))
+    assert [column.name for column in crossed] == [
         "concat[model=openai:a;k=5]",
         "concat[model=openai:a;k=10]",
         "concat[model=openai:b;k=5]",
@@ -213,8 +219,9 @@ def test_methods_are_crossed_with_what_has_several_values() -> None:
         "sure[k=3;model=openai:a]",
         "sure[k=3;model=openai:b]",
     ]
-    assert {run.context.retriever for run in runs} == {"bm25"}
-    assert [run.name for run in variants(Options(methods="concat", models=["openai:a"]), Context())] == ["concat"]
+    assert {column.context.retriever for column in crossed} == {"bm25"}
+    single = columns(Options(data=Path(), methods="concat", models=["openai:a"]))
+    assert [(column.name, column.context.model) for column in single] == [("concat", "openai:a")]
 
 
 @pytest.mark.parametrize(
@@ -234,18 +241,18 @@ def test_methods_are_crossed_with_what_has_several_values() -> None:
 def test_the_bounds_of_calls_come_from_the_shape(
     method: str, given: dict[str, Any], found: tuple[float, float]
 ) -> None:
-    assert bounds(parse_methods(method, Context(**given))[0]) == found
+    assert call_bounds(parse_methods(method, Context(**given))[0]) == found
 
 
 def test_every_method_has_bounds() -> None:
-    assert all(0 < least <= most for least, most in map(bounds, parse_methods("all", Context())))
-    assert value("K(K-1)", {"K": 4}) == 12
+    assert all(0 < least <= most for least, most in map(call_bounds, parse_methods("all", Context())))
+    assert compute("K(K-1)", {"K": 4}) == 12
 
 
-def test_limits_in_a_minute_set_the_pace() -> None:
-    assert pace(Context(), 100, 1000, concurrency=8) == 25
-    assert pace(Context(requests_per_minute=10), 100, 1000, concurrency=8) == 600
-    assert pace(Context(tokens_per_minute=100), 100, 1000, concurrency=8) == 600
+def test_limits_in_a_minute_set_the_estimate_seconds() -> None:
+    assert estimate_seconds(Context(), 100, 1000, concurrency=8) == 25
+    assert estimate_seconds(Context(requests_per_minute=10), 100, 1000, concurrency=8) == 600
+    assert estimate_seconds(Context(tokens_per_minute=100), 100, 1000, concurrency=8) == 600
 
 
 def test_prices(tmp_path: Path) -> None:

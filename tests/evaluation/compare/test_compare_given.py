@@ -8,8 +8,6 @@ from comparison_fixtures import data, reader, run
 from openai_server import OpenAIServer
 from quorum_command import Quorum
 
-from quorum.evaluation.compare.compare import Options
-
 __all__ = ["data"]
 
 
@@ -35,18 +33,18 @@ async def test_the_questions_own_passages_are_a_corpus(
     corpus: str, shown: int, source: str, bringing: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(reader)
-    options = Options(methods="concat,concat_pf")
-    planned, decision = await run(corpus, bringing, options)
-    folder = decision.report.folder
+    planned, decision = await run(corpus, bringing, methods="concat,concat_pf")
+    folder = decision.scores.folder
     rows = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
     assert {len(row["passages"]) for row in rows} == {shown}
     assert json.loads((folder / "config.json").read_text())["source"]["passages"] == source
+    assert planned.estimate is not None
     assert planned.estimate.methods["concat"].calls == 1
     assert (decision.spent["searches"], decision.spent["searched"]) == ((12, 6) if corpus == "pool" else (0, 0))
     assert (folder / "report.html").exists()
     asked = len(openai_server.requests)
-    _, again = await run(corpus, bringing, options)
-    assert (again.report.asked, len(openai_server.requests)) == (0, asked)
+    _, again = await run(corpus, bringing, methods="concat,concat_pf")
+    assert (again.scores.asked, len(openai_server.requests)) == (0, asked)
 
 
 def test_given_passages_must_be_there_and_need_no_retriever(

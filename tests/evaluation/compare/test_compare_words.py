@@ -14,18 +14,18 @@ from quorum.evaluation.compare.recommend import (
     Figures,
     Recommendation,
     dollars,
-    few,
     front,
-    joined,
+    join,
+    join_some,
     read_budget,
     recommend,
 )
-from quorum.evaluation.run.results import Row, Scores
+from quorum.evaluation.run.results import ColumnScores, Row
 
 
-def scores(share: float, seed: int, *, calls: float = 1, count: int = 400, failed: int = 0) -> Scores:
+def scores(share: float, seed: int, *, calls: float = 1, count: int = 400, failed: int = 0) -> ColumnScores:
     """A method that is right on that share of the questions."""
-    made, draw = Scores(), np.random.default_rng(seed)
+    made, draw = ColumnScores(), np.random.default_rng(seed)
     for number in range(count):
         em = float(draw.random() < share)
         row: Any = Row(id=f"q{number}", method="x", em=em, f1=em, malformed=0, seconds=0.5 * calls, error=None)
@@ -34,7 +34,7 @@ def scores(share: float, seed: int, *, calls: float = 1, count: int = 400, faile
     return made
 
 
-def made(budget: dict[str, float] | None = None, **methods: Scores) -> tuple[Recommendation, list[Figures]]:
+def made(budget: dict[str, float] | None = None, **methods: ColumnScores) -> tuple[Recommendation, list[Figures]]:
     common = shared_questions(methods)
     figures = [figures_of(name, one, "em", None, common) for name, one in methods.items()]
     return recommend(figures, methods, "em", budget or {}), figures
@@ -73,8 +73,8 @@ def test_of_many_that_cannot_be_told_from_it_the_nearest_are_named() -> None:
 
 
 def test_a_few_are_all_listed() -> None:
-    assert few(list("abcde")) == "a, b, c, d and e"
-    assert few(list("abcdef")) == "a, b, c, d and 2 more (see the table)"
+    assert join_some(list("abcde")) == "a, b, c, d and e"
+    assert join_some(list("abcdef")) == "a, b, c, d and 2 more (see the table)"
 
 
 def test_equal_methods_the_cheaper_one_is_best() -> None:
@@ -165,4 +165,4 @@ def test_dollars_and_lists_in_words() -> None:
         "$0.0500",
         "$1,234.50",
     ]
-    assert [joined(parts) for parts in (["a"], ["a", "b"], ["a", "b", "c"])] == ["a", "a and b", "a, b and c"]
+    assert [join(parts) for parts in (["a"], ["a", "b"], ["a", "b", "c"])] == ["a", "a and b", "a, b and c"]

@@ -10,14 +10,14 @@ from openai_server import OpenAIServer, Request, error
 from quorum.core.context import Context
 from quorum.evaluation.experiments.analyses import best_of_runs, shared_name, split_by_top, spread_of_draws
 from quorum.evaluation.experiments.preference import compare_summaries, outcome_of, pairs_of
-from quorum.evaluation.run.results import Row, Scores
+from quorum.evaluation.run.results import ColumnScores, Row
 
 CONTEXT = Context(model="openai:test", attempts=1)
 
 
-def scores(**measures: list[float | None]) -> Scores:
+def scores(**measures: list[float | None]) -> ColumnScores:
     """The scores of one run over questions q0, q1, ...; where EM is null the question failed."""
-    made = Scores()
+    made = ColumnScores()
     for number, em in enumerate(measures["em"]):
         row: Any = Row(id=f"q{number}", error="no reply" if em is None else None, malformed=0)
         made.add(row | {name: values[number] for name, values in measures.items()})

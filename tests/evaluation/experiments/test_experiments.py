@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from experiment_runs import run_experiment_over
 from openai_server import OpenAIServer, Request
 
 from quorum.cli.main import main
@@ -13,8 +14,7 @@ from quorum.cli.tables import FURTHER
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.datasets.examples import read_examples
-from quorum.evaluation.experiments.catalogue import EXPERIMENTS, grouped_runs
-from quorum.evaluation.experiments.run_experiment import Options, run_experiment
+from quorum.evaluation.experiments.catalogue import EXPERIMENTS, grouped_columns
 from quorum.evaluation.run.dataset import read_data
 from quorum.evaluation.run.demonstrations import draw_shots
 from quorum.graphs import METHODS
@@ -39,14 +39,14 @@ def data(tmp_path: Path) -> Path:
 
 
 def names(experiment: str, **given: Any) -> list[list[str]]:
-    return [[run.name for run in group] for group in grouped_runs(EXPERIMENTS[experiment], CONTEXT, **given)]
+    return [[run.name for run in group] for group in grouped_columns(EXPERIMENTS[experiment], CONTEXT, **given)]
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_can_be_run(name: str) -> None:
     experiment = EXPERIMENTS[name]
     given: Any = {"verifier": "embedded", "filters": ["embedded"], "searching": True}
-    runs = [run for group in grouped_runs(experiment, CONTEXT, **given) for run in group]
+    runs = [run for group in grouped_columns(experiment, CONTEXT, **given) for run in group]
     assert all(run.method in METHODS for run in runs)
     assert len({run.name for run in runs}) == len(runs) > 1 or experiment.shots
     assert set(experiment.further) <= set(FURTHER)
@@ -88,7 +88,7 @@ def test_every_filter_is_a_run() -> None:
 
 def test_drawn_demonstrations_give_runs_their_names() -> None:
     shots = [("shots=1;draw=0", "a.jsonl"), ("shots=1;draw=1", "b.jsonl")]
-    found = grouped_runs(EXPERIMENTS["few_shot"], CONTEXT, methods="base,sure[k=3]", shots=shots)
+    found = grouped_columns(EXPERIMENTS["few_shot"], CONTEXT, methods="base,sure[k=3]", shots=shots)
     assert [[run.name for run in group] for group in found] == [
         ["base"],
         ["base[shots=1;draw=0]"],
@@ -140,8 +140,12 @@ async def test_the_top_passage_alone_is_read_after_reranking(data: Path, openai_
     openai_server.reply(reader)
     experiment = EXPERIMENTS["rerank"]
     reordered = [one for one in experiment.variants if one in ("", "reranker=listwise")]
-    report, _ = await run_experiment(
-        type(experiment)(**(vars(experiment) | {"variants": tuple(reordered)})), data, CONTEXT, out=data.parent / "out"
+    report, _ = await run_experiment_over(
+        type(experiment)(**(vars(experiment) | {"variants": tuple(reordered)})),
+        data,
+        CONTEXT,
+        {},
+        out=data.parent / "out",
     )
     plain, listwise = (report.summary[name] for name in ("base[k=10]", "base[k=10;reranker=listwise]"))
     assert (plain["em"], plain["calls"], plain["hit_at_1"], plain["recall"]) == (0, 1, 0, 0)
@@ -156,8 +160,8 @@ async def test_the_top_passage_alone_is_read_after_reranking(data: Path, openai_
 
 async def test_few_shot_runs_go_on_where_they_stopped(data: Path, tmp_path: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reader)
-    options = Options(methods="base", examples=pool(tmp_path / "pool.jsonl", 6))
-    report, panels = await run_experiment(EXPERIMENTS["few_shot"], data, CONTEXT, options, out=tmp_path / "out")
+    options = {"methods": "base", "examples": pool(tmp_path / "pool.jsonl", 6)}
+    report, panels = await run_experiment_over(EXPERIMENTS["few_shot"], data, CONTEXT, options, out=tmp_path / "out")
     assert [(row["method"], row["draws"], row["EM"]) for row in panels[0]["rows"]] == [
         ("base", 1, 1),
         ("base[shots=1]", 4, 1),
@@ -165,32 +169,32 @@ async def test_few_shot_runs_go_on_where_they_stopped(data: Path, tmp_path: Path
     ]
     assert "Number" in openai_server.requests[-1].text
     assert report.comparisons == []
-    again, _ = await run_experiment(EXPERIMENTS["few_shot"], data, CONTEXT, options, out=tmp_path / "out")
+    again, _ = await run_experiment_over(EXPERIMENTS["few_shot"], data, CONTEXT, options, out=tmp_path / "out")
     assert (report.asked, again.asked) == (3 * 9, 0)
     pool(tmp_path / "pool.jsonl", 7)
     with pytest.raises(SetupError, match="another configuration"):
-        await run_experiment(EXPERIMENTS["few_shot"], data, CONTEXT, options, out=tmp_path / "out")
+        await run_experiment_over(EXPERIMENTS["few_shot"], data, CONTEXT, options, out=tmp_path / "out")
 
 
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("preference", Options(), "needs --judge"),
-        ("preference", Options(judge="embedded", methods="base"), "compares two methods; 1 are named"),
-        ("preference", Options(judge="gpt"), "names no provider"),
-        ("verifier", Options(), "needs --verifier"),
-        ("measures", Options(), "needs --filters"),
-        ("measures", Options(filters=("bert",)), "names no filter"),
-        ("few_shot", Options(), "needs --examples"),
-        ("few_shot", Options(examples=Path("missing.jsonl")), "missing.jsonl"),
-        ("sweep_k", Options(methods="contact"), "did you mean concat"),
+        ("preference", {}, "needs --judge"),
+        ("preference", {"judge": "embedded", "methods": "base"}, "compares two methods; 1 are named"),
+        ("preference", {"judge": "gpt"}, "names no provider"),
+        ("verifier", {}, "needs --verifier"),
+        ("measures", {}, "needs --filters"),
+        ("measures", {"filters": ("bert",)}, "names no filter"),
+        ("few_shot", {}, "needs --examples"),
+        ("few_shot", {"examples": Path("missing.jsonl")}, "missing.jsonl"),
+        ("sweep_k", {"methods": "contact"}, "did you mean concat"),
     ],
 )
 async def test_what_is_missing_is_named_before_anything_is_asked(
-    data: Path, openai_server: OpenAIServer, name: str, options: Options, message: str
+    data: Path, openai_server: OpenAIServer, name: str, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(SetupError, match=message):
-        await run_experiment(EXPERIMENTS[name], data, CONTEXT, options, out=data.parent / "out")
+        await run_experiment_over(EXPERIMENTS[name], data, CONTEXT, options, out=data.parent / "out")
     assert openai_server.requests == []
     assert not (data.parent / "out").exists()
 

@@ -13,10 +13,10 @@ from openai_server import OpenAIServer, Request, error
 from quorum.cli.main import main
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.compare import Options, compare, plan
-from quorum.evaluation.metrics.judge import judge_of
-from quorum.evaluation.run.columns import parse_methods
-from quorum.evaluation.run.evaluate import Report, evaluate
+from quorum.evaluation.compare.compare import compare, plan_comparison
+from quorum.evaluation.run.evaluate import evaluate
+from quorum.evaluation.run.options import Options
+from quorum.evaluation.run.score import Scores
 from quorum.parsing.correctness import correctness_verdict
 
 CONTEXT = Context(model="openai:test", attempts=1)
@@ -49,10 +49,15 @@ def judged_calls(server: OpenAIServer) -> list[Request]:
     return [request for request in server.chats() if request.body["model"].startswith("judge")]
 
 
-async def run(data: Path, methods: str = "concat", judge: str | None = "openai:judge", **given: Any) -> Report:
+async def run(data: Path, methods: str = "concat", judge: str | None = "openai:judge", **given: Any) -> Scores:
     context = given.pop("context", CONTEXT)
-    who = None if judge is None else judge_of(judge, context)
-    return await evaluate(data, parse_methods(methods, context), out=data.parent / "out", judge=who, **given)
+    options = Options(data=data, out=data.parent / "out", methods=methods, context=context, judge=judge, **given)
+    return await evaluate(options)
+
+
+def given(data: Path, context: Context = CONTEXT, **options: Any) -> Options:
+    """A comparison over the passages of the questions."""
+    return Options(data=data, corpus="given", context=context, out=data.parent / "out", **options)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +98,7 @@ async def test_the_judge_is_asked_only_where_nothing_else_decides(data: Path, op
     summary = report.summary["concat"]
     assert (summary["em"], summary["judged"], summary["unscored"], summary["judge_errors"]) == (0.2, 0.4, 0, 0)
     assert summary["judged_low"] <= summary["judged"] <= summary["judged_high"]  # type: ignore[operator]
-    assert report.judged == ("em", "f1", "judged")
+    assert report.measures == ("em", "f1", "judged")
     sent = judged_calls(openai_server)
     assert {river for one in sent for river in TOWN if f"the {river}?" in one.text} == {"Rhine", "Danube"}
     rhine = next(one.text for one in sent if "Rhine" in one.text)
@@ -113,25 +118,25 @@ async def test_the_judge_is_asked_only_where_nothing_else_decides(data: Path, op
 async def test_its_calls_are_told_apart(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(replies)
     report = await run(data)
-    assert report.judging is not None
-    assert (report.spent.calls, report.judging.calls) == (5, 2)
+    assert report.judge_spent is not None
+    assert (report.spent.calls, report.judge_spent.calls) == (5, 2)
     summary = report.summary["concat"]
     assert (summary["calls"], summary["judge_calls"]) == (1, 0.4)
-    assert report.judging.input_tokens == pytest.approx(5 * float(summary["judge_input_tokens"] or 0))
+    assert report.judge_spent.input_tokens == pytest.approx(5 * float(summary["judge_input_tokens"] or 0))
 
 
 async def test_the_judge_can_be_named_later_and_goes_on(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(replies)
     first = await run(data, judge=None)
     assert "judged" not in first.summary["concat"]
-    assert first.judging is None
+    assert first.judge_spent is None
     report = await run(data)
     assert (report.asked, report.summary["concat"]["judged"]) == (0, 0.4)
     lines = report.folder / "judged.jsonl"
     lines.write_bytes(lines.read_bytes()[:-20])  # a kill in the middle of the last line
     again = await run(data, context=Context(model="openai:test", attempts=1, journal="off"))
-    assert again.judging is not None
-    assert (again.judging.calls <= 1, again.summary) == (True, report.summary)
+    assert again.judge_spent is not None
+    assert (again.judge_spent.calls <= 1, again.summary) == (True, report.summary)
     openai_server.reply(lambda request: replies(request, dict.fromkeys(TOWN, "Incorrect")))
     before = len(judged_calls(openai_server))
     other = await run(data, judge="openai:judge2")
@@ -182,27 +187,25 @@ async def test_a_comparison_with_a_judge(data: Path, openai_server: OpenAIServer
     prices = tmp_path / "prices.toml"
     prices.write_text('["openai:test"]\ninput = 1.0\noutput = 1.0\n["openai:judge"]\ninput = 1.0\noutput = 1.0\n')
     openai_server.reply(replies)
-    options = Options(methods="concat,concat_pf", judge="openai:judge", prices=prices, max_cost=5)
     context = replace(CONTEXT, journal=str(tmp_path / "journal.sqlite"))  # of two equal answers one is judged
-    planned = await plan("given", data, context, options, out=tmp_path / "out")
-    decision = await compare("given", data, planned, options)
+    options = given(data, context=context, methods="concat,concat_pf", judge="openai:judge", prices=prices, max_cost=5)
+    decision = await compare(await plan_comparison(options))
     assert decision.spent["judge"]["models"]["openai:judge"]["calls"] == 2
     assert "openai:judge" not in decision.spent["models"]
     assert json.loads((tmp_path / "out" / "spent.json").read_text()) == decision.spent
     assert decision.measure == "em"
-    folder = decision.report.folder
+    folder = decision.scores.folder
     assert '<th scope="col">judged</th>' in (folder / "report.html").read_text()
     text = (folder / "report.md").read_text()
     assert "| method | exact match, % | judged, % |" in text
     assert "Beside the methods, openai:judge judged answers: 2 calls really made" in text
     with (folder / "report.csv").open(newline="") as file:
         assert {row["judged"] for row in csv.DictReader(file)} == {"0.4"}
-    again = await compare("given", data, await plan("given", data, context, options, out=tmp_path / "out"), options)
+    again = await compare(await plan_comparison(options))
     assert again.spent["judge"] == decision.spent["judge"]
-    plain = Options(methods="concat,concat_pf", prices=prices)
-    without = await compare("given", data, await plan("given", data, CONTEXT, plain, out=tmp_path / "out"), plain)
+    without = await compare(await plan_comparison(given(data, methods="concat,concat_pf", prices=prices)))
     assert without.spent["judge"] == decision.spent["judge"]
-    assert "judged" not in without.report.judged
+    assert "judged" not in without.scores.measures
 
 
 async def test_the_limit_on_cost_is_one_for_the_judge_too(
@@ -211,10 +214,10 @@ async def test_the_limit_on_cost_is_one_for_the_judge_too(
     prices = tmp_path / "prices.toml"
     prices.write_text('["openai:test"]\ninput = 0.0\noutput = 0.0\n["openai:judge"]\ninput = 1e6\noutput = 1e6\n')
     openai_server.reply(replies)
-    options = Options(methods="concat", judge="openai:judge", prices=prices, max_cost=1)
-    planned = await plan("given", data, CONTEXT, options, out=tmp_path / "out")
+    limits = {"prices": prices, "max_cost": 1, "concurrency": 1}
+    planned = await plan_comparison(given(data, methods="concat", judge="openai:judge", **limits))
     with pytest.raises(SetupError, match=r"have cost \$.* the limit is \$1"):
-        await compare("given", data, planned, options, concurrency=1)
+        await compare(planned)
     assert len(judged_calls(openai_server)) == 1
 
 
@@ -223,9 +226,9 @@ async def test_a_judge_without_a_price_has_no_limit_to_keep(
 ) -> None:
     prices = tmp_path / "prices.toml"
     prices.write_text('["openai:test"]\ninput = 1.0\noutput = 1.0\n')
-    options = Options(methods="concat", judge="openai:judge", prices=prices, max_cost=5)
+    options = given(data, methods="concat", judge="openai:judge", prices=prices, max_cost=5)
     with pytest.raises(SetupError, match="a model has no price"):
-        await plan("given", data, CONTEXT, options, out=tmp_path / "out")
+        await plan_comparison(options)
     assert openai_server.requests == []
 
 
@@ -233,13 +236,12 @@ async def test_the_judge_goes_by_none_of_a_methods_own_settings(
     data: Path, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
     openai_server.reply(replies)
-    options = Options(methods="concat[context_window=600],concat", judge="openai:judge")
+    options = given(data, methods="concat[context_window=600],concat", judge="openai:judge")
     long = json.loads(data.read_text().splitlines()[0])
     long["answers"] += [f"Basel, {'the town on the Rhine ' * 9}{number}" for number in range(9)]
     data.write_text(json.dumps(long) + "\n")
-    planned = await plan("given", data, CONTEXT, options, out=tmp_path / "out")
-    decision = await compare("given", data, planned, options)
-    assert {row["judge_errors"] for row in decision.report.summary.values()} == {0}
+    decision = await compare(await plan_comparison(options))
+    assert {row["judge_errors"] for row in decision.scores.summary.values()} == {0}
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from quorum.datasets.questions import read_questions
 from quorum.datasets.records import read_passages
 from quorum.evaluation.questions.draw import KINDS
 from quorum.evaluation.questions.file import QuestionFile
-from quorum.evaluation.questions.write import Made, Options, make_questions, plan
+from quorum.evaluation.questions.write import Options, Written, make_questions, plan
 from quorum.retrievers.index import index_passages
 
 OUT = Path("questions.jsonl")
@@ -39,7 +39,7 @@ def context(**given: Any) -> Context:
     return Context(**{"model": "openai:test", "retriever": "bm25", "k": 3, "attempts": 1} | given)
 
 
-async def make(store: str, options: Options, **given: Any) -> Made:
+async def make(store: str, options: Options, **given: Any) -> Written:
     return await make_questions(await plan(None, "towers", context(store=store, **given), options, OUT))
 
 
@@ -50,7 +50,7 @@ def lines() -> list[dict[str, Any]]:
 async def test_all_three_kinds_with_gold_and_what_wrote_them(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(writer())
     made = await make(store, Options(n=10, mix={"single": 60, "two": 20, "unanswerable": 20}))
-    assert (made.kept, made.written, made.faults.total()) == ({"single": 6, "two": 2, "unanswerable": 2}, 10, 0)
+    assert (made.kept, made.drafts, made.faults.total()) == ({"single": 6, "two": 2, "unanswerable": 2}, 10, 0)
     assert len(openai_server.chats()) == 6 * 3 + 2 * 5 + 2 * 3 == made.spent.calls
     by_kind = {kind: [line for line in lines() if line["meta"]["kind"] == kind] for kind in KINDS}
     single, two, open_ = by_kind["single"][0], by_kind["two"][0], by_kind["unanswerable"][0]
@@ -125,7 +125,7 @@ async def test_what_is_wrong_with_a_question_is_found_and_counted(
     openai_server.reply(writer(say))
     made = await make(store, Options(n=8, mix={kind: 1}, every=True))
     assert made.faults[fault] >= 2
-    assert made.written == sum(made.kept.values()) + made.faults.total()
+    assert made.drafts == sum(made.kept.values()) + made.faults.total()
     rejected = [line for line in lines() if not line["keep"]] if OUT.exists() else []
     assert {line["meta"]["why"] for line in rejected} >= (set() if fault in ("declined", "unread") else {fault})
     assert all(line["question"] for line in rejected)
@@ -150,7 +150,7 @@ async def test_a_verifier_checks_in_the_models_place(store: str, openai_server: 
 async def test_the_embedded_reader_may_check(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(writer())
     made = await make(store, Options(n=1, mix=SINGLE), verifier="embedded")
-    assert made.written == len(openai_server.chats())
+    assert made.drafts == len(openai_server.chats())
 
 
 async def test_thinking_is_no_part_of_a_question(store: str, openai_server: OpenAIServer) -> None:
@@ -171,7 +171,7 @@ async def test_reviewed_lines_stay_and_rejected_ones_are_replaced(store: str, op
     assert (len(lines()), again.before, again.kept["single"]) == (4, 2, 3)
     asked = len(openai_server.chats())
     done = await make(store, Options(n=3, mix=SINGLE))
-    assert (done.written, len(openai_server.chats())) == (0, asked)
+    assert (done.drafts, len(openai_server.chats())) == (0, asked)
 
 
 async def test_stopped_by_the_limit_on_cost_it_goes_on_from_the_journal(

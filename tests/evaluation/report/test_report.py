@@ -139,7 +139,9 @@ def test_the_report_of_a_budget_that_nothing_keeps(tmp_path: Path) -> None:
 
 def test_methods_that_do_not_serve_the_questions_are_named_with_the_reason(tmp_path: Path) -> None:
     reason = "The method 'react' gives no long answers; choose another."
-    decision = replace(made_decision(tmp_path, 12), left_out={"react": reason, "self_ask": reason})
+    decision = made_decision(tmp_path, 12)
+    plan = replace(decision.scores.plan, left_out={"react": reason, "self_ask": reason})
+    decision = replace(decision, scores=replace(decision.scores, plan=plan))
     page = write_report(decision)
     told = "Compared without react, self_ask: The method 'react' gives no long answers."
     assert told in unescape(page.read_text(encoding="utf-8"))

@@ -9,8 +9,10 @@ from openai_server import EMBEDDINGS, OpenAIServer
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.run.columns import parse_methods
-from quorum.evaluation.run.evaluate import Report, evaluate
+from quorum.evaluation.run.evaluate import evaluate
+from quorum.evaluation.run.options import Options
+from quorum.evaluation.run.score import Scores
+from quorum.evaluation.run.source import Progress, silent
 from quorum.retrievers.collections import names
 
 CONTEXT = {"model": "openai:test", "embeddings": "openai:embed", "k": 2}
@@ -38,11 +40,14 @@ def corpus(tmp_path: Path) -> Path:
     return path
 
 
-async def run(data: Path, out: str, methods: str = "concat,pruning", **given: Any) -> Report:
-    return await evaluate(data, parse_methods(methods, Context(**CONTEXT)), out=data.parent / out, **given)
+async def run(
+    data: Path, out: str, methods: str = "concat,pruning", progress: Progress = silent, **given: Any
+) -> Scores:
+    options = Options(data=data, out=data.parent / out, methods=methods, context=Context(**CONTEXT), **given)
+    return await evaluate(options, progress=progress)
 
 
-def passages(report: Report) -> dict[str, list[str]]:
+def passages(report: Scores) -> dict[str, list[str]]:
     lines = (report.folder / "results.jsonl").read_text(encoding="utf-8").splitlines()
     return {row["id"]: row["passages"] for row in map(json.loads, lines)}
 

@@ -8,7 +8,7 @@ import pytest
 
 from quorum.core.errors import SetupError
 from quorum.evaluation.run.dataset import read_data
-from quorum.evaluation.run.results import MEASURES, Results, Row, keep_config
+from quorum.evaluation.run.results import MEASURES, Results, Row, write_config
 
 
 def row(id_: str, method: str = "concat", **given: Any) -> Row:
@@ -95,19 +95,19 @@ def test_a_line_that_is_no_result_is_named(tmp_path: Path, line: str) -> None:
 
 
 def test_another_configuration_names_what_differs(tmp_path: Path) -> None:
-    keep_config(tmp_path, {"data": {"limit": 5}, "methods": {"concat": {"k": 5}}})
+    write_config(tmp_path, {"data": {"limit": 5}, "methods": {"concat": {"k": 5}}})
     (tmp_path / "results.jsonl").write_text("{}\n", encoding="utf-8")
-    keep_config(tmp_path, {"methods": {"concat": {"k": 5}}, "data": {"limit": 5}})
+    write_config(tmp_path, {"methods": {"concat": {"k": 5}}, "data": {"limit": 5}})
     with pytest.raises(SetupError, match=r"methods\.concat\.k was 5, now 10; methods\.summary was absent, now there"):
-        keep_config(tmp_path, {"data": {"limit": 5}, "methods": {"concat": {"k": 10}, "summary": {"k": 5}}})
+        write_config(tmp_path, {"data": {"limit": 5}, "methods": {"concat": {"k": 10}, "summary": {"k": 5}}})
 
 
 @pytest.mark.parametrize("results", [None, ""])
 def test_a_run_that_stopped_before_its_first_result_can_be_corrected(tmp_path: Path, results: str | None) -> None:
-    keep_config(tmp_path, {"methods": {"concat": {"k": 5}}})
+    write_config(tmp_path, {"methods": {"concat": {"k": 5}}})
     if results is not None:
         (tmp_path / "results.jsonl").write_text(results, encoding="utf-8")
-    keep_config(tmp_path, {"methods": {"concat": {"k": 10}}})
+    write_config(tmp_path, {"methods": {"concat": {"k": 10}}})
     assert json.loads((tmp_path / "config.json").read_text(encoding="utf-8")) == {"methods": {"concat": {"k": 10}}}
 
 
@@ -116,7 +116,7 @@ def test_a_folder_that_is_no_evaluation_is_left_alone(tmp_path: Path, files: dic
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(SetupError, match="--out"):
-        keep_config(tmp_path, {})
+        write_config(tmp_path, {})
     assert {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()} == files
 
 

@@ -17,11 +17,14 @@ from openai_server import OpenAIServer, Request, Response, error
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.run.columns import MethodRun, parse_methods
+from quorum.evaluation.run.columns import Column, parse_methods
 from quorum.evaluation.run.config import configuration
 from quorum.evaluation.run.dataset import read_data
-from quorum.evaluation.run.evaluate import Report, evaluate
+from quorum.evaluation.run.evaluate import evaluate
+from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.results import Row
+from quorum.evaluation.run.score import Scores
+from quorum.evaluation.run.source import Progress, silent
 
 CONTEXT = {"model": "openai:test", "attempts": 1}
 
@@ -59,9 +62,11 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "results.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-async def run(data: Path, methods: str = "concat,concat_pf", out: str = "out", **given: Any) -> Report:
+async def run(
+    data: Path, methods: str = "concat,concat_pf", out: str = "out", progress: Progress = silent, **given: Any
+) -> Scores:
     runs = parse_methods(methods, Context(**CONTEXT))
-    return await evaluate(data, runs, out=data.parent / out, **given)
+    return await evaluate(Options(data=data, out=data.parent / out, **given), runs, progress=progress)
 
 
 async def test_the_folder_says_what_was_asked_and_what_came_of_it(data: Path, openai_server: OpenAIServer) -> None:
@@ -105,7 +110,7 @@ async def test_the_same_again_asks_nothing(data: Path, openai_server: OpenAIServ
 async def test_what_methods_share_is_spent_once_and_counted_for_each(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reader)
     runs = parse_methods("concat,concat_pf", Context(**CONTEXT, journal="journal.sqlite"))
-    report = await evaluate(data, runs)
+    report = await evaluate(Options(data=data), runs)
     assert (report.summary["concat"]["calls"], report.summary["concat_pf"]["calls"]) == (1, 3)
     assert report.spent.calls == len(openai_server.requests) == 6 * 3
     assert report.spent.input_tokens == 6 * report.summary["concat_pf"]["input_tokens"]
@@ -114,9 +119,9 @@ async def test_what_methods_share_is_spent_once_and_counted_for_each(data: Path,
 async def test_without_a_folder_the_configuration_names_it(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reader)
     runs = parse_methods("concat", Context(**CONTEXT))
-    first = await evaluate(data, runs)
-    again = await evaluate(data, runs, concurrency=2)
-    other = await evaluate(data, runs, limit=2)
+    first = await evaluate(Options(data=data), runs)
+    again = await evaluate(Options(data=data, concurrency=2), runs)
+    other = await evaluate(Options(data=data, limit=2), runs)
     assert first.folder.parent == Path("results")
     assert (again.folder, again.asked) == (first.folder, 0)
     assert (other.folder != first.folder, other.asked) == (True, 2)
@@ -264,7 +269,7 @@ def test_runs_of_one_method_need_different_settings() -> None:
 def test_all_takes_settings_too() -> None:
     runs = parse_methods("all[k=3;vote=staged],concat", Context())
     assert [run.name for run in runs][:1] == ["concat[k=3;vote=staged]"]
-    assert runs[-1] == MethodRun("concat", "concat", {}, replace(Context()))
+    assert runs[-1] == Column("concat", "concat", {}, replace(Context()))
     assert {run.context.k for run in runs[:-1]} == {3}
 
 

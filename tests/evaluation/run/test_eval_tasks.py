@@ -12,7 +12,9 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.metrics.corpus_measures import read_measures
 from quorum.evaluation.run.columns import parse_methods
 from quorum.evaluation.run.dataset import read_data
-from quorum.evaluation.run.evaluate import Report, evaluate
+from quorum.evaluation.run.evaluate import evaluate
+from quorum.evaluation.run.options import Options
+from quorum.evaluation.run.score import Scores
 from quorum.evaluation.run.tasks import groups_of, looks_like, measures_of, task_of_all
 
 CONTEXT = Context(model="openai:test", attempts=1)
@@ -85,8 +87,8 @@ def test_a_task_that_there_is_not(tmp_path: Path) -> None:
         read_data(data)
 
 
-async def run(data: Path, methods: str = "concat", **given: Any) -> tuple[Report, list[dict[str, Any]]]:
-    report = await evaluate(data, parse_methods(methods, CONTEXT), out=data.parent / "out", **given)
+async def run(data: Path, methods: str = "concat", **given: Any) -> tuple[Scores, list[dict[str, Any]]]:
+    report = await evaluate(Options(data=data, out=data.parent / "out", **given), parse_methods(methods, CONTEXT))
     lines = (report.folder / "results.jsonl").read_text(encoding="utf-8").splitlines()
     return report, [json.loads(line) for line in lines]
 
@@ -99,7 +101,7 @@ async def test_the_task_chooses_the_prompt_and_the_measure(tmp_path: Path, opena
         ("yes_no", 1),
         ("yes_no", 0),
     ]
-    assert report.judged == ("accuracy",)
+    assert report.measures == ("accuracy",)
     assert report.summary["concat"]["accuracy"] == 0.5
     assert report.summary["concat"]["accuracy_low"] == 0
     assert "task" not in json.loads((report.folder / "config.json").read_text())
@@ -112,7 +114,7 @@ async def test_what_the_user_says_wins(
     openai_server.reply("yes")
     report, rows = await run(write(tmp_path / "d.jsonl", {"answers": ["yes"]}), methods, **given)
     assert [(row["task"], row["accuracy"], row["em"]) for row in rows] == [("short", None, 1)]
-    assert report.judged == ("em", "f1")
+    assert report.measures == ("em", "f1")
     assert json.loads((report.folder / "config.json").read_text()).get("task") == given.get("task")
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from experiment_runs import run_experiment_over
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai_server import OpenAIServer, Request, error
@@ -13,10 +14,9 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.datasets.records import Record
-from quorum.evaluation.experiments.catalogue import EXPERIMENTS, grouped_runs
-from quorum.evaluation.experiments.run_experiment import Options, run_experiment
+from quorum.evaluation.experiments.catalogue import EXPERIMENTS, grouped_columns
 from quorum.evaluation.run.dataset import read_data
-from quorum.evaluation.run.gold_placement import gold_among, gold_of, gold_rank, placed
+from quorum.evaluation.run.gold_placement import gold_among, gold_of, gold_rank, place_gold
 
 CONTEXT = Context(model="openai:test", attempts=1)
 
@@ -64,15 +64,15 @@ def test_gold_is_put_where_it_is_wanted(how: str, gold_at_4: list[str], gold_at_
     """One that was not found takes the place of the passage at rank k."""
     context = Context(k=3)
     late, early = passages("a", "b", "c", "g"), passages("a", "g", "b", "c")
-    assert ids(placed(late[:3], record(late, ("g",)), "short", context, how)) == gold_at_4
-    assert ids(placed(early[:3], record(early, ("g",)), "short", context, how)) == gold_at_2
+    assert ids(place_gold(late[:3], record(late, ("g",)), "short", context, how)) == gold_at_4
+    assert ids(place_gold(early[:3], record(early, ("g",)), "short", context, how)) == gold_at_2
 
 
 def test_all_gold_passages_that_were_found_move_together() -> None:
     found, asked = passages("a", "g", "b", "g2"), record([], ("g", "g2"))
-    assert ids(placed(found, asked, "short", Context(), "top")) == ["g", "g2", "a", "b"]
-    assert ids(placed(found, asked, "short", Context(), "bottom")) == ["a", "b", "g", "g2"]
-    assert placed(found, asked, "short", Context(), "inserted") == found
+    assert ids(place_gold(found, asked, "short", Context(), "top")) == ["g", "g2", "a", "b"]
+    assert ids(place_gold(found, asked, "short", Context(), "bottom")) == ["a", "b", "g", "g2"]
+    assert place_gold(found, asked, "short", Context(), "inserted") == found
 
 
 @given(st.integers(1, 8), st.integers(0, 50), st.text(max_size=4), st.sampled_from(["inserted", "top", "bottom"]))
@@ -80,8 +80,8 @@ def test_all_gold_passages_that_were_found_move_together() -> None:
 def test_an_inserted_passage_stands_at_a_drawn_rank(k: int, seed: int, id_: str, how: str) -> None:
     own = passages(*"abcdefgh"[:6], "x")
     asked: Any = {**record(own, ("x",)), "id": id_}
-    made = placed(own[:6][:k], asked, "short", Context(k=k, seed=seed), how)
-    assert made == placed(own[:6][:k], asked, "short", Context(k=k, seed=seed), how)
+    made = place_gold(own[:6][:k], asked, "short", Context(k=k, seed=seed), how)
+    assert made == place_gold(own[:6][:k], asked, "short", Context(k=k, seed=seed), how)
     assert len(made) == min(k, 7)
     assert "x" in ids(made)
     assert [one for one in ids(made) if one != "x"] == ids(own)[: len(made) - 1]
@@ -90,7 +90,7 @@ def test_an_inserted_passage_stands_at_a_drawn_rank(k: int, seed: int, id_: str,
 @pytest.mark.parametrize("how", ["inserted", "retrieved", "top", "bottom"])
 def test_without_a_gold_passage_all_stay_as_they_were_found(how: str) -> None:
     found = passages("g", "a", "b")  # whose words are no answer to a yes/no question
-    assert placed(found, record([]), "yes_no", Context(k=3), how) == found
+    assert place_gold(found, record([]), "yes_no", Context(k=3), how) == found
 
 
 def test_the_drawn_ranks_are_spread() -> None:
@@ -98,7 +98,7 @@ def test_the_drawn_ranks_are_spread() -> None:
     ranks = set()
     for number in range(40):
         asked: Any = {**record(own, ("g",)), "id": f"q{number}"}
-        ranks.add(ids(placed(own[:3], asked, "short", Context(k=3), "inserted")).index("g"))
+        ranks.add(ids(place_gold(own[:3], asked, "short", Context(k=3), "inserted")).index("g"))
     assert ranks == {0, 1, 2}
 
 
@@ -125,9 +125,9 @@ async def test_the_gold_passage_moves_and_questions_without_one_are_left_out(
         return "Basel" if request.text.index("It is Basel") < request.text.index("Nothing.") else "unknown"
 
     openai_server.reply(reader)
-    options = Options(methods="concat[k=2]")
+    options = {"methods": "concat[k=2]"}
     experiment = EXPERIMENTS["gold_position"]
-    report, panels = await run_experiment(experiment, data, CONTEXT, options, out=tmp_path / "out")
+    report, panels = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
     em = {name: (row["em"], row["n"]) for name, row in report.summary.items()}
     assert em == {
         "concat[k=2;gold=retrieved]": (0.5, 2),
@@ -146,14 +146,14 @@ async def test_the_gold_passage_moves_and_questions_without_one_are_left_out(
     assert (put["retrieved"], put["passages"], put["gold_rank"]) == (["a", "b"], ["g", "a"], None)
     methods = json.loads((report.folder / "config.json").read_text())["methods"]
     assert [one["gold"] for one in methods.values()] == ["retrieved", "top", "bottom"]
-    again, same = await run_experiment(experiment, data, CONTEXT, options, out=tmp_path / "out")
+    again, same = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
     assert (again.asked, again.left_out, same) == (0, 1, panels)
 
 
 async def test_gold_is_inserted_where_it_was_not_found(data: Path, openai_server: OpenAIServer, tmp_path: Path) -> None:
     openai_server.reply(lambda request: "Basel" if "Basel" in request.text.rsplit("Passages", 1)[-1] else "unknown")
-    report, _ = await run_experiment(
-        EXPERIMENTS["gold_insertion"], data, CONTEXT, Options(methods="concat[k=2]"), out=tmp_path / "out"
+    report, _ = await run_experiment_over(
+        EXPERIMENTS["gold_insertion"], data, CONTEXT, {"methods": "concat[k=2]"}, out=tmp_path / "out"
     )
     assert {name: (row["em"], row["n"]) for name, row in report.summary.items()} == {
         "concat[k=2]": (0.5, 2),
@@ -175,11 +175,11 @@ async def test_gold_texts_come_from_a_corpus(tmp_path: Path, openai_server: Open
     ]
     questions = write(tmp_path / "questions.jsonl", lines)
     context = Context(model="openai:test", attempts=1, retriever="bm25", store=str(tmp_path / "store"))
-    report, panels = await run_experiment(
+    report, panels = await run_experiment_over(
         EXPERIMENTS["gold_insertion"],
         questions,
         context,
-        Options(methods="concat[k=2]"),
+        {"methods": "concat[k=2]"},
         corpus=str(corpus),
         out=tmp_path / "out",
     )
@@ -196,10 +196,10 @@ async def test_given_passages_and_gold_from_a_file(tmp_path: Path, openai_server
     data = write(tmp_path / "towns.jsonl", lines)
     experiment, options = EXPERIMENTS["gold_insertion"], {"methods": "concat[k=2]"}
     with pytest.raises(SetupError, match=r"None of the 1 questions in .* has a gold passage at hand"):
-        await run_experiment(experiment, data, CONTEXT, Options(**options), out=tmp_path / "bare")
+        await run_experiment_over(experiment, data, CONTEXT, dict(**options), out=tmp_path / "bare")
     corpus = write(tmp_path / "gold.jsonl", [dict(one) for one in passages("c", "g")])
-    report, _ = await run_experiment(
-        experiment, data, CONTEXT, Options(**options, gold_from=corpus), out=tmp_path / "out"
+    report, _ = await run_experiment_over(
+        experiment, data, CONTEXT, dict(**options, gold_from=corpus), out=tmp_path / "out"
     )
     assert report.summary["concat[k=2;gold=inserted]"]["em"] == 1
     about = json.loads((report.folder / "config.json").read_text())["experiment"]
@@ -209,20 +209,22 @@ async def test_given_passages_and_gold_from_a_file(tmp_path: Path, openai_server
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("rerank", Options(gold_from=Path("x.jsonl")), "places no gold passages; leave --gold-from out"),
-        ("gold_position", Options(gold_from=Path("missing.jsonl")), "no file missing.jsonl; give passages"),
+        ("rerank", {"gold_from": Path("x.jsonl")}, "places no gold passages; leave --gold-from out"),
+        ("gold_position", {"gold_from": Path("missing.jsonl")}, "no file missing.jsonl; give passages"),
     ],
 )
-async def test_a_file_of_gold_passages_that_does_not_fit(data: Path, name: str, options: Options, message: str) -> None:
+async def test_a_file_of_gold_passages_that_does_not_fit(
+    data: Path, name: str, options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(SetupError, match=message):
-        await run_experiment(EXPERIMENTS[name], data, CONTEXT, options, out=data.parent / "out")
+        await run_experiment_over(EXPERIMENTS[name], data, CONTEXT, options, out=data.parent / "out")
 
 
 def test_positions_are_compared_for_each_number_of_passages() -> None:
-    found = [[run.name for run in group] for group in grouped_runs(EXPERIMENTS["gold_position"], CONTEXT)]
+    found = [[run.name for run in group] for group in grouped_columns(EXPERIMENTS["gold_position"], CONTEXT)]
     assert found[0] == ["concat[k=5;gold=retrieved]", "concat[k=5;gold=top]", "concat[k=5;gold=bottom]"]
     assert [group[0] for group in found] == [f"concat[k={k};gold=retrieved]" for k in (5, 10, 20)]
-    insertion = [[run.name for run in group] for group in grouped_runs(EXPERIMENTS["gold_insertion"], CONTEXT)]
+    insertion = [[run.name for run in group] for group in grouped_columns(EXPERIMENTS["gold_insertion"], CONTEXT)]
     assert (insertion[0][0], insertion[1][0], len(insertion[0])) == ("concat", "concat[gold=inserted]", 6)
 
 
@@ -238,14 +240,14 @@ async def test_what_the_model_knows_is_asked_of_no_other_method(
         return "Basel" if known else "unknown"
 
     openai_server.reply(knows_one)
-    options = Options(methods="concat,no_retrieval,summary")
+    options = {"methods": "concat,no_retrieval,summary"}
     experiment = EXPERIMENTS["closed_book"]
-    report, panels = await run_experiment(experiment, data, CONTEXT, options, out=tmp_path / "out")
+    report, panels = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
     assert {name: row["n"] for name, row in report.summary.items()} == {"no_retrieval": 4, "concat": 3, "summary": 3}
     assert panels[0]["title"] == "Questions that the model answers correctly without a context (EM) are dropped"
     assert [row["n"] for row in panels[0]["rows"]] == [4, 1, 3]
     assert [one["baseline"] for one in report.comparisons] == ["concat"]
-    again, same = await run_experiment(experiment, data, CONTEXT, options, out=tmp_path / "out")
+    again, same = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
     assert (again.asked, again.known, same) == (0, 1, panels)
     assert json.loads((report.folder / "analysis.json").read_text()) == panels
 
@@ -254,18 +256,20 @@ async def test_a_question_on_which_the_model_alone_failed_waits(
     data: Path, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
     openai_server.reply(lambda request: error(400, "no") if "town is 0" in request.text else "Vienna")
-    options = Options(methods="concat")
-    report, _ = await run_experiment(EXPERIMENTS["closed_book"], data, CONTEXT, options, out=tmp_path / "out")
+    options = {"methods": "concat"}
+    report, _ = await run_experiment_over(EXPERIMENTS["closed_book"], data, CONTEXT, options, out=tmp_path / "out")
     assert report.summary["no_retrieval"]["errors"] == 1
     assert (report.summary["concat"]["n"], report.summary["concat"]["errors"]) == (2, 0)
     openai_server.reply("Basel")
-    report, _ = await run_experiment(EXPERIMENTS["closed_book"], data, CONTEXT, options, out=tmp_path / "out")
+    report, _ = await run_experiment_over(EXPERIMENTS["closed_book"], data, CONTEXT, options, out=tmp_path / "out")
     assert (report.summary["no_retrieval"]["errors"], report.known, report.asked) == (0, 1, 1)
 
 
 async def test_the_embedded_reader_knows_nothing(data: Path, tmp_path: Path) -> None:
-    options = Options(methods="concat")
-    report, panels = await run_experiment(EXPERIMENTS["closed_book"], data, Context(), options, out=tmp_path / "out")
+    options = {"methods": "concat"}
+    report, panels = await run_experiment_over(
+        EXPERIMENTS["closed_book"], data, Context(), options, out=tmp_path / "out"
+    )
     assert panels[0]["title"] == "No question is dropped: the embedded reader knows nothing but what it reads"
     assert (report.known, report.summary["concat"]["n"]) == (0, 3)
 
@@ -274,8 +278,10 @@ async def test_other_experiments_drop_what_is_known_if_wished(
     data: Path, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
     openai_server.reply("Basel")
-    options = Options(methods="concat[k=2]", drop_known=True)
-    report, panels = await run_experiment(EXPERIMENTS["gold_insertion"], data, CONTEXT, options, out=tmp_path / "out")
+    options = {"methods": "concat[k=2]", "drop_known": True}
+    report, panels = await run_experiment_over(
+        EXPERIMENTS["gold_insertion"], data, CONTEXT, options, out=tmp_path / "out"
+    )
     assert (report.known, report.left_out) == (2, 1)
     assert [row["n"] for row in panels[0]["rows"]] == [2, 2, 0]
     assert {row["n"] for name, row in report.summary.items() if name != "no_retrieval"} == {0}
@@ -283,11 +289,11 @@ async def test_other_experiments_drop_what_is_known_if_wished(
 
 async def test_no_more_passages_are_read_than_there_are(data: Path, tmp_path: Path) -> None:
     experiment = EXPERIMENTS["sweep_passages"]
-    found = grouped_runs(experiment, CONTEXT, methods="base", most=15)
+    found = grouped_columns(experiment, CONTEXT, methods="base", most=15)
     assert [run.name for run in found[0]] == ["base[k=5]", "base[k=10]", "base[k=20]"]
-    assert len(grouped_runs(experiment, CONTEXT, most=60)[0]) == len(grouped_runs(experiment, CONTEXT)[0]) == 6
+    assert len(grouped_columns(experiment, CONTEXT, most=60)[0]) == len(grouped_columns(experiment, CONTEXT)[0]) == 6
     assert read_data(data).most == 3
-    report, panels = await run_experiment(experiment, data, Context(), Options(methods="base"), out=tmp_path / "out")
+    report, panels = await run_experiment_over(experiment, data, Context(), {"methods": "base"}, out=tmp_path / "out")
     assert list(report.summary) == ["base[k=5]"]
     assert panels[0]["title"] == "The questions bring 3 passages at most; a k beyond all of them is not run"
     assert panels[0]["rows"][0] == {"passages": "k=5", "questions that bring so many": 0, "n": 3}

@@ -1,0 +1,112 @@
+"""What installed packages add to Quorum, found by their entry points: methods, retrievers, metrics, readers of files.
+
+A package names what it adds in its pyproject.toml; docs/plugins.md shows one that is whole:
+
+    [project.entry-points."quorum.methods"]
+    echo = "my_package:graph"
+
+Nothing is looked up before it is asked for, and each group once in a process. A package that cannot be used is one
+warning that names it, never an error: Quorum works without it.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from threading import RLock
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+METHODS = "quorum.methods"
+RETRIEVERS = "quorum.retrievers"
+METRICS = "quorum.metrics"
+READERS = "quorum.readers"
+
+LOG = logging.getLogger("quorum")
+T = TypeVar("T")
+loaded: dict[str, dict[str, object]] = {}
+added: dict[str, dict[str, object]] = {}
+looking = RLock()
+
+
+def load_plugins(group: str) -> dict[str, object]:
+    """{name: object} of the entry points in `group`, by name; empty where no installed package has one.
+
+    Imports the packages the first time, and answers from memory afterwards. A package that fails to load, or whose name
+    another package took before it, is left out with a warning.
+
+    >>> load_plugins("quorum.nothing")
+    {}
+    """
+    with looking:
+        if group not in loaded:
+            loaded[group] = read_entry_points(group)
+        return dict(loaded[group])
+
+
+def add_plugins(group: str, built_in: Mapping[str, T], convert: Callable[[str, object], T]) -> dict[str, T]:
+    """The built-in things of a group and, after them, those of installed packages.
+
+    convert: (name, object) -> what the registry holds; any exception says that the object does not fit. Such an object,
+    and one with the name of a built-in thing, is left out with a warning.
+    """
+    with looking:
+        if group not in added:
+            added[group] = convert_plugins(group, built_in, convert)
+        return {**built_in, **added[group]}  # type: ignore[dict-item]
+
+
+def forget_plugins() -> None:
+    """Look again at what is installed, the next time: for tests, and for notebooks after an installation."""
+    with looking:
+        loaded.clear()
+        added.clear()
+
+
+def read_entry_points(group: str) -> dict[str, object]:
+    """The objects of a group, loaded, those of packages that come first in the alphabet before others."""
+    from importlib.metadata import entry_points
+
+    found: dict[str, object] = {}
+    for point in sorted(entry_points(group=group), key=lambda one: (one.name, package_name(one))):
+        if point.name in found:
+            warn(group, point, f"another installed package has a {kind_of(group)} of that name")
+            continue
+        try:
+            found[point.name] = point.load()
+        except Exception as error:  # noqa: BLE001  a package may fail in any way; Quorum goes on without it
+            warn(group, point, f"{type(error).__name__}: {error}")
+    return found
+
+
+def convert_plugins(group: str, built_in: Mapping[str, T], convert: Callable[[str, object], T]) -> dict[str, object]:
+    """What the registry of a group holds of installed packages."""
+    from importlib.metadata import entry_points
+
+    points = {point.name: point for point in sorted(entry_points(group=group), key=package_name, reverse=True)}
+    found: dict[str, object] = {}
+    for name, value in load_plugins(group).items():
+        if name in built_in:
+            warn(group, points[name], f"Quorum has a {kind_of(group)} of that name; choose another")
+            continue
+        try:
+            found[name] = convert(name, value)
+        except Exception as error:  # noqa: BLE001  it looks at an object of which it knows nothing
+            warn(group, points[name], str(error) or type(error).__name__)
+    return found
+
+
+def warn(group: str, point: "EntryPoint", reason: str) -> None:
+    """One warning, which names the package."""
+    what = f"The {kind_of(group)} {point.name!r} of the package {package_name(point)!r}"
+    LOG.warning("%s cannot be used (%s = %s): %s", what, point.name, point.value, " ".join(reason.split()))
+
+
+def package_name(point: "EntryPoint") -> str:
+    """The name by which the package was installed."""
+    return point.dist.name if point.dist is not None else "unknown"
+
+
+def kind_of(group: str) -> str:
+    """ "method" of "quorum.methods"."""
+    return group.rpartition(".")[2].removesuffix("s")

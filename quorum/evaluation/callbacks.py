@@ -1,0 +1,31 @@
+"""What LangChain's callbacks say of a run, read in one place: which events are nodes, and what a reply used."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from langchain_core.outputs import LLMResult
+
+
+def node_name(name: object, parent: UUID | None, metadata: Mapping[str, Any] | None) -> str | None:
+    """The node that begins with this event; None for the graph itself, a branch, and LangGraph's own runs."""
+    node = str(name or "")
+    if parent is None or node == "__start__" or node != (metadata or {}).get("langgraph_node"):
+        return None
+    return node
+
+
+def message_of(response: LLMResult) -> Any:
+    """The message of a reply; None where a model gives plain text."""
+    return getattr(response.generations[0][0], "message", None)
+
+
+def usage_of(response: LLMResult) -> Mapping[str, Any]:
+    """The tokens of a reply by kind; empty where the model does not say."""
+    return getattr(message_of(response), "usage_metadata", None) or {}
+
+
+def is_stored(response: LLMResult) -> bool:
+    """Whether the reply came from the journal."""
+    about = getattr(message_of(response), "response_metadata", None) or {}
+    return bool(about.get("stored"))

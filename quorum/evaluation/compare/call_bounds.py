@@ -1,0 +1,60 @@
+"""The least and the most calls that a method makes for a question, from its shape as the catalogue states it."""
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from quorum.evaluation.run.columns import Column
+from quorum.graphs import method_of
+
+MOST_DISTINCT = 5  # answers of self_verification
+TERM = re.compile(r"(?:\[[^\]]*\] *)?(?P<sum>.+)")
+OPERATORS: Mapping[type, Callable[[Any, Any], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+}
+
+
+def call_bounds(column: Column) -> tuple[float, float]:
+    """The least and the most calls for a question; of a graph of one's own nothing is known.
+
+    >>> from quorum.core.context import Context
+    >>> from quorum.evaluation.run.columns import parse_methods
+    >>> call_bounds(parse_methods("concat_pf", Context(k=4))[0])
+    (1.0, 5.0)
+    """
+    shape = "" if column.own is not None else method_of(column.method).calls
+    if not shape:
+        return 0.0, math.inf
+    context = column.context
+    values = {
+        "n": context.samples,
+        "k": column.top or context.k,
+        "K": context.candidates,
+        "s": context.max_steps,
+        "T": context.iterations,
+        "d": MOST_DISTINCT,
+    }
+    least = most = 0.0
+    for term in shape.split(" + "):
+        found = TERM.fullmatch(term)
+        parts = (found["sum"] if found else term).split("..")
+        low, high = compute(parts[0], values), compute(parts[-1], values)
+        least, most = least + (0 if term.startswith("[") else low), most + high
+    return (1.0 if column.method == "sure" else least), most  # SuRe asks no more once it has a single candidate
+
+
+def compute(formula: str, values: Mapping[str, float]) -> float:
+    """A sum of products as the table of methods writes it: '2K', 'K(K-1)', 'k*n'."""
+    spelled = re.sub(r"(?<=[A-Za-z])(?=\()|(?<=\d)(?=[A-Za-z])", "*", formula)
+
+    def work(node: ast.expr) -> float:
+        if isinstance(node, ast.BinOp):
+            return OPERATORS[type(node.op)](work(node.left), work(node.right))
+        return values[node.id] if isinstance(node, ast.Name) else float(ast.literal_eval(node))
+
+    return work(ast.parse(spelled.strip(), mode="eval").body)

@@ -1,0 +1,121 @@
+"""A rehearsal: a column answers a question with the embedded reader in place of a chat model.
+
+It sends the same prompts over the real passages, and costs nothing.
+"""
+
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from langchain_core.callbacks import AsyncCallbackHandler
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import LLMResult
+
+from quorum.core.context import Context, get_filter
+from quorum.core.errors import QuorumError
+from quorum.datasets.records import Record
+from quorum.evaluation.callbacks import usage_of
+from quorum.evaluation.compare.call_bounds import call_bounds
+from quorum.evaluation.compare.prices import model_of
+from quorum.evaluation.run.ask_question import answer_question
+from quorum.evaluation.run.columns import Column
+
+SHORT, LONG = 12, 160  # tokens assumed of a chat model's reply: an answer, a text
+SHORT_REPLIES = (
+    "answer",
+    "direct",
+    "validity",
+    "ranking",
+    "candidates",
+    "choose",
+    "extract",
+    "topic",
+    "self_ask_answer",
+)
+
+
+@dataclass
+class RehearsedCall:
+    """One call of a rehearsal: the prompt's name, what tells it from others, the tokens a chat model would take."""
+
+    prompt: str
+    key: str
+    input_tokens: float = 0.0
+    output_tokens: float = 0.0
+
+
+class Listener(AsyncCallbackHandler):
+    """Collects the calls of one column over one question."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.calls: list[RehearsedCall] = []
+        self.open: dict[UUID, RehearsedCall] = {}
+
+    async def on_chat_model_start(
+        self,
+        serialized: dict[str, Any],
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        prompt = str((metadata or {}).get("prompt") or "")
+        model = model_of(prompt, self.context)
+        text = "\n".join(str(message.text) for message in messages[0])
+        decoding = (self.context.temperature, self.context.top_p, self.context.seed)
+        number = len(self.calls) if self.context.temperature else 0  # samples are not shared with one another
+        key = sha256(f"{model}\n{decoding}\n{number}\n{text}".encode("utf-8", "replace")).hexdigest()
+        self.open[run_id] = RehearsedCall(prompt, key)
+        self.calls.append(self.open[run_id])
+
+    async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        one, usage = self.open.pop(run_id), usage_of(response)
+        one.input_tokens = usage.get("input_tokens", 0)
+        said = float(usage.get("output_tokens", 0))
+        one.output_tokens = said if is_local(self.context) else max(said, expected_reply(one.prompt))
+
+
+def expected_reply(prompt: str) -> float:
+    return SHORT if prompt.startswith(SHORT_REPLIES) else LONG
+
+
+def is_local(context: Context) -> bool:
+    return context.model == "embedded" and context.verifier in (None, "embedded")
+
+
+async def rehearse(
+    record: Record, column: Column, task: str, given: bool, spending: AsyncCallbackHandler | None
+) -> list[RehearsedCall]:
+    """The calls that a column makes for a question, with the embedded reader in place of a chat model.
+
+    spending: told of the calls that the evaluation itself would make, which the journal then holds.
+    """
+    context = column.context_for(task)
+    listener = Listener(context)
+    listening: list[Any] = [listener] if spending is None or not is_local(context) else [listener, spending]
+    if not is_local(context):
+        chosen = get_filter(context) if column.method == "filco" else context.context_filter or ""
+        context = replace(
+            context,
+            model="embedded",
+            verifier=None,
+            answer_type="short",  # the embedded reader refuses labels; the prompts are as long
+            context_filter="llm" if chosen.startswith("llm") else context.context_filter,
+        )
+    try:
+        await answer_question(
+            record, replace(column, context=context), context, given=given, config={"callbacks": listening}
+        )
+    except QuorumError:
+        return add_missing(listener.calls, call_bounds(column)[0])
+    return listener.calls
+
+
+def add_missing(calls: list[RehearsedCall], least: float) -> list[RehearsedCall]:
+    """The calls of an answer that failed; for those that did not come the last one again, up to the least number."""
+    return calls + [
+        replace(calls[-1], key=f"{calls[-1].key} {number}") for number in range(len(calls), int(least)) if calls
+    ]

@@ -1,0 +1,99 @@
+"""An evaluation, a comparison or an experiment as its user asked for it: read once, where the command begins."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.ray_cluster import check_engine
+
+if TYPE_CHECKING:
+    from quorum.evaluation.metrics.corpus_measures import CorpusMeasure
+    from quorum.graphs import Graph
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What is asked, of which columns, from which passages, how, and where the results go.
+
+    data: the file of questions; limit: only the first of them; skip_bad: pass over broken records instead of refusing
+    the data; task: what every question asks for, in place of what the data say.
+
+    methods: names, as `--methods` has them; graphs: compiled graphs of your own; models, retrievers, k: values to cross
+    with the methods; context: the settings of all of them.
+
+    corpus: a folder or file to retrieve from, "pool" for the passages of all questions, "given" for each question's
+    own; collection: an indexed collection. Without both, each question's own passages are read.
+
+    concurrency: questions at once; engine: "local", or "ray" for questions asked by many processes, with the same
+    results (docs/scale.md). out: the folder of the results; without it one under results/, named by the configuration.
+
+    baseline: the column to compare with, by default the first. measures: measures of all answers of a column at once.
+    judge: the chat model that says whether an answer is right; it may be named when all is answered. details: keep what
+    every answer was made of; `seconds` of a row are then those that the answer would have taken alone.
+
+    budget: the most that a question may take, by unit; max_cost: dollars that the run may spend; prices: a file of
+    prices of your own.
+
+    What experiments add: keep, further keys of the result to keep in the rows; about, what config.json says besides;
+    unless, a column whose right answers (EM) the other columns are not asked; gold_from, passages among which are gold
+    ones that the questions do not bring.
+
+    Raises `SetupError` for a number or an engine that does not fit.
+
+    >>> Options(data=Path("questions.jsonl"), methods="concat,sure", limit=100).concurrency
+    8
+    """
+
+    data: Path
+    limit: int | None = None
+    skip_bad: bool = False
+    task: str | None = None
+
+    methods: str = ""
+    graphs: "Sequence[Graph]" = ()
+    models: Sequence[str] = ()
+    retrievers: Sequence[str] = ()
+    k: Sequence[str] = ()
+    context: Context = field(default_factory=Context)
+
+    corpus: str | None = None
+    collection: str | None = None
+
+    concurrency: int = 8
+    engine: str = "local"
+    out: Path | None = None
+
+    baseline: str | None = None
+    measures: "Mapping[str, CorpusMeasure]" = field(default_factory=dict)
+    judge: str | None = None
+    details: bool = False
+
+    budget: Mapping[str, float] = field(default_factory=dict)
+    max_cost: float | None = None
+    prices: Path | None = None
+
+    keep: Sequence[str] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
+    unless: str | None = None
+    gold_from: Path | None = None
+
+    def __post_init__(self) -> None:
+        check_engine(self.engine)
+        if self.concurrency < 1:
+            raise SetupError(
+                f"A concurrency of {self.concurrency} does not fit; give the number of questions at once, from 1 on."
+            )
+        if self.max_cost is not None and not self.max_cost >= 0:
+            raise SetupError(f"--max-cost {self.max_cost} does not fit; give dollars, from 0 on.")
+
+
+def split_list(text: str | None) -> list[str]:
+    """The items of a list with commas between, each once.
+
+    >>> split_list("5, 10,5")
+    ['5', '10']
+    """
+    return list(dict.fromkeys(part.strip() for part in (text or "").split(",") if part.strip()))

@@ -1,0 +1,122 @@
+"""What is going to be asked: options, columns and questions, checked together before anything is paid for."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from quorum.core.context import Context, get_filter_model
+from quorum.core.errors import SetupError
+from quorum.evaluation.compare.baseline import check_baseline
+from quorum.evaluation.compare.estimate import Estimate, estimate
+from quorum.evaluation.compare.prices import Prices, check_limit
+from quorum.evaluation.compare.spending_limit import LimitedSpending
+from quorum.evaluation.metrics.judge import Judge, check_judge, judge_of
+from quorum.evaluation.run.columns import Column, check_names, group_names
+from quorum.evaluation.run.columns import columns as columns_of
+from quorum.evaluation.run.config import configuration, short_hash
+from quorum.evaluation.run.dataset import DataSet, read_data
+from quorum.evaluation.run.eligibility import drop_ineligible
+from quorum.evaluation.run.options import Options
+from quorum.evaluation.run.shared_retrieval import share_retrieval
+from quorum.evaluation.run.source import Progress, Source, fill_collections, name_collections, passage_source, silent
+from quorum.models.chat import chat_model_async
+from quorum.models.context_filters import context_filter
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that the run needs. columns: what is asked, each with the collection that it searches and its prices;
+    left_out: why columns of 'all' are not asked, by name; config: what config.json says; folder: where results go.
+
+    estimate: what asking will take, None where nobody wanted to know; rehearsed: the calls that estimating has made
+    already, by model. indexed: whether the collections of the columns are filled.
+    """
+
+    options: Options
+    dataset: DataSet
+    source: Source
+    columns: Sequence[Column]
+    config: Mapping[str, Any]
+    folder: Path
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    judge: Judge | None = None
+    estimate: Estimate | None = None
+    rehearsed: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    indexed: bool = False
+
+    @property
+    def groups(self) -> list[list[str]]:
+        """The names of the columns that are compared with one another."""
+        return group_names(self.columns)
+
+
+async def plan(options: Options, columns: Sequence[Column] | None = None) -> Plan:
+    """Resolve and check everything that can be wrong. columns: in place of those that `options` names.
+
+    Raises `SetupError` for data, columns, models, a source or a baseline that does not fit.
+    """
+    named = columns_of(options) if columns is None else list(columns)
+    check_names(named)
+    check_baseline(group_names(named), options.baseline)
+    dataset = await asyncio.to_thread(read_data, options.data, options.limit, skip_bad=options.skip_bad)
+    judge = None if options.judge is None else judge_of(options.judge, options.context)
+    if judge is not None:
+        await check_judge(judge)
+    source = await asyncio.to_thread(passage_source, dataset, options)
+    for column in named:
+        await check_models(column.context)
+    kept, left_out = await drop_ineligible(named, dataset, options.task)
+    if options.baseline in left_out:
+        reason = left_out[options.baseline]
+        raise SetupError(f"The baseline {options.baseline!r} does not serve these questions: {reason}")
+    prices = Prices(options.prices)
+    placed = await asyncio.to_thread(name_collections, source, [replace(one, prices=prices) for one in kept])
+    config = await asyncio.to_thread(configuration, dataset, placed, source.described(), about(options))
+    folder = options.out or Path("results") / f"{options.data.name.split('.')[0]}-{short_hash(config)}"
+    return Plan(options, dataset, source, placed, config, folder, left_out, judge)
+
+
+def about(options: Options) -> dict[str, Any]:
+    """What config.json says of the options besides data, source and columns."""
+    task = {"task": options.task} if options.task else {}
+    return {**task, **({"details": True} if options.details else {}), **options.about}
+
+
+async def check_models(context: Context) -> None:
+    """Raises `SetupError` where a model or the filter of the context cannot be used."""
+    await chat_model_async(context.model, context)
+    if context.verifier is not None:
+        await chat_model_async(context.verifier, context)
+    if context.context_filter is not None:
+        writer = get_filter_model(context)
+        if writer is None:
+            await asyncio.to_thread(context_filter, context.context_filter)
+        else:
+            await chat_model_async(writer, context)
+
+
+async def add_estimate(plan: Plan, progress: Progress = silent) -> Plan:
+    """The plan with what it will take; a corpus is indexed for it where it is not there yet.
+
+    Raises `SetupError` where the estimate is beyond the options' `max_cost`.
+    """
+    options, prices = plan.options, Prices(plan.options.prices)
+    columns = plan.columns
+    if plan.source.retrieves:
+        await fill_collections(plan.source, plan.dataset, columns, progress)
+        columns = share_retrieval(columns)
+    spending = LimitedSpending(prices)
+    found = await estimate(
+        plan.dataset,
+        columns,
+        given=not plan.source.retrieves,
+        concurrency=options.concurrency,
+        spending=spending,
+        progress=progress,
+    )
+    priced = plan.judge is None or prices.of(options.judge) is not None
+    cost = found.cost if priced else None
+    check_limit(cost, options.max_cost, instead="ask fewer questions with --limit, fewer methods")
+    return replace(plan, estimate=found, rehearsed=spending.models, indexed=True)

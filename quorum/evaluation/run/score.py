@@ -1,0 +1,83 @@
+"""What the rows are worth: a table of columns and measures, and what makes the difference between columns."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from quorum.evaluation.compare.baseline import Comparison, compare_groups
+from quorum.evaluation.metrics.corpus_measures import corpus_values
+from quorum.evaluation.metrics.judge import judge_answers
+from quorum.evaluation.run.plan import Plan
+from quorum.evaluation.run.results import ColumnScores, Summary, write_json
+from quorum.evaluation.run.run_plan import Rows
+from quorum.evaluation.run.source import Progress, silent
+from quorum.evaluation.run.spending import Spending
+from quorum.evaluation.run.tasks import measures_of
+
+
+@dataclass(frozen=True)
+class Scores:
+    """One table: column by question, and what it comes to.
+
+    by_column: every question of every column; summary: {column: {measure: value}}; comparisons: each group of columns
+    against its baseline. asked: answers got by this call; spent: the model calls made for them, which is less than the
+    summary counts where columns share calls and where the journal had replies. left_out: questions without a gold
+    passage, which nothing was asked; known: questions that only the column `unless` was asked, as it got them right.
+    judge_spent: the calls of the judge, apart; None without one.
+    """
+
+    plan: Plan
+    by_column: Mapping[str, ColumnScores]
+    summary: Summary
+    comparisons: list[Comparison]
+    asked: int
+    spent: Spending
+    left_out: int = 0
+    known: int = 0
+    judge_spent: Spending | None = None
+
+    @property
+    def folder(self) -> Path:
+        """Where the results lie."""
+        return self.plan.folder
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures that decide, the first before the others: what the tasks call for, then a judge's word."""
+        tasks = {task for scores in self.by_column.values() for task in scores.tasks}
+        measures = measures_of(tasks or {"short"})
+        return (*measures, "judged") if any("judged" in one.values for one in self.by_column.values()) else measures
+
+
+async def score(rows: Rows, progress: Progress = silent) -> Scores:
+    """Ask the judge, if the plan has one; write summary.json and comparison.json. The caller holds the folder."""
+    plan, results = rows.plan, rows.results
+    if plan.judge is not None:
+        await judge_answers(plan.folder, results, plan.judge, concurrency=plan.options.concurrency, progress=progress)
+    summary, comparisons = await asyncio.to_thread(conclude, rows)
+    return Scores(
+        plan=plan,
+        by_column=results.scores,
+        summary=summary,
+        comparisons=comparisons,
+        asked=rows.asked,
+        spent=rows.spent,
+        left_out=rows.left_out,
+        known=len(results.known),
+        judge_spent=None if plan.judge is None else plan.judge.spent,
+    )
+
+
+def conclude(rows: Rows) -> tuple[Summary, list[Comparison]]:
+    """Write summary.json and comparison.json. The intervals take a while where there are many questions."""
+    plan, results = rows.plan, rows.results
+    summary = results.summary()
+    for name, values in corpus_values(results.path, plan.options.measures).items():
+        for column, value in values.items():
+            summary[column][name] = value
+    comparisons = compare_groups(results.scores, plan.groups, plan.options.baseline)
+    write_json(plan.folder / "summary.json", summary)
+    if comparisons:
+        write_json(plan.folder / "comparison.json", comparisons)
+    return summary, comparisons

@@ -1,0 +1,102 @@
+"""The retrievers by their names: ours, and those of installed packages (docs/plugins.md)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from quorum.core import plugins
+from quorum.core.errors import SetupError
+
+if TYPE_CHECKING:
+    from langchain_core.retrievers import BaseRetriever
+
+    from quorum.core.context import Context
+    from quorum.retrievers.langchain_retrievers import BM25Retriever, ChromaRetriever
+
+
+@dataclass(frozen=True)
+class RetrieverKind:
+    """A kind of retriever. make: (context, argument) -> the retriever over the context's collection; it may block.
+
+    argument: what is written behind the name, as in "colbert:MODEL"; empty where nothing is.
+    """
+
+    make: "Callable[[Context, str], BaseRetriever]"
+    argument: str = ""
+
+
+def make_hybrid(context: "Context", argument: str) -> "BaseRetriever":
+    """Dense and lexical retrieval, fused."""
+    from quorum.retrievers.langchain_retrievers import HybridRetriever, depth
+
+    each = depth(context.k)
+    return HybridRetriever(k=context.k, dense=dense(context, each), lexical=lexical(context, each))
+
+
+def make_chroma(context: "Context", argument: str) -> "BaseRetriever":
+    """Dense retrieval."""
+    return dense(context, context.k)
+
+
+def make_bm25(context: "Context", argument: str) -> "BaseRetriever":
+    """Lexical retrieval."""
+    return lexical(context, context.k)
+
+
+def make_colbert(context: "Context", argument: str) -> "BaseRetriever":
+    """Late interaction with the model `argument`."""
+    from quorum.retrievers.langchain_retrievers import ColbertRetriever
+
+    return ColbertRetriever(k=context.k, collection=context.collection, store=context.store, model=argument)
+
+
+def dense(context: "Context", k: int) -> "ChromaRetriever":
+    from quorum.retrievers.langchain_retrievers import ChromaRetriever
+
+    return ChromaRetriever(k=k, collection=context.collection, store=context.store, embeddings=context.embeddings)
+
+
+def lexical(context: "Context", k: int) -> "BM25Retriever":
+    from quorum.retrievers.langchain_retrievers import BM25Retriever
+
+    return BM25Retriever(k=k, collection=context.collection, store=context.store)
+
+
+RETRIEVERS = {
+    "hybrid": RetrieverKind(make_hybrid),
+    "chroma": RetrieverKind(make_chroma),
+    "bm25": RetrieverKind(make_bm25),
+    "colbert": RetrieverKind(make_colbert, "MODEL"),
+}
+
+
+def all_retrievers() -> dict[str, RetrieverKind]:
+    """Ours and, after them, those of installed packages."""
+    return plugins.add_plugins(plugins.RETRIEVERS, RETRIEVERS, as_kind)
+
+
+def as_kind(name: str, value: object) -> RetrieverKind:
+    """What a package registers: a function of a context, or a `RetrieverKind` where it takes an argument."""
+    if isinstance(value, RetrieverKind):
+        return value
+    if not callable(value):
+        raise TypeError(f"expected a function of a context that returns a retriever, found {value!r}")
+    make = value
+    return RetrieverKind(lambda context, argument: make(context))
+
+
+def find_retriever(text: str) -> tuple[RetrieverKind, str]:
+    """(kind, argument) of a setting such as "bm25" or "colbert:MODEL"; a `SetupError` for any other.
+
+    >>> find_retriever("colbert:my/model")[1]
+    'my/model'
+    """
+    name, _, argument = text.partition(":")
+    argument = argument.strip()
+    kinds = RETRIEVERS if name in RETRIEVERS else all_retrievers()
+    kind = kinds.get(name)
+    if kind is None or bool(kind.argument) != bool(argument) or (":" in text and not kind.argument):
+        hint = "; 'given' is used by itself where passages are given" if text == "given" else ""
+        names = (f"{name}:{one.argument}" if one.argument else name for name, one in all_retrievers().items())
+        raise SetupError(f"There is no retriever {text!r}; choose one of: {', '.join(names)}{hint}.")
+    return kind, argument

@@ -1,0 +1,25 @@
+"""Runs an experiment over a file of questions: for tests."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from quorum.core.context import Context
+from quorum.evaluation.experiments.analyses import Panel
+from quorum.evaluation.experiments.catalogue import Experiment
+from quorum.evaluation.experiments.run_experiment import Choices, run_experiment
+from quorum.evaluation.run.options import Options
+from quorum.evaluation.run.score import Scores
+
+CHOICES = {field.name for field in fields(Choices)}
+
+
+async def run_experiment_over(
+    experiment: Experiment, data: Path, context: Context, given: Mapping[str, Any], *, out: Path, **more: Any
+) -> tuple[Scores, list[Panel]]:
+    """given: fields of `Choices` and of `Options`, together."""
+    choices = {name: value for name, value in given.items() if name in CHOICES}
+    others = {name: value for name, value in given.items() if name not in CHOICES}
+    options = Options(data=data, context=context, out=out, **others, **more)
+    return await run_experiment(experiment, options, Choices(**choices))

@@ -1,0 +1,32 @@
+"""A package that adds to Quorum, as an installer leaves it: a module and its metadata, in a folder on the path."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from quorum.core.plugins import forget_plugins
+
+
+def install_plugin(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, code: str, entry_points: Mapping[str, Mapping[str, str]]
+) -> None:
+    """Put package `name` into `folder`, and the folder on the path until the test ends.
+
+    code: of its module, which has the package's name with underscores; entry_points: {group: {name: "module:object"}}.
+    """
+    module = name.replace("-", "_")
+    (folder / f"{module}.py").write_text(code, encoding="utf-8")
+    about = folder / f"{module}-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
+    sections = (
+        f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in points.items())
+        for group, points in entry_points.items()
+    )
+    (about / "entry_points.txt").write_text("\n".join(sections), encoding="utf-8")
+    if str(folder) not in sys.path:
+        monkeypatch.syspath_prepend(folder)
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    forget_plugins()
