@@ -28,7 +28,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 
 from benchmarks.harness import SAMPLE, met, report, sample_passages, share
 from benchmarks.replies import recognise
-from quorum.algorithms.votes import normalize_answer
+from quorum.algorithms.vote_key import vote_key
 from quorum.core.context import Context
 from quorum.core.state import Passage, Result
 from quorum.core.text import contains_answer, exact_match, normalize
@@ -142,8 +142,7 @@ def fooled(results: Sequence[Result], chosen: Sequence[Case]) -> float:
 def broken(clean: Sequence[Result], attacked: Sequence[Result], count: int) -> int:
     """Certified answers that so many replaced passages changed."""
     return sum(
-        (before.get("certified") or 0) >= count
-        and normalize_answer(before["answer"]) != normalize_answer(after["answer"])
+        (before.get("certified") or 0) >= count and vote_key(before["answer"]) != vote_key(after["answer"])
         for before, after in zip(clean, attacked, strict=True)
     )
 

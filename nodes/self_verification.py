@@ -4,7 +4,7 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
-from quorum.algorithms.votes import normalize_answer
+from quorum.algorithms.vote_key import vote_key
 from quorum.core.context import Context
 from quorum.core.state import State, VerifiedCandidate
 from quorum.core.text import UNKNOWN, is_unknown, normalize
@@ -35,7 +35,7 @@ async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
     known = [(answer, rationale) for answer, rationale in answers if not is_unknown(answer)]
     distinct: dict[str, tuple[str, str | None]] = {}
     for answer, rationale in known:
-        distinct.setdefault(normalize_answer(answer), (answer, rationale))
+        distinct.setdefault(vote_key(answer), (answer, rationale))
     return {
         "candidates": [answer for answer, _ in distinct.values()],
         "rationales": [rationale for _, rationale in distinct.values()],

@@ -16,7 +16,7 @@ number also holds if a poisoned corpus inserts m passages, each of which pushes 
 from collections import Counter
 from collections.abc import Sequence
 
-from quorum.algorithms.votes import normalize_answer
+from quorum.algorithms.vote_key import vote_key
 from quorum.core.state import Vote
 
 
@@ -40,7 +40,7 @@ def certify_votes(votes: Sequence[Vote]) -> int | None:
 
 def count_answers(votes: Sequence[Vote], rank: int) -> Counter[str | None]:
     """How many votes the passage at this rank gives to each answer; unknown votes are left out."""
-    return Counter(normalize_answer(vote["answer"]) for vote in votes if vote["rank"] == rank and not vote["unknown"])
+    return Counter(vote_key(vote["answer"]) for vote in votes if vote["rank"] == rank and not vote["unknown"])
 
 
 def count_survived(

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import fsum
 
+from quorum.algorithms.vote_key import vote_key
 from quorum.core.state import Vote
-from quorum.core.text import UNKNOWN, normalize
+from quorum.core.text import UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -22,17 +23,12 @@ class Tally:
     ranks: tuple[int, ...]
 
 
-def normalize_answer(answer: str) -> str:
-    """The form in which two answers are compared: normalised, or in lower case if normalisation leaves nothing."""
-    return normalize(answer) or answer.strip().lower()
-
-
 def group_votes(votes: Iterable[Vote]) -> dict[str, list[Vote]]:
     """The votes that are not unknown, grouped by answer. Groups and their votes are in rank order."""
     sorted_votes: dict[str, list[Vote]] = {}
     for vote in sorted(votes, key=lambda vote: vote["rank"]):
         if not vote["unknown"]:
-            sorted_votes.setdefault(normalize_answer(vote["answer"]), []).append(vote)
+            sorted_votes.setdefault(vote_key(vote["answer"]), []).append(vote)
     return sorted_votes
 
 
@@ -96,6 +92,6 @@ def find_most_frequent(answers: Sequence[str], unknown: Sequence[bool]) -> tuple
     """
     classes: dict[str | None, list[int]] = {}
     for index, (answer, nothing) in enumerate(zip(answers, unknown, strict=True)):
-        classes.setdefault(None if nothing else normalize_answer(answer), []).append(index)
+        classes.setdefault(None if nothing else vote_key(answer), []).append(index)
     largest = max(classes.values(), key=len)
     return largest[0], len(largest) / len(answers)

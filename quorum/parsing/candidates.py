@@ -8,7 +8,7 @@ from itertools import islice
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
-from quorum.algorithms.votes import normalize_answer
+from quorum.algorithms.vote_key import vote_key
 from quorum.core.json_text import parse_json
 from quorum.core.text import is_unknown
 from quorum.parsing.answers import Parsed, first_line, lines_of, tidy, unwrapped
@@ -31,11 +31,11 @@ def candidate_answers(reply: str, most: int) -> Parsed[list[str]]:
 
 
 def distinct(items: Iterable[str]) -> list[str]:
-    """Tidied, without repetitions by SQuAD normalisation, and without what is unknown."""
+    """Tidied, without repetitions by the key of a vote, and without what is unknown."""
     found: dict[str, str] = {}
     for item in map(tidy_item, islice(items, MOST_ITEMS)):
         if any(character.isalnum() for character in item) and not is_unknown(item):
-            found.setdefault(normalize_answer(item), item)
+            found.setdefault(vote_key(item), item)
     return list(found.values())
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from string import ascii_lowercase
 
-from quorum.algorithms.votes import normalize_answer
+from quorum.algorithms.vote_key import vote_key
 from quorum.core.text import contains_answer, is_unknown
 from quorum.parsing.answers import Parsed, short_answer, tidy
 
@@ -25,7 +25,8 @@ def chosen_candidate(reply: str, candidates: Sequence[str], question: str = "") 
     letter = LETTERED.match(found.value)
     rest = tidy(found.value[letter.end() :]) if letter else ""
     for text in (found.value, rest):  # an answer may look lettered: "A. A. Milne"
-        named = next((one for one in candidates if text and normalize_answer(one) == normalize_answer(text)), None)
+        key = vote_key(text)
+        named = next((one for one in candidates if key and vote_key(one) == key), None)
         if named is not None:
             return Parsed(named)
     rank = ascii_lowercase.index((letter[1] or letter[2]).lower()) if letter else len(candidates)

@@ -11,18 +11,20 @@ from hypothesis import strategies as st
 from tower import PASSAGES, QUESTION, readers
 
 from quorum.algorithms.certificate import certify_votes
-from quorum.algorithms.votes import count_votes, normalize_answer
+from quorum.algorithms.vote_key import vote_key
+from quorum.algorithms.votes import count_votes
 from quorum.cli.main import main
 from quorum.core.context import Context
 from quorum.core.state import Vote
 from quorum.graphs import answer
 
+FORMS = {"a": ("July 4, 1776", "4 July 1776"), "b": ("two miles", "2 mi"), "x": ("Paris", "in Paris.")}  # same key
 Answers = tuple[str, ...]  # of one passage, one per sample; "?" is unknown
 
 
 def ballots(passages: tuple[Answers, ...]) -> list[Vote]:
     return [
-        Vote(rank=rank, passage=f"p{rank}", answer=answer, unknown=answer == "?")
+        Vote(rank=rank, passage=f"p{rank}", answer=FORMS.get(answer, (answer,) * 2)[rank % 2], unknown=answer == "?")
         for rank, answers in enumerate(passages)
         for answer in answers
     ]
@@ -30,7 +32,7 @@ def ballots(passages: tuple[Answers, ...]) -> list[Vote]:
 
 def outcome(passages: tuple[Answers, ...]) -> str | None:
     found = count_votes(ballots(passages))
-    return None if found.unknown else normalize_answer(found.answer)
+    return None if found.unknown else vote_key(found.answer)
 
 
 def can_change(passages: tuple[Answers, ...], replaced: int, said: list[Answers]) -> bool:
@@ -87,7 +89,7 @@ def test_no_votes_no_certificate() -> None:
 
 
 def test_answers_count_as_the_vote_counts_them() -> None:
-    votes = ballots((("The Paris",), ("paris.",), ("Paris",), ("Rome",), ("?",)))
+    votes = ballots((("The Paris",), ("paris.",), ("Paris, which is its capital",), ("Rome",), ("?",)))
     assert certify_votes(votes) == certify_votes(ballots((("a",), ("a",), ("a",), ("b",), ("?",)))) == 0
     assert certify_votes(votes[:3]) == 1
 

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quorum.algorithms.vote_key import vote_key
 from quorum.core.lettered_lists import format_lettered_list, get_letter
-from quorum.core.text import is_unknown, normalize
+from quorum.core.text import is_unknown
 from quorum.core.thinking import remove_thinking
 from quorum.parsing.answers import Parsed
 from quorum.parsing.candidates import candidate_answers
@@ -165,7 +166,7 @@ NAMES = st.text("abcdefghijklmnopqrstuvwxyz .,'-é東", min_size=1, max_size=12)
 def test_a_lettered_list_is_read_back(names: list[str]) -> None:
     distinct: dict[str, str] = {}
     for name in names:
-        distinct.setdefault(normalize(name), " ".join(name.split()))
+        distinct.setdefault(vote_key(name), " ".join(name.split()))
     found = candidate_answers(format_lettered_list(names), 26)
     assert not found.malformed
     assert [" ".join(name.split()) for name in found.value] == list(distinct.values())
@@ -175,7 +176,7 @@ def test_a_lettered_list_is_read_back(names: list[str]) -> None:
 def test_candidates_are_few_distinct_and_known(reply: str, most: int) -> None:
     found = candidate_answers(reply, most)
     assert len(found.value) <= most
-    assert len({normalize(one) or one for one in found.value}) == len(found.value)
+    assert len({vote_key(one) for one in found.value}) == len(found.value)
     assert all(one == one.strip() and "\n" not in one and not is_unknown(one) for one in found.value)
 
 
@@ -245,7 +246,7 @@ def test_a_choice_that_looks_lettered() -> None:
     assert chosen_candidate("A. A. Milne", ["Paris", "A. A. Milne"]) == Parsed("A. A. Milne")
 
 
-@given(st.lists(NAMES, min_size=2, max_size=26, unique_by=normalize), st.data())
+@given(st.lists(NAMES, min_size=2, max_size=26, unique_by=vote_key), st.data())
 def test_each_choice_can_be_chosen(names: list[str], data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(names) - 1))
     assert chosen_candidate(f"({get_letter(place)}) {names[place]}", names) == Parsed(names[place])

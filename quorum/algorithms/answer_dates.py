@@ -1,0 +1,47 @@
+"""Dates in their usual forms, written in one: "July 4th, 1776" and "4 July 1776" as "1776m07d04"."""
+
+import re
+
+NAMES = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october")
+MONTHS = (*NAMES, "november", "december")
+SHORT = r"jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec"
+MONTH = rf"(?P<month>(?:{'|'.join(MONTHS)})\b|(?:{SHORT})\b\.?)"
+WEEKDAY = r"(?:\b(?:mon|tues|wednes|thurs|fri|satur|sun)day,? (?:the )?)?"
+DAY = r"(?P<day>[12]\d|3[01]|0?[1-9])"
+NO_DIGIT = r"(?![\w:]|[.,/]\d)"
+YEAR = rf"(?P<year>1\d{{3}}|2\d{{3}}|[5-9]\d\d){NO_DIGIT}"
+OF = r"(?: of|,)?"
+FORMS = [
+    rf"{WEEKDAY}\b{MONTH} (?:the )?{DAY}(?:st|nd|rd|th)?(?:{OF} {YEAR}|{NO_DIGIT})",  # July 4, 1776; July 4th
+    rf"{WEEKDAY}(?<![\w.,/:-]){DAY}(?:st|nd|rd|th)?(?: of)? {MONTH}(?:{OF} {YEAR})?(?!\w)",  # 4th of July, 1776
+    rf"\b{MONTH}{OF} {YEAR}",  # July 1776
+    rf"(?<![\w.,/:-]){YEAR.replace(NO_DIGIT, '')}-(?P<month>0[1-9]|1[0-2])-{DAY}{NO_DIGIT}(?!-)",  # 1776-07-04
+]
+DATES = [re.compile(form, re.IGNORECASE) for form in FORMS]
+
+
+def write_dates(text: str) -> str:
+    """The text with each date that names a month in one form: year, month and day as far as they are told.
+
+    Orders of numbers that depend on the country (4/7/1776) stay as they are, and so does a month alone: "May" is also
+    a word and a name.
+
+    >>> write_dates("on Monday, 4th of July, 1776"), write_dates("July 1776"), write_dates("Jul. 4"), write_dates("May")
+    ('on 1776m07d04', '1776m07', 'm07d04', 'May')
+    """
+    for form in DATES:
+        text = form.sub(write_date, text)
+    return text
+
+
+def write_date(found: re.Match[str]) -> str:
+    parts = found.groupdict()
+    year, day = parts.get("year") or "", parts.get("day")
+    return f"{year}m{number_of_month(parts['month']):02}" + (f"d{int(day):02}" if day else "")
+
+
+def number_of_month(name: str) -> int:
+    """1 to 12, of a month's name, its short form or its digits."""
+    if name.isdecimal():
+        return int(name)
+    return next(number for number, month in enumerate(MONTHS, 1) if month[:3] == name[:3].lower())

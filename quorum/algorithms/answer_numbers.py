@@ -1,0 +1,178 @@
+"""Numbers, ordinals and units in words and in digits, written in one form."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+ONES = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+]
+TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+ORDINALS = [
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+    "thirteenth",
+    "fourteenth",
+    "fifteenth",
+    "sixteenth",
+    "seventeenth",
+    "eighteenth",
+    "nineteenth",
+]
+TENTHS = ["twentieth", "thirtieth", "fortieth", "fiftieth", "sixtieth", "seventieth", "eightieth", "ninetieth"]
+SMALL = {word: number for number, word in enumerate(ONES)} | {word: 20 + 10 * n for n, word in enumerate(TENS)}
+ORDINAL = {word: n for n, word in enumerate(ORDINALS, 1)} | {word: 20 + 10 * n for n, word in enumerate(TENTHS)}
+SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+
+UNITS = {
+    "km": "kilometer kilometers kilometre kilometres kms",
+    "m": "meter meters metre metres",
+    "cm": "centimeter centimeters centimetre centimetres",
+    "mm": "millimeter millimeters millimetre millimetres",
+    "mile": "miles mi",
+    "foot": "feet ft",
+    "inch": "inches",
+    "yard": "yards yd yds",
+    "kg": "kilogram kilograms kilogramme kilogrammes kgs kilo kilos",
+    "g": "gram grams gramme grammes",
+    "lb": "lbs",
+    "pound": "pounds",
+    "ton": "tons",
+    "mph": "",
+    "hour": "hours hr hrs",
+    "minute": "minutes min mins",
+    "second": "seconds sec secs",
+    "day": "days",
+    "week": "weeks",
+    "month": "months",
+    "year": "years yr yrs",
+    "dollar": "dollars",
+    "euro": "euros",
+    "degree": "degrees",
+    "celsius": "",
+    "percent": "",
+    "bc": "bce",
+    "ad": "ce",
+}
+UNIT = {name: unit for unit, names in UNITS.items() for name in (unit, *names.split())}
+CURRENCIES = {"$": "dollar", "€": "euro", "£": "gbp", "¥": "yen"}
+MOST_DIGITS = 15
+
+
+def write_numbers(words: Sequence[str]) -> list[str]:
+    """Lower-case words, with numbers and ordinals in digits, units after a number in one form, currencies after it.
+
+    "the" of "the 5th" is the caller's; what only looks like a number stays: "007", "no one", a single "million".
+
+    >>> write_numbers("one hundred and five miles".split()), write_numbers(["$", "3.5", "million"])
+    (['105', 'mile'], ['3500000', 'dollar'])
+    >>> write_numbers("twenty first".split()), write_numbers(["fifth"]), write_numbers(["no", "one"])
+    (['21st'], ['5th'], ['no', 'one'])
+    """
+    written: list[str] = []
+    at = 0
+    while at < len(words):
+        number, after = read_number(words, at)
+        if number is None or (written and written[-1] == "no" and words[at] == "one"):
+            written.append(unit_of(words[at]) if written and is_number(written[-1]) else words[at])
+            at += 1
+            continue
+        currency = CURRENCIES.get(written[-1]) if written and is_number(number) else None
+        written[len(written) - bool(currency) :] = [number, *([currency] if currency else [])]
+        at = after
+    return written
+
+
+def unit_of(word: str) -> str:
+    return UNIT.get(word, word)
+
+
+def is_number(word: str) -> bool:
+    return word.lstrip("-").replace(".", "", 1).isdecimal()
+
+
+def read_number(words: Sequence[str], at: int) -> tuple[str | None, int]:
+    """The number that begins at a word, in digits, and the place after it; null where none begins."""
+    first = words[at]
+    if first in ORDINAL:
+        return ("2nd" if first == "second" else write_ordinal(ORDINAL[first])), at + 1
+    if is_number(first):
+        return read_scale(first, words, at + 1)
+    if first not in SMALL and not (first in ("a", "an") and words[at + 1 : at + 2] and is_scale(words[at + 1])):
+        return None, at
+    return read_words(words, at)
+
+
+def is_scale(word: str) -> bool:
+    return word == "hundred" or word in SCALES
+
+
+def read_scale(digits: str, words: Sequence[str], at: int) -> tuple[str, int]:
+    """ "3.5", then "million" -> "3500000"."""
+    scale = SCALES.get(words[at]) if at < len(words) else None
+    if scale is None or len(digits) > MOST_DIGITS:
+        return digits, at
+    value = Decimal(digits) * scale
+    return (str(int(value)), at + 1) if value == int(value) else (digits, at)
+
+
+def read_words(words: Sequence[str], at: int) -> tuple[str, int]:
+    """A number in words: below a hundred, hundreds, thousands and more, each scale smaller than the one before."""
+    total, part, limit = 0, 0, 10**15
+    room = 100  # what may still be added to the part: below it, and once
+    start = at
+    while at < len(words):
+        word = "one" if at == start and words[at] in ("a", "an") else words[at]
+        if word in SMALL and SMALL[word] < room:
+            part += SMALL[word]
+            room = 10 if SMALL[word] >= 20 else 0
+            room = room if SMALL[word] else 0
+        elif word in ORDINAL and ORDINAL[word] < room and word != "second":
+            return write_ordinal(total + part + ORDINAL[word]), at + 1
+        elif word == "hundred" and 0 < part < 10:
+            part, room = part * 100, 100
+        elif SCALES.get(word, limit) < limit and part:
+            total, part, limit, room = total + part * SCALES[word], 0, SCALES[word], 1000
+            room = 100
+        elif not (word == "and" and room == 100 and total + part and continues(words, at + 1)):
+            break
+        at += 1
+    return str(total + part), at
+
+
+def continues(words: Sequence[str], at: int) -> bool:
+    return at < len(words) and words[at] in SMALL and SMALL[words[at]] > 0
+
+
+def write_ordinal(number: int) -> str:
+    """5 -> "5th"."""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"

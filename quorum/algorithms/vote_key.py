@@ -1,0 +1,171 @@
+"""The key of an answer in a vote: two answers with the same key are the same answer.
+
+A key is a function of one answer alone. The vote never compares two answers with each other, so a passage that says
+"Paris or Lyon" cannot join the votes for Paris with those for Lyon, and the certificate of
+`quorum.algorithms.certificate` holds: replaced passages change their own votes and no others.
+
+SQuAD's normalisation, which exact match uses, splits and joins votes by accident: it keeps "J. R. R. Tolkien" and
+"J.R.R. Tolkien", "two" and "2", "4 July 1776" and "July 4, 1776" apart, and makes one of "3.5" and "35", of "A. A.
+Milne" and "Milne". In doubt a key keeps answers apart: a wrong join is worse than a miss.
+"""
+
+import hashlib
+import re
+import unicodedata
+from functools import lru_cache
+
+from quorum.algorithms.answer_dates import write_dates
+from quorum.algorithms.answer_numbers import write_numbers
+from quorum.core.text import normalize
+
+LONGEST, VERY_LONG = 400, 20_000  # characters; longer answers are texts, and count as the same when written the same
+
+
+def vote_key(answer: str) -> str:
+    """The key under which an answer votes; "" for white space only. Linear in the answer's length, never an error.
+
+    Read as the same: letter case, punctuation, articles, accents of Latin letters; dates, numbers, ordinals, decades
+    and units in their usual forms; dotted and spaced initials; "yes" with its explanation; a clause after the answer
+    that explains it or names its source. Apart stay a number and a decade, other units, "the 5th" and "5", a place with
+    and without its country.
+
+    >>> vote_key("J. R. R. Tolkien") == vote_key("J.R.R. Tolkien"), vote_key("3.5") == vote_key("35")
+    (True, False)
+    >>> vote_key("on July 4th, 1776.") == vote_key("4 July 1776"), vote_key("1990") == vote_key("the 1990s")
+    (True, False)
+    >>> vote_key("Paris, which is its capital") == vote_key("Paris"), vote_key("Paris, Texas") == vote_key("Paris")
+    (True, False)
+    """
+    return short_key(answer) if len(answer) <= LONGEST else long_key(answer)
+
+
+@lru_cache(maxsize=4096)  # a staged vote counts the same votes again and again
+def short_key(answer: str) -> str:
+    said = drop_explanation(fold_characters(answer))
+    verdict = YES_NO.match(said)
+    if verdict:
+        return "yes" if verdict["yes"] else "no"
+    words = split_words(join_initials(write_dates(said)))
+    country = COUNTRIES.get(tuple(words))
+    return country or join_words(write_numbers([word.lower() for word in words])) or answer.strip().lower()
+
+
+def long_key(answer: str) -> str:
+    """A long answer by SQuAD's normalisation, or a very long one by a digest: keys are kept for a whole vote."""
+    return (
+        normalize(answer) if len(answer) <= VERY_LONG else hashlib.sha256(answer.encode("utf-8", "replace")).hexdigest()
+    )
+
+
+CHARACTERS = dict.fromkeys(map(ord, "’‘ʼ`´"), ord("'")) | dict.fromkeys(map(ord, "‐‑‒–—−"), ord("-"))
+CHARACTERS |= dict.fromkeys(map(ord, "“”„«»"), ord('"')) | {0xFF01 + index: 0x21 + index for index in range(94)}
+
+
+def fold_characters(text: str) -> str:
+    """Plain quotes and dashes, single spaces, and Latin letters without their accents."""
+    letters: list[str] = []
+    for letter in unicodedata.normalize("NFD", text.translate(CHARACTERS)):
+        accent = "\u0300" <= letter <= "\u036f" and letters and letters[-1] < "\u0080"
+        if not accent:
+            letters.append(letter)
+    return " ".join(unicodedata.normalize("NFC", "".join(letters)).split())
+
+
+NAMED = r"(?:passages?|contexts?|texts?|documents?|sources?|articles?|search results?|information)"
+# What follows an answer and cannot be part of a name: a clause in small letters, a source, a sentence about it.
+EXPLANATION = re.compile(
+    rf" ?[(\[](?:{NAMED}|source:|see|ref)?[ #]{{0,2}}\d{{1,3}}(?:, ?\d{{1,3}}){{0,9}}[)\]]\W*$"
+    r"|, (?:which|who|whose|whom|because|since it|as it|as he|as she|as they) "
+    r"| because (?:\w+ ){2}"
+    rf"|,? (?:according to|based on|as (?:\w+ ){{1,2}}in|per) (?:the |this |these )?(?:\w+ )?{NAMED}\b"
+    rf"|(?<=[^\W_]{{3}})[.;] (?=(?:[Tt]his|[Ii]t|[Hh]e|[Ss]he|[Tt]hey|[Aa]ccording to|[Bb]ased on"
+    rf"|[Ee]xplanation|[Nn]ote|[Tt]he {NAMED})\b.{{6}})"
+)
+YES_NO = re.compile(
+    r"\W*(?:(?P<yes>yes|yeah|yep)|no|nah)"
+    r"(?:\W*$|[,.;:!]? (?:it|he|she|they|this|that|there|these|those|because|but|the)\b(?: \S+){1,99}\W*$)",
+    re.IGNORECASE,
+)
+
+
+def drop_explanation(text: str) -> str:
+    """The answer before what explains it, all of it where nothing would be left."""
+    found = EXPLANATION.search(text, 1)
+    return text[: found.start()] if found and re.search(r"\w", text[: found.start()]) else text
+
+
+DOTTED = re.compile(r"(?<![^\W_])(?:[^\W\d_]\. ?){2,9}(?![^\W_]\b)")
+SPACED = re.compile(r"(?<!\S)[B-HJ-Z](?: [A-Z]){1,3}(?= [A-Z][a-z])")
+SHORT_NAMES = (
+    (re.compile(r"\bSt\.? (?=[A-Z])"), "Saint "),
+    (re.compile(r"\bMt\.? (?=[A-Z])"), "Mount "),
+    (re.compile(r"\bA\.?D\.? (\d{1,4})\b"), r"\1 AD"),
+)
+
+
+def join_initials(text: str) -> str:
+    """ "J. R. R. Tolkien" and "J R R Tolkien" -> "JRR Tolkien"; "U.S." -> "US"; "St. Louis" -> "Saint Louis"."""
+    text = DOTTED.sub(lambda found: re.sub(r"[. ]", "", found[0]) + " ", text)
+    text = SPACED.sub(lambda found: found[0].replace(" ", ""), text)
+    for short, long in SHORT_NAMES:
+        text = short.sub(long, text)
+    return text
+
+
+SYMBOLS = {"&": "and", "%": "percent"}
+NUMBER = r"(?<![^\W_])-?\d{1,3}(?:,\d{3}){1,6}(?:\.\d+)?(?!\d)|(?<![^\W_])-\d+(?:\.\d+)?|\d+(?:[.:/]\d+)*"
+ORDINAL = r"(?:st|nd|rd|th|s)(?![^\W_])"
+MARK = r"[\u0300-\u036f\u0900-\u0dff\u0e00-\u0eff\u200c\u200d]"  # vowel signs, which are no letters to `re`
+WORD = rf"(?:[^\W\d_]|{MARK})+(?:\+\+?|#)?(?!\w)|(?:[^\W\d_]|{MARK})+"
+DATE = r"\d{0,4}m\d\d(?:d\d\d)?(?!\w)"
+TOKEN = re.compile(rf"{DATE}|(?:{NUMBER})(?:{ORDINAL})?|[&%$£€¥]|A\.(?= )|{WORD}|[^\W_]")
+FEET = re.compile(r"(?<=\d)'(?=\d)")  # 5'10
+RANGE = re.compile(r"(?<=\d) ?- ?(?=\d|m\d\d)")  # of years, dates, numbers; also a score
+A_SCALE = re.compile(r"(?:hundred|thousand|million|billion|trillion)$")
+
+
+def split_words(text: str) -> list[str]:
+    """Numbers, words and the symbols that mean something, as they are written, without articles."""
+    text = (
+        FEET.sub(" feet ", text).replace("'", "").replace("°C", " degrees celsius").replace("°F", " degrees fahrenheit")
+    )
+    text = RANGE.sub(" to ", text)
+    words = [SYMBOLS.get(word, word.replace(",", "")) for word in TOKEN.findall(text)]
+    kept = [word for index, word in enumerate(words) if not is_article(words, index)]
+    return drop_preposition(kept or words)
+
+
+def is_article(words: list[str], index: int) -> bool:
+    """Whether a word is "the", or "a" before a word. The A of "Vitamin A" or of "A. A. Milne" is none."""
+    word, following = words[index], words[index + 1 : index + 2]
+    if word.lower() == "the":
+        return True
+    if word.lower() not in ("a", "an") or not following or A_SCALE.match(following[0]):
+        return False
+    return word != "A" or (index == 0 and len(following[0]) > 1)
+
+
+def drop_preposition(words: list[str]) -> list[str]:
+    """ "in Paris" -> "Paris", "On 1776m07d04" -> "1776m07d04"; "In Bruges" stays, which may be a title."""
+    if words[:1] == ["from"] and "to" in words and re.match(r"\d|m\d\d", words[1]):
+        return words[1:]
+    first, second = (*words, "", "")[:2]
+    is_time = re.fullmatch(rf"{DATE}|[12]\d\d\d", second) is not None
+    is_place = first in ("in", "on", "at") and (second[:1].isupper() or second[:1].isdecimal())
+    return words[1:] if is_place or (is_time and first.lower() in ("in", "on")) else words
+
+
+COUNTRIES = {
+    ("US",): "unitedstates",
+    ("USA",): "unitedstates",
+    ("United", "States", "of", "America"): "unitedstates",
+    ("UK",): "unitedkingdom",
+}
+
+
+def join_words(words: list[str]) -> str:
+    """The words without the spaces between them, which stay between digits: "Spider-Man", "Spiderman"; "1 2", "12"."""
+    key = ""
+    for word in words:
+        key += f" {word}" if key[-1:].isdecimal() and word[:1].isdecimal() else word
+    return key
