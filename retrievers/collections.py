@@ -7,13 +7,14 @@ from pathlib import Path
 from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.datasets.sample import sample_folder
+from quorum.documents.find_files import Choice
 from quorum.models import embedding_name
 from quorum.retrievers.collection_names import SAMPLE, check_name
-from quorum.retrievers.index import add_documents
+from quorum.retrievers.index import Options, add_documents
 from quorum.retrievers.index_report import Progress
 from quorum.retrievers.store import DEFAULT_FOLDER, Store, open_store
 
-FORMAT = "1"  # changes with the splitter
+FORMAT = "2"  # changes with the splitter, and with what is kept with a passage
 ready: set[tuple[str, str]] = set()
 
 
@@ -50,7 +51,8 @@ def ensure_sample(context: Context, progress: Progress | None = None) -> None:
         with store.writer():
             if outdated(store, embedding) and SAMPLE in store.names():  # unless another process has just made it
                 store.delete(SAMPLE)
-        add_documents([corpus()], SAMPLE, context.store, context.embeddings, progress=progress, sample=sample_hash())
+        options = Options(choice=Choice(gitignore=False), sample=sample_hash())
+        add_documents([corpus()], SAMPLE, context.store, context.embeddings, options, progress)
     ready.add(key)
 
 

@@ -2,20 +2,23 @@
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
 
 from quorum.core.errors import SetupError
+from quorum.core.files import shown_name
 from quorum.core.ray_cluster import check_engine
 from quorum.core.state import Passage
-from quorum.documents.find_files import find_files, lies_in, roots_of
+from quorum.documents.document import Unreadable
+from quorum.documents.find_files import Choice, choose_files, lies_in, roots_of
 from quorum.documents.pieces import pieces_of, pieces_of_passage
-from quorum.documents.read import Unreadable, count_lines, is_lines, read_lines
+from quorum.documents.read import count_lines, is_lines, read_lines
 from quorum.models import embedding_name
 from quorum.retrievers.collection_names import SAMPLE, check_name
 from quorum.retrievers.embedder import embedder
-from quorum.retrievers.index_report import Counted, IndexReport, Progress
+from quorum.retrievers.index_report import Counted, IndexReport, Progress, Watch
 from quorum.retrievers.ledger import Change, Ledger
 from quorum.retrievers.store import DEFAULT_FOLDER, open_store
 
@@ -30,23 +33,30 @@ def index_documents(
     prune: bool = False,
     engine: str = "local",
     progress: Progress | None = None,
+    watch: Watch | None = None,
+    choice: Choice | None = None,
+    made_for: str | None = None,
 ) -> IndexReport:
     """Put the passages of files and folders into a collection, which is made if it is new. Blocks.
 
-    txt, md, html, pdf and docx are split into passages of at most `words` words (see `quorum.documents.split`),
-    named by a hash of title and text. In jsonl and jsonl.gz every line {"id", "title", "text"} is a passage and keeps
-    its id; only a line of more than 3 x `words` words is split, into passages named id#1, id#2, ... A passage that
-    several documents hold is stored once and goes when the last of them does. Of two texts with one id the first stays.
+    Documents of the types in `quorum.documents.readers` are split into passages of at most `words` words (see
+    `quorum.documents.pieces`), named by a hash of what they say. In jsonl and jsonl.gz every line {"id", "title",
+    "text"} is a passage and keeps its id; only a line of more than 3 x `words` words is split, into passages named
+    id#1, id#2, ... A passage that several documents hold, also where it is written a little differently, is stored once
+    with all its places and goes when the last of them does (see `quorum.documents.duplicates`). Of two texts with one
+    id the first stays.
 
-    `prune` removes documents that lay under the given paths and are gone. `progress(done, total, path)` counts files
-    and lines. A file that cannot be read is skipped, and what was indexed of it before stays. Killed and started again,
-    this ends with the same collection. engine: "ray" reads and embeds in many processes, and ends with the
-    same collection, too (docs/scale.md). A path that does not exist, a collection made with other embeddings and a
-    bad name are a `SetupError`.
+    `choice` says which files of a folder are read. `prune` removes documents that lay under the given paths and are
+    gone. `progress(done, total, path)` counts files and lines, `watch` passages and bytes. A file that cannot be read
+    is skipped, and what was indexed of it before stays. Killed and started again, this ends with the same collection.
+    engine: "ray" reads and embeds in many processes, and ends with the same collection, too (docs/scale.md). made_for:
+    what makes the collection for its own use, such as a comparison. A path that does not exist, a collection made with
+    other embeddings and a bad name are a `SetupError`.
     """
     if check_name(collection) == SAMPLE:
         raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; give another name with --collection.")
-    return add_documents(paths, collection, str(store), embeddings, words, prune, progress, engine=engine)
+    options = Options(words, prune, engine, choice or Choice(), made_for=made_for)
+    return add_documents(paths, collection, str(store), embeddings, options, progress, watch)
 
 
 def index_passages(
@@ -57,16 +67,30 @@ def index_passages(
     embeddings: str | Embeddings = "embedded",
     source: str = "passages",
     progress: Progress | None = None,
+    made_for: str | None = None,
 ) -> IndexReport:
     """Put passages as they are, with their own ids, into a collection; what `source` held before and lacks now goes."""
     check_name(collection)
     report, where = IndexReport(), open_store(store)
     with where.writer():
-        ledger = Ledger(where, collection, embedding_name(embeddings), lambda: embedder(embeddings))
+        model = embedding_name(embeddings)
+        ledger = Ledger(where, collection, model, lambda: embedder(embeddings), made_for=made_for)
         done = Counted(progress, len(passages))
         count_change(report, ledger.replace(source, done.each(passages, source), report.skipped))
         report.passages = ledger.finish()
     return report
+
+
+@dataclass(frozen=True)
+class Options:
+    """How documents are indexed. `sample` is kept with the collection when all is done."""
+
+    words: int = 100
+    prune: bool = False
+    engine: str = "local"
+    choice: Choice = field(default_factory=Choice)
+    sample: str | None = None
+    made_for: str | None = None
 
 
 def add_documents(
@@ -74,39 +98,52 @@ def add_documents(
     collection: str,
     store: str,
     embeddings: str | Embeddings,
-    words: int = 100,
-    prune: bool = False,
+    options: Options,
     progress: Progress | None = None,
-    sample: str | None = None,
-    engine: str = "local",
+    watch: Watch | None = None,
 ) -> IndexReport:
-    """`index_documents` for any collection; `sample` is kept with it when all is done."""
-    check_engine(engine)
-    if words < 5:
-        raise SetupError(f"words={words} is too few for a passage; give 5 or more (100 is usual).")
+    """`index_documents` for any collection."""
+    check_engine(options.engine)
+    if options.words < 5:
+        raise SetupError(f"words={options.words} is too few for a passage; give 5 or more (100 is usual).")
     report, where, roots = IndexReport(), open_store(store), roots_of(paths)
     with where.writer():
-        mark = None if sample is None else ""
-        ledger = Ledger(where, collection, embedding_name(embeddings), lambda: embedder(embeddings), mark)
-        gone = [root for root in roots if not root.exists()]
-        lost = [root for root in gone if not (prune and any(lies_in(source, [root]) for source in ledger.sources))]
-        if lost:
-            raise SetupError(f"There is no file or folder {lost[0]}; check the path.")
-        files, report.skipped = find_files([root for root in roots if root not in gone], without=where.folder)
-        done = Counted(progress, sum(map(length_of, files)))
-        with closing(read_by(engine, files, words, report, done, ledger, embeddings)) as found:
-            for path, pieces in found:
+        mark = None if options.sample is None else ""
+        model = embedding_name(embeddings)
+        ledger = Ledger(where, collection, model, lambda: embedder(embeddings), mark, options.made_for)
+        present = roots_there(roots, ledger, options.prune)
+        found = choose_files(present, where.folder, options.choice)
+        report.skipped, report.notes, report.ignored = found.skipped, found.notes, found.ignored
+        if ledger.is_older:
+            report.notes.append((collection, "made by an older version: files that are read better now are replaced"))
+        sizes = {path: size_of(path) for path in found.files}
+        lengths = {path: length_of(path) for path in found.files}
+        done = Counted(progress, sum(lengths.values()), watch, list(sizes.values()))
+        with closing(read_by(options.engine, found.files, options.words, report, done, ledger, embeddings)) as read:
+            for path, pieces in read:
+                counted = done.file(pieces, path, sizes[path], lengths[path] if is_lines(path) else None)
                 try:
-                    count_change(report, ledger.replace(str(path), pieces, report.skipped))
+                    count_change(report, ledger.replace(str(path), counted, report.skipped))
                 except Unreadable as reason:
                     report.skipped.append((str(path), str(reason)))
+                done.end_file(path, sizes[path])
                 if not is_lines(path):
                     done.add(path)
-        if prune:
-            here = [*map(str, files), *(path for path, _ in report.skipped)]
+        if options.prune:
+            here = [*map(str, found.files), *(path for path, _ in report.skipped)]
             report.removed = prune_gone(ledger, roots, here)
-        report.passages = ledger.finish(sample)
+        report.passages = ledger.finish(options.sample)
+        report.copies = ledger.copied
     return report
+
+
+def roots_there(roots: Sequence[Path], ledger: Ledger, prune: bool) -> list[Path]:
+    """The given paths that exist. One that does not is a `SetupError`, unless its documents are to be removed."""
+    gone = [root for root in roots if not root.exists()]
+    lost = [root for root in gone if not (prune and any(lies_in(source, [root]) for source in ledger.sources))]
+    if lost:
+        raise SetupError(f"There is no file or folder {shown_name(lost[0])}; check the path.")
+    return [root for root in roots if root not in gone]
 
 
 def read_by(
@@ -125,7 +162,22 @@ def read_by(
         yield from read_on_ray(files, words, report, done, ledger, embeddings)
         return
     for path in files:
-        yield path, lines_of(path, words, report, done) if is_lines(path) else pieces_of(path, words)
+        yield path, lines_of(path, words, report, done) if is_lines(path) else document_of(path, words, report, done)
+
+
+def document_of(path: Path, words: int, report: IndexReport, done: "Counted") -> Iterator[Passage]:
+    """The passages of a document, read when the first is taken."""
+    pieces = list(pieces_of(path, words, report.notes))
+    done.units = len(pieces)
+    yield from pieces
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file; 0 for one that is gone."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def length_of(path: Path) -> int:

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from quorum.core.ray_cluster import connect_cluster, count_cores
 from quorum.core.ray_workers import WorkerPool, limit_to_one_core, map_items
 from quorum.core.state import Passage
-from quorum.documents.pieces import pieces_of, pieces_of_passage
-from quorum.documents.read import Unreadable, is_lines, read_lines
+from quorum.documents.document import Unreadable
+from quorum.documents.pieces import passage_hash, pieces_of, pieces_of_passage
+from quorum.documents.read import is_lines, read_lines
 from quorum.retrievers.embedder import embedder
 from quorum.retrievers.index_report import Counted, IndexReport
 from quorum.retrievers.ledger import Ledger
-from quorum.retrievers.passages import content_hash, indexed_text
+from quorum.retrievers.passages import indexed_text
 
 LINES_AT_ONCE = 64
 Digests = NDArray[np.uint64]
@@ -44,6 +45,7 @@ class Read:
     path: Path
     passages: list[tuple[Passage, Vector | None]] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[tuple[str, str]] = field(default_factory=list)
     lines: int = 0
     broken: str = ""
 
@@ -83,7 +85,9 @@ class Reader:
     def __call__(self, part: Part) -> Read:
         read = Read(part.path, broken=part.broken)
         try:
-            passages = list(self.lines(part, read) if part.lines is not None else pieces_of(part.path, self.words))
+            is_document = part.lines is None
+            found_passages = pieces_of(part.path, self.words, read.notes) if is_document else self.lines(part, read)
+            passages = list(found_passages)
         except Unreadable as reason:
             return replace(read, broken=str(reason))
         found = self.vectors([passage for passage in passages if not self.is_known(passage)])
@@ -99,7 +103,7 @@ class Reader:
                 yield from pieces_of_passage(found, self.words)
 
     def is_known(self, passage: Passage) -> bool:
-        digest = digest_of(passage["id"], content_hash(passage["title"], passage["text"]))
+        digest = digest_of(passage["id"], passage_hash(passage))
         place = int(np.searchsorted(self.known, digest))
         return place < len(self.known) and bool(self.known[place] == digest)
 
@@ -144,6 +148,7 @@ def passages_of(
     """The passages of one file, their vectors laid ready for the ledger. `Unreadable` where it breaks off."""
     for read in parts:
         report.skipped += read.skipped
+        report.notes += read.notes
         for passage, vector in read.passages:
             text = indexed_text(passage)
             if vector is not None:

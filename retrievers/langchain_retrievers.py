@@ -22,7 +22,7 @@ from quorum.retrievers.bm25 import Ranking
 from quorum.retrievers.bm25_cache import ranking
 from quorum.retrievers.colbert_cache import token_index
 from quorum.retrievers.embedder import embedder
-from quorum.retrievers.passages import check_question, to_document
+from quorum.retrievers.passages import check_question, scored, to_document
 from quorum.retrievers.store import open_store
 
 RRF_K = 60
@@ -140,7 +140,7 @@ def fuse(rankings: list[list[Passage]]) -> list[Passage]:
             sums[passage["id"]] = sums.get(passage["id"], 0.0) + 1 / (RRF_K + rank)
             named.setdefault(passage["id"], passage)
     order = sorted(sums, key=lambda id_: -sums[id_])
-    return [Passage(id=i, title=named[i]["title"], text=named[i]["text"], score=sums[i]) for i in order]
+    return [scored(named[id_], sums[id_]) for id_ in order]
 
 
 def empty(collection: str) -> NoReturn:

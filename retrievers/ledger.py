@@ -9,8 +9,11 @@ from langchain_core.embeddings import Embeddings
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.retrievers.metadata import Entry, Info
-from quorum.retrievers.passages import content_hash, indexed_text
+from quorum.documents.duplicates import is_comparable, sketch_of
+from quorum.documents.pieces import headings_of, passage_hash
+from quorum.retrievers.copies import Copies
+from quorum.retrievers.metadata import FORMAT, Entry, Info, spot_of
+from quorum.retrievers.passages import indexed_text
 from quorum.retrievers.store import Changes, Store
 
 LOG = logging.getLogger("quorum")
@@ -27,9 +30,17 @@ class Ledger:
     """
 
     def __init__(
-        self, store: Store, name: str, embedding: str, model: Callable[[], Embeddings], sample: str | None = None
+        self,
+        store: Store,
+        name: str,
+        embedding: str,
+        model: Callable[[], Embeddings],
+        sample: str | None = None,
+        made_for: str | None = None,
     ) -> None:
         self.store, self.name, self.embedding, self.model, self.sample = store, name, embedding, model, sample
+        self.made_for = made_for
+        self.copies: Copies | None = None
         self.info: Info | None = store.find(name)
         if self.info and self.info.embedding != embedding:
             raise SetupError(
@@ -43,6 +54,8 @@ class Ledger:
         if self.info:
             self.mend(self.info)
             self.entries = store.entries(name)
+        self.is_older = self.info is not None and (self.info.format or 1) < FORMAT
+        self.read_now: set[str] = set()
         self.held: dict[str, dict[str, int]] = {}
         for id_, entry in self.entries.items():
             for source, place in entry.places.items():
@@ -71,20 +84,24 @@ class Ledger:
     def replace(self, source: str, passages: Iterable[Passage], skipped: list[tuple[str, str]]) -> Change:
         """Make these the passages of a document; names what cannot be stored in `skipped`."""
         before, now, changed = self.held.get(source, {}), dict[str, int](), False
+        copied = self.copied_before(source, before)
         try:
             for place, passage in enumerate(passages):
                 reason = self.conflict(source, passage, now)
                 if reason:
                     skipped.append((source, reason))
-                elif passage["id"] not in now:
-                    now[passage["id"]] = place
-                    changed |= self.put(source, place, passage)
+                    continue
+                id_ = self.kept_id(source, passage, copied)
+                if id_ not in now:
+                    now[id_] = place
+                    changed |= self.put(source, place, passage, id_)
         except BaseException:
             self.held[source] = before | now
             raise
         for id_ in before.keys() - now.keys():
             changed = True
             self.drop(source, id_)
+        self.read_now.add(source)
         if not now:
             self.held.pop(source, None)
             return "replaced" if before else "empty"
@@ -94,7 +111,7 @@ class Ledger:
     def conflict(self, source: str, passage: Passage, now: dict[str, int]) -> str:
         """Why a passage cannot have its id: another text has it. Empty when it can."""
         entry = self.entries.get(passage["id"])
-        if entry is None or entry.hash == content_hash(passage["title"], passage["text"]):
+        if entry is None or entry.hash == passage_hash(passage):
             return ""
         others = [place for place in entry.places if place != source]
         if passage["id"] in now or others:
@@ -102,22 +119,49 @@ class Ledger:
             return f"the id {passage['id']!r} stands for another text {where}; the first stays"
         return ""
 
-    def put(self, source: str, place: int, passage: Passage) -> bool:
-        """Note a passage of a document; whether that changes anything."""
-        id_, hash_ = passage["id"], content_hash(passage["title"], passage["text"])
-        entry = self.entries.get(id_)
-        if entry is not None and entry.hash == hash_:
-            if entry.places.get(source) == place:
+    def copied_before(self, source: str, before: Iterable[str]) -> dict[str, str]:
+        """The hashes of the passages of a document that were found to be copies -> the passages kept for them."""
+        found = {}
+        for id_ in before:
+            own = self.entries[id_].spots().get(source, {}).get("own") if '"own"' in self.entries[id_].where else None
+            if own and self.entries[id_].is_held_exactly(without=source):
+                found[str(own)] = id_
+        return found
+
+    def kept_id(self, source: str, passage: Passage, copied: dict[str, str]) -> str:
+        """The id under which a passage is kept: its own, or that of a passage that says all that it says."""
+        if passage["id"] in self.entries or not is_comparable(passage):
+            return passage["id"]
+        if kept := copied.get(passage_hash(passage)):
+            return kept
+        if self.copies is None:
+            self.copies = Copies(self.entries, lambda ids: self.store.texts(self.name, ids))
+        return self.copies.kept_for(passage, source, self.new) or passage["id"]
+
+    def put(self, source: str, place: int, passage: Passage, id_: str) -> bool:
+        """Note a passage of a document, kept under `id_`; whether that changes anything but times."""
+        hash_, entry, spot = passage_hash(passage), self.entries.get(id_), spot_of(passage)
+        if spot is not None and id_ != passage["id"]:
+            spot["own"] = hash_
+        self.gone.pop(id_, None)
+        changed = True
+        if entry is not None and (entry.hash == hash_ or id_ != passage["id"]):
+            held = entry.at(source, place, spot)
+            changed = entry.places.get(source) != place
+            if (held.places, held.where) == (entry.places, entry.where):
                 return False
-            self.entries[id_] = replace(entry, places={**entry.places, source: place})
+            self.entries[id_] = held
             self.moved[id_] = None
         else:
-            self.entries[id_] = Entry(passage["title"], hash_, {source: place})
+            sketch = sketch_of(passage) if is_comparable(passage) else ()
+            empty = Entry(passage["title"], hash_, {}, tuple(headings_of(passage)), sketch=sketch)
+            self.entries[id_] = empty.at(source, place, spot)
             self.new[id_] = passage
-        self.gone.pop(id_, None)
+            if self.copies is not None:
+                self.copies.add(id_, self.entries[id_])
         if len(self.new) >= EMBEDDED_AT_ONCE or len(self.moved) >= WRITTEN_AT_ONCE:
             self.flush()
-        return True
+        return changed
 
     def remove(self, source: str) -> None:
         """Remove a document."""
@@ -126,10 +170,9 @@ class Ledger:
 
     def drop(self, source: str, id_: str) -> None:
         """A document no longer holds a passage; it goes with the last one that does."""
-        entry = self.entries[id_]
-        places = {other: place for other, place in entry.places.items() if other != source}
-        if places:
-            self.entries[id_] = replace(entry, places=places)
+        entry = self.entries[id_].without(source)
+        if entry.places:
+            self.entries[id_] = entry
             self.moved[id_] = None
         else:
             del self.entries[id_]
@@ -153,7 +196,8 @@ class Ledger:
         vectors = model.embed_documents([indexed_text(passage) for passage in self.new.values()])
         sizes = {len(vector) for vector in vectors}
         if self.info is None:
-            self.info = Info(self.embedding, sizes.copy().pop(), sample=self.sample).revised(writing=True)
+            self.info = Info(self.embedding, min(sizes), sample=self.sample, format=FORMAT, made_for=self.made_for)
+            self.info = self.info.revised(writing=True)
             by_dot = getattr(model, "similarity", None) == "dot"
             self.store.create(self.name, self.info, "dot" if by_dot else "cosine")
         if sizes != {self.info.dimension}:
@@ -168,12 +212,22 @@ class Ledger:
             self.info = self.info.revised(writing)
             self.store.write(self.name, self.info, changes)
 
+    @property
+    def copied(self) -> int:
+        """Passages that are not stored because another document's passage says the same."""
+        return sum(len(entry.places) - 1 for entry in self.entries.values())
+
     def finish(self, sample: str | None = None) -> int:
         """Store the rest, remove what has to go, mark the collection as finished; the number of its passages."""
         self.flush(removed=self.gone)
         if self.info is None:
             return 0
-        if self.info.writing or sample != self.info.sample:
-            self.info = replace(self.info, sample=sample)
+        is_read = self.held.keys() <= self.read_now
+        format_ = FORMAT if is_read else self.info.format
+        settled = replace(self.info, sample=sample, files=len(self.held), format=format_)
+        if self.made_for is None:  # somebody's own from now on
+            settled = replace(settled, made_for=None)
+        if self.info.writing or settled != self.info:
+            self.info = settled
             self.note(writing=False)
         return self.store.count(self.name)

@@ -1,22 +1,29 @@
 """Passages as LangChain documents, their ids, and the text that is indexed."""
 
 import math
+from typing import Any
 
 from langchain_core.documents import Document
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.datasets.records import content_hash as content_hash  # also for those who import it from here
+from quorum.documents.pieces import headings_of
 
 
 def indexed_text(passage: Passage) -> str:
-    """What is embedded and matched: the title and the text."""
-    return f"{passage['title']}\n{passage['text']}" if passage["title"] else passage["text"]
+    """What is embedded and matched: the title, the headings above the passage, the text."""
+    parts = [passage["title"], " > ".join(headings_of(passage)), passage["text"]]
+    return "\n".join(part for part in parts if part)
 
 
 def to_document(passage: Passage) -> Document:
-    """A passage as LangChain's retrievers return it; title and score are metadata."""
-    metadata = {"title": passage["title"]} | ({"score": passage["score"]} if "score" in passage else {})
+    """A passage as LangChain's retrievers return it; title, score and places are metadata."""
+    metadata: dict[str, Any] = {"title": passage["title"]}
+    if "score" in passage:
+        metadata["score"] = passage["score"]
+    if "places" in passage:
+        metadata["places"] = passage["places"]
     return Document(id=passage["id"], page_content=passage["text"], metadata=metadata)
 
 
@@ -28,12 +35,15 @@ def from_document(document: Document) -> Passage:
     score = document.metadata.get("score")
     if isinstance(score, int | float) and math.isfinite(score):
         passage["score"] = float(score)
+    places = document.metadata.get("places")
+    if isinstance(places, list) and all(isinstance(place, dict) and "file" in place for place in places):
+        passage["places"] = places
     return passage
 
 
 def scored(passage: Passage, score: float) -> Passage:
     """The same passage with a retriever's score."""
-    return Passage(id=passage["id"], title=passage["title"], text=passage["text"], score=float(score))
+    return {**passage, "score": float(score)}
 
 
 def check_question(query: str) -> str:

@@ -205,6 +205,13 @@ class Store:
         rows.sort(key=lambda row: (*min(json.loads(row["metadata"]["places"]).items(), default=("", 0)), row["id"]))
         return revision, [passage_of(row["id"], row["document"], row["metadata"]) for row in rows]
 
+    def texts(self, name: str, ids: list[str]) -> list[Passage]:
+        """The passages of these ids that are there."""
+        with self.opened():
+            found: Any = self.readable(name).get(ids=ids, include=["metadatas", "documents"])
+        rows = zip(found["ids"], found["documents"], found["metadatas"], strict=True)
+        return [passage_of(id_, text, metadata) for id_, text, metadata in rows]
+
     def entries(self, name: str) -> dict[str, Entry]:
         """id -> entry of every passage, without the texts."""
         with self.opened():
@@ -254,6 +261,13 @@ class Store:
             self.client, self.read, self.whole = None, {}, set()
             clear(self.folder / "chroma", str(collection.id))
         return self.passages(name)[1]
+
+    def rename(self, name: str, new: str, info: Info) -> None:
+        """Give a collection another name and keep `info` with it; its content stays as it is."""
+        with self.opened():
+            self.get(name).modify(name=new, metadata=info.metadata())
+            self.read.pop(name, None)
+            self.whole.discard(name)
 
     def delete(self, name: str) -> None:
         with self.opened() as client:

@@ -72,7 +72,7 @@ def ask(
             print_trace(tracer.root, to_stderr=json)
     if abstain_below is not None:
         result = sure_enough(result, method, abstain_below)
-    print_result(result, method, as_json=json)
+    print_result(result, method, as_json=json, numbers=trace)
 
 
 def check_asked(question: str, method: str, context: "Context") -> None:
@@ -178,13 +178,20 @@ def trace_keeper(file: Path | None, method: str) -> "Callable[[Step, str], None]
     return lambda root, question: save(file, root, question, method)
 
 
-def print_result(result: "Result", method: str, *, as_json: bool) -> None:
+def print_result(result: "Result", method: str, *, as_json: bool, numbers: bool = False) -> None:
+    """The result for a reader, or as JSON, where passages that stand in files also say so in words and with a link."""
     if as_json:
         from json import dumps
 
-        typer.echo(dumps(result, ensure_ascii=False, indent=2))
+        from quorum.core.places import link, where
+
+        passages = [
+            {**passage, "where": where(passage), "link": link(passage) or None} if "places" in passage else passage
+            for passage in result.get("passages") or []
+        ]
+        typer.echo(dumps({**result, "passages": passages}, ensure_ascii=False, indent=2))
         return
     from quorum.cli.show import shown_result, stdout
 
     console = stdout()
-    console.print(shown_result(result, method, colours=console.color_system is not None))
+    console.print(shown_result(result, method, colours=console.color_system is not None, numbers=numbers))

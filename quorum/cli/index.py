@@ -1,5 +1,7 @@
 """`quorum index`: files and folders into a collection."""
 
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,44 +12,104 @@ from quorum.cli.options import Embeddings, Engine, Store
 if TYPE_CHECKING:
     from quorum.retrievers.index_report import IndexReport
 
+MOST_NAMED = 20  # files that are named with the same reason
+
 
 def index(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
     collection: Annotated[str, typer.Option("--collection", metavar="NAME", help="Collection to fill.")],
     words: Annotated[int, typer.Option("--words", metavar="N", help="Words in a passage.")] = 100,
     prune: Annotated[bool, typer.Option("--prune", help="Remove what is no longer among the files.")] = False,
+    include: Annotated[
+        list[str] | None,
+        typer.Option("--include", metavar="PATTERN", help="Of folders only such files: '*.md'. May be repeated."),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option("--exclude", metavar="PATTERN", help="Of folders no such files: 'drafts/'. May be repeated."),
+    ] = None,
+    no_gitignore: Annotated[
+        bool, typer.Option("--no-gitignore", help="Also read what a .gitignore leaves out.")
+    ] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Follow links that lead out of the folders.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 when files were skipped.")] = False,
     store: Store = None,
     embeddings: Embeddings = None,
     engine: Engine = "local",
 ) -> None:
-    """Index documents (txt, md, html, pdf, docx, jsonl, jsonl.gz); again: only what changed."""
-    from quorum.cli.progress import progress_bar
+    """Index documents; again: only what changed.
+
+    Read are txt, md, rst, html, pdf, docx, pptx, xlsx, csv, tsv, epub, eml, json, jsonl, jsonl.gz, ipynb and source
+    code.
+    """
+    from quorum.cli.progress import index_progress
     from quorum.cli.settings import made_context
+    from quorum.documents.find_files import Choice
     from quorum.retrievers.index import index_documents
 
     context = made_context(None, store=store, embeddings=embeddings)
-    with progress_bar() as progress:
-        report = index_documents(
-            paths,
-            collection=collection,
-            store=context.store,
-            embeddings=context.embeddings,
-            words=words,
-            prune=prune,
-            engine=engine,
-            progress=lambda done, total, path: progress("index", done, total),
-        )
+    choice = Choice(tuple(include or ()), tuple(exclude or ()), gitignore=not no_gitignore, follow=follow)
+    try:
+        with index_progress() as watch:
+            report = index_documents(
+                paths,
+                collection=collection,
+                store=context.store,
+                embeddings=context.embeddings,
+                words=words,
+                prune=prune,
+                engine=engine,
+                watch=watch,
+                choice=choice,
+            )
+    except KeyboardInterrupt:
+        typer.echo(f"quorum: {stopped(collection, context.store)}", err=True)
+        raise typer.Exit(130) from None
     print_report(report, collection)
+    if report.skipped and (strict or not report.passages):
+        raise typer.Exit(1)
 
 
 def print_report(report: "IndexReport", collection: str) -> None:
-    """What was done on stdout, what was skipped on stderr. Nothing in the collection but skipped files: exit code 1."""
+    """What was done on stdout, what was skipped and what else should be known on stderr."""
     from quorum.core.text import format_count
 
-    for path, reason in report.skipped:
-        typer.echo(f"quorum: skipped {path}: {reason}", err=True)
+    print_reasons("skipped ", report.skipped)
+    print_reasons("", report.notes)
+    if report.ignored:
+        files = format_count(report.ignored, "file or folder", "files and folders")
+        typer.echo(f"quorum: {files} left out by .gitignore; --no-gitignore reads them", err=True)
     changes = {what: getattr(report, what) for what in ("added", "replaced", "unchanged", "removed")}
-    done = ", ".join(f"{count} {what}" for what, count in changes.items() if count) or "nothing to do"
-    typer.echo(f"{collection}: {done}; {format_count(report.passages, 'passage')} in all.")
-    if report.skipped and not report.passages:
-        raise typer.Exit(1)
+    changes["skipped"] = len(report.skipped)
+    done = ", ".join(f"{count:,} {what}" for what, count in changes.items() if count) or "nothing to do"
+    copies = f"; {format_count(report.copies, 'copy is', 'copies are')} kept as one passage" if report.copies else ""
+    typer.echo(f"{collection}: {done}; {format_count(report.passages, 'passage')} in all{copies}.")
+
+
+def print_reasons(what: str, found: Sequence[tuple[str, str]]) -> None:
+    """A line for each file; of many with the same reason the first are named and the rest are counted."""
+    from quorum.core.files import shown_name
+
+    by_reason: dict[str, list[str]] = defaultdict(list)
+    for path, reason in found:
+        by_reason[reason].append(path)
+    for path, reason in found:
+        same = by_reason[reason]
+        if len(same) <= MOST_NAMED:
+            typer.echo(f"quorum: {what}{shown_name(path)}: {shown_name(reason)}", err=True)
+        elif path == same[0]:
+            named = ", ".join(shown_name(one) for one in same[:3])
+            typer.echo(f"quorum: {what}{len(same):,} files ({named}, ...): {shown_name(reason)}", err=True)
+
+
+def stopped(collection: str, store: str) -> str:
+    """What an interrupted run leaves behind."""
+    from quorum.core.errors import QuorumError
+    from quorum.core.text import format_count
+    from quorum.retrievers.store import open_store
+
+    try:
+        kept = open_store(store).count(collection)
+    except (QuorumError, OSError):
+        return "Stopped before anything was stored; the same command begins again."
+    return f"Stopped: {format_count(kept, 'passage')} kept in {collection}; the same command goes on there."

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from quorum.cli.ask import ask
+from quorum.cli.collections import app as collections
 from quorum.cli.compare import compare
 from quorum.cli.data import data
 from quorum.cli.demo import demo
@@ -39,6 +40,7 @@ app.command("eval")(evaluate)
 app.command()(compare)
 app.command()(questions)
 app.command()(experiment)
+app.add_typer(collections)
 app.add_typer(data, name="data")
 app.add_typer(filters)
 app.add_typer(generator)

@@ -45,10 +45,11 @@ def load(file: Path) -> "Step":
     """The run in a file; a file that holds none is a `SetupError`."""
     from json import loads
 
+    from quorum.core.files import read_regular
     from quorum.evaluation.trace import FORMAT, Step, step_of
 
     try:
-        kept = loads(file.read_text(encoding="utf-8"))
+        kept = loads(read_regular(file))
         if kept["format"] != FORMAT:
             raise ValueError(f"it says {kept['format']!r} where {FORMAT!r} is known")
         return Step("run", "run", steps=[step_of(one) for one in kept["steps"]])

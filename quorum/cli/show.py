@@ -7,9 +7,11 @@ from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
+from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from quorum.core.places import link, where
 from quorum.core.state import Evidence, Passage, Result
 from quorum.core.text import format_count
 
@@ -25,8 +27,11 @@ def stderr() -> Console:
     return Console(file=sys.stderr, markup=False, emoji=False, highlight=False)
 
 
-def shown_result(result: Result, method: str, *, colours: bool) -> RenderableType:
-    """The answer on the first line, what it took on the second, then the passages that support it."""
+def shown_result(result: Result, method: str, *, colours: bool, numbers: bool = False) -> RenderableType:
+    """The answer on the first line, what it took on the second, then the passages that support it and where they stand.
+
+    numbers: with ids and scores, for who looks into a run.
+    """
     head = Text(
         "unknown" if result["unknown"] else result["answer"], style="bold red" if result["unknown"] else "bold green"
     )
@@ -38,15 +43,24 @@ def shown_result(result: Result, method: str, *, colours: bool) -> RenderableTyp
     passages = {passage["id"]: (rank, passage) for rank, passage in enumerate(result.get("passages") or [], start=1)}
     for item in evidence:
         if item["passage"] in passages:
-            parts += shown_passage(item, *passages[item["passage"]], colours=colours)
+            parts += shown_passage(item, *passages[item["passage"]], colours=colours, numbers=numbers)
     return Group(*parts)
 
 
-def shown_passage(item: Evidence, rank: int, passage: Passage, *, colours: bool) -> list[RenderableType]:
-    """A passage with its rank among those retrieved, the span that supports the answer marked."""
+def shown_passage(
+    item: Evidence, rank: int, passage: Passage, *, colours: bool, numbers: bool = False
+) -> list[RenderableType]:
+    """A passage with its rank among those retrieved and where it stands, the span that supports the answer marked.
+
+    On a terminal that can, the place is a link that opens the file.
+    """
     title = Text(f"{rank}. {passage['title'] or passage['id']}", style="bold")
-    if passage["title"]:
-        title.append(f"  {passage['id']}", style="not bold dim")
+    if place := where(passage):
+        address = link(passage)
+        title.append(f"  {place}", style=Style(bold=False, dim=True, link=address or None))
+    if numbers or (not place and passage["title"]):
+        score = [f"score {passage['score']:.3f}"] if numbers and "score" in passage else []
+        title.append("  " + " · ".join([*score, passage["id"]]), style="not bold dim")
     text, start, end = passage["text"], item["start"], item["end"]
     if start is None or end is None:
         return [title, Padding(Text(text), (0, 0, 1, 3))]

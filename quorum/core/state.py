@@ -7,13 +7,32 @@ from typing_extensions import TypedDict  # LangGraph makes Studio's form from it
 T = TypeVar("T")
 
 
+class Place(TypedDict):
+    """Where a passage stands. `file` is a path; the rest is there where the file has it.
+
+    page: from 1; a slide's number in presentations. headings: from the highest down. start, end: characters of the
+    document's text as it was read. line: from 1, in files of JSON lines. modified: the file's time, ISO 8601. metadata:
+    what the file says about itself, such as its author.
+    """
+
+    file: str
+    page: NotRequired[int]
+    headings: NotRequired[list[str]]
+    start: NotRequired[int]
+    end: NotRequired[int]
+    line: NotRequired[int]
+    modified: NotRequired[str]
+    metadata: NotRequired[dict[str, str]]
+
+
 class Passage(TypedDict):
-    """A piece of a document. `score` is the retriever's score; higher is better."""
+    """A piece of a document. `score` is the retriever's score; higher is better; `places`: the files."""
 
     id: str
     title: str
     text: str
     score: NotRequired[float]
+    places: NotRequired[list[Place]]
 
 
 class Vote(TypedDict):

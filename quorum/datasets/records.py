@@ -1,14 +1,15 @@
 """Reads data files: JSON lines of questions or passages, plain or gzipped, and checks every record."""
 
-import gzip
 import hashlib
+import io
 import json
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NotRequired, TextIO, TypedDict, cast
+from typing import Any, NotRequired, TextIO, TypedDict
 
 from quorum.core.errors import SetupError
+from quorum.core.files import bounded_lines, open_unpacked
 from quorum.core.json_text import parse_json, replace_half_characters
 from quorum.core.state import Passage
 
@@ -37,12 +38,7 @@ def content_hash(title: str, text: str) -> str:
 
 def open_text(path: Path, newline: str | None = None) -> TextIO:
     """Open a text file for reading. It is unpacked if its name or its first bytes say that it is gzipped."""
-    packed = path.suffix == ".gz"
-    if not packed:
-        with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-    opener = gzip.open if packed else open
-    return cast(TextIO, opener(path, "rt", encoding="utf-8-sig", newline=newline))
+    return io.TextIOWrapper(open_unpacked(path), encoding="utf-8-sig", newline=newline)
 
 
 def read_json_lines(path: Path, bad: list[str] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -53,7 +49,7 @@ def read_json_lines(path: Path, bad: list[str] | None = None) -> Iterator[tuple[
     number = 0
     try:
         with open_text(path) as file:
-            for number, line in enumerate(file, start=1):
+            for number, line in enumerate(bounded_lines(file), start=1):
                 if not line.strip():
                     continue
                 try:
@@ -69,7 +65,9 @@ def read_json_lines(path: Path, bad: list[str] | None = None) -> Iterator[tuple[
     except IsADirectoryError:
         raise SetupError(f"{path} is a folder; give the path of a .jsonl or .jsonl.gz file.") from None
     except (UnicodeDecodeError, EOFError, zlib.error, OSError) as error:
-        raise SetupError(f"{path} cannot be read after line {number} ({error}); expected UTF-8 JSON lines.") from None
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        where = f" after line {number}" if number else ""
+        raise SetupError(f"{path} cannot be read{where} ({reason}); expected UTF-8 JSON lines.") from None
 
 
 def parse_object(line: str, where: str) -> dict[str, Any]:

@@ -1,12 +1,48 @@
 """Finding the files to index."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from quorum.core.errors import SetupError
+from quorum.core.files import check_regular, read_regular
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 Skipped = tuple[str, str]
+LARGEST_RULES = 1_000_000  # bytes of a .gitignore
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which files below a folder are read. Patterns are those of .gitignore, from the folder that was given.
+
+    include: only files that match one of these, all where there is none; exclude: none of these. gitignore: nothing
+    that git would ignore. follow: also links that lead out of the folder.
+
+    >>> Choice(include=("*.md",), exclude=("drafts/",)).follow
+    False
+    """
+
+    include: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    gitignore: bool = True
+    follow: bool = False
+
+
+@dataclass
+class Found:
+    """files: each once, in order; skipped: what is not read and why; notes: what a user should know; ignored: how many
+    files and folders .gitignore left out.
+    """
+
+    files: list[Path] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    notes: list[Skipped] = field(default_factory=list)
+    ignored: int = 0
 
 
 def absolute(path: str | Path) -> Path:
@@ -14,35 +50,164 @@ def absolute(path: str | Path) -> Path:
     return Path(path).expanduser().resolve()
 
 
-def find_files(roots: Iterable[Path], without: Path | None = None) -> tuple[list[Path], list[Skipped]]:
-    """(files, what is skipped and why): files as given, folders with all below them but hidden ones, in order.
+def find_files(
+    roots: Iterable[Path], without: Path | None = None, choice: Choice | None = None
+) -> tuple[list[Path], list[Skipped]]:
+    """(files, what is skipped and why) of `choose_files`."""
+    found = choose_files(roots, without, choice)
+    return found.files, found.skipped
+
+
+def choose_files(roots: Iterable[Path], without: Path | None = None, choice: Choice | None = None) -> Found:
+    """Files as given, and of folders what lies below them but hidden files, as `choice` says.
 
     `without` is a folder to leave out: the store itself. A file is listed once however often it is reached.
     """
+    found = Found()
     files: dict[Path, None] = {}
-    skipped: list[Skipped] = []
-    for root in roots:
-        found = walk(root, without, skipped) if root.is_dir() else [root]
-        for path in found:
-            if path.is_file():
-                files.setdefault(absolute(path))
+    given = list(roots)
+    for root in given:
+        walk = Walk(root, given, without, choice or Choice(), found)
+        for path in walk.files() if root.is_dir() else [root]:
+            if reason := why_not(path):
+                found.skipped.append((str(path), reason))
             else:
-                skipped.append((str(path), "a broken link" if path.is_symlink() else "not a regular file"))
-    return list(files), skipped
+                files.setdefault(absolute(path))
+    found.files = list(files)
+    return found
 
 
-def walk(root: Path, without: Path | None, skipped: list[Skipped]) -> list[Path]:
-    """The files under a folder, sorted; folders that cannot be read are skipped with their reason."""
+def why_not(path: Path) -> str:
+    """Why a path is not read at all: no regular file. Empty for one that is."""
+    try:
+        check_regular(path.stat().st_mode, path)
+    except OSError as error:
+        if path.is_symlink() and not path.exists():
+            return "a broken link"
+        return error.strerror or "cannot be read"
+    return ""
 
-    def refused(error: OSError) -> None:
-        skipped.append((str(error.filename), error.strerror or "cannot be read"))
 
-    found: list[Path] = []
-    for folder, folders, names in os.walk(root, onerror=refused):
-        here = Path(folder)
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and here / name != without)
-        found += [here / name for name in names if not name.startswith(".")]
-    return sorted(found)
+class Walk:
+    """One folder, walked with everything below it."""
+
+    def __init__(self, root: Path, roots: Sequence[Path], without: Path | None, choice: Choice, found: Found) -> None:
+        self.root, self.roots, self.without, self.choice, self.found = root, roots, without, choice, found
+        self.include = patterns(choice.include, "--include")
+        self.exclude = patterns(choice.exclude, "--exclude")
+        self.rules: dict[Path, GitIgnoreSpec | None] = {}
+        self.above = self.folders_above() if choice.gitignore else []
+        self.seen: set[Path] = set()
+
+    def files(self) -> list[Path]:
+        """The files below the folder, sorted; folders that cannot be read are skipped with their reason."""
+        listed: list[Path] = []
+        waiting = [self.root]
+        while waiting:
+            folder = waiting.pop()
+            real = folder.resolve()
+            if real in self.seen or real == self.without:
+                continue
+            self.seen.add(real)
+            for path, is_folder in self.entries(folder):
+                if is_folder:
+                    waiting.append(path)
+                else:
+                    listed.append(path)
+        return sorted(listed)
+
+    def entries(self, folder: Path) -> Iterator[tuple[Path, bool]]:
+        """(path, whether it is a folder) of what is to be read in a folder."""
+        try:
+            with os.scandir(folder) as scanned:
+                names = sorted(scanned, key=lambda entry: entry.name)
+        except OSError as error:
+            self.found.skipped.append((str(folder), error.strerror or "cannot be read"))
+            return
+        for entry in names:
+            path, is_folder = Path(entry.path), is_dir(entry)
+            if entry.name.startswith(".") or not self.is_chosen(path, is_folder):
+                continue
+            if entry.is_symlink() and path.exists() and not self.is_followed(path, is_folder):
+                continue
+            yield path, is_folder
+
+    def is_followed(self, path: Path, is_folder: bool) -> bool:
+        """Whether a link is followed, which is said of folders; one that leads out of the folder only if asked for."""
+        target = path.resolve()
+        if not self.choice.follow and not any(target == root or root in target.parents for root in self.roots):
+            self.found.skipped.append((str(path), f"a link out of the folder, to {target}; --follow reads it"))
+            return False
+        if is_folder and target not in self.seen:
+            self.found.notes.append((str(path), f"a link to {target}, which is followed"))
+        return True
+
+    def is_chosen(self, path: Path, is_folder: bool) -> bool:
+        """Whether the patterns and .gitignore let a path through."""
+        below = path.relative_to(self.root).as_posix() + ("/" if is_folder else "")
+        if self.choice.exclude and self.exclude.match_file(below):
+            return False
+        if self.choice.gitignore and self.is_ignored(path, is_folder):
+            self.found.ignored += 1
+            return False
+        return is_folder or not self.choice.include or bool(self.include.match_file(below))
+
+    def folders_above(self) -> list[Path]:
+        """The folders above the root up to that of its git repository; none where git would ignore the root itself."""
+        above: list[Path] = []
+        for folder in [self.root, *self.root.parents]:
+            if (folder / ".git").exists():
+                if folder == self.root or self.is_ignored_by([*above[1:], folder], self.root, is_folder=True):
+                    return []
+                return [*above[1:], folder]
+            above.append(folder)
+        return []
+
+    def is_ignored(self, path: Path, is_folder: bool) -> bool:
+        inner = [folder for folder in path.parents if folder == self.root or self.root in folder.parents]
+        return self.is_ignored_by([*inner, *self.above], path, is_folder)
+
+    def is_ignored_by(self, folders: Iterable[Path], path: Path, is_folder: bool) -> bool:
+        """What the .gitignore files of these folders say, nearest first: the first that says something counts."""
+        for folder in folders:
+            if folder not in self.rules:
+                self.rules[folder] = ignore_rules(folder)
+            rules = self.rules[folder]
+            said = rules and rules.check_file(path.relative_to(folder).as_posix() + ("/" if is_folder else "")).include
+            if said is not None:
+                return bool(said)
+        return False
+
+
+def is_dir(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def patterns(lines: Sequence[str], option: str) -> "GitIgnoreSpec":
+    """The patterns of an option; one that makes no sense is a `SetupError`."""
+    from pathspec import GitIgnoreSpec
+
+    try:
+        return GitIgnoreSpec.from_lines(lines)
+    except ValueError as error:
+        raise SetupError(f"A pattern of {option} makes no sense ({error}); write it as in a .gitignore.") from None
+
+
+def ignore_rules(folder: Path) -> "GitIgnoreSpec | None":
+    """The rules of a folder's .gitignore; None where it has none that can be read."""
+    try:
+        text = read_regular(folder / ".gitignore", LARGEST_RULES).decode("utf-8", "replace")
+    except OSError:
+        return None
+    from pathspec import GitIgnoreSpec
+
+    try:
+        return GitIgnoreSpec.from_lines(text.splitlines())
+    except ValueError:
+        return None
 
 
 def roots_of(paths: Iterable[str | Path]) -> list[Path]:

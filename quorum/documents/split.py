@@ -74,23 +74,30 @@ def parts(text: str, start: int, end: int, limit: int) -> list[Unit]:
 
 
 def pack(pieces: list[Unit], limit: int) -> list[tuple[int, int]]:
-    """(start, end) of passages of whole units: fewest first, then most even. Dynamic programming over unit ends."""
+    """(start, end) of passages of whole units."""
+    return [(pieces[first].start, pieces[last - 1].end) for first, last in packed(pieces, limit)]
+
+
+def packed(pieces: list[Unit], limit: int) -> list[tuple[int, int]]:
+    """(first unit, the one after the last) of passages: fewest first, then most even. Dynamic programming over unit
+    ends.
+    """
     costs: list[tuple[int, int]] = [(0, 0)]
     starts: list[int] = [0]
     for end in range(1, len(pieces) + 1):
-        torn = limit * limit if pieces[end - 1].heading and end < len(pieces) else 0
+        lonely = limit * limit if pieces[end - 1].heading and end < len(pieces) else 0
         best, total, choice = (1 << 62, 0), 0, end - 1
         for start in range(end - 1, -1, -1):
             total += pieces[start].size
             if total > limit and start < end - 1:
                 break
-            cost = (costs[start][0] + 1, costs[start][1] + total * total + torn)
+            cost = (costs[start][0] + 1, costs[start][1] + total * total + lonely)
             if cost <= best:
                 best, choice = cost, start
         costs.append(best)
         starts.append(choice)
     spans, end = [], len(pieces)
     while end:
-        spans.append((pieces[starts[end]].start, pieces[end - 1].end))
+        spans.append((starts[end], end))
         end = starts[end]
     return spans[::-1]

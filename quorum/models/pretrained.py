@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from quorum.core.errors import SetupError
+from quorum.core.files import read_regular
 
 CARD = "quorum.json"
 ADAPTER = "adapter_config.json"
@@ -68,7 +69,7 @@ def read_card(folder: str | Path) -> Trained | None:
     if not path.is_file():
         return None
     try:
-        return Trained(**json.loads(path.read_text(encoding="utf-8")))
+        return Trained(**json.loads(read_regular(path)))
     except (OSError, ValueError, TypeError) as error:
         raise SetupError(f"{path} cannot be read ({error}); train again, or copy the folder whole.") from None
 

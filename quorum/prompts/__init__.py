@@ -14,6 +14,7 @@ from pathlib import Path
 from string import Template
 
 from quorum.core.errors import SetupError
+from quorum.core.files import read_regular
 from quorum.prompts.passages import number_passages
 
 __all__ = ["BUILT_IN", "RenderedPrompt", "get_text", "get_version", "load_overrides", "number_passages", "render"]
@@ -122,6 +123,7 @@ def read_folder(folder: Path) -> dict[str, str]:
 def read_prompt(path: Path) -> str:
     """The text of a prompt file, stripped."""
     try:
-        return path.read_text(encoding="utf-8-sig").strip()
+        text = read_regular(path).decode("utf-8-sig")
+        return text.replace("\r\n", "\n").replace("\r", "\n").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise SetupError(f"The prompt {path} cannot be read ({error}); expected a UTF-8 text file.") from None

@@ -5,6 +5,7 @@ from typing import Any
 
 from nicegui import html
 
+from quorum.core.places import where
 from quorum.core.state import Evidence, Passage, Result
 from quorum.core.text import format_count
 from quorum.evaluation.trace import Step
@@ -50,7 +51,7 @@ def draw_passage(rank: int, passage: Passage, evidence: Evidence | None) -> None
             html.b(f"{rank}. {passage['title'] or passage['id']}")
             if evidence:
                 html.span("evidence").classes("badge")
-            html.small(" · ".join([*([f"score {passage['score']:.3f}"] if "score" in passage else []), passage["id"]]))
+            html.small(where(passage) or passage["id"])
         with html.p():
             for text, is_marked in spans(passage["text"], evidence):
                 (html.mark if is_marked else html.span)(text)

@@ -10,6 +10,7 @@ from typing import Any
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
+from quorum.core.files import read_regular
 from quorum.core.state import Usage
 from quorum.models.model_spec import read_spec
 
@@ -99,7 +100,7 @@ def model_of(prompt: str, context: Context) -> Any:
 def read_table(file: Path) -> dict[str, Price]:
     """The prices in a file; anything else in it is a `SetupError`."""
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_regular(file).decode("utf-8")
         found = json.loads(text) if file.suffix.lower() == ".json" else tomllib.loads(text)
     except OSError as error:
         raise SetupError(

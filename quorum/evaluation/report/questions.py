@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from quorum.core.places import where
 from quorum.evaluation.run.details import Lines
 
 CHUNK = 25  # questions packed together: what is unpacked when one of them is opened
@@ -47,7 +48,7 @@ def opened(
     id_: str, results: Lines, details: Lines, methods: Sequence[str], verdicts: Lines | None = None
 ) -> dict[str, Any]:
     """Everything about one question; a passage that several methods read is there once. verdicts: a judge's."""
-    passages: dict[tuple[str, str, str], int] = {}
+    passages: dict[tuple[str, str, str, str], int] = {}  # id, title, text, where it stands
     answers: list[dict[str, Any] | None] = []
     for method, row in results.of_question(id_, methods):
         if row is None:
@@ -55,7 +56,7 @@ def opened(
             continue
         detail = details.get(method, id_) or {}
         shown = [
-            passages.setdefault((one["id"], one["title"], one["text"]), len(passages))
+            passages.setdefault((one["id"], one["title"], one["text"], where(one)), len(passages))
             for one in detail.get("passages") or []
         ]
         answers.append(

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from quorum.core.errors import SetupError
+from quorum.core.files import open_regular
 from quorum.core.state import Passage
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import Record
@@ -121,5 +122,5 @@ def tell_left_out(path: Path, sha256: str, count: int) -> None:
 
 def file_hash(path: Path) -> str:
     """The sha256 of a file's bytes."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -22,6 +22,7 @@ from quorum.models import embedding_name
 LOG = logging.getLogger("quorum")
 POOL = "pool"
 GIVEN = "given"
+MADE_FOR = "evaluation"  # marks collections that `quorum collections clear` may remove
 
 
 class Progress(Protocol):
@@ -160,21 +161,23 @@ def index_corpus(source: Source, data: Path | None, context: Context, collection
     """Index the corpus: the passages of a file whole and under their own ids, documents in passages of their own. What
     is there already is found unchanged.
     """
-    from quorum.documents.read import CONVERTED, TEXT
+    from quorum.documents.read import is_read
     from quorum.retrievers.index import index_documents, index_passages
 
     corpus = str(source.corpus)
     pooled = data if corpus == POOL else None
-    if pooled is None and (Path(corpus).is_dir() or Path(corpus).suffix.lower() in TEXT | CONVERTED):
+    path = Path(corpus)
+    if pooled is None and (path.is_dir() or (is_read(path) and path.suffix.lower() != ".json")):
         documents = index_documents(
             [corpus],
             collection=collection,
             store=context.store,
             embeddings=context.embeddings,
             progress=lambda done, total, path: progress("index", done, total),
+            made_for=MADE_FOR,
         )
-        for path, reason in documents.skipped:
-            LOG.warning("The corpus goes without %s: %s", path, reason)
+        for skipped, reason in documents.skipped:
+            LOG.warning("The corpus goes without %s: %s", skipped, reason)
         if not documents.passages:
             raise SetupError(f"The corpus {corpus} holds nothing that can be read; give a folder of documents.")
         return
@@ -185,6 +188,7 @@ def index_corpus(source: Source, data: Path | None, context: Context, collection
         embeddings=context.embeddings,
         source=collection,
         progress=lambda done, total, path: progress("index", done, total),
+        made_for=MADE_FOR,
     )
     if report.skipped:
         which, reason = report.skipped[0]

@@ -16,6 +16,7 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from quorum.core.errors import SetupError
+from quorum.core.files import open_regular, read_regular
 from quorum.models.embedded import FOLDER, weights_hash
 from quorum.models.embedded.encoder import BUCKET, Floats
 
@@ -33,7 +34,8 @@ class SentenceHead:
     """Runs `sentences.onnx` in `folder`. Raises SetupError for a head that was trained on another reader."""
 
     def __init__(self, folder: Path = FOLDER, reader: str | None = None) -> None:
-        made = json.loads((folder / "sentences.json").read_text(encoding="utf-8"))
+        made = json.loads(read_regular(folder / "sentences.json"))
+        open_regular(folder / "sentences.onnx").close()  # the runtime would wait for a pipe
         wanted = weights_hash() if reader is None else reader
         if made["reader"] != wanted:
             raise SetupError(

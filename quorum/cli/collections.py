@@ -1,0 +1,172 @@
+"""`quorum collections`: what is in the store, and looking after it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quorum.cli.options import AsJson, Embeddings, Store
+
+if TYPE_CHECKING:
+    from quorum.retrievers.manage_collections import Summary
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A collection.", show_default=False)]
+MOST_FILES = 50
+
+app = typer.Typer(
+    name="collections",
+    help="List, show, rename, remove, export and import collections.",
+    no_args_is_help=False,
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+
+
+def store_of(store: str | None) -> str:
+    from quorum.cli.settings import made_context
+
+    return str(made_context(None, store=store).store)
+
+
+@app.callback()
+def list_by_default(context: typer.Context, store: Store = None) -> None:
+    """List, show, rename, remove, export and import collections. Alone: list."""
+    if context.invoked_subcommand is None:
+        list_collections(store)
+
+
+@app.command("list")
+def list_collections(store: Store = None, json: AsJson = False) -> None:
+    """List the collections: passages, files, embeddings, size, last change."""
+    from quorum.retrievers.manage_collections import summaries
+
+    found = summaries(store_of(store))
+    if json:
+        from dataclasses import asdict
+        from json import dumps
+
+        typer.echo(dumps([asdict(one) for one in found], ensure_ascii=False, indent=2))
+        return
+    if not found:
+        typer.echo("There are no collections yet; make one with: quorum index PATH --collection NAME")
+        return
+    from quorum.cli.show import plain_table, stdout
+
+    table = plain_table("collection", "passages", "files", "embeddings", "size", "changed", "")
+    for one in found:
+        table.add_row(*line_of(one))
+    stdout().print(table)
+
+
+def line_of(one: "Summary") -> list[str]:
+    """A collection as a line of the table."""
+    remarks = [*(["unfinished"] if one.unfinished else []), *([f"made by {maker(one)}"] if one.made_for else [])]
+    return [
+        one.name,
+        f"{one.passages:,}",
+        "" if one.files is None else f"{one.files:,}",
+        one.embedding,
+        "" if one.bytes is None else size(one.bytes),
+        (one.changed or "")[:16].replace("T", " "),
+        ", ".join(remarks),
+    ]
+
+
+def maker(one: "Summary") -> str:
+    return "Quorum for its sample" if one.made_for == "sample" else f"an {one.made_for}"
+
+
+def size(count: int) -> str:
+    """'12 kB', '3.4 MB'."""
+    return f"{count / 1000:,.0f} kB" if count < 1_000_000 else f"{count / 1_000_000:,.1f} MB"
+
+
+@app.command()
+def show(name: Name, store: Store = None, json: AsJson = False) -> None:
+    """Show one collection with its files."""
+    from quorum.core.files import shown_name
+    from quorum.core.text import format_count
+    from quorum.retrievers.manage_collections import documents_of, summary_of
+    from quorum.retrievers.store import open_store
+
+    where = store_of(store)
+    one, files = summary_of(open_store(where), name), documents_of(name, where)
+    if json:
+        from dataclasses import asdict
+        from json import dumps
+
+        typer.echo(dumps(asdict(one) | {"documents": files}, ensure_ascii=False, indent=2))
+        return
+    remarks = line_of(one)[-1]
+    typer.echo(f"{one.name}: {format_count(one.passages, 'passage')} of {format_count(len(files), 'file')}")
+    typer.echo(f"embeddings {one.embedding}; changed {one.changed or 'unknown'}" + (f"; {remarks}" if remarks else ""))
+    for path, count in list(files.items())[:MOST_FILES]:
+        typer.echo(f"  {shown_name(path)}: {format_count(count, 'passage')}")
+    if len(files) > MOST_FILES:
+        typer.echo(f"  and {len(files) - MOST_FILES:,} more (--json names all)")
+
+
+@app.command("rm")
+def remove(name: Name, store: Store = None) -> None:
+    """Remove a collection."""
+    from quorum.retrievers.collections import delete
+
+    delete(name, store_of(store))
+    typer.echo(f"{name} is removed.")
+
+
+@app.command()
+def clear(store: Store = None) -> None:
+    """Remove the collections that evaluations and comparisons made for their own use."""
+    from quorum.core.text import format_count
+    from quorum.retrievers.manage_collections import clear as clear_own
+
+    removed = clear_own(store_of(store))
+    typer.echo(f"{format_count(len(removed), 'collection')} removed{': ' if removed else ''}{', '.join(removed)}.")
+
+
+@app.command()
+def rename(
+    name: Name,
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Its new name.", show_default=False)],
+    store: Store = None,
+) -> None:
+    """Give a collection another name."""
+    from quorum.retrievers.manage_collections import rename as rename_collection
+
+    rename_collection(name, new, store_of(store))
+    typer.echo(f"{name} is now {new}.")
+
+
+@app.command()
+def export(
+    name: Name,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Where to; else to stdout.")] = None,
+    store: Store = None,
+) -> None:
+    """Write the passages as JSON lines, with where they stand."""
+    from quorum.core.text import format_count
+    from quorum.retrievers.manage_collections import exported, write_export
+
+    if out is None:
+        for line in exported(name, store_of(store)):
+            typer.echo(line)
+        return
+    count = write_export(name, store_of(store), out)
+    typer.echo(f"quorum: {format_count(count, 'passage')} of {name} written to {out}", err=True)
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What export wrote.", show_default=False)],
+    collection: Annotated[str, typer.Option("--collection", metavar="NAME", help="Collection to fill.")],
+    store: Store = None,
+    embeddings: Embeddings = None,
+) -> None:
+    """Read exported passages into a collection; they are embedded anew."""
+    from quorum.cli.index import print_report
+    from quorum.cli.settings import made_context
+    from quorum.retrievers.manage_collections import import_lines
+
+    context = made_context(None, store=store, embeddings=embeddings)
+    print_report(import_lines(file, collection, context.store, context.embeddings), collection)

@@ -1,0 +1,106 @@
+"""Files that somebody names: regular ones only, and never more of them than a limit."""
+
+import errno
+import gzip
+import os
+import re
+import stat
+from collections.abc import Iterator
+from io import BufferedReader
+from pathlib import Path
+from typing import IO, BinaryIO, TypeVar, cast
+
+LARGEST_FILE = 200_000_000  # bytes that are read at once
+LONGEST_LINE = 64_000_000  # bytes or characters of one line
+KINDS = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFDIR: "a folder",
+}
+UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+Line = TypeVar("Line", str, bytes)
+
+
+def open_regular(path: str | Path) -> BufferedReader:
+    """A regular file, opened to read bytes.
+
+    A folder, a pipe or a device is an OSError whose `strerror` says so; none of them is waited for or read.
+
+    >>> open_regular("/dev/zero")
+    Traceback (most recent call last):
+    OSError: [Errno 22] a device, not a regular file: '/dev/zero'
+    """
+    check_regular(os.stat(path).st_mode, path)  # opening some devices already does something
+    number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        check_regular(os.fstat(number).st_mode, path)  # another file may have taken its place
+        return os.fdopen(number, "rb")
+    except BaseException:
+        os.close(number)
+        raise
+
+
+class Unpacked(gzip.GzipFile):
+    """A gzipped file that closes what it unpacks."""
+
+    def __init__(self, packed: BinaryIO) -> None:
+        super().__init__(fileobj=packed, mode="rb")
+        self.packed = packed
+
+    def close(self) -> None:
+        super().close()
+        self.packed.close()
+
+
+def open_unpacked(path: str | Path) -> BinaryIO:
+    """A regular file, opened to read bytes; it is unpacked if its name or its first bytes say that it is gzipped."""
+    file = open_regular(path)
+    try:
+        packed = str(path).lower().endswith(".gz") or file.read(2) == b"\x1f\x8b"
+        file.seek(0)
+        return cast(BinaryIO, Unpacked(file)) if packed else file
+    except BaseException:
+        file.close()
+        raise
+
+
+def check_regular(mode: int, path: str | Path) -> None:
+    """OSError unless the mode of `os.stat` is that of a regular file."""
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "a folder, not a file", str(path))
+    if not stat.S_ISREG(mode):
+        kind = KINDS.get(stat.S_IFMT(mode), "something else")
+        raise OSError(errno.EINVAL, f"{kind}, not a regular file", str(path))
+
+
+def read_regular(path: str | Path, limit: int = LARGEST_FILE) -> bytes:
+    """The bytes of a regular file; OSError for anything else and for more than `limit` bytes."""
+    with open_regular(path) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise OSError(errno.EFBIG, f"larger than {megabytes(limit)}", str(path))
+    return data
+
+
+def bounded_lines(file: IO[Line], limit: int = LONGEST_LINE) -> Iterator[Line]:
+    """The lines of an open file; a line longer than `limit` is an OSError, so that no file fills the memory."""
+    while line := file.readline(limit + 1):
+        if len(line) > limit:
+            raise OSError(errno.EFBIG, f"a line is longer than {megabytes(limit)}")
+        yield line
+
+
+def megabytes(count: int) -> str:
+    """'200 MB'."""
+    return f"{count / 1_000_000:,.0f} MB"
+
+
+def shown_name(name: object) -> str:
+    r"""A file's name for a terminal or a page: what cannot be seen, or turns text around, is written as an escape.
+
+    >>> print(shown_name("a\nb.txt"))
+    a\nb.txt
+    """
+    return UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), str(name))

@@ -1,0 +1,64 @@
+"""What a reader makes of a file: a title, and blocks of text that know what they are and where they stood."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from quorum.core.json_text import replace_half_characters
+
+Kind = Literal["text", "heading", "code", "row"]
+GAP = "\n\n"
+
+
+class Unreadable(Exception):  # noqa: N818  (a reason, not a bug)
+    """Why a file or line is skipped."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A piece of a document.
+
+    kind: "text" is prose, whose line ends mean nothing; "code" keeps its lines; "row" is a line of a table or another
+    record, kept whole; "heading" has a `level` from 1, the highest. page: from 1, where the file has pages. names: for
+    code, the definitions around it.
+    """
+
+    text: str
+    kind: Kind = "text"
+    level: int = 0
+    page: int | None = None
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Document:
+    """A file as it was read.
+
+    title: empty where the file says none. metadata: what the file says about itself, such as author and date. notes:
+    what a user should know, such as an encoding that was assumed.
+    """
+
+    title: str
+    blocks: Sequence[Block]
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+    @cached_property
+    def text(self) -> str:
+        """All blocks, an empty line between them. The offsets of passages count characters of this text."""
+        return GAP.join(block.text for block in self.blocks)
+
+
+def clean(text: str) -> str:
+    """Without what cannot be stored: NUL and lone surrogates."""
+    return replace_half_characters(text.replace("\0", ""))
+
+
+def one_line(text: str) -> str:
+    """The text with one space for any white space.
+
+    >>> one_line(" a \\n b ")
+    'a b'
+    """
+    return " ".join(text.split())

@@ -1,0 +1,285 @@
+"""HTML to blocks: of pages, and of what other formats are turned into (Markdown, Word, EPUB, mail)."""
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from quorum.core.sentences import make_word_set
+from quorum.documents.document import Block, Unreadable, clean, one_line
+from quorum.documents.tables import rows_of
+
+LEFT_OUT = make_word_set(
+    """script style noscript template nav head svg math iframe object embed canvas audio video button select option
+    input textarea datalist map area"""
+)
+PARTS = make_word_set(
+    """address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure
+    footer form header hgroup hr html legend li main menu ol p pre search section
+    summary table tbody td tfoot th thead tr ul
+    h1 h2 h3 h4 h5 h6"""
+)
+INLINE = make_word_set(
+    """a abbr b bdi bdo big br cite code data del dfn em font i img ins kbd mark q rp rt ruby s samp small span strike
+    strong sub sup time tt u var wbr"""
+)
+KNOWN = LEFT_OUT | PARTS | INLINE | {"title", "meta", "link", "col", "colgroup", "source", "track", "param"}
+HEADINGS = {f"h{level}": level for level in range(1, 7)}
+RAISED = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
+EXPONENT = re.compile(r"[+-]?\d{1,4}")
+HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+WIDEST_CELL, MOST_CELLS = 200, 1_000_000  # columns that one cell may span; cells of a table
+
+
+@dataclass
+class Page:
+    """What a page says: its title, what it says about itself, and its blocks."""
+
+    title: str = ""
+    metadata: dict[str, str] = field(default_factory=dict)
+    blocks: list[Block] = field(default_factory=list)
+
+
+def read_html(text: str, page: int | None = None) -> Page:
+    """The blocks of an HTML text. Left out: scripts, styles, templates, navigation, forms' controls, what is hidden.
+
+    >>> [block.text for block in read_html("<p>un<i>believ</i>able</p><table><tr><td>Height<td>87 m</table>").blocks]
+    ['unbelievable', 'Height: 87 m']
+    """
+    root = parse(text)
+    if root is None:
+        return Page()
+    found = Page(one_line("".join(next(root.iter("title")).itertext())) if root.find(".//title") is not None else "")
+    for name in ("author", "date"):
+        for meta in root.iterfind(f'.//meta[@name="{name}"]'):
+            found.metadata[name] = one_line(meta.get("content") or "")
+    found.blocks = [replace(block, text=clean(block.text), page=page) for block in Walk().blocks(root)]
+    return found
+
+
+def parse(text: str) -> Any:
+    """The tree of a page; None for a text without any element."""
+    from lxml import etree
+
+    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    try:
+        root = etree.fromstring(clean(text).encode(), parser) if text.strip() else None
+    except etree.XMLSyntaxError as error:
+        raise Unreadable(f"damaged HTML ({str(error)[:80]})") from None
+    if any("depth" in str(entry.message).lower() for entry in parser.error_log):
+        raise Unreadable("nested too deeply")
+    return root
+
+
+def is_hidden(element: Any) -> bool:
+    role = (element.get("role") or "").lower()
+    return (
+        element.tag in LEFT_OUT
+        or element.get("hidden") is not None
+        or element.get("aria-hidden") == "true"
+        or role in ("navigation", "menu", "menubar", "search")
+        or bool(HIDDEN_STYLE.search(element.get("style") or ""))
+    )
+
+
+class Walk:
+    """One pass over a tree, without recursion: pages are nested as deep as anybody likes."""
+
+    def __init__(self) -> None:
+        self.found: list[Block] = []
+        self.inline: list[str] = []
+        self.lists: list[int | None] = []  # the number of the next item; None: a bullet
+
+    def blocks(self, root: Any) -> list[Block]:
+        from lxml import etree
+
+        walk = etree.iterwalk(root, events=("start", "end"))
+        for event, element in walk:
+            if event == "start":
+                if self.enter(element):
+                    walk.skip_subtree()
+            else:
+                self.leave(element)
+                if element is not root and element.tail:
+                    self.inline.append(element.tail)
+        self.flush()
+        return self.found
+
+    def enter(self, element: Any) -> bool:
+        """Take in the beginning of an element; True: all of it is done."""
+        tag = element.tag
+        if is_hidden(element):
+            return True
+        if tag in HEADINGS:
+            self.flush()
+            self.add(Block(one_line(inner_text(element)), "heading", HEADINGS[tag]))
+            return True
+        if tag == "pre":
+            self.flush()
+            self.add(Block(inner_text(element, keep=True).strip("\n").rstrip(), "code"))
+            return True
+        if tag == "table" and not is_layout(element):
+            self.flush()
+            self.table(element)
+            return True
+        if tag in ("sup", "img", "br"):
+            self.inline.append(special(element))
+            return True
+        if tag in ("ol", "ul", "menu"):
+            self.lists.append(first_number(element) if tag == "ol" else None)
+        if tag in PARTS and tag != "dd":
+            self.flush()
+        if tag == "li":
+            self.inline.append(self.mark())
+        self.inline.append(element.text or "")
+        return False
+
+    def leave(self, element: Any) -> None:
+        if element.tag == "dt":
+            self.inline.append(": ")
+        elif element.tag in PARTS and not is_hidden(element):
+            self.flush()
+            if element.tag in ("ol", "ul", "menu") and self.lists:
+                self.lists.pop()
+
+    def mark(self) -> str:
+        """What an item of the list begins with: a bullet or its number."""
+        if not self.lists or self.lists[-1] is None:
+            return "- "
+        number = self.lists[-1]
+        self.lists[-1] = number + 1
+        return f"{number}. "
+
+    def flush(self) -> None:
+        text = one_line("".join(self.inline))
+        self.inline.clear()
+        if text and text not in ("-", ":"):
+            self.found.append(Block(text))
+
+    def add(self, block: Block) -> None:
+        if block.text.strip():
+            self.found.append(block)
+
+    def table(self, element: Any) -> None:
+        for caption in element.iterchildren("caption"):
+            self.add(Block(one_line(inner_text(caption))))
+        for row in rows_of(grid_of(element), has_head=has_head(element)):
+            self.add(Block(row, "row"))
+
+
+def first_number(element: Any) -> int:
+    start = element.get("start") or "1"
+    return int(start) if start.isdigit() and len(start) < 7 else 1
+
+
+def special(element: Any) -> str:
+    """A line end, the words for a picture, or raised digits: 10⁶, but no number of a footnote."""
+    if element.tag == "br":
+        return "\n"
+    if element.tag == "img":
+        return str(element.get("alt") or "")
+    text = one_line(inner_text(element))
+    if element.find(".//a") is not None:
+        return ""
+    return text.translate(RAISED) if EXPONENT.fullmatch(text) else text
+
+
+def inner_text(element: Any, *, keep: bool = False) -> str:
+    """The text inside an element, tables in it flattened. keep: with white space as it stands."""
+    from lxml import etree
+
+    parts: list[str] = []
+    walk = etree.iterwalk(element, events=("start", "end"))
+    for event, inner in walk:
+        if event == "end":
+            parts.append("\n" if inner.tag in PARTS and not keep else "")
+            parts.append(inner.tail or "" if inner is not element else "")
+            continue
+        if inner is not element and (is_hidden(inner) or inner.tag in ("table", "sup", "img", "br")):
+            parts.append("" if is_hidden(inner) else flat(inner) if inner.tag == "table" else special(inner))
+            walk.skip_subtree()
+            continue
+        parts.append("\n" if inner.tag in PARTS and not keep else "")
+        parts.append(inner.text or "")
+    return "".join(parts)
+
+
+def flat(table: Any) -> str:
+    """A table inside a cell, on one line; what nests deeper than that is plain text."""
+    deeper = table.find(".//table") is not None
+    grid = [[" ".join(table.itertext())]] if deeper else grid_of(table)
+    return " " + ", ".join(rows_of(grid, has_head=None if deeper else has_head(table))) + " "
+
+
+def own_rows(table: Any) -> list[Any]:
+    """The rows of a table, without those of tables in its cells."""
+    rows: list[Any] = []
+    for child in table:
+        if child.tag in ("thead", "tbody", "tfoot"):
+            rows += [row for row in child if row.tag == "tr"]
+        elif child.tag == "tr":
+            rows.append(child)
+    return rows
+
+
+def cells_of(row: Any) -> list[Any]:
+    return [cell for cell in row if cell.tag in ("td", "th")]
+
+
+def is_layout(table: Any) -> bool:
+    """Whether a table only places things on the page: one row or one column, or headings in it."""
+    rows = own_rows(table)
+    if (table.get("role") or "") in ("presentation", "none"):
+        return True
+    if any(table.find(f".//{tag}") is not None for tag in HEADINGS):
+        return True
+    return (len(rows) < 2 and not any(cell.tag == "th" for row in rows for cell in row)) or all(
+        len(cells_of(row)) < 2 for row in rows
+    )
+
+
+def has_head(table: Any) -> bool | None:
+    """True where the first row is marked as names of columns, False where names stand at the left, None: unsaid."""
+    rows = own_rows(table)
+    first = cells_of(rows[0]) if rows else []
+    if rows and (rows[0].getparent().tag == "thead" or (first and all(cell.tag == "th" for cell in first))):
+        return True
+    if rows and sum(bool(cells_of(row)) and cells_of(row)[0].tag == "th" for row in rows) == len(rows):
+        return False
+    return None
+
+
+def grid_of(table: Any) -> list[list[str]]:
+    """The cells' texts; one that spans rows or columns stands in each of them."""
+    grid: list[list[str]] = []
+    below: dict[int, tuple[str, int]] = {}  # column -> what reaches down into it, and through how many rows
+    room = MOST_CELLS
+    for row in own_rows(table):
+        line: list[str] = []
+        for cell in cells_of(row):
+            fill(line, below)
+            text = one_line(inner_text(cell))
+            wide, high = span(cell, "colspan"), span(cell, "rowspan")
+            for _ in range(wide):
+                if high > 1:
+                    below[len(line)] = (text, high - 1)
+                line.append(text)
+        fill(line, below)
+        room -= len(line)
+        if room < 0:
+            raise Unreadable("a table has too many cells")
+        grid.append(line)
+    return grid
+
+
+def fill(line: list[str], below: dict[int, tuple[str, int]]) -> None:
+    """Put what reaches down from the rows above where the line has come to."""
+    while len(line) in below:
+        text, left = below.pop(len(line))
+        if left > 1:
+            below[len(line)] = (text, left - 1)
+        line.append(text)
+
+
+def span(cell: Any, name: str) -> int:
+    said = (cell.get(name) or "1").strip()
+    return max(1, min(int(said), WIDEST_CELL)) if said.isdigit() and len(said) < 9 else 1

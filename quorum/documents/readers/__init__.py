@@ -1,0 +1,59 @@
+"""One reader for each type of file, found by the end of the file's name.
+
+A reader is a module of this folder with `read(data: bytes, name: str) -> Document`; it is imported when the first file
+of its type comes. `add_reader` takes readers of other packages.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+from quorum.documents.document import Document, Unreadable
+
+Reader = Callable[[bytes, str], Document]
+
+MODULES = {
+    "plain_text": (".txt", ".text", ".log"),
+    "markdown": (".md", ".markdown", ".mdown", ".mkd"),
+    "restructured": (".rst", ".rest"),
+    "web_page": (".html", ".htm", ".xhtml"),
+    "pdf": (".pdf",),
+    "word": (".docx", ".docm"),
+    "slides": (".pptx", ".pptm"),
+    "sheets": (".xlsx", ".xlsm"),
+    "delimited": (".csv", ".tsv", ".tab"),
+    "ebook": (".epub",),
+    "mail": (".eml",),
+    "json_file": (".json",),
+    "notebook": (".ipynb",),
+    "source_code": (
+        *(".py", ".pyi", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".java", ".kt", ".kts", ".scala", ".go", ".rs"),
+        *(".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh", ".cs", ".rb", ".php", ".swift", ".m", ".r", ".jl", ".lua"),
+        *(".pl", ".sh", ".bash", ".zsh", ".ps1", ".bat", ".sql", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf"),
+        *(".properties", ".proto", ".graphql", ".tf", ".vue", ".svelte", ".css", ".scss", ".ex", ".exs", ".erl", ".hs"),
+        *(".clj", ".dart", ".nix", ".tex", ".xml"),
+    ),
+}
+READERS: dict[str, str | Reader] = {suffix: module for module, suffixes in MODULES.items() for suffix in suffixes}
+
+
+def add_reader(suffix: str, reader: Reader) -> None:
+    """Read files whose name ends in `suffix` (".abc") by `reader`, in this process."""
+    READERS[suffix.lower()] = reader
+
+
+def is_read(path: Path) -> bool:
+    """Whether there is a reader for files of this name."""
+    return path.suffix.lower() in READERS
+
+
+def reader_of(path: Path) -> Reader:
+    """The reader for a file, by its name; `Unreadable` where there is none."""
+    kind = path.suffix.lower()
+    found = READERS.get(kind)
+    if found is None:
+        raise Unreadable(f"files of type {kind!r} are not read" if kind else "a file without a type is not read")
+    if isinstance(found, str):
+        read: Reader = import_module(f"{__name__}.{found}").read
+        return read
+    return found

@@ -1,0 +1,71 @@
+"""EPUB books: their chapters in reading order."""
+
+import posixpath
+from typing import Any
+from urllib.parse import unquote
+from zipfile import ZipFile
+
+from quorum.documents.document import Block, Document, Unreadable, clean, one_line
+from quorum.documents.encodings import decode_text
+from quorum.documents.html_blocks import read_html
+from quorum.documents.zip_parts import opened
+
+PACKAGE = "{http://www.idpf.org/2007/opf}"
+DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
+CONTAINER = "{urn:oasis:names:tc:opendocument:xmlns:container}"
+PAGES = ("application/xhtml+xml", "text/html")
+
+
+def read(data: bytes, name: str) -> Document:
+    """The chapters of the book's spine, which pages of contents are no part of."""
+    notes: dict[str, None] = {}
+    with opened(data, "epub", entities=True) as archive:
+        place, package = package_of(archive)
+        said = {
+            key: text_in(package, tag) for key, tag in (("title", "title"), ("author", "creator"), ("date", "date"))
+        }
+        blocks: list[Block] = []
+        for path in chapters(package, posixpath.dirname(place)):
+            try:
+                text, note = decode_text(archive.read(path))
+            except KeyError:
+                notes[f"{path} is named in it but missing"] = None
+                continue
+            notes |= {note: None} if note else {}
+            blocks += read_html(text).blocks
+    title = said.pop("title")
+    if blocks and blocks[0].kind == "heading" and blocks[0].text == title:
+        blocks = blocks[1:]
+    return Document(title, blocks, {key: value for key, value in said.items() if value}, list(notes))
+
+
+def xml(data: bytes) -> Any:
+    from lxml import etree
+
+    try:
+        return etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False))
+    except etree.XMLSyntaxError as error:
+        raise Unreadable(f"damaged or not an epub file ({str(error)[:60]})") from None
+
+
+def package_of(archive: ZipFile) -> tuple[str, Any]:
+    """(path, tree) of the file that lists what the book is made of."""
+    root = xml(archive.read("META-INF/container.xml")).find(f".//{CONTAINER}rootfile")
+    place = "" if root is None else root.get("full-path") or ""
+    return place, xml(archive.read(place))
+
+
+def text_in(package: Any, tag: str) -> str:
+    return clean(one_line(package.findtext(f".//{DUBLIN_CORE}{tag}") or ""))
+
+
+def chapters(package: Any, folder: str) -> list[str]:
+    """The paths of the pages, in reading order, without tables of contents."""
+    items = {item.get("id"): item for item in package.iter(f"{PACKAGE}item")}
+    found = []
+    for reference in package.iter(f"{PACKAGE}itemref"):
+        item = items.get(reference.get("idref"))
+        if item is None or item.get("media-type") not in PAGES or "nav" in (item.get("properties") or "").split():
+            continue
+        found.append(posixpath.normpath(posixpath.join(folder, unquote(item.get("href") or ""))))
+    return list(dict.fromkeys(found))

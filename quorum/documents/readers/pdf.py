@@ -1,0 +1,258 @@
+"""PDF, page by page: text by pdfium; headings by the size of the letters; tables with ruled lines by pdfplumber."""
+
+import io
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+from quorum.documents.document import Block, Document, Unreadable, clean, one_line
+from quorum.documents.readers.word import parsing
+from quorum.documents.tables import rows_of
+
+BROKEN_WORD = re.compile(r"(?<=[a-zà-ÿ])[-\u00ad\ufffe\u0002]\n(?=[a-zà-ÿ])")
+ENDS = re.compile(r"[.!?:;…][\"'”’)\]]*\Z")
+FIRST_SENTENCE = re.compile(r"\A[a-zà-ÿ][^.!?]{0,600}[.!?](?=\s|\Z)")
+BULLET = re.compile(r"[•◦▪‣·∙]\s*")
+LARGER = 1.15  # than the letters of the text: a heading
+LONGEST_HEADING = 15  # words
+REPEATED = 3  # pages with the same line at their edge: a running title
+RULES = 6  # drawn lines on a page that may hold a table
+MOST_RULES = 3000
+MOST_TABLE_PAGES = 300
+MOST_PAGES = 20_000
+
+
+@dataclass
+class Line:
+    """A line of a page: its text, the height of its letters, and where it stands, in points from the bottom."""
+
+    text: str
+    size: float
+    top: float
+    bottom: float
+    left: float
+    row: bool = False
+
+
+def read(data: bytes, name: str) -> Document:
+    """The pages' text. `Unreadable` where a password is needed, and for scanned pages without any text."""
+    with parsing("pdf"):
+        pages, pictures, said = read_pages(data)
+    scanned = [number for number, lines in enumerate(pages, start=1) if not lines and number in pictures]
+    if not any(pages):
+        if scanned:
+            raise Unreadable(f"scanned: {len(scanned)} of {len(pages)} pages are pictures without text; run OCR first")
+        raise Unreadable("no text in it (scanned pages?)")
+    notes = [f"scanned pages without text: {ranges(scanned)}"] if scanned else []
+    blocks = list(page_blocks(without_edges(pages)))
+    title = clean(said.get("Title", ""))
+    first = next((block for block in blocks if block.kind == "heading"), None)
+    if first is blocks[0] and first.level == 1 and one_line(first.text).lower() == title.lower():
+        blocks = blocks[1:]
+    metadata = {"author": clean(said.get("Author", ""))}
+    return Document(title, blocks, {key: value for key, value in metadata.items() if value}, notes)
+
+
+def read_pages(data: bytes) -> tuple[list[list[Line]], set[int], dict[str, str]]:
+    """(the lines of every page, the numbers of the pages with pictures, what the file says about itself)."""
+    import pypdfium2
+
+    try:
+        document = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        if "assword" in str(error):
+            raise Unreadable("locked by a password") from None
+        raise
+    try:
+        if len(document) > MOST_PAGES:
+            raise Unreadable(f"{len(document):,} pages; at most {MOST_PAGES:,} are read")
+        tables = Tables(data)
+        pages, pictures = [], set()
+        for number in range(len(document)):
+            page = document[number]
+            lines, has_picture = page_lines(page, tables, number)
+            pages.append(lines)
+            if has_picture:
+                pictures.add(number + 1)
+            page.close()
+        return pages, pictures, {key: one_line(value) for key, value in document.get_metadata_dict().items()}
+    finally:
+        document.close()
+
+
+def page_lines(page: Any, tables: "Tables", number: int) -> tuple[list[Line], bool]:
+    """(the lines of a page, whether it has a picture). The rows of ruled tables stand in for their lines."""
+    import pypdfium2.raw as raw
+
+    textpage = page.get_textpage()
+    count = textpage.count_chars()
+    lines = read_lines(textpage, count) if count > 0 else []
+    kinds = Counter(one.type for one in page.get_objects(max_depth=2))
+    if lines and RULES <= kinds[raw.FPDF_PAGEOBJ_PATH] <= MOST_RULES:
+        lines = with_tables(lines, tables.on(number), page.get_height())
+    textpage.close()
+    return lines, bool(kinds[raw.FPDF_PAGEOBJ_IMAGE])
+
+
+def read_lines(textpage: Any, count: int) -> list[Line]:
+    """The lines of a page in the file's order."""
+    text = textpage.get_text_range(errors="ignore")
+    exact = len(text) == count  # else characters cannot be told by their number, and sizes are unknown
+    lines, place = [], 0
+    for piece in text.splitlines(keepends=True):
+        shown = piece.strip()
+        if shown:
+            begin = place + len(piece) - len(piece.lstrip())
+            box = textpage.get_charbox(begin, loose=True) if exact else (0, 0, 0, 0)
+            left, bottom, _, top = box
+            lines.append(Line(shown, round(top - bottom, 1), top, bottom, left))
+        place += len(piece)
+    return lines
+
+
+class Tables:
+    """The ruled tables of a document's pages, looked for only where lines are drawn."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.left = data, MOST_TABLE_PAGES
+        self.document: Any = None
+
+    def on(self, number: int) -> list[tuple[tuple[float, float, float, float], list[str]]]:
+        """(box from the page's top left, rows) of the tables on a page, by its number from 0."""
+        if self.left <= 0:
+            return []
+        self.left -= 1
+        logging.getLogger("pdfminer").setLevel(logging.CRITICAL)
+        import pdfplumber
+
+        found = []
+        with suppress(Exception):  # the text is there without them
+            self.document = self.document or pdfplumber.open(io.BytesIO(self.data))
+            page = self.document.pages[number]
+            for table in page.find_tables():
+                grid = [[cell or "" for cell in row] for row in table.extract()]
+                if len(grid) > 1 and max(map(len, grid)) > 1:
+                    found.append((table.bbox, list(rows_of(grid))))
+            page.close()
+        return found
+
+
+def with_tables(lines: list[Line], tables: list[Any], height: float) -> list[Line]:
+    """The lines, those inside a table's box replaced by its rows."""
+    for (left, top, right, bottom), rows in tables:
+        inside = [
+            place
+            for place, line in enumerate(lines)
+            if top <= height - (line.top + line.bottom) / 2 <= bottom and left - 5 <= line.left <= right
+        ]
+        if inside and rows:
+            new = [Line(row, 0, height - top, height - bottom, left, row=True) for row in rows]
+            gone = set(inside)
+            before = [line for place, line in enumerate(lines) if place < inside[0]]
+            lines = before + new + [line for place, line in enumerate(lines) if place > inside[0] and place not in gone]
+    return lines
+
+
+def without_edges(pages: list[list[Line]]) -> list[list[Line]]:
+    """The pages without running titles and page numbers: what stands on many of them as first or last line."""
+    edges = Counter(
+        edge for lines in pages for edge in {without_digits(line.text) for line in (lines[:1] + lines[-1:])} if lines
+    )
+    least = max(REPEATED, len(pages) // 3)
+
+    def is_running(line: Line) -> bool:
+        return not line.row and edges[without_digits(line.text)] >= least and len(line.text) < 100
+
+    kept = []
+    for lines in pages:
+        begin = 1 if lines and is_running(lines[0]) else 0
+        end = len(lines) - 1 if len(lines) > begin and is_running(lines[-1]) else len(lines)
+        kept.append(lines[begin:end])
+    return kept if any(kept) else pages
+
+
+def without_digits(text: str) -> str:
+    return re.sub(r"\d+", "0", one_line(text))
+
+
+def page_blocks(pages: list[list[Line]]) -> Iterator[Block]:
+    """Headings, paragraphs and rows. A sentence that goes on over a page's end belongs to the page where it begins."""
+    levels = heading_levels(pages)
+    held: Block | None = None
+    for number, lines in enumerate(pages, start=1):
+        for kind, text, level in paragraphs(lines, levels):
+            if held is not None and kind == "text" and held.page != number:
+                rest = FIRST_SENTENCE.match(text)
+                if rest and not ENDS.search(held.text):
+                    joined = BROKEN_WORD.sub("", f"{held.text}\n{rest[0]}")
+                    held, text = Block(joined, page=held.page), text[rest.end() :].strip()
+            if held is not None:
+                yield held
+                held = None
+            if kind == "text" and text:
+                held = Block(clean(text), page=number)
+            elif text:
+                yield Block(clean(text), "heading" if kind == "heading" else "row", level, number)
+    if held is not None:
+        yield held
+
+
+def heading_levels(pages: list[list[Line]]) -> dict[float, int]:
+    """Size of letters -> level of heading, for sizes above that of the text."""
+    sizes: Counter[float] = Counter()
+    for lines in pages:
+        for line in lines:
+            sizes[line.size] += 0 if line.row else len(line.text)
+    if not sizes:
+        return {}
+    usual = sizes.most_common(1)[0][0]
+    larger = sorted((size for size in sizes if usual and size > LARGER * usual), reverse=True)
+    return {size: min(level, 6) for level, size in enumerate(larger, start=1)}
+
+
+def paragraphs(lines: list[Line], levels: dict[float, int]) -> Iterator[tuple[str, str, int]]:
+    """(kind, text, level) of what a page holds: lines that stand close together are a paragraph."""
+    gaps = [a.bottom - b.bottom for a, b in pairwise(lines) if 0 < a.bottom - b.bottom < 100]
+    usual = median(gaps) if gaps else 0.0
+    run: list[Line] = []
+
+    def kind_of(line: Line) -> tuple[str, int]:
+        level = levels.get(line.size, 0)
+        if line.row or not level or len(line.text.split()) > LONGEST_HEADING:
+            return ("row" if line.row else "text"), 0
+        return "heading", level
+
+    def joined() -> str:
+        text = BROKEN_WORD.sub("", "\n".join(line.text for line in run))
+        return BULLET.sub("- ", text) if BULLET.match(text) else text
+
+    for line in lines:
+        if run:
+            last = run[-1]
+            gap = last.bottom - line.bottom
+            apart = usual and (gap > 1.4 * usual or gap < -usual)
+            if kind_of(last) != kind_of(line) or line.row or apart or BULLET.match(line.text):
+                kind, level = kind_of(last)
+                yield kind, one_line(joined()) if kind == "heading" else joined(), level
+                run = []
+        run.append(line)
+    if run:
+        kind, level = kind_of(run[-1])
+        yield kind, one_line(joined()) if kind == "heading" else joined(), level
+
+
+def ranges(numbers: list[int]) -> str:
+    """'1-3, 7'."""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and found[-1][-1] == number - 1:
+            found[-1][-1] = number
+        else:
+            found.append([number, number])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in found)

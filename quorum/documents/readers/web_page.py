@@ -1,0 +1,26 @@
+"""HTML pages."""
+
+import re
+
+from quorum.documents.document import Block, Document
+from quorum.documents.encodings import decode_text
+from quorum.documents.html_blocks import Page, read_html
+
+CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""")
+
+
+def read(data: bytes, name: str) -> Document:
+    """What a reader of the page sees. The title is the page's own, else its first heading."""
+    declared = CHARSET.search(data[:2048])
+    text, note = decode_text(data, declared[1].decode() if declared else "")
+    page = read_html(text)
+    title, blocks = titled(page)
+    return Document(title, blocks, page.metadata, [note] if note else [])
+
+
+def titled(page: Page) -> tuple[str, list[Block]]:
+    """(title, blocks): a first heading that is the title, or stands in for it, does not stand in the text as well."""
+    first = page.blocks[0] if page.blocks else None
+    if first and first.kind == "heading" and first.level == 1 and page.title in ("", first.text):
+        return first.text, page.blocks[1:]
+    return page.title, page.blocks

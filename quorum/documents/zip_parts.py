@@ -1,0 +1,59 @@
+"""Formats that are zip archives (Office, EPUB), looked over before anything in them is unpacked."""
+
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from quorum.core.files import megabytes
+from quorum.documents.document import Unreadable
+
+MOST_PARTS = 20_000
+LARGEST_WHOLE = 500_000_000  # bytes, unpacked
+LARGEST_TEXT = 50_000_000  # bytes of one part of XML, which takes some twenty times as much memory
+XML = (".xml", ".rels", ".opf", ".ncx", ".xhtml", ".html", ".htm")
+ENTITY = re.compile(rb"<!\s*ENTITY", re.IGNORECASE)
+
+
+@contextmanager
+def opened(data: bytes, kind: str, *, entities: bool = False) -> Iterator[zipfile.ZipFile]:
+    """The archive, which unpacks to a bearable size; `Unreadable` for a bomb, a damaged or a locked one.
+
+    entities: whether its XML may declare entities; Office formats never do, and a few lines of them mean gigabytes.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            look_over(archive)
+            if not entities:
+                refuse_entities(archive)
+            yield archive
+    except Unreadable:
+        raise
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError) as error:
+        locked = "encrypted" in str(error) or data.startswith(b"\xd0\xcf\x11\xe0")
+        reason = "locked by a password, or of an older format" if locked else f"damaged or not a {kind} file"
+        raise Unreadable(f"{reason} ({type(error).__name__})") from None
+
+
+def look_over(archive: zipfile.ZipFile) -> None:
+    """Refuse what would fill the memory. What a part claims to unpack to is never exceeded by `zipfile`."""
+    parts = archive.infolist()
+    if len(parts) > MOST_PARTS:
+        raise Unreadable(f"a zip archive of {len(parts):,} parts; at most {MOST_PARTS:,} are read")
+    whole = sum(part.file_size for part in parts)
+    if whole > LARGEST_WHOLE:
+        raise Unreadable(f"unpacks to {megabytes(whole)}; at most {megabytes(LARGEST_WHOLE)} are read")
+    for part in parts:
+        if part.filename.lower().endswith(XML) and part.file_size > LARGEST_TEXT:
+            raise Unreadable(
+                f"{part.filename[:60]} in it unpacks to {megabytes(part.file_size)}; "
+                f"at most {megabytes(LARGEST_TEXT)} are read"
+            )
+
+
+def refuse_entities(archive: zipfile.ZipFile) -> None:
+    for part in archive.infolist():
+        if part.filename.lower().endswith(XML) and ENTITY.search(archive.read(part)):
+            raise Unreadable("its XML declares entities, which no such file needs")

@@ -1,0 +1,49 @@
+"""Which stored passage already says what a new one says (see `quorum.documents.duplicates`)."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from quorum.core.state import Passage
+from quorum.documents.duplicates import is_comparable, said_by, says_all, sketch_of
+from quorum.retrievers.metadata import Entry
+
+MOST_LOOKED_AT = 20  # passages with a run of words in common
+
+
+class Copies:
+    """The sketches of a collection's passages. `fetch`: ids -> the passages as they are stored."""
+
+    def __init__(self, entries: Mapping[str, Entry], fetch: Callable[[list[str]], list[Passage]]) -> None:
+        self.entries, self.fetch = entries, fetch
+        self.ids: dict[int, list[str]] = {}
+        for id_, entry in entries.items():
+            self.add(id_, entry)
+
+    def add(self, id_: str, entry: Entry) -> None:
+        for number in entry.sketch:
+            self.ids.setdefault(number, []).append(id_)
+
+    def kept_for(self, passage: Passage, source: str, waiting: Mapping[str, Passage]) -> str | None:
+        """The id of a passage that says all that this one says, held by another document; None: there is none.
+
+        waiting: passages that are not stored yet.
+        """
+        if not is_comparable(passage):
+            return None
+        said = None
+        for id_ in self.near(passage):
+            if not self.entries[id_].is_held_exactly(without=source):
+                continue
+            found = [waiting[id_]] if id_ in waiting else self.fetch([id_])
+            said = said or said_by(passage)
+            if found and says_all(said_by(found[0]), said):
+                return id_
+        return None
+
+    def near(self, passage: Passage) -> Iterator[str]:
+        """Passages that share one of the smallest hashes, those that share more first."""
+        shared: dict[str, int] = {}
+        for number in sketch_of(passage):
+            for id_ in self.ids.get(number, ()):
+                if id_ in self.entries and id_ != passage["id"]:
+                    shared[id_] = shared.get(id_, 0) + 1
+        yield from sorted(shared, key=lambda id_: -shared[id_])[:MOST_LOOKED_AT]

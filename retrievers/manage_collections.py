@@ -1,0 +1,188 @@
+"""Collections as things to look after: list, show, rename, export, import, clear."""
+
+import json
+import os
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from langchain_core.embeddings import Embeddings
+
+from quorum.core.errors import SetupError
+from quorum.core.files import open_regular
+from quorum.core.state import Passage, Place
+from quorum.datasets.records import read_json_lines
+from quorum.models import embedding_name
+from quorum.retrievers.collection_names import SAMPLE, check_name
+from quorum.retrievers.embedder import embedder
+from quorum.retrievers.index_recovery import index_folders
+from quorum.retrievers.index_report import IndexReport
+from quorum.retrievers.ledger import Ledger
+from quorum.retrievers.store import Store, open_store
+
+OWN = re.compile(r"corpus-[0-9a-f]{8,}")  # how evaluations name what they index; older ones left no other mark
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A collection at a glance. files: documents in it, null where that is not known; bytes: on disk, null on a server;
+    changed: ISO 8601; made_for: what made it for its own use, null for somebody's own.
+    """
+
+    name: str
+    passages: int
+    files: int | None
+    embedding: str
+    bytes: int | None
+    changed: str | None
+    made_for: str | None
+    unfinished: bool
+
+
+def summaries(store: str | Path) -> list[Summary]:
+    """All collections of a store, in alphabetical order. Blocks."""
+    where = open_store(store)
+    return [summary_of(where, name) for name in where.names()]
+
+
+def summary_of(where: Store, name: str) -> Summary:
+    info = where.info(check_name(name))
+    made_for = info.made_for or ("evaluation" if OWN.fullmatch(name) and info.format is None else None)
+    made_for = "sample" if info.sample is not None else made_for
+    size = None if where.remote else bytes_of(where, name)
+    return Summary(
+        name,
+        where.count(name),
+        info.files,
+        info.embedding,
+        size,
+        info.changed,
+        made_for,
+        info.writing or bool(info.torn),
+    )
+
+
+def bytes_of(where: Store, name: str) -> int:
+    """What a collection takes on disk, about: its vectors' files, its texts and what is kept with them."""
+    with where.opened():
+        id_ = str(where.get(name).id)
+    folder = where.folder / "chroma"
+    vectors = sum(path.stat().st_size for index in index_folders(folder, id_) for path in index.iterdir())
+    query = (
+        "SELECT COALESCE(SUM(LENGTH(m.string_value)), 0) FROM embedding_metadata m JOIN embeddings e ON e.id = m.id "
+        "JOIN segments s ON s.id = e.segment_id WHERE s.collection = ?"
+    )
+    place = (folder / "chroma.sqlite3").resolve().as_uri()
+    with closing(sqlite3.connect(f"{place}?mode=ro", uri=True)) as database:
+        (texts,) = database.execute(query, (id_,)).fetchone()
+    return int(vectors) + int(texts)
+
+
+def documents_of(collection: str, store: str | Path) -> dict[str, int]:
+    """Document -> how many of its passages the collection holds, by name. Blocks."""
+    counts: Counter[str] = Counter()
+    for entry in open_store(store).entries(check_name(collection)).values():
+        counts.update(entry.places.keys())
+    return dict(sorted(counts.items()))
+
+
+def rename(collection: str, new: str, store: str | Path) -> None:
+    """Give a collection another name; one that is taken is a `SetupError`. Blocks."""
+    where = open_store(store)
+    if SAMPLE in (collection, check_name(new)):
+        raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; it keeps its name.")
+    with where.writer():
+        info = where.info(check_name(collection))
+        if new in where.names():
+            raise SetupError(f"There is a collection {new!r} already; give another name, or remove it first.")
+        where.rename(collection, new, replace(info, made_for=None))
+
+
+def clear(store: str | Path) -> list[str]:
+    """Remove the collections that evaluations made for their own use; their names. Blocks."""
+    where, removed = open_store(store), []
+    with where.writer():
+        for one in summaries(store):
+            if one.made_for == "evaluation":
+                where.delete(one.name)
+                removed.append(one.name)
+    return removed
+
+
+def exported(collection: str, store: str | Path) -> Iterator[str]:
+    """The passages of a collection as JSON lines {"id", "title", "text", "places"}, in order. Blocks."""
+    for passage in open_store(store).passages(check_name(collection))[1]:
+        yield json.dumps(passage, ensure_ascii=False)
+
+
+def write_export(collection: str, store: str | Path, file: Path) -> int:
+    """Write those lines to a file, which is whole or is not there; how many."""
+    count = 0
+    draft = file.with_name(f".{file.name}.part")
+    try:
+        with draft.open("w", encoding="utf-8") as out:
+            for line in exported(collection, store):
+                out.write(line + "\n")
+                count += 1
+        os.replace(draft, file)
+    except OSError as error:
+        raise SetupError(f"{file} cannot be written ({error.strerror}); give another file.") from None
+    finally:
+        draft.unlink(missing_ok=True)
+    return count
+
+
+def import_lines(file: Path, collection: str, store: str | Path, embeddings: str | Embeddings) -> IndexReport:
+    """Put exported passages into a collection, as they are, with their ids and places. Blocks.
+
+    They are embedded anew, so any embeddings will do. Passages that the collection holds of the same documents go.
+    """
+    if check_name(collection) == SAMPLE:
+        raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; give another name.")
+    try:
+        open_regular(file).close()
+    except FileNotFoundError:
+        raise SetupError(f"There is no file {file}; give what `quorum collections export` wrote.") from None
+    except OSError as error:
+        raise SetupError(f"{file} cannot be read ({error.strerror}); give a file of JSON lines.") from None
+    report, where = IndexReport(), open_store(store)
+    with where.writer():
+        ledger = Ledger(where, collection, embedding_name(embeddings), lambda: embedder(embeddings))
+        for source, passages in by_source(file).items():
+            change = ledger.replace(source, passages, report.skipped)
+            if change != "empty":
+                setattr(report, change, getattr(report, change) + 1)
+        report.passages = ledger.finish()
+        report.copies = ledger.copied
+    return report
+
+
+def by_source(file: Path) -> dict[str, list[Passage]]:
+    """Document -> its passages in their order; those that stand in no file go under the name of this one."""
+    found: dict[str, list[Passage]] = {}
+    for number, value in read_json_lines(file):
+        passage = imported(value, f"{file}, line {number}")
+        places: list[Place | None] = [*(passage.get("places") or [])] or [None]
+        for place in places:
+            one: Passage = {**passage}
+            if place is not None:
+                one["places"] = [place]
+            found.setdefault(str(file.resolve()) if place is None else place["file"], []).append(one)
+    return found
+
+
+def imported(value: Any, where: str) -> Passage:
+    """A passage as `exported` writes it; another object is a `SetupError`."""
+    from quorum.datasets.records import parse_passage
+
+    passage = parse_passage(value, where)
+    places = value.get("places")
+    if isinstance(places, list) and all(isinstance(one, dict) and isinstance(one.get("file"), str) for one in places):
+        known = Place.__annotations__.keys()
+        passage["places"] = [Place(**{k: v for k, v in one.items() if k in known}) for one in places]  # type: ignore[typeddict-item]
+    return passage
