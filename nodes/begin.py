@@ -50,6 +50,7 @@ def make_empty_state() -> dict[str, Any]:
         "unknown": True,
         "confidence": None,
         "certified": None,
+        "unsupported": None,
         "rationale": None,
         "evidence": [],
         "votes": Overwrite(None),

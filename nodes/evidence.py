@@ -3,27 +3,43 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from quorum.algorithms.vote_key import contains_key
 from quorum.core.labels import is_verdict
 from quorum.core.state import Evidence, Passage
 from quorum.core.text import contains_answer, is_unknown, normalize
+
+CLAIMED = ("yes_no", "label", "long", "dialogue")  # types of answers that no passage contains word for word
 
 
 def find_evidence(answer: str, passages: Sequence[Passage]) -> list[Evidence]:
     """The passages that contain the answer, in their order, each with the span of its first verbatim occurrence.
 
-    The span is null if the passage contains the answer only after normalisation or in its title. Verdicts and labels
-    have no evidence.
+    The span is null if the passage contains the answer in other words for the same (after normalisation, by the key of
+    a vote) or in its title. Verdicts and labels have no evidence.
     """
     if is_unknown(answer) or has_no_evidence(answer):
         return []
     return [found for passage in passages if (found := find_support(answer, passage))]
 
 
-def find_voter_evidence(answer: str, voters: Iterable[Passage]) -> list[Evidence]:
-    """The passages that voted for the answer, each with the answer's span if its text contains it."""
-    return [
-        make_evidence(None if has_no_evidence(answer) else find_span(answer, voter["text"]), voter) for voter in voters
-    ]
+def split_voters(
+    answer: str, voters: Iterable[tuple[str, Passage]], answer_type: str
+) -> tuple[list[Evidence], list[str]]:
+    """The passages that voted for the answer: evidence, and the ids of those that do not contain it.
+
+    voters: each passage with its own wording of the answer. A verdict or a long answer stands in no passage; there the
+    vote is all that the method claims, so that every voter is evidence, without a span.
+    """
+    evidence: list[Evidence] = []
+    unsupported: list[str] = []
+    is_claim = has_no_evidence(answer) or answer_type in CLAIMED
+    for own, passage in voters:
+        place = None if is_claim else find_span(answer, passage["text"]) or find_span(own, passage["text"])
+        if is_claim or place or find_support(answer, passage):
+            evidence.append(make_evidence(place, passage))
+        else:
+            unsupported.append(passage["id"])
+    return evidence, unsupported
 
 
 def has_no_evidence(answer: str) -> bool:
@@ -34,7 +50,8 @@ def has_no_evidence(answer: str) -> bool:
 def find_support(answer: str, passage: Passage) -> Evidence | None:
     """The evidence that one passage gives, or None if it does not contain the answer."""
     place = find_span(answer, passage["text"])
-    holds = place or any(contains_answer(text, [answer]) for text in (passage["text"], passage["title"]))
+    texts = (passage["text"], passage["title"])
+    holds = place or any(contains_answer(text, [answer]) or contains_key(text, answer) for text in texts)
     return make_evidence(place, passage) if holds else None
 
 

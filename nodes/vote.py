@@ -3,21 +3,26 @@
 from langgraph.runtime import Runtime
 
 from quorum.algorithms.certificate import certify_votes
+from quorum.algorithms.vote_key import vote_key
 from quorum.algorithms.votes import count_votes
 from quorum.core.context import Context, get_context
 from quorum.core.state import State
-from quorum.nodes.evidence import find_voter_evidence
+from quorum.nodes.evidence import split_voters
 
 
 async def vote(state: State, runtime: Runtime[Context]) -> State:
-    """votes, passages -> answer, confidence (null in a staged vote), evidence (of the passages that voted for it)."""
-    passages = state["passages"]
-    outcome = count_votes(state.get("votes") or [])
+    """votes, passages -> answer, confidence (null in a staged vote), evidence and unsupported (of its voters)."""
+    passages, votes, context = state["passages"], state.get("votes") or [], get_context(runtime)
+    outcome = count_votes(votes)
+    own = {vote["rank"]: vote["answer"] for vote in votes if vote_key(vote["answer"]) == vote_key(outcome.answer)}
+    voters = [(own[rank], passages[rank]) for rank in outcome.ranks]
+    evidence, unsupported = split_voters(outcome.answer, voters, context.answer_type)
     return {
         "answer": outcome.answer,
         "unknown": outcome.unknown,
-        "confidence": None if get_context(runtime).vote == "staged" else outcome.share,
-        "evidence": find_voter_evidence(outcome.answer, [passages[rank] for rank in outcome.ranks]),
+        "confidence": None if context.vote == "staged" else outcome.share,
+        "evidence": evidence,
+        "unsupported": unsupported,
     }
 
 

@@ -18,6 +18,7 @@ from quorum.algorithms.answer_dates import write_dates
 from quorum.algorithms.answer_numbers import write_numbers
 from quorum.core.text import normalize
 
+MOST_READ = 100_000  # characters of a text in which an answer is looked for
 LONGEST, VERY_LONG = 400, 20_000  # characters; longer answers are texts, and count as the same when written the same
 
 
@@ -45,9 +46,32 @@ def short_key(answer: str) -> str:
     verdict = YES_NO.match(said)
     if verdict:
         return "yes" if verdict["yes"] else "no"
-    words = split_words(join_initials(write_dates(said)))
+    words = drop_preposition(split_words(said))
     country = COUNTRIES.get(tuple(words))
     return country or join_words(write_numbers([word.lower() for word in words])) or answer.strip().lower()
+
+
+def contains_key(text: str, answer: str) -> bool:
+    """Whether some words of the text have the answer's key. Read are the first 100,000 characters.
+
+    >>> contains_key("It was finished on the 4th of July 1776.", "July 4, 1776"), contains_key("It took 20 years.", "2")
+    (True, False)
+    """
+    key = vote_key(answer)
+    if len(answer) > LONGEST or not key:
+        return False
+    words = write_numbers([word.lower() for word in split_words(fold_characters(text[:MOST_READ]))])
+    return any(begins_with_key(words, start, key) for start in range(len(words)))
+
+
+def begins_with_key(words: list[str], start: int, key: str) -> bool:
+    """Whether the words from a place on, joined, are the key at the end of one of them."""
+    joined = ""
+    for word in words[start:]:
+        joined = join_words([joined, word]) if joined else word
+        if len(joined) >= len(key) or not key.startswith(joined):
+            break
+    return joined == key
 
 
 def long_key(answer: str) -> str:
@@ -126,13 +150,14 @@ A_SCALE = re.compile(r"(?:hundred|thousand|million|billion|trillion)$")
 
 def split_words(text: str) -> list[str]:
     """Numbers, words and the symbols that mean something, as they are written, without articles."""
+    text = join_initials(write_dates(text))
     text = (
         FEET.sub(" feet ", text).replace("'", "").replace("°C", " degrees celsius").replace("°F", " degrees fahrenheit")
     )
     text = RANGE.sub(" to ", text)
     words = [SYMBOLS.get(word, word.replace(",", "")) for word in TOKEN.findall(text)]
     kept = [word for index, word in enumerate(words) if not is_article(words, index)]
-    return drop_preposition(kept or words)
+    return kept or words
 
 
 def is_article(words: list[str], index: int) -> bool:

@@ -76,7 +76,7 @@ class Preference(TypedDict):
 
 
 class Evidence(TypedDict):
-    """A passage that supports the answer.
+    """A passage that supports the answer: it contains it, or, for a verdict or a long answer, it voted for it.
 
     start, end: the characters of its text that hold the answer word for word, or null if none do.
     """
@@ -210,6 +210,7 @@ class Answer(TypedDict, total=False):
     certified: int | None  # how many replaced passages cannot change the vote: quorum.algorithms.certificate
     rationale: str | None
     evidence: list[Evidence]
+    unsupported: list[str] | None  # ids of passages that voted for the answer and do not contain it; null without votes
     votes: Annotated[list[Vote], append_items]  # null in a method without votes: `begin` sets it so
     candidates: list[str] | None
     summaries: list[str] | None

@@ -33,7 +33,7 @@ NAMES = [
 READERS = [name for name in NAMES if name != "no_retrieval"]
 RESULT = {
     *("answer", "unknown", "confidence", "rationale", "evidence", "votes", "candidates", "summaries", "passages"),
-    *("certified", "retrieved", "validity", "scores", "usage", "malformed", "dropped"),
+    *("unsupported", "certified", "retrieved", "validity", "scores", "usage", "malformed", "dropped"),
 }
 
 

@@ -18,6 +18,12 @@ from quorum.prompts import BUILT_IN
 
 BEGIN: list[tuple[str, dict[str, Any]]] = [("begin", {}), ("retrieve", {"passages": "p1 p2 p3"})]
 KNOWN = {"answer": "1931", "unknown": False, "confidence": None, "evidence": ["p1 32-36", "p3 33-37"]}
+
+
+def supported(evidence: str, unsupported: str) -> dict[str, list[str]]:
+    return {"evidence": [evidence], "unsupported": [unsupported]}
+
+
 SILENT = {"answer": "unknown", "unknown": True, "confidence": None, "evidence": []}
 
 
@@ -95,7 +101,7 @@ async def test_post_fusion() -> None:
         voted(0, "1931"),
         voted(1, "1950"),
         voted(2, "in 1931"),
-        ("vote", {"answer": "1931", "unknown": False, "confidence": 1 / 3, "evidence": ["p1 32-36"]}),
+        ("vote", {"answer": "1931", "unknown": False, "confidence": 2 / 3, "evidence": ["p1 32-36", "p3 33-37"]}),
     ]
 
 
@@ -104,7 +110,7 @@ async def test_post_fusion_tie_goes_to_the_highest_rank() -> None:
     steps = await trace("post_fusion", model, k=5)
     assert steps[-1] == (
         "vote",
-        {"answer": "1950", "unknown": False, "confidence": 0.5, "evidence": ["p2 29-33", "p5 None-None"]},
+        {"answer": "1950", "unknown": False, "confidence": 0.5, "evidence": ["p2 29-33"], "unsupported": ["p5"]},
     )
 
 
@@ -125,7 +131,10 @@ async def test_post_fusion_sampled_is_a_pool_of_all_samples() -> None:
         voted(0, "1931", "1950"),
         voted(1, "1950", "1950"),
         voted(2, "?", "?"),
-        ("vote", {"answer": "1950", "unknown": False, "confidence": 0.75, "evidence": ["p1 None-None", "p2 29-33"]}),
+        (
+            "vote",
+            {"answer": "1950", "unknown": False, "confidence": 0.75, **supported("p2 29-33", "p1")},
+        ),
     ]
 
 
@@ -134,7 +143,10 @@ async def test_post_fusion_staged_stops_when_decided() -> None:
         *BEGIN,
         voted(0, "1931"),
         voted(1, "1931"),
-        ("vote", {"answer": "1931", "unknown": False, "confidence": None, "evidence": ["p1 32-36", "p2 None-None"]}),
+        (
+            "vote",
+            {"answer": "1931", "unknown": False, "confidence": None, **supported("p1 32-36", "p2")},
+        ),
     ]
 
 
@@ -148,7 +160,7 @@ async def test_post_fusion_staged_goes_on_while_it_is_open() -> None:
         voted(2, "?"),
         ("vote", open_vote),
         voted(3, "1931"),
-        ("vote", {**open_vote, "evidence": ["p1 32-36", "p4 None-None"]}),
+        ("vote", {**open_vote, "unsupported": ["p4"]}),
     ]
 
 

@@ -11,7 +11,7 @@ from quorum.core.state import Evidence, Passage, State, Vote
 from quorum.models.scripted import ScriptedModel
 from quorum.nodes.answer import concat_answer, distill_answer, passage_answer, pruned_answer, summarized_answer
 from quorum.nodes.begin import begin
-from quorum.nodes.evidence import find_evidence, find_voter_evidence
+from quorum.nodes.evidence import find_evidence
 from quorum.nodes.keep_answered import keep_answered
 from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import (
@@ -44,6 +44,7 @@ async def test_begin_resets_every_key_of_an_earlier_question() -> None:
         "unknown": True,
         "confidence": None,
         "certified": None,
+        "unsupported": None,
         "rationale": None,
         "evidence": [],
         "votes": Overwrite(None),
@@ -197,13 +198,42 @@ async def test_vote_names_its_voters_as_evidence() -> None:
             Evidence(passage="p3", start=33, end=37),
             Evidence(passage="p5", start=None, end=None),
         ],
+        "unsupported": [],
     }
+
+
+async def test_a_voter_that_does_not_contain_its_answer_is_no_evidence() -> None:
+    """A model that says Paris to everything."""
+    update = await vote({"passages": PASSAGES, "votes": ballots(*["Paris"] * 5)}, runtime())
+    assert (update["answer"], update["evidence"]) == ("Paris", [])
+    assert update["unsupported"] == ["p1", "p2", "p3", "p4", "p5"]
+
+
+async def test_a_voter_supports_the_answer_in_its_own_words() -> None:
+    texts = ["Finished on 4 July 1776.", "It was done in 1777.", "July 4th, 1776 saw it finished.", "Done 1776-07-04."]
+    passages = [Passage(id=str(rank), title="", text=text) for rank, text in enumerate(texts)]
+    votes = ballots("July 4, 1776", "4 July 1776", "July 4th, 1776", "the 4th of July 1776")
+    update = await vote({"passages": passages, "votes": votes}, runtime())
+    assert update["evidence"] == [
+        Evidence(passage="0", start=None, end=None),
+        Evidence(passage="2", start=0, end=14),
+        Evidence(passage="3", start=None, end=None),
+    ]
+    assert update["unsupported"] == ["1"]
+
+
+async def test_what_stands_in_no_passage_is_claimed_by_its_voters() -> None:
+    votes = ballots("It is tall and old.", "It is tall and old.")
+    for answer_type, answer in (("long", votes), ("yes_no", ballots("yes", "yes")), ("short", ballots("no", "no"))):
+        update = await vote({"passages": PASSAGES, "votes": answer}, runtime(answer_type=answer_type))
+        assert update["evidence"] == [Evidence(passage=one, start=None, end=None) for one in ("p1", "p2")]
+        assert update["unsupported"] == []
 
 
 async def test_a_staged_vote_has_no_confidence() -> None:
     assert (await vote({"passages": PASSAGES, "votes": ballots("1931")}, runtime(vote="staged")))["confidence"] is None
     nothing = await vote({"passages": PASSAGES, "votes": ballots("?", "?")}, runtime())
-    assert nothing == {"answer": "unknown", "unknown": True, "confidence": None, "evidence": []}
+    assert nothing == {"answer": "unknown", "unknown": True, "confidence": None, "evidence": [], "unsupported": []}
 
 
 def test_evidence_is_a_verbatim_span_of_whole_words() -> None:
@@ -222,7 +252,6 @@ def test_evidence_is_a_verbatim_span_of_whole_words() -> None:
 def test_no_evidence_by_words_for_unknown_yes_and_no(answer: str) -> None:
     passage = Passage(id="x", title="", text="No, yes, unknown.")
     assert find_evidence(answer, [passage]) == []
-    assert find_voter_evidence(answer, [passage])[0]["start"] is None or answer == "unknown"
 
 
 async def test_the_lowest_ranked_passages_are_dropped_whole_to_fit_the_window() -> None:
