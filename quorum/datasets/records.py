@@ -65,8 +65,8 @@ def read_json_lines(path: Path, bad: list[str] | None = None) -> Iterator[tuple[
     except IsADirectoryError:
         raise SetupError(f"{path} is a folder; give the path of a .jsonl or .jsonl.gz file.") from None
     except (UnicodeDecodeError, EOFError, zlib.error, OSError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        where = f" after line {number}" if number else ""
+        system = error.strerror if isinstance(error, OSError) else None
+        reason, where = system or error, "" if system and not number else f" after line {number}"
         raise SetupError(f"{path} cannot be read{where} ({reason}); expected UTF-8 JSON lines.") from None
 
 

@@ -92,7 +92,9 @@ def detected(data: bytes) -> str:
     if choice[:2] == ["cp1252", "cp1250"] and len(choice) == 2 and len(data) < 100:
         return "cp1252"
     best = from_bytes(data[:SEEN], cp_isolation=choice, enable_fallback=False).best()
-    return best.encoding if best else "cp1252"
+    if best is None or str(best) == data[:SEEN].decode("cp1252", "replace"):
+        return "cp1252"
+    return best.encoding
 
 
 def assumed(name: str) -> str:

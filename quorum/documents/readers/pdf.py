@@ -15,7 +15,7 @@ from quorum.documents.document import Block, Document, Unreadable, clean, one_li
 from quorum.documents.readers.word import parsing
 from quorum.documents.tables import rows_of
 
-BROKEN_WORD = re.compile(r"(?<=[a-zà-ÿ])[-\u00ad\ufffe\u0002]\n(?=[a-zà-ÿ])")
+BROKEN_WORD = re.compile(r"(?<=[a-zà-ÿ])(?:[-\u00ad]\n|[\ufffe\u0002]\n?)(?=[a-zà-ÿ])")  # pdfium marks some itself
 ENDS = re.compile(r"[.!?:;…][\"'”’)\]]*\Z")
 FIRST_SENTENCE = re.compile(r"\A[a-zà-ÿ][^.!?]{0,600}[.!?](?=\s|\Z)")
 BULLET = re.compile(r"[•◦▪‣·∙]\s*")
@@ -51,10 +51,10 @@ def read(data: bytes, name: str) -> Document:
         raise Unreadable("no text in it (scanned pages?)")
     notes = [f"scanned pages without text: {ranges(scanned)}"] if scanned else []
     blocks = list(page_blocks(without_edges(pages)))
-    title = clean(said.get("Title", ""))
-    first = next((block for block in blocks if block.kind == "heading"), None)
-    if first is blocks[0] and first.level == 1 and one_line(first.text).lower() == title.lower():
-        blocks = blocks[1:]
+    title, first = clean(said.get("Title", "")), blocks[0]
+    stands_alone = sum(block.kind == "heading" and block.level == 1 for block in blocks) == 1 < len(blocks)
+    if first.kind == "heading" and first.level == 1 and stands_alone and title.lower() in ("", first.text.lower()):
+        title, blocks = first.text, blocks[1:]
     metadata = {"author": clean(said.get("Author", ""))}
     return Document(title, blocks, {key: value for key, value in metadata.items() if value}, notes)
 

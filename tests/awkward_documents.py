@@ -1,0 +1,331 @@
+"""A folder of awkward documents, one or more of every type that is read, and forty questions about them."""
+
+import json
+import zipfile
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Asked(NamedTuple):
+    """A question, the file that answers it, and words that its passage must hold as they stand here."""
+
+    question: str
+    file: str
+    text: str
+
+
+QUESTIONS = [
+    Asked(
+        "Who keeps the spare key of the boathouse?", "notes.txt", "the ferryman keeps the spare key of the boathouse"
+    ),
+    Asked("When does the lower gate open in winter?", "notes.txt", "lower gate opens at half past seven in winter"),
+    Asked("What is served at the Café Müller?", "latin.txt", "The Café Müller serves elderberry soup"),
+    Asked("How deep is the Grünsee?", "wide.txt", "The Grünsee is 43 metres deep"),
+    Asked("Which port does the gauge server listen on?", "setup.md", "port: 8094"),
+    Asked("Which host does the gauge server use?", "setup.md", "host: gauge.orla.example"),
+    Asked("How often is the log rotated?", "setup.md", "Logs are rotated every nine days"),
+    Asked("Is the old gauge trustworthy or unbelievable?", "setup.md", "readings of the old gauge are unbelievable"),
+    Asked("What alarm level has the gauge Tarn?", "setup.md", "Gauge: Tarn; Alarm at: 3.4 m"),
+    Asked("Where is the manual of the valve?", "setup.md", "See the valve manual for more"),
+    Asked("How many rangers may cross at once on the rope bridge?", "guide.rst", "At most 4 rangers may cross at once"),
+    Asked("What command starts the siren test?", "guide.rst", "siren --test --volume 3"),
+    Asked("What is the length of the Heron trail?", "guide.rst", "Trail: Heron; Length: 12 km"),
+    Asked("How high is the dam Vell?", "dams.html", "Dam: Vell; Height: 87 m; Built: 1931"),
+    Asked("When was the dam Brack built?", "dams.html", "Dam: Brack; Height: 61 m; Built: 1954"),
+    Asked("What is the flow of the pump Kestrel?", "dams.html", "Pump: Kestrel; Data: Flow: 30 l/s, Power: 12 kW"),
+    Asked("What is the power of the pump Osprey?", "dams.html", "Pump: Osprey; Data: Flow: 55 l/s, Power: 21 kW"),
+    Asked("How much water does the lake of Vell hold?", "dams.html", "holds 4 · 10⁶ m³ of water"),
+    Asked("How many weeks of parental leave are there?", "handbook.pdf", "Parents may take fourteen weeks of leave"),
+    Asked(
+        "Who approves travel to the northern stations?",
+        "handbook.pdf",
+        "The station master approves travel to the northern",
+    ),
+    Asked(
+        "What must be worn in the turbine hall?", "handbook.pdf", "Everybody wears ear protection in the turbine hall"
+    ),
+    Asked(
+        "What is the allowance for a night in Brack?", "handbook.pdf", "Town: Brack; Night: 95 euros; Meals: 31 euros"
+    ),
+    Asked("What did the inspector find uncontaminated?", "letter.docx", "found the spring uncontaminated"),
+    Asked("What does the inspection of a sluice cost?", "letter.docx", "Item: Sluice; Fee: 240 euros"),
+    Asked("What does the inspection of a weir cost?", "letter.docx", "Item: Weir; Fee: 310 euros"),
+    Asked("How many fish passed the ladder in 2021?", "talk.pptx", "Year: 2021; Fish: 1,870"),
+    Asked("What slows the salmon down?", "talk.pptx", "Warm water slows the salmon"),
+    Asked("What should the speaker remember to mention?", "talk.pptx", "Remember to mention the volunteers of Tarn"),
+    Asked("What does the crane rental cost?", "budget.xlsx", "Item: Crane rental; Cost: 18500"),
+    Asked("Which share of the reserve is spent?", "budget.xlsx", "Fund: Reserve; Spent: 12.5%"),
+    Asked("Who runs the station Elm?", "stations.csv", "Station: Elm; Keeper: Ida Roth; Since: 2009"),
+    Asked("What rainfall was read at Oak?", "rain.tsv", "Place: Oak; Rain: 118 mm"),
+    Asked("What does the miller hide under the wheel?", "novel.epub", "the miller hid the silver bell under the wheel"),
+    Asked("Where does Ann leave the parcel?", "parcel.eml", "I leave the parcel behind the blue door"),
+    Asked("What is the password hint for the logger?", "logger.json", "logger: hint: the name of the first dog"),
+    Asked("Which river feeds the Lumen lake?", "facts.jsonl", "The Lumen lake is fed by the river Sarn"),
+    Asked("What happened to the buoy at noon?", "events.jsonl", "what: the buoy drifted; when: noon"),
+    Asked("What is the mean of the silt samples?", "silt.ipynb", "The mean of the silt samples is 0.37"),
+    Asked("How many retries does the pump driver make?", "driver.py", "RETRIES = 6"),
+    Asked("What is the interval of the heartbeat?", "beat.toml", "heartbeat_interval = 45"),
+]
+
+NOISE = ("Enable scripts", "Home Contact", "tracking", "placeholder row", "include")  # stands in what is left out
+
+FILLER = (
+    "The valley has three villages and a narrow road. People keep goats and bees there. In spring the road is "
+    "often closed because of mud, and letters come by boat. The church was painted twice. "
+    "Nobody remembers who planted the lime trees."
+)
+
+
+def write_documents(folder: Path) -> None:
+    """Write all of them into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_texts(folder)
+    write_marked_up(folder)
+    write_pdf(folder / "handbook.pdf", HANDBOOK)
+    write_docx(folder / "letter.docx")
+    write_slides(folder / "talk.pptx")
+    write_sheets(folder / "budget.xlsx")
+    write_epub(folder / "novel.epub")
+
+
+def write_texts(folder: Path) -> None:
+    notes = (
+        "Notes of the warden\r\n\r\nSince May the ferryman keeps the spare key of the boathouse, not the innkeeper.\r\n"
+        f"The lower gate opens at half past seven in winter and at six in summer.\r\n\r\n{FILLER}\r\n"
+    )
+    (folder / "notes.txt").write_bytes(b"\xef\xbb\xbf" + notes.encode())
+    (folder / "latin.txt").write_bytes(
+        f"The Café Müller serves elderberry soup from June on. {FILLER}".encode("cp1252")
+    )
+    (folder / "wide.txt").write_bytes(f"The Grünsee is 43 metres deep and very cold. {FILLER}".encode("utf-16"))
+    (folder / "stations.csv").write_bytes(
+        b'Station;Keeper;Since\r\nAsh;Jon Pell;2015\r\nElm;Ida Roth;2009\r\nFir;"Kim; Jo";2020\r\n'
+    )
+    (folder / "rain.tsv").write_text("Place\tRain\nBirch\t97 mm\nOak\t118 mm\n", "utf-8")
+    (folder / "parcel.eml").write_bytes(
+        b"From: Ann Lark <ann@lark.example>\r\nTo: Bo <bo@lark.example>\r\nSubject: =?utf-8?q?The_parcel?=\r\n"
+        b"Date: Tue, 2 Jun 2026 08:00:00 +0200\r\nMIME-Version: 1.0\r\n"
+        b'Content-Type: multipart/alternative; boundary="x"\r\n\r\n--x\r\nContent-Type: text/plain; charset=utf-8\r\n'
+        b"Content-Transfer-Encoding: quoted-printable\r\n\r\nHello Bo, I leave the parcel "
+        b"behind the blue =\r\ndoor.\r\n"
+        b"--x\r\nContent-Type: text/html\r\n\r\n<p>Hello <b>Bo</b>, see the other part.</p>\r\n--x--\r\n"
+    )
+    (folder / "logger.json").write_text(
+        json.dumps(
+            {"station": "Tarn", "units": {"logger": {"hint": "the name of the first dog", "size": 12}}}, indent=1
+        )
+    )
+    (folder / "facts.jsonl").write_text(
+        '{"id": "f1", "title": "Lumen", "text": "The Lumen lake is fed by the river Sarn."}\n'
+        '{"id": "f2", "title": "Sarn", "text": "The Sarn rises in the moor of Dunn."}\n'
+    )
+    (folder / "events.jsonl").write_text(
+        '{"id": 1, "what": "the siren sounded", "when": "dawn"}\n'
+        '{"id": 2, "what": "the buoy drifted", "when": "noon"}\n'
+    )
+    cells = [
+        {"cell_type": "markdown", "source": ["# Silt\n", "\n", "Samples of the *delta*, dried for two days."]},
+        {
+            "cell_type": "code",
+            "source": "values = load('silt')\nprint(values.mean())",
+            "outputs": [{"output_type": "stream", "text": ["The mean of the silt samples is 0.37\n"]}],
+        },
+    ]
+    (folder / "silt.ipynb").write_text(json.dumps({"cells": cells, "nbformat": 4}))
+    (folder / "driver.py").write_text(
+        '"""Drives the pump over a serial line."""\n\nRETRIES = 6\n\n\nclass Pump:\n    def start(self):\n'
+        "        for attempt in range(RETRIES):\n            self.send('go')\n"
+    )
+    (folder / "beat.toml").write_text("[monitor]\nheartbeat_interval = 45\nname = 'north'\n")
+
+
+def write_marked_up(folder: Path) -> None:
+    (folder / "setup.md").write_text(
+        "---\ntitle: Setting up the gauge\nauthor: Mira Holm\ntags: [gauge, server]\n---\n\n# Setup\n\n"
+        "The server reads `gauge.yaml`:\n\n```yaml\nserver:\n  host: gauge.orla.example\n  port: 8094\n```\n\n"
+        "## Logs\n\nLogs are rotated **every nine days**. The readings of the old gauge are un*believ*able.\n"
+        "See the [valve manual](https://orla.example/valve_(old)) for more.\n\n## Alarms\n\n"
+        "| Gauge | Alarm at |\n|-------|---------:|\n| Tarn  | 3.4 m |\n| Sill  | 2.9 m |\n",
+        "utf-8",
+    )
+    (folder / "guide.rst").write_text(
+        "Ranger's guide\n==============\n\n.. toctree::\n\n   include\n\nThe bridge\n----------\n\n"
+        "At most **4** rangers may cross at once, see :ref:`the rules <rules>`.\n\nThe siren\n---------\n\n"
+        ".. code-block:: console\n   :linenos:\n\n   siren --test --volume 3\n   siren --off\n\nTrails\n------\n\n"
+        "======  ======\nTrail   Length\n======  ======\nHeron   12 km\nMarten  7 km\n======  ======\n",
+        "utf-8",
+    )
+    (folder / "dams.html").write_text(
+        "<!doctype html><html><head><title>Dams of the Orla</title><style>p {color: red}</style>"
+        "<script>tracking()</script></head><body><nav><a href=/>Home Contact</a></nav>"
+        "<noscript>Enable scripts</noscript><template><p>placeholder row</p></template>"
+        "<h1>Dams of the Orla</h1><p>The lake of Vell holds 4 · 10<sup>6</sup> m<sup>3</sup> of water.</p>"
+        "<h2>Dams</h2><table><thead><tr><th>Dam<th>Height<th>Built<tbody><tr><td><b>Vell</b><td>87 m<td>1931"
+        "<tr><td>Brack<td>61&nbsp;m<td>1954</table><h2>Pumps</h2><table><tr><th>Pump</th><th>Data</th></tr>"
+        "<tr><td>Kestrel</td><td><table><tr><td>Flow</td><td>30 l/s</td></tr><tr><td>Power</td><td>12 kW</td></tr>"
+        "</table></td></tr><tr><td>Osprey</td><td><table><tr><td>Flow</td><td>55 l/s</td></tr><tr><td>Power</td>"
+        "<td>21 kW</td></tr></table></td></tr></table></body></html>",
+        "utf-8",
+    )
+
+
+HANDBOOK = [
+    [
+        ("h1", "Handbook of the Orla Works"),
+        ("h2", "Leave"),
+        ("h3", "Parental"),
+        ("p", "Parents may take fourteen weeks of leave after a birth. They tell the office two"),
+        ("p", "months before. The days need not follow each other."),
+        ("h2", "Travel"),
+        ("p", "The station master approves travel to the northern"),
+    ],
+    [
+        ("p", "stations in writing. Receipts are kept for one year."),
+        ("h3", "Allowances"),
+        ("table", [["Town", "Night", "Meals"], ["Vell", "80 euros", "28 euros"], ["Brack", "95 euros", "31 euros"]]),
+        ("h2", "Safety"),
+        ("p", "Everybody wears ear protec-"),
+        ("p", "tion in the turbine hall. Visitors stay behind the yellow line."),
+    ],
+]
+SIZES = {"h1": 24, "h2": 18, "h3": 14, "p": 11}
+
+
+def write_pdf(path: Path, pages: list[list[tuple[str, object]]]) -> None:
+    """A PDF with headings in larger letters and tables with ruled lines."""
+    streams = [page_stream(page) for page in pages]
+    kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(streams)))
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(streams)} >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    for number, stream in enumerate(streams):
+        objects += [
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {5 + 2 * number} 0 R "
+            "/Resources << /Font << /F1 3 0 R >> >> >>",
+            f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
+        ]
+    data, places = b"%PDF-1.4\n", []
+    for number, content in enumerate(objects, start=1):
+        places.append(len(data))
+        data += f"{number} 0 obj\n{content}\nendobj\n".encode()
+    table = "".join(f"{place:010d} 00000 n \n" for place in places)
+    size = len(objects) + 1
+    end = f"xref\n0 {size}\n0000000000 65535 f \n{table}"
+    end += f"trailer << /Size {size} /Root 1 0 R >>\nstartxref\n{len(data)}\n%%EOF"
+    path.write_bytes(data + end.encode())
+
+
+def page_stream(page: list[tuple[str, object]]) -> str:
+    parts, y = [], 740
+    for kind, content in page:
+        if kind == "table":
+            assert isinstance(content, list)
+            top = y + 14
+            for row in content:
+                parts += [f"BT /F1 11 Tf {80 + 130 * n} {y} Td ({cell}) Tj ET" for n, cell in enumerate(row)]
+                y -= 20
+            lines = [(72, top - 20 * n, 462, top - 20 * n) for n in range(len(content) + 1)]
+            lines += [(72 + 130 * n, top, 72 + 130 * n, y + 14) for n in range(4)]
+            parts += [f"{a} {b} m {c} {d} l S" for a, b, c, d in lines]
+            y -= 16
+            continue
+        size = SIZES[kind]
+        y -= size if kind != "p" else 0
+        parts.append(f"BT /F1 {size} Tf 72 {y} Td ({content}) Tj ET")
+        y -= 14 if kind == "p" else size + 6
+    return "\n".join(parts)
+
+
+def write_docx(path: Path) -> None:
+    """A Word file with a heading, italics inside a word, and a table."""
+    cells = [["Item", "Fee"], ["Sluice", "240 euros"], ["Weir", "310 euros"]]
+    rows = "".join(
+        "<w:tr>" + "".join(f"<w:tc><w:p><w:r><w:t>{cell}</w:t></w:r></w:p></w:tc>" for cell in row) + "</w:tr>"
+        for row in cells
+    )
+    body = (
+        '<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>Letter of the inspector</w:t></w:r></w:p>'
+        '<w:p><w:r><w:t xml:space="preserve">On Monday I found the spring un</w:t></w:r><w:r><w:rPr><w:i/></w:rPr>'
+        "<w:t>contamin</w:t></w:r><w:r><w:t>ated. The fees follow.</w:t></w:r></w:p>"
+        '<w:p><w:pPr><w:pStyle w:val="Heading2"/></w:pPr><w:r><w:t>Fees</w:t></w:r></w:p>'
+        f"<w:tbl>{rows}</w:tbl>"
+    )
+    names = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    package = "http://schemas.openxmlformats.org/package/2006"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr(
+            "[Content_Types].xml",
+            f'<Types xmlns="{package}/content-types"><Default Extension="rels" ContentType="application/vnd.openxml'
+            'formats-package.relationships+xml"/><Override PartName="/word/document.xml" ContentType="application/'
+            'vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>',
+        )
+        file.writestr(
+            "_rels/.rels",
+            f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type="{office}" '
+            'Target="word/document.xml"/></Relationships>',
+        )
+        file.writestr("word/document.xml", f"<w:document {names}><w:body>{body}</w:body></w:document>")
+
+
+def write_slides(path: Path) -> None:
+    from pptx import Presentation
+    from pptx.util import Inches
+
+    deck = Presentation()
+    first = deck.slides.add_slide(deck.slide_layouts[1])
+    first.shapes.title.text = "The fish ladder"
+    first.placeholders[1].text = "Warm water slows the salmon.\nTrout pass at night."
+    first.notes_slide.notes_text_frame.text = "Remember to mention the volunteers of Tarn."
+    second = deck.slides.add_slide(deck.slide_layouts[5])
+    second.shapes.title.text = "Counts"
+    table = second.shapes.add_table(3, 2, Inches(1), Inches(2), Inches(6), Inches(2)).table
+    for row, values in enumerate([("Year", "Fish"), ("2020", "1,455"), ("2021", "1,870")]):
+        for column, value in enumerate(values):
+            table.cell(row, column).text = value
+    deck.save(str(path))
+
+
+def write_sheets(path: Path) -> None:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    costs = book.active
+    costs.title = "Costs"
+    costs.append(["Repairs of the year 2026"])
+    for row in (["Item", "Cost", "Paid on"], ["Crane rental", 18500, None], ["Steel", 7200.5, None]):
+        costs.append(row)
+    funds = book.create_sheet("Funds")
+    for row in (["Fund", "Spent"], ["Reserve", 0.125], ["Gifts", 0.5]):
+        funds.append(row)
+    for place in ("B2", "B3"):
+        funds[place].number_format = "0.0%"
+    book.save(path)
+
+
+def write_epub(path: Path) -> None:
+    container = (
+        '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+        '<rootfile full-path="OEBPS/book.opf"/></rootfiles></container>'
+    )
+    package = (
+        '<package xmlns="http://www.idpf.org/2007/opf"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">'
+        "<dc:title>The Mill</dc:title><dc:creator>Eda Finch</dc:creator></metadata><manifest>"
+        '<item id="n" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>'
+        '<item id="b" href="two.xhtml" media-type="application/xhtml+xml"/>'
+        '<item id="a" href="one.xhtml" media-type="application/xhtml+xml"/></manifest>'
+        '<spine><itemref idref="n"/><itemref idref="a"/><itemref idref="b"/></spine></package>'
+    )
+    page = '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><body>{}</body></html>'
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("mimetype", "application/epub+zip")
+        file.writestr("META-INF/container.xml", container)
+        file.writestr("OEBPS/book.opf", package)
+        file.writestr("OEBPS/nav.xhtml", page.format("<nav><ol><li>Home Contact</li></ol></nav>"))
+        file.writestr("OEBPS/one.xhtml", page.format(f"<h1>Chapter one</h1><p>{FILLER}</p>"))
+        file.writestr(
+            "OEBPS/two.xhtml",
+            page.format("<h1>Chapter two</h1><p>At night the <i>mill</i>er hid the silver bell under the wheel.</p>"),
+        )

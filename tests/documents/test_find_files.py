@@ -1,0 +1,91 @@
+"""Which files of a folder are read."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from quorum.core.errors import SetupError
+from quorum.documents.find_files import Choice, Found, choose_files
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    for name in ("a.md", "b.txt", "drafts/c.md", "deep/er/d.md", "deep/er/e.txt", ".hidden/f.md"):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("text")
+    return folder
+
+
+def names(found: Found, root: Path) -> list[str]:
+    return [path.relative_to(root).as_posix() for path in found.files]
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        (Choice(), ["a.md", "b.txt", "deep/er/d.md", "deep/er/e.txt", "drafts/c.md"]),
+        (Choice(include=("*.md",)), ["a.md", "deep/er/d.md", "drafts/c.md"]),
+        (Choice(include=("*.md",), exclude=("drafts/",)), ["a.md", "deep/er/d.md"]),
+        (Choice(exclude=("deep/**/*.txt", "/a.md")), ["b.txt", "deep/er/d.md", "drafts/c.md"]),
+    ],
+)
+def test_patterns_choose(choice: Choice, expected: list[str], root: Path) -> None:
+    assert names(choose_files([root], choice=choice), root) == expected
+
+
+def test_gitignore_counts_nearest_first(root: Path) -> None:
+    (root / ".gitignore").write_text("*.txt\ndrafts/\n")
+    (root / "deep" / ".gitignore").write_text("!e.txt\n")
+    found = choose_files([root])
+    assert names(found, root) == ["a.md", "deep/er/d.md", "deep/er/e.txt"]
+    assert found.ignored == 2
+    assert len(choose_files([root], choice=Choice(gitignore=False)).files) == 5
+
+
+def test_rules_of_the_repository_above_count_but_not_against_the_folder_itself(root: Path) -> None:
+    (root.parent / ".git").mkdir()
+    (root.parent / ".gitignore").write_text("*.txt\n")
+    assert names(choose_files([root]), root) == ["a.md", "deep/er/d.md", "drafts/c.md"]
+    (root.parent / ".gitignore").write_text("docs/\n")
+    assert len(choose_files([root]).files) == 5
+
+
+def test_links_inside_are_followed_and_said_and_links_outside_are_not(root: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.md").write_text("text")
+    (root / ".store").mkdir()
+    (root / ".store" / "now.md").write_text("text")
+    (root / "current").symlink_to(root / ".store")
+    (root / "out").symlink_to(outside)
+    (root / "one.md").symlink_to(outside / "secret.md")
+    (root / "loop").symlink_to(root)
+    found = choose_files([root])
+    assert ".store/now.md" in names(found, root)
+    assert not any("secret" in path.name for path in found.files)
+    assert [(Path(path).name, reason.split(",")[0]) for path, reason in found.skipped] == [
+        ("one.md", "a link out of the folder"),
+        ("out", "a link out of the folder"),
+    ]
+    assert [Path(path).name for path, _ in found.notes] == ["current"]
+    followed = choose_files([root], choice=Choice(follow=True))
+    assert followed.skipped == []
+    assert sum(path.name == "secret.md" for path in followed.files) == 1
+
+
+def test_pipes_are_named(root: Path) -> None:
+    os.mkfifo(root / "pipe.txt")
+    (root / "gone.md").symlink_to(root / "nowhere")
+    found = choose_files([root])
+    assert {Path(path).name: reason for path, reason in found.skipped} == {
+        "pipe.txt": "a pipe, not a regular file",
+        "gone.md": "a broken link",
+    }
+
+
+def test_a_pattern_without_sense_is_an_error(root: Path) -> None:
+    with pytest.raises(SetupError, match="A pattern of --include makes no sense"):
+        choose_files([root], choice=Choice(include=("!",)))

@@ -1,0 +1,247 @@
+"""Readers: encodings, tables, what is left out, and files that mean harm."""
+
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+from awkward_documents import write_pdf
+
+from quorum.documents.document import Document, Unreadable
+from quorum.documents.encodings import decode_text
+from quorum.documents.html_blocks import read_html
+from quorum.documents.pieces import pieces_of, split_document
+from quorum.documents.read import read_document, read_lines
+from quorum.documents.readers import add_reader
+from quorum.documents.readers.plain_text import read as read_text
+from quorum.documents.tables import rows_of
+
+POLISH = "Łódź leży w Polsce. Żółw i gęś są w źródle, a święto jest później. "
+RUSSIAN = "Москва стоит на реке, и в ней живёт много людей. Река называется Москва. "
+
+
+def texts(html: str) -> list[str]:
+    return [block.text for block in read_html(html).blocks]
+
+
+@pytest.mark.parametrize(
+    ("data", "text", "assumed"),
+    [
+        ("Köln".encode(), "Köln", ""),
+        ("\ufeffKöln".encode(), "Köln", ""),
+        ("Köln".encode("utf-16"), "Köln", ""),
+        ("Köln".encode("utf-32"), "Köln", ""),
+        ("\ufeffKöln\r\n".encode("utf-16-be"), "Köln\n", ""),
+        ("Koeln am Rhein".encode("utf-16-le"), "Koeln am Rhein", "UTF-16"),
+        ("Köln".encode("latin-1"), "Köln", "Windows-1252"),
+        ((POLISH * 3).encode("cp1250"), POLISH * 3, "Windows-1250"),
+        ((RUSSIAN * 2).encode("cp1251"), RUSSIAN * 2, "Windows-1251"),
+        (("東京は日本の首都です。" * 5).encode("shift_jis"), "東京は日本の首都です。" * 5, "shift_jis"),
+    ],
+)
+def test_encodings_are_told_or_assumed_and_said(data: bytes, text: str, assumed: str) -> None:
+    found = decode_text(data)
+    assert found.text == text
+    assert (assumed in found.note) if assumed else found.note == ""
+
+
+@pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"abc\x01\xff\xfe\x02", b"\xff\xfea"])
+def test_what_is_no_text_is_refused(data: bytes) -> None:
+    with pytest.raises(Unreadable):
+        decode_text(data)
+
+
+@pytest.mark.parametrize(
+    ("grid", "rows"),
+    [
+        (
+            [["Dam", "Height"], ["Vell", "87 m"], ["Brack", "61 m"]],
+            ["Dam: Vell; Height: 87 m", "Dam: Brack; Height: 61 m"],
+        ),
+        ([["Height", "87 m"], ["Owner", "Orla AG"]], ["Height: 87 m", "Owner: Orla AG"]),
+        ([["a", "b", "c"], ["1", "", "3"]], ["a: 1; c: 3"]),
+        ([["1", "2", "3"], ["4", "5", "6"]], ["1; 2; 3", "4; 5; 6"]),
+        ([["City", "2020", "2021"], ["Vell", "5", "6"]], ["City: Vell; 2020: 5; 2021: 6"]),
+        ([["alone"]], ["alone"]),
+        ([["", ""], []], []),
+    ],
+)
+def test_rows_carry_the_names_of_their_columns(grid: list[list[str]], rows: list[str]) -> None:
+    assert list(rows_of(grid)) == rows
+
+
+def test_cells_over_several_rows_and_columns_stand_in_each() -> None:
+    html = (
+        "<table><tr><th>Dam<th>Year<th>Owner</tr><tr><td>Vell<td rowspan=2>1931<td>Orla</tr><tr><td>Brack<td>State</tr>"
+        "<tr><td colspan=3>none</table>"
+    )
+    assert texts(html) == [
+        "Dam: Vell; Year: 1931; Owner: Orla",
+        "Dam: Brack; Year: 1931; Owner: State",
+        "Dam: none; Year: none; Owner: none",
+    ]
+
+
+def test_a_table_that_only_places_things_is_no_table() -> None:
+    assert texts("<table><tr><td><h2>Menu</h2><p>Soup</p></td><td><p>Bread</p></td></tr></table>") == [
+        "Menu",
+        "Soup",
+        "Bread",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>un<i>believ</i>able<br>twice</p>", ["unbelievable twice"]),
+        ("<p>a</p><p hidden>b</p><div style='display: none'>c</div><div aria-hidden=true>d</div>", ["a"]),
+        ("<ol start=3><li>x<li>y<ul><li>z</ul></ol>", ["3. x", "4. y", "- z"]),
+        ("<dl><dt>Owner<dd>Orla<dt>Age<dd>9</dl>", ["Owner: Orla", "Age: 9"]),
+        ("<p>10<sup>6</sup> trees<sup><a href=#n1>1</a></sup></p>", ["10⁶ trees"]),
+        ("<p>before<script>x()</script> after</p>", ["before after"]),
+        ("<pre>a\n  b</pre>", ["a\n  b"]),
+    ],
+)
+def test_html_is_read_as_it_is_seen(html: str, expected: list[str]) -> None:
+    assert texts(html) == expected
+
+
+def test_text_in_angle_brackets_is_text_in_markdown(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text(
+        "A `List` is a List<int> where x < y & z, <b>bold</b>, un_der_score.\n\n- [x] done\n"
+    )
+    assert (
+        read_document(tmp_path / "a.md").text
+        == "A List is a List<int> where x < y & z, bold, un_der_score.\n\n- [x] done"
+    )
+
+
+@pytest.mark.parametrize("front", ["---\na: &a [x]\nb: *a\n---\n", "---\n- 1\n---\n", "---\n{\n---\n", "+++\n=\n+++\n"])
+def test_front_matter_that_is_none_stays_text(front: str, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text(f"{front}\nBody.")
+    document = read_document(tmp_path / "a.md")
+    assert "Body." in document.text
+    assert document.metadata == {}
+
+
+def test_front_matter_in_toml(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("+++\ntitle = 'Locks'\ndate = 2026-05-01\n+++\n# Intro\n\nBody.")
+    document = read_document(tmp_path / "a.md")
+    assert (document.title, document.metadata) == ("Locks", {"date": "2026-05-01"})
+
+
+def test_rst_reads_no_other_file(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("the secret word")
+    (tmp_path / "a.rst").write_text(
+        f"Title\n=====\n\nBody.\n\n.. include:: {tmp_path}/secret\n\n.. csv-table:: T\n   :file: {tmp_path}/secret\n\n"
+        f".. raw:: html\n   :file: {tmp_path}/secret\n\n.. literalinclude:: {tmp_path}/secret\n"
+    )
+    document = read_document(tmp_path / "a.rst")
+    assert "Body." in document.text
+    assert "secret word" not in document.text
+
+
+def test_an_epub_reads_nothing_outside_itself(tmp_path: Path) -> None:
+    container = (
+        '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfile full-path="../../x"/></container>'
+    )
+    with zipfile.ZipFile(tmp_path / "a.epub", "w") as file:
+        file.writestr("META-INF/container.xml", container)
+    with pytest.raises(Unreadable, match="damaged or not a epub"):
+        read_document(tmp_path / "a.epub")
+
+
+def image_pdf(path: Path, pages: int) -> None:
+    """A PDF of pictures, as a scanner makes it."""
+    write_pdf(path, [[("p", ") Tj ET BI /W 1 /H 1 /CS /G /BPC 8 ID \x7f EI BT (")] for _ in range(pages)])
+
+
+def test_a_scanned_pdf_is_named(tmp_path: Path) -> None:
+    image_pdf(tmp_path / "scan.pdf", 3)
+    with pytest.raises(Unreadable, match="scanned: 3 of 3 pages are pictures without text; run OCR first"):
+        read_document(tmp_path / "scan.pdf")
+
+
+def test_running_titles_and_page_numbers_are_left_out(tmp_path: Path) -> None:
+    pages = [
+        [("p", "Orla Works 2026"), ("p", f"Rule {n} says {n} things about gates."), ("p", f"Page {n}")]
+        for n in range(6)
+    ]
+    write_pdf(tmp_path / "a.pdf", pages)
+    assert read_document(tmp_path / "a.pdf").text == "\n\n".join(
+        f"Rule {n} says {n} things about gates." for n in range(6)
+    )
+
+
+def bomb(path: Path, name: str, content: bytes) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr(name, content)
+    return path
+
+
+def test_bombs_are_named_before_they_are_unpacked(tmp_path: Path) -> None:
+    entities = b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><x>&b;</x>'
+    with pytest.raises(Unreadable, match=r"word/document.xml in it unpacks to 60 MB; at most 50 MB are read"):
+        read_document(bomb(tmp_path / "a.docx", "word/document.xml", b" " * 60_000_000))
+    for kind in ("docx", "xlsx", "pptx"):
+        with pytest.raises(Unreadable, match="its XML declares entities"):
+            read_document(bomb(tmp_path / f"b.{kind}", "part.xml", entities))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("a.json", "[" * 1_000_000, "nested too deeply"),
+        ("a.html", "<div>" * 100_000 + "x", "nested too deeply"),
+        ("a.csv", 'a,b\n"' + "x" * 200_000, "row 2 cannot be read"),
+        ("a.ipynb", "{}", "not a notebook"),
+        ("a.eml", "no header here", "no mail"),
+        ("a.xyz", "x", "files of type '.xyz' are not read"),
+    ],
+)
+def test_what_cannot_be_read_is_a_reason(name: str, text: str, reason: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(Unreadable, match=reason):
+        read_document(tmp_path / name)
+
+
+def test_millions_of_characters_in_one_line_are_passages(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x" * 3_000_000)
+    (tmp_path / "b.md").write_text("*a* [b](c) " * 100_000)
+    assert len(list(pieces_of(tmp_path / "a.txt"))) == 750
+    notes: list[tuple[str, str]] = []
+    assert len(list(pieces_of(tmp_path / "b.md", notes=notes))) > 1000
+    assert [note for _, note in notes] == ["very large: read as plain text"]
+
+
+def test_pipes_and_devices_are_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.txt")
+    os.mkfifo(tmp_path / "a.jsonl")
+    (tmp_path / "zero.txt").symlink_to("/dev/zero")
+    with pytest.raises(Unreadable, match="a pipe, not a regular file"):
+        read_document(tmp_path / "a.txt")
+    with pytest.raises(Unreadable, match="a device, not a regular file"):
+        read_document(tmp_path / "zero.txt")
+    with pytest.raises(Unreadable, match="a pipe, not a regular file"):
+        list(read_lines(tmp_path / "a.jsonl"))
+
+
+def test_no_passage_is_over_two_sections() -> None:
+    document = markdown("# T\n\nIntro.\n\n## A\n\n### B\n\nIn b.\n\n## C\n\nIn c.\n")
+    assert [(piece.text, piece.headings) for piece in split_document(document)] == [
+        ("Intro.", ()),
+        ("A\nB\nIn b.", ("A", "B")),
+        ("C\nIn c.", ("C",)),
+    ]
+
+
+def markdown(text: str) -> Document:
+    from quorum.documents.readers.markdown import read
+
+    return read(text.encode(), "x.md")
+
+
+def test_other_packages_may_add_a_reader(tmp_path: Path) -> None:
+    add_reader(".quo", read_text)
+    (tmp_path / "a.quo").write_text("A type of its own.")
+    assert read_document(tmp_path / "a.quo").text == "A type of its own."

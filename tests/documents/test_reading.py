@@ -1,0 +1,100 @@
+"""Forty questions over documents of every type: the right passage is found, and the right text read."""
+
+from pathlib import Path
+
+import pytest
+from awkward_documents import NOISE, QUESTIONS, Asked, write_documents
+
+from quorum.core.context import Context
+from quorum.core.places import link, where
+from quorum.core.state import Passage
+from quorum.documents.read import read_document
+from quorum.documents.split import tidy
+from quorum.retrievers import collections, search
+from quorum.retrievers.index import index_documents
+
+
+@pytest.fixture(scope="module")
+def context(tmp_path_factory: pytest.TempPathFactory) -> Context:
+    """A store in which all documents are indexed."""
+    folder = tmp_path_factory.mktemp("awkward")
+    write_documents(folder / "docs")
+    report = index_documents([folder / "docs"], collection="awkward", store=folder / "store")
+    assert report.skipped == []
+    assert [(Path(path).name, note[:20]) for path, note in report.notes] == [("latin.txt", "read as Windows-1252")]
+    return Context(store=str(folder / "store"), collection="awkward", k=3)
+
+
+@pytest.fixture
+def passages(context: Context) -> list[Passage]:
+    return collections.documents(context)
+
+
+def of_file(passages: list[Passage], name: str) -> list[Passage]:
+    return [passage for passage in passages if Path(passage["places"][0]["file"]).name == name]
+
+
+@pytest.mark.parametrize("asked", QUESTIONS, ids=lambda asked: asked.question)
+async def test_the_right_passage_is_found_and_read(asked: Asked, context: Context) -> None:
+    found = of_file(await search(asked.question, context), asked.file)
+    assert any(asked.text in passage["text"] for passage in found)
+
+
+def test_there_are_forty_questions_over_every_file(context: Context, passages: list[Passage]) -> None:
+    assert len({asked.question for asked in QUESTIONS}) == 40
+    assert {Path(passage["places"][0]["file"]).name for passage in passages} == {asked.file for asked in QUESTIONS}
+
+
+def test_no_mark_and_nothing_that_is_left_out_enters_a_passage(passages: list[Passage]) -> None:
+    for passage in passages:
+        assert not [
+            mark for mark in (*NOISE, "**", "un*", "<b>", "](", "| ", "::", "```", "\ufffe") if mark in passage["text"]
+        ]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("Parents may take", "handbook.pdf, p. 1, Leave > Parental"),
+        ("Town: Brack", "handbook.pdf, p. 2, Travel > Allowances"),
+        ("The station master", "handbook.pdf, p. 1, Travel"),
+        ("Year: 2021", "talk.pptx, p. 2, Counts"),
+        ("Fund: Reserve", "budget.xlsx, Funds"),
+        ("Gauge: Tarn", "setup.md, Setup > Alarms"),
+        ("silver bell", "novel.epub, Chapter two"),
+        ("Lumen lake", "facts.jsonl, line 1"),
+        ("siren --test", "guide.rst, The siren"),
+        ("Item: Weir", "letter.docx, Fees"),
+    ],
+)
+def test_every_passage_says_where_it_stands(text: str, place: str, passages: list[Passage]) -> None:
+    (found,) = [passage for passage in passages if text in passage["text"]]
+    assert where(found) == place
+    page = f"#page={found['places'][0]['page']}" if ".pdf" in place else ""
+    assert link(found) == f"file://{found['places'][0]['file']}{page}"
+    assert found["places"][0]["modified"].startswith("20")
+
+
+def test_a_sentence_that_goes_on_overleaf_is_whole(passages: list[Passage]) -> None:
+    assert any("approves travel to the northern stations in writing." in passage["text"] for passage in passages)
+
+
+def test_front_matter_is_title_and_metadata(passages: list[Passage]) -> None:
+    found = of_file(passages, "setup.md")
+    assert {passage["title"] for passage in found} == {"Setting up the gauge"}
+    assert found[0]["places"][0]["metadata"] == {"author": "Mira Holm", "tags": "gauge, server"}
+    assert not any("Mira" in passage["text"] for passage in found)
+
+
+def test_lines_of_code_stay_lines(passages: list[Passage]) -> None:
+    assert any("server:\n  host: gauge.orla.example\n  port: 8094" in passage["text"] for passage in passages)
+    assert any("siren --test --volume 3\nsiren --off" in passage["text"] for passage in passages)
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "setup.md", "handbook.pdf", "dams.html", "driver.py"])
+def test_offsets_are_those_of_the_text_as_it_was_read(name: str, passages: list[Passage]) -> None:
+    found = of_file(passages, name)
+    text = read_document(Path(found[0]["places"][0]["file"])).text
+    for passage in found:
+        place = passage["places"][0]
+        assert "".join(tidy(text[place["start"] : place["end"]]).split()) == "".join(passage["text"].split())
