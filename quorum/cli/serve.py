@@ -1,11 +1,14 @@
-"""`quorum serve`: the page, on this machine."""
+"""`quorum serve`: the page and the API, on this machine."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from quorum.cli.options import Embeddings, K, Model, Retriever, Settings, Store
 from quorum.core.errors import SetupError
+
+ALL = "all"
 
 
 def serve(
@@ -16,38 +19,82 @@ def serve(
         int, typer.Option("--port", metavar="N", help="Port; 0: any that is free.", min=0, max=65535)
     ] = 8765,
     token: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            "--token", metavar="TOKEN", envvar="QUORUM_TOKEN", help="What a visitor has to know.", show_envvar=True
+            "--token",
+            metavar="TOKEN",
+            envvar="QUORUM_TOKEN",
+            help="What a visitor has to know; further ones are keys for the API alone.",
+            show_envvar=True,
         ),
     ] = None,
+    no_page: Annotated[bool, typer.Option("--no-page", help="Serve the API alone; needs no extra.")] = False,
     collection: Annotated[
         str | None, typer.Option("--collection", metavar="NAME", help="Collection that is chosen at first.")
     ] = None,
+    collections: Annotated[
+        str, typer.Option("--collections", metavar="NAMES", help="Further ones for the API's clients; 'all'.")
+    ] = "",
     model: Model = None,
+    allow_models: Annotated[
+        str, typer.Option("--allow-models", metavar="SPECS", help="Further models for the API's clients.")
+    ] = "",
+    questions_per_minute: Annotated[
+        int | None, typer.Option("--questions-per-minute", metavar="N", help="The most for one token (API).", min=1)
+    ] = None,
+    dollars_per_day: Annotated[
+        float | None, typer.Option("--dollars-per-day", metavar="X", help="The most for one token (API).", min=0)
+    ] = None,
+    prices: Annotated[
+        Path | None, typer.Option("--prices", metavar="FILE", help="What models cost (TOML or JSON).")
+    ] = None,
     retriever: Retriever = None,
     k: K = None,
     store: Store = None,
     embeddings: Embeddings = None,
     settings: Settings = None,
 ) -> None:
-    """Open a page to ask questions, watch the graphs at work, compare methods and add documents."""
+    """Open a page to ask questions, watch the graphs at work, compare methods and add documents.
+
+    The same address speaks OpenAI's chat protocol under /v1, for chat windows, agents and programs.
+    """
     from importlib.util import find_spec
 
     from quorum.cli.ask import make_sample
     from quorum.cli.settings import made_context
-    from quorum.ui.guard import check_address
-    from quorum.ui.serve import serve
+    from quorum.serving.address import check_tokens
+    from quorum.serving.serve import Options, serve
 
-    token = check_address(host, token or None)
-    if find_spec("nicegui") is None:
-        raise SetupError("The page needs the extra [ui]; install it with: pip install -e '.[ui]', or run: make serve")
+    tokens = check_tokens(host, token or ())
+    if not no_page and find_spec("nicegui") is None:
+        raise SetupError(
+            "The page needs the extra [ui]; install it with: pip install -e '.[ui]', or run: make serve; or serve the "
+            "API alone: quorum serve --no-page"
+        )
     context = made_context(
         settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings
     )
+    options = Options(
+        tokens=tokens,
+        collections=None if collections.strip() == ALL else read_names(collections),
+        models=read_names(allow_models),
+        questions_per_minute=questions_per_minute,
+        dollars_per_day=dollars_per_day,
+        prices=prices,
+    )
     make_sample(context)
-    serve(context, host, port, token, tell)
+    if no_page:
+        serve(context, host, port, options, tell)
+        return
+    from quorum.ui.serve import make_page
+
+    serve(context, host, port, options, tell, make_page)
+
+
+def read_names(text: str) -> tuple[str, ...]:
+    """Names with commas between."""
+    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
 
 
 def tell(address: str) -> None:
-    typer.echo(f"Quorum is at {address} (stop it with Ctrl-C)")
+    typer.echo(f"Quorum is at {address} (stop it with Ctrl-C); for clients of OpenAI's protocol: {address}v1")

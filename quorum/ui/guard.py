@@ -9,11 +9,10 @@ import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from hashlib import sha256
 from html import escape
-from ipaddress import ip_address
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-from quorum.core.errors import SetupError
+from quorum.serving.address import is_loopback
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -21,7 +20,6 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-SHORTEST_TOKEN = 16  # characters: it cannot be guessed by trying
 POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; "
@@ -48,32 +46,6 @@ ASK_TOKEN = (
 
 class TooLarge(Exception):  # noqa: N818  it reads as what it says
     """A request brought more than it may."""
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a name or address is this machine's own."""
-    name = host.strip("[]").lower()
-    if name == "localhost":
-        return True
-    try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return False
-
-
-def check_address(host: str, token: str | None) -> str | None:
-    """The token; an address that others reach demands one of some length, else it is a `SetupError`."""
-    if token is not None and len(token) < SHORTEST_TOKEN:
-        raise SetupError(
-            f"The token has {len(token)} characters; give one of {SHORTEST_TOKEN} or more, for example the output of: "
-            "openssl rand -hex 16"
-        )
-    if token is None and not is_loopback(host):
-        raise SetupError(
-            f"--host {host} lets others reach the page, and no token is given; add --token TOKEN or QUORUM_TOKEN, or "
-            "leave out --host to stay on this machine."
-        )
-    return token
 
 
 class Guard:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorum.core.errors import SetupError
-from quorum.ui.guard import Guard, check_address, is_loopback, key_of
+from quorum.serving.address import check_address, is_loopback
+from quorum.ui.guard import Guard, key_of
 
 TOKEN = "a-token-of-some-length"
 

@@ -7,7 +7,7 @@ import pytest
 
 from quorum.cli.main import main
 from quorum.core.errors import SetupError
-from quorum.ui.serve import listen
+from quorum.serving.address import listen
 
 
 def said(capsys: pytest.CaptureFixture[str], *args: str) -> str:

@@ -1,0 +1,123 @@
+"""What a client may choose: a method, a collection, settings. Everything that is not listed here is the server's."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from quorum.core.context import Context, parse_setting
+from quorum.core.errors import SetupError
+from quorum.graphs.catalogue import all_methods
+from quorum.serving.errors import Refusal
+
+SETTINGS = (
+    "temperature",
+    "top_p",
+    "samples",
+    "seed",
+    "k",
+    "retrieve",
+    "reranker",
+    "filter_mode",
+    "candidates",
+    "ranking",
+    "sure_parts",
+    "queries",
+    "filter_turns",
+    "filter_union",
+    "iterations",
+    "max_steps",
+    "answer_type",
+    "speculative",
+    "vote",
+)  # none of them names a file, an address or code
+MOST = {"k": 50, "samples": 10, "candidates": 10}  # more only where the server itself is set to more: it costs calls
+NAMED = {"retriever": ("hybrid", "chroma", "bm25"), "context_filter": ("embedded", "llm")}
+MODELS = ("model", "verifier")
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a client calls a model: a method over a collection. `id` is METHOD or METHOD@COLLECTION."""
+
+    id: str
+    method: str
+    collection: str
+
+
+@dataclass(frozen=True)
+class Access:
+    """What clients may choose besides the server's own collection and model.
+
+    collections: names, or None for every collection that there is; models: specs of chat models.
+    """
+
+    base: Context
+    collections: tuple[str, ...] | None = ()
+    models: tuple[str, ...] = ()
+
+    def list_collections(self) -> list[str]:
+        """The collections that a client may ask, the server's own first. Blocks."""
+        from quorum.retrievers.collections import names
+
+        others = names(self.base.store) if self.collections is None else self.collections
+        return list(dict.fromkeys([self.base.collection, *others]))
+
+    def list_offers(self) -> list[Offer]:
+        """Every method, alone (over the server's own collection) and over each collection. Blocks."""
+        collections = self.list_collections()
+        plain = [Offer(method, method, self.base.collection) for method in list_methods()]
+        return plain + [Offer(f"{one.id}@{name}", one.method, name) for one in plain for name in collections]
+
+    def find_offer(self, id_: Any) -> Offer:
+        """The offer of that name; another is a `Refusal` (404), which tells nothing of other collections. Blocks."""
+        method, _, collection = str(id_).partition("@")
+        if method in list_methods() and (not collection or collection in self.list_collections()):
+            return Offer(str(id_), method, collection or self.base.collection)
+        raise Refusal(
+            404, f"There is no model {str(id_)[:100]!r}; GET /v1/models lists them.", "model_not_found", param="model"
+        )
+
+    def make_context(self, offer: Offer, given: Mapping[str, Any]) -> Context:
+        """The server's settings with a client's over them; what it may not choose or does not fit is a `Refusal`."""
+        try:
+            values = {name: self.read_setting(name, value) for name, value in given.items()}
+            return replace(self.base, collection=offer.collection, **values)
+        except SetupError as error:
+            raise Refusal(400, str(error), "invalid_setting", param="quorum") from None
+
+    def read_setting(self, name: str, value: Any) -> Any:
+        """The value of one setting that a client gives; a `SetupError` where it may not."""
+        if not (value is None or isinstance(value, str | int | float)):
+            raise SetupError(f"Setting {name[:40]!r} is no text, number, true or false; give one of these.")
+        if name in MODELS:
+            return self.read_model(name, value)
+        if name in NAMED:
+            if value not in (*NAMED[name], getattr(self.base, name)):
+                raise SetupError(f"Setting {name} may be one of: {', '.join(NAMED[name])}.")
+            return value
+        if name not in SETTINGS:
+            known = ", ".join((*SETTINGS, *NAMED, *MODELS))
+            raise SetupError(f"A client does not choose the setting {name[:40]!r}; it may choose: {known}.")
+        found = parse_setting(name, write_setting(value))
+        if name in MOST and found > max(MOST[name], getattr(self.base, name)):
+            raise SetupError(f"Setting {name}={found} is too much; over HTTP it may be {MOST[name]} at most.")
+        return found
+
+    def read_model(self, name: str, value: Any) -> str | None:
+        """A model that is allowed by name, or the server's own."""
+        own = self.base.model if isinstance(self.base.model, str) else None
+        if value not in (*self.models, own, getattr(self.base, name)):
+            raise SetupError(f"Setting {name}={str(value)[:100]!r} is not allowed on this server (see --allow-models).")
+        return None if value is None else str(value)
+
+
+def list_methods() -> list[str]:
+    """The methods that are offered: ours, then those of installed packages."""
+    return list(all_methods())
+
+
+def write_setting(value: str | int | float | None) -> str:
+    """A value of JSON as --set writes it."""
+    if value is None or isinstance(value, bool):
+        return "none" if value is None else str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,61 @@
+"""Where a server listens, and who may reach it there."""
+
+import socket
+from collections.abc import Sequence
+from ipaddress import ip_address
+
+from quorum.core.errors import SetupError
+
+SHORTEST_TOKEN = 16  # characters: it cannot be guessed by trying
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or address is this machine's own."""
+    name = host.strip("[]").lower()
+    if name == "localhost":
+        return True
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def check_address(host: str, token: str | None) -> str | None:
+    """The token; an address that others reach demands one of some length, else it is a `SetupError`."""
+    if token is not None and len(token) < SHORTEST_TOKEN:
+        raise SetupError(
+            f"The token has {len(token)} characters; give one of {SHORTEST_TOKEN} or more, for example the output of: "
+            "openssl rand -hex 16"
+        )
+    if token is None and not is_loopback(host):
+        raise SetupError(
+            f"--host {host} lets others reach the page, and no token is given; add --token TOKEN or QUORUM_TOKEN, or "
+            "leave out --host to stay on this machine."
+        )
+    return token
+
+
+def check_tokens(host: str, tokens: Sequence[str]) -> tuple[str, ...]:
+    """The tokens that are not empty, each once; `check_address` says what is wrong with them."""
+    found = tuple(dict.fromkeys(token for token in tokens if token))
+    for token in found or (None,):
+        check_address(host, token)
+    return found
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket at the address; one that is taken, or is not this machine's, is a `SetupError`."""
+    made = None
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        made = socket.socket(family)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+        made.listen(1024)  # who is told the address may come at once, and no other server can take it any more
+    except OSError as error:
+        if made is not None:
+            made.close()
+        raise SetupError(
+            f"The page cannot be served at {host}:{port} ({error.strerror or error}); give another --port or --host."
+        ) from None
+    return made

@@ -1,0 +1,133 @@
+"""The API as an ASGI application: OpenAI's chat protocol, health, figures and an OpenAPI document."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from quorum.graphs.catalogue import all_methods
+from quorum.serving.access import Offer
+from quorum.serving.chat_request import read_body, read_chat
+from quorum.serving.door import App, Door
+from quorum.serving.errors import Refusal, explain_failure
+from quorum.serving.openapi import describe_api
+from quorum.serving.replies import Reply, new_head, write_chunk, write_completion, write_event, write_rest
+from quorum.serving.service import Job, Service
+
+PULSE_S = 10  # how often a stream without news shows that it lives: proxies close silent ones
+LEFT = 499  # what nginx notes where a client left
+STREAM = {"x-accel-buffering": "no"}
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
+    """The application, behind its door. `tokens` are the keys; without one it is for this machine alone."""
+    started = int(time.time())
+
+    async def list_models(request: Request) -> Response:
+        offers = await asyncio.to_thread(service.access.list_offers)
+        return JSONResponse({"object": "list", "data": [describe_model(one, started) for one in offers]})
+
+    async def show_model(request: Request) -> Response:
+        offer = await asyncio.to_thread(service.access.find_offer, request.path_params["model"])
+        return JSONResponse(describe_model(offer, started))
+
+    async def complete(request: Request) -> Response:
+        chat = read_chat(await read_body(request))
+        job = await service.accept(chat, request.state.key)
+        task = service.start(job)
+        if chat.is_streamed:
+            events = stream(task, job, request.state.request_id)
+            return StreamingResponse(events, media_type="text/event-stream", headers=STREAM)
+        return await wait_for_reply(request, task, job)
+
+    async def show_health(request: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def show_metrics(request: Request) -> Response:
+        return PlainTextResponse(service.metrics.write(), media_type="text/plain; version=0.0.4")
+
+    async def show_api(request: Request) -> Response:
+        return JSONResponse(describe_api())
+
+    routes = [
+        Route("/v1/models", refusing(list_models)),
+        Route("/v1/models/{model}", refusing(show_model)),
+        Route("/v1/chat/completions", refusing(complete), methods=["POST"]),
+        Route("/health", show_health),
+        Route("/metrics", show_metrics),
+        Route("/openapi.json", show_api),
+    ]
+    return Door(Starlette(routes=routes, exception_handlers={HTTPException: refuse_request}), tokens)
+
+
+def refusing(handler: Handler) -> Handler:
+    """The handler, whose refusals become responses."""
+
+    async def handle(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except Refusal as refusal:
+            return refusal.respond()
+
+    return handle
+
+
+async def refuse_request(request: Request, error: Exception) -> Response:
+    """A path or an HTTP method that there is not."""
+    assert isinstance(error, HTTPException)  # what it is registered for
+    said = f"{request.method} {request.url.path[:100]} is not served; see /openapi.json."
+    return Refusal(error.status_code, said, "not_found", headers=error.headers or {}).respond()
+
+
+async def wait_for_reply(request: Request, task: "asyncio.Task[Reply]", job: Job) -> Response:
+    """The whole completion. A client that leaves ends the work."""
+    gone = asyncio.ensure_future(request.receive())  # after the body nothing comes but the end
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            return Response(status_code=LEFT)
+        return JSONResponse(write_completion(job.offer.id, task.result()))
+    except Refusal:
+        raise
+    except Exception as error:  # noqa: BLE001  every failure is told in OpenAI's format
+        raise explain_failure(error, job.context, request.state.request_id) from None
+    finally:
+        gone.cancel()
+        await end(task)
+
+
+async def stream(task: "asyncio.Task[Reply]", job: Job, request_id: str) -> AsyncIterator[str]:
+    """The completion as events, then [DONE]. What goes wrong is an event, too; a client that leaves ends the work."""
+    head = new_head(job.offer.id, "chat.completion.chunk")
+    has_usage = job.chat.has_usage
+    try:
+        yield write_chunk(head, {"role": "assistant", "content": ""}, **({"usage": None} if has_usage else {}))
+        while not (await asyncio.wait({task}, timeout=PULSE_S))[0]:
+            yield ": still at work\n\n"
+        for event in write_rest(head, task.result(), has_usage=has_usage):
+            yield event
+    except Refusal as refusal:
+        yield write_event(refusal.body)
+    except Exception as error:  # noqa: BLE001  every failure is told in OpenAI's format
+        yield write_event(explain_failure(error, job.context, request_id).body)
+    finally:
+        await end(task)
+
+
+async def end(task: "asyncio.Task[Any]") -> None:
+    """Cancel what is under way still, and wait for it."""
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+def describe_model(offer: Offer, created: int) -> dict[str, Any]:
+    """An offer as OpenAI describes a model."""
+    about = all_methods()[offer.method].summary
+    return {"id": offer.id, "object": "model", "created": created, "owned_by": "quorum", "description": about}

@@ -1,0 +1,97 @@
+"""The body of POST /v1/chat/completions, read and checked. Fields of OpenAI's that mean nothing here are ignored."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+
+from quorum.serving.conversation import Message
+from quorum.serving.errors import Refusal
+
+LARGEST_BODY = 2_000_000  # bytes
+MOST_MESSAGES = 1000
+
+
+@dataclass(frozen=True)
+class ChatRequest:
+    """What a client asks. settings: the field `quorum`, without `sources`, which is `has_sources`."""
+
+    model: str
+    messages: tuple[Message, ...]
+    settings: Mapping[str, Any]
+    is_streamed: bool = False
+    has_usage: bool = False
+    has_sources: bool = True
+
+
+async def read_body(request: Request) -> Any:
+    """The JSON of a request; one that is too large (413) or is no JSON (400) is a `Refusal`."""
+    too_large = Refusal(413, f"The request has more than {LARGEST_BODY // 1_000_000} MB.", "request_too_large")
+    length = request.headers.get("content-length", "0")
+    if length.isdecimal() and int(length) > LARGEST_BODY:
+        raise too_large
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > LARGEST_BODY:
+            raise too_large
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise Refusal(400, "The body is no JSON; send a chat completion request.") from None
+
+
+def read_chat(body: Any) -> ChatRequest:
+    """The request in a body; what does not fit is a `Refusal` that names the field."""
+    found = body if isinstance(body, dict) else {}
+    model, messages = found.get("model"), found.get("messages")
+    if not isinstance(model, str) or not model:
+        raise wrong("model", "a text, such as concat_pf; GET /v1/models lists them")
+    if not isinstance(messages, list) or not 0 < len(messages) <= MOST_MESSAGES:
+        raise wrong("messages", f"a list of 1 to {MOST_MESSAGES} messages")
+    if found.get("n") not in (None, 1):
+        raise wrong("n", "1: a method gives one answer (quorum.samples asks the model more often)")
+    own, options = found.get("quorum"), found.get("stream_options")
+    own, options = ({} if own is None else own), ({} if options is None else options)
+    if not isinstance(own, dict):
+        raise wrong("quorum", "an object of settings")
+    if not isinstance(options, dict):
+        raise wrong("stream_options", "an object")
+    return ChatRequest(
+        model=model,
+        messages=tuple(map(read_message, messages)),
+        settings={str(name): value for name, value in own.items() if name != "sources"},
+        is_streamed=found.get("stream") is True,
+        has_usage=options.get("include_usage") is True,
+        has_sources=own.get("sources") is not False,
+    )
+
+
+def read_message(found: Any) -> Message:
+    """A message whose content is a text, a list of parts, or empty (as where an assistant called a tool)."""
+    one = found if isinstance(found, dict) else {}
+    role, content = one.get("role"), one.get("content")
+    if not isinstance(role, str):
+        raise wrong("messages", "messages with a role and a content")
+    if isinstance(content, list):
+        content = "\n".join(read_part(part, role) for part in content)
+    if not (content is None or isinstance(content, str)):
+        raise wrong("messages", "messages whose content is a text or a list of parts")
+    return Message(role, (content or "").encode("utf-8", "replace").decode())
+
+
+def read_part(found: Any, role: str) -> str:
+    """The text of one part of a message; a picture or a file in a user's is a `Refusal`."""
+    one = found if isinstance(found, dict) else {}
+    if isinstance(one.get("text"), str):
+        return str(one["text"])
+    if role == "user":
+        raise Refusal(400, "Only text can be asked; a message holds a part without text.", param="messages")
+    return ""
+
+
+def wrong(name: str, expected: str) -> Refusal:
+    """The refusal of a field."""
+    return Refusal(400, f"The field {name!r} does not fit; expected {expected}.", "invalid_value", param=name)

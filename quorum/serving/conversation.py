@@ -1,0 +1,30 @@
+"""Which question a conversation asks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from quorum.serving.errors import Refusal
+
+LONGEST_QUESTION = 20_000  # characters
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of a chat: who says it ("user", "assistant", "system", ...), and its text."""
+
+    role: str
+    text: str
+
+
+def question_of(messages: Sequence[Message]) -> str:
+    """The last user message. Earlier ones do not change it yet: this is the place to make a follow-up stand alone.
+
+    No question, or one that is too long, is a `Refusal`.
+    """
+    asked = next((one.text.strip() for one in reversed(messages) if one.role == "user"), "")
+    if not asked:
+        raise Refusal(400, "The messages hold no question; the last user message is the question.", param="messages")
+    if len(asked) > LONGEST_QUESTION:
+        said = f"The question has more than {LONGEST_QUESTION:,} characters; shorten it."
+        raise Refusal(400, said, "string_above_max_length", param="messages")
+    return asked

@@ -1,0 +1,64 @@
+"""Refusals in OpenAI's error format, without the server's paths, addresses and keys."""
+
+import re
+import sys
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.responses import JSONResponse
+
+from quorum.core.context import Context
+from quorum.core.errors import CallError, QuorumError, TooLong
+from quorum.models.tracing import cleaned
+
+PATH = re.compile(r"(?<![\w.:/])(?:~|\.{1,2}|[A-Za-z]:)?[/\\][\w.@%+~-]+(?:[/\\][\w.@%+~-]*)*")
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>)\]]+")
+MISSING = re.compile(r"(There is no collection '[^']*').*")  # the rest lists the others
+NO_RETRY = {"x-should-retry": "false"}  # OpenAI's clients heed it: Quorum has tried again already
+
+
+@dataclass
+class Refusal(Exception):  # noqa: N818  it reads as what it says
+    """Why a request is refused. `message` is one sentence that the client may read; `param`: the field at fault."""
+
+    status: int
+    message: str
+    code: str | None = None
+    kind: str = "invalid_request_error"
+    param: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The error as OpenAI words it."""
+        about = {"message": self.message, "type": self.kind, "param": self.param, "code": self.code}
+        return {"error": about}
+
+    def respond(self) -> JSONResponse:
+        """The HTTP response."""
+        return JSONResponse(self.body, self.status, dict(self.headers))
+
+
+def explain_failure(error: BaseException, context: Context, request_id: str) -> Refusal:
+    """The refusal for what went wrong in a run. The server's terminal gets the whole of it, by the request's id."""
+    print(f"quorum: request {request_id}: {' '.join(str(cleaned(str(error), False)).split())}", file=sys.stderr)
+    if isinstance(error, TooLong):
+        return Refusal(400, hide_places(str(error), context), "context_length_exceeded")
+    if isinstance(error, CallError):
+        return Refusal(502, hide_places(str(error), context), "model_call_failed", "api_error", headers=NO_RETRY)
+    if isinstance(error, QuorumError):
+        return Refusal(400, hide_places(str(error), context), "setup")
+    traceback.print_exception(error, file=sys.stderr)
+    said = f"Something in Quorum failed ({type(error).__name__}); the server's terminal says where: {request_id}."
+    return Refusal(500, said, "internal_error", "server_error", headers=NO_RETRY)
+
+
+def hide_places(text: str, context: Context) -> str:
+    """The text on one line, without secrets and without the places on the server that its settings name."""
+    said = MISSING.sub(r"\1.", " ".join(str(cleaned(text, False)).split()))
+    own = (context.store, context.journal, context.examples, context.prompts)
+    for place in sorted((one for one in own if isinstance(one, str) and one != "off"), key=len, reverse=True):
+        said = said.replace(place, "[hidden]")
+    return PATH.sub("[hidden]", ADDRESS.sub("[hidden]", said))

@@ -1,0 +1,64 @@
+"""What one token may ask for: questions a minute and dollars a day."""
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from quorum.serving.errors import NO_RETRY, Refusal
+
+MINUTE, DAY = 60.0, 86_400.0
+SIDE_TASKS = 4  # for each question: title, tags, follow-ups and a search
+
+
+@dataclass
+class Account:
+    """What one token has asked. `day`: the days since 1970 that `dollars` belongs to; `dearest`: its dearest answer."""
+
+    questions: deque[float] = field(default_factory=deque)
+    tasks: deque[float] = field(default_factory=deque)
+    day: int = 0
+    dollars: float = 0.0
+    dearest: float = 0.0
+    under_way: int = 0
+
+
+class Limits:
+    """Refuses what goes beyond; None is no limit. Days are those of UTC, and begin anew with the server."""
+
+    def __init__(
+        self, per_minute: int | None = None, dollars: float | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.per_minute, self.dollars, self.clock = per_minute, dollars, clock
+        self.accounts: dict[str, Account] = {}
+
+    def begin(self, key: str, *, is_question: bool = True) -> None:
+        """Count a question or a side task that begins; a `Refusal` (429) if it may not. `end` has to follow."""
+        now, account = self.clock(), self.accounts.setdefault(key, Account())
+        if account.day != int(now // DAY):
+            account.day, account.dollars = int(now // DAY), 0.0
+        if self.dollars is not None and account.dollars + account.under_way * account.dearest >= self.dollars:
+            said = f"The {self.dollars:g} dollars that this key may spend in a day are spent; ask again tomorrow (UTC)."
+            raise Refusal(429, said, "insufficient_quota", "insufficient_quota", headers=NO_RETRY)
+        if self.per_minute is not None:
+            many = self.per_minute * (1 if is_question else SIDE_TASKS)
+            check_rate(account.questions if is_question else account.tasks, many, now)
+        account.under_way += 1
+
+    def end(self, key: str, dollars: float | None) -> None:
+        """What had begun is over, and cost so much; None: nobody knows."""
+        account = self.accounts[key]
+        account.under_way -= 1
+        account.dollars += dollars or 0.0
+        account.dearest = max(account.dearest, dollars or 0.0)
+
+
+def check_rate(times: deque[float], many: int, now: float) -> None:
+    """Note a time, if fewer than `many` lie in the minute before it; else a `Refusal`."""
+    while times and times[0] <= now - MINUTE:
+        times.popleft()
+    if len(times) >= many:
+        wait = max(1, round(times[0] + MINUTE - now))
+        said = f"This key may ask {many} times a minute; ask again in {wait} s."
+        raise Refusal(429, said, "rate_limit_exceeded", "rate_limit_error", headers={"retry-after": str(wait)})
+    times.append(now)

@@ -1,0 +1,82 @@
+"""The OpenAPI document of the API."""
+
+from typing import Any
+
+from quorum.serving.access import NAMED, SETTINGS
+
+TEXT, OBJECT = {"type": "string"}, {"type": "object"}
+COMPLETION = "OpenAI's chat completion, with the method's whole result in the field quorum; streamed, its chunks."
+REFUSALS = ("400", "401", "403", "404", "413", "429", "502", "503")
+
+
+def describe_api() -> dict[str, Any]:
+    """The document. The settings in it are those that a client may choose."""
+    from quorum import __version__
+
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Quorum", "version": __version__, "description": "Answers over documents, by many methods."},
+        "paths": {
+            "/v1/models": {"get": operation("The methods, as METHOD and METHOD@COLLECTION", "OpenAI's list of models")},
+            "/v1/models/{model}": {
+                "get": operation("One method", "OpenAI's model")
+                | {"parameters": [{"name": "model", "in": "path", "required": True, "schema": TEXT}]}
+            },
+            "/v1/chat/completions": {
+                "post": operation("Ask a question: the last user message", COMPLETION, ("text/event-stream",))
+                | {"requestBody": {"required": True, "content": {"application/json": {"schema": describe_request()}}}}
+            },
+            "/health": {"get": operation("Whether the server runs", "It does") | {"security": []}},
+            "/metrics": {"get": operation("Figures for Prometheus", "Text of Prometheus's format")},
+        },
+        "components": {
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+            "schemas": {"Error": {**OBJECT, "properties": {"error": describe_error()}}},
+        },
+        "security": [{"key": []}],
+    }
+
+
+def operation(summary: str, found: str, more_types: tuple[str, ...] = ()) -> dict[str, Any]:
+    """One operation with its refusals."""
+    error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+    content: dict[str, Any] = {kind: {"schema": OBJECT} for kind in ("application/json", *more_types)}
+    refusals = {status: {"description": "Refused", "content": error} for status in REFUSALS}
+    return {"summary": summary, "responses": {"200": {"description": found, "content": content}, **refusals}}
+
+
+def describe_error() -> dict[str, Any]:
+    return {
+        **OBJECT,
+        "properties": {name: {"type": ["string", "null"]} for name in ("message", "type", "param", "code")},
+    }
+
+
+def describe_request() -> dict[str, Any]:
+    """The schema of a chat completion request."""
+    message = {**OBJECT, "required": ["role"], "properties": {"role": TEXT, "content": {}}}
+    usage = {**OBJECT, "properties": {"include_usage": {"type": "boolean"}}}
+    return {
+        **OBJECT,
+        "required": ["model", "messages"],
+        "properties": {
+            "model": {**TEXT, "description": "METHOD or METHOD@COLLECTION"},
+            "messages": {"type": "array", "items": message, "minItems": 1},
+            "stream": {"type": "boolean", "default": False},
+            "stream_options": usage,
+            "quorum": {**OBJECT, "properties": describe_settings(), "additionalProperties": False},
+        },
+    }
+
+
+def describe_settings() -> dict[str, Any]:
+    """The settings that a client may choose, and whether sources follow the answer."""
+    from pydantic import TypeAdapter
+
+    from quorum.core.context import Context
+
+    known: dict[str, Any] = TypeAdapter(Context).json_schema()["properties"]
+    named = {name: {"enum": list(choices)} for name, choices in NAMED.items()}
+    models = {name: {**TEXT, "description": known[name].get("description", "")} for name in ("model", "verifier")}
+    sources = {"sources": {"type": "boolean", "default": True, "description": "Whether sources follow the answer"}}
+    return {name: known[name] for name in SETTINGS} | named | models | sources

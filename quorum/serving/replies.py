@@ -1,0 +1,106 @@
+"""Replies in OpenAI's format: a completion, or its chunks."""
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from secrets import token_hex
+from typing import Any
+
+from quorum.core.state import Passage, Result, Usage
+
+SNIPPET = 90  # characters of a passage on each side of what supports the answer
+PUBLIC = ("id", "title", "text", "score")  # of a passage; where its file lies is the server's business
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What is said. sources: a text of its own after the answer, or empty; result: None for a side task."""
+
+    answer: str
+    sources: str = ""
+    result: Mapping[str, Any] | None = None
+    usage: Mapping[str, Usage] = field(default_factory=dict)
+
+
+def reply_of(result: Result, *, has_sources: bool) -> Reply:
+    """The reply for a method's result."""
+    answer = "unknown" if result["unknown"] else result["answer"]
+    sources = write_sources(result) if has_sources else ""
+    return Reply(answer, sources, publish(result), result.get("usage") or {})
+
+
+def publish(result: Result) -> dict[str, Any]:
+    """The whole result as a client gets it."""
+    passages = [{name: one[name] for name in PUBLIC if name in one} for one in result.get("passages") or []]  # type: ignore[literal-required]
+    return {**result, "passages": passages}
+
+
+def write_sources(result: Result) -> str:
+    """The passages that support the answer, numbered, each with the words around it."""
+    passages = {passage["id"]: passage for passage in result.get("passages") or []}
+    found: dict[str, str] = {}
+    for item in result.get("evidence") or []:
+        if item["passage"] in passages and item["passage"] not in found:
+            found[item["passage"]] = write_source(passages[item["passage"]], item["start"], item["end"])
+    lines = [f"{number}. {source}" for number, source in enumerate(found.values(), start=1)]
+    return "\n\nSources:\n" + "\n".join(lines) if lines else ""
+
+
+def write_source(passage: Passage, start: int | None, end: int | None) -> str:
+    """'Title: "…the words…"'. Brackets are escaped: a document must not put links or pictures into a chat."""
+    text, first, last = passage["text"], max(0, (start or 0) - SNIPPET), (end or 0) + SNIPPET
+    words = " ".join(text[first:last].split())
+    cut = f"{'…' if first else ''}{words}{'…' if last < len(text) else ''}"
+    source = f'{" ".join(passage["title"].split()) or passage["id"]}: "{cut}"'
+    return source.replace("[", "\\[").replace("<", "\\<")
+
+
+def count_usage(usage: Mapping[str, Usage]) -> dict[str, Any]:
+    """Tokens as OpenAI counts them, over all calls."""
+    prompt = sum(one["input_tokens"] for one in usage.values())
+    completion = sum(one["output_tokens"] for one in usage.values())
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
+        "prompt_tokens_details": {"cached_tokens": sum(one["cached_tokens"] for one in usage.values())},
+    }
+
+
+def new_head(model: str, kind: str) -> dict[str, Any]:
+    """What every completion and every chunk of one begins with."""
+    return {"id": f"chatcmpl-{token_hex(12)}", "object": kind, "created": int(time.time()), "model": model}
+
+
+def write_completion(model: str, reply: Reply) -> dict[str, Any]:
+    """The whole completion."""
+    message = {"role": "assistant", "content": reply.answer + reply.sources, "refusal": None}
+    choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
+    own = {} if reply.result is None else {"quorum": reply.result}
+    head = new_head(model, "chat.completion")
+    return {**head, "choices": [choice], "usage": count_usage(reply.usage), **own}
+
+
+def write_event(found: Mapping[str, Any] | str) -> str:
+    """One server-sent event."""
+    return f"data: {found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)}\n\n"
+
+
+def write_chunk(head: Mapping[str, Any], delta: Mapping[str, Any], finish: str | None = None, **more: Any) -> str:
+    """One chunk of a completion as an event."""
+    choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
+    return write_event({**head, "choices": [choice], **more})
+
+
+def write_rest(head: Mapping[str, Any], reply: Reply, *, has_usage: bool) -> Iterator[str]:
+    """The events after the first: the answer, its sources, the end with the whole result, the usage if wanted."""
+    null = {"usage": None} if has_usage else {}
+    yield write_chunk(head, {"content": reply.answer}, **null)
+    if reply.sources:
+        yield write_chunk(head, {"content": reply.sources}, **null)
+    own = {} if reply.result is None else {"quorum": reply.result}
+    yield write_chunk(head, {}, "stop", **own, **null)
+    if has_usage:
+        yield write_event({**head, "choices": [], "usage": count_usage(reply.usage)})
+    yield write_event("[DONE]")

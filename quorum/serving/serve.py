@@ -1,0 +1,110 @@
+"""The server: the API, and the page if there is one, in one process."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.evaluation.compare.prices import FILTERING, JUDGING, Prices, model_of
+from quorum.serving.access import Access
+from quorum.serving.address import check_tokens, listen
+from quorum.serving.door import App
+
+STOPS_IN_S = 10  # how long the answers under way may take when the server is stopped
+MakePage = Callable[[Context, str | None, int], App]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What clients may do. collections: None for all; models: specs; tokens: the first one opens the page, too."""
+
+    tokens: tuple[str, ...] = ()
+    collections: tuple[str, ...] | None = ()
+    models: tuple[str, ...] = ()
+    questions_per_minute: int | None = None
+    dollars_per_day: float | None = None
+    prices: Path | None = None
+
+
+def serve(
+    base: Context, host: str, port: int, options: Options, ready: Callable[[str], None], page: MakePage | None = None
+) -> None:
+    """Serve until it is stopped. `ready` is told the address; `page` makes the page. Blocks.
+
+    An address that cannot be had or that others reach without a token, a collection that is not there, and a limit in
+    dollars for a model without a price are a `SetupError`.
+    """
+    tokens = check_tokens(host, options.tokens)
+    prices = Prices(options.prices)
+    check_collections(base, options.collections)
+    check_models(base, options.models)
+    if options.dollars_per_day is not None:
+        check_prices(base, options.models, prices)
+    listening = listen(host, port)
+    import uvicorn
+
+    port = int(listening.getsockname()[1])
+    config = uvicorn.Config(
+        make_server_app(base, options, tokens, prices, None if page is None else page(base, first(tokens), port)),
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=STOPS_IN_S,
+        server_header=False,
+        lifespan="auto" if page is not None else "off",
+    )
+    ready(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
+    try:
+        uvicorn.Server(config).run(sockets=[listening])
+    except KeyboardInterrupt:
+        return
+
+
+def make_server_app(base: Context, options: Options, tokens: Sequence[str], prices: Prices, page: App | None) -> Any:
+    """The API and the page as one application."""
+    from quorum.serving.app import make_app
+    from quorum.serving.door import split_paths
+    from quorum.serving.limits import Limits
+    from quorum.serving.service import Service
+
+    limits = Limits(options.questions_per_minute, options.dollars_per_day)
+    service = Service(Access(base, options.collections, options.models), limits, prices)
+    return split_paths(make_app(service, tokens), page)
+
+
+def first(tokens: Sequence[str]) -> str | None:
+    return tokens[0] if tokens else None
+
+
+def check_collections(base: Context, allowed: Sequence[str] | None) -> None:
+    """Collections that are allowed by name have to be there: a client is never told which others are."""
+    if not allowed:
+        return
+    from quorum.retrievers.collections import names
+
+    there = {base.collection, *names(base.store)}
+    missing = next((name for name in allowed if name not in there), None)
+    if missing:
+        raise SetupError(
+            f"--collections names {missing!r}, which the store {base.store} does not hold; it has: "
+            f"{', '.join(sorted(there))}."
+        )
+
+
+def check_models(base: Context, models: Sequence[str]) -> None:
+    """Models that are allowed by name have to be specs that can be read."""
+    from quorum.models.model_spec import read_spec
+
+    for model in models:
+        read_spec(model)
+
+
+def check_prices(base: Context, models: Sequence[str], prices: Prices) -> None:
+    """Where dollars are limited, every model that may be asked needs a price."""
+    asked = [base.model, *models, model_of(JUDGING[0], base), model_of(FILTERING[0], base)]
+    unknown = next((one for one in asked if prices.of(one) is None), None)
+    if unknown is not None:
+        raise SetupError(
+            f"--dollars-per-day is given, but the model {unknown!r} has no price; add it to a table with --prices FILE."
+        )

@@ -1,0 +1,68 @@
+"""What chat clients ask of the same model besides questions: titles, tags, follow-ups, searches.
+
+Open WebUI begins such a prompt with "### Task:" and puts the chat in <chat_history>; LibreChat asks for a title in a
+sentence. The chat model answers them, without retrieval; the embedded model cannot, so a short fallback stands in.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+
+from quorum.serving.conversation import Message
+
+KINDS = {
+    "title": r"\btitle\b",
+    "tags": r"\btags\b",
+    "follow_ups": r"\bfollow[- ]?ups?\b",
+    "queries": r"\bquer(?:y|ies)\b",
+    "text": r"\bautocompletion\b|\bcomplet(?:e|ion)\b",
+    "prompt": r"\bimage\b",
+    "emoji": r"\bemoji\b",
+}  # the key of the JSON that is expected -> how the task is recognised
+TITLES = (
+    r"\bconcise,? (?:5-word-or-less )?title\b.{0,40}\bconversation\b",
+    r"\banalyze this conversation and provide\b",
+    r"\bgenerate a (?:short|concise) title\b.{0,80}\b(?:conversation|messages)\b",
+)  # of clients that write no headings
+HISTORY = re.compile(r"<chat_history>\s*(.*?)\s*</chat_history>", re.DOTALL | re.IGNORECASE)
+LONGEST_TITLE = 6  # words
+
+
+def kind_of(messages: Sequence[Message]) -> str | None:
+    """The side task that a conversation ends in; None for a question. A task of an unknown kind is a question."""
+    text = last_user(messages)
+    head = text[:400].lower()
+    if text.startswith("### Task:") and HISTORY.search(text):
+        task = head.partition("### guidelines")[0]
+        return next((kind for kind, sign in KINDS.items() if re.search(sign, task)), "text")
+    if any(re.search(sign, head, re.DOTALL) for sign in TITLES) and re.search(r"(?m)^(?:User|Human|AI): ", text):
+        return "title"
+    return "emoji" if re.match(r"your task is to\b.*\bemoji\b", head) and 'message: """' in text.lower() else None
+
+
+def last_user(messages: Sequence[Message]) -> str:
+    """The last user message, or an empty text."""
+    return next((one.text.strip() for one in reversed(messages) if one.role == "user"), "")
+
+
+def write_fallback(kind: str, text: str) -> str:
+    """What stands in for a model's reply to a side task: a title from the first question, else as good as nothing."""
+    if kind == "title":
+        title = shorten(first_question(text))
+        return json.dumps({"title": title}, ensure_ascii=False) if "json" in text.lower() else title
+    if kind == "emoji":
+        return "💬"
+    empty = "" if kind in ("text", "prompt") else ["General"] if kind == "tags" else []
+    return json.dumps({kind: empty})
+
+
+def first_question(text: str) -> str:
+    """What the user said first in the chat that a side task quotes."""
+    inside = HISTORY.search(text)
+    found = re.search(r"(?im)^(?:user|human): *(.+)$", inside.group(1) if inside else text)
+    return found.group(1) if found else "Chat"
+
+
+def shorten(text: str) -> str:
+    """The first words, without the mark at their end."""
+    return " ".join(text.split()[:LONGEST_TITLE]).rstrip("?!.,;:") or "Chat"

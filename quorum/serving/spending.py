@@ -1,0 +1,44 @@
+"""What a run has really asked of models so far, also where it fails or is stopped."""
+
+from typing import Any
+from uuid import UUID
+
+from langchain_core.callbacks import AsyncCallbackHandler
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import LLMResult
+
+from quorum.core.state import Usage, merge_usage
+
+
+class Spending(AsyncCallbackHandler):
+    """Adds up the calls that have ended, by prompt name. Stored replies cost nothing and are left out."""
+
+    def __init__(self) -> None:
+        self.usage: dict[str, Usage] = {}
+        self.prompts: dict[UUID, str] = {}
+
+    async def on_chat_model_start(
+        self,
+        serialized: dict[str, Any],
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        about = metadata or {}
+        if not about.get("stored"):
+            self.prompts[run_id] = str(about.get("prompt") or "call")
+
+    async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        prompt = self.prompts.pop(run_id, None)
+        if prompt is None:
+            return
+        found = getattr(getattr(response.generations[0][0], "message", None), "usage_metadata", None) or {}
+        tokens = Usage(
+            calls=1,
+            input_tokens=found.get("input_tokens", 0),
+            output_tokens=found.get("output_tokens", 0),
+            cached_tokens=0,
+        )
+        self.usage = merge_usage(self.usage, {prompt: tokens})

@@ -1,0 +1,80 @@
+"""The API in a thread of this process, on a real uvicorn at a free port of this machine."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import openai
+
+from quorum import Context
+from quorum.evaluation.compare.prices import Prices
+from quorum.serving.address import listen
+from quorum.serving.serve import Options, make_server_app
+
+
+@dataclass(frozen=True)
+class Api:
+    """A running server. `url` has no slash at its end."""
+
+    url: str
+    clients: list[openai.OpenAI] = field(default_factory=list)
+
+    def client(self, key: str = "none") -> openai.OpenAI:
+        """OpenAI's own client, which does not try again by itself."""
+        made = openai.OpenAI(base_url=f"{self.url}/v1", api_key=key, max_retries=0, timeout=60)
+        self.clients.append(made)
+        return made
+
+    def close(self) -> None:
+        """Close the clients."""
+        while self.clients:
+            self.clients.pop().close()
+
+    def ask(self, question: str = "When was the Lumen Tower finished?", model: str = "concat", **more: Any) -> Any:
+        """A completion by OpenAI's client."""
+        key = more.pop("key", "none")
+        messages: Any = [{"role": "user", "content": question}]
+        return self.client(key).chat.completions.create(**{"model": model, "messages": messages, **more})
+
+    def post(self, body: Any, **headers: str) -> httpx.Response:
+        """A chat request of any shape."""
+        content = {"content": body} if isinstance(body, str | bytes) else {"json": body}
+        return httpx.post(f"{self.url}/v1/chat/completions", headers=headers, timeout=60, **content)
+
+    def get(self, path: str, **headers: str) -> httpx.Response:
+        return httpx.get(self.url + path, headers=headers, timeout=60)
+
+
+Serve = Callable[..., Api]
+
+
+@contextmanager
+def serving(base: Context, **options: Any) -> Iterator[Api]:
+    """The API with these settings; the other arguments are those of `Options`."""
+    import uvicorn
+
+    listening = listen("127.0.0.1", 0)  # clients may come before it is served
+    chosen = Options(**options)
+    config = uvicorn.Config(
+        make_server_app(base, chosen, chosen.tokens, Prices(chosen.prices), None),
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        timeout_graceful_shutdown=5,
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])), daemon=True)
+    thread.start()
+    api = Api(f"http://127.0.0.1:{listening.getsockname()[1]}")
+    try:
+        yield api
+    finally:
+        api.close()
+        server.should_exit = True
+        thread.join(30)
+        listening.close()
+        assert not thread.is_alive()

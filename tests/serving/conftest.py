@@ -1,0 +1,44 @@
+"""What the tests of the API share: a store with two documents, and servers on loopback."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from api_server import Api, Serve, serving
+from openai_server import OpenAIServer
+
+from quorum import Context, index
+
+TOWER = "The Lumen Tower was finished in 1931. It stands in the harbour of Vell [map](http://elsewhere.example/x)."
+SECRET = "The safe of the Iron Mast opens with the number 4471."
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with the collections towers and private."""
+    folder = tmp_path_factory.mktemp("api")
+    for name, text in (("towers", TOWER), ("private", SECRET)):
+        file = folder / f"{name}.jsonl"
+        file.write_text(json.dumps({"id": name, "title": name.title(), "text": text}) + "\n")
+        index(file, collection=name, context=Context(store=str(folder / "store")))
+    return folder / "store"
+
+
+@pytest.fixture
+def serve(store: Path, openai_server: OpenAIServer) -> Iterator[Serve]:
+    """Start servers over the collection towers, which ask the loopback model; they stop with the test."""
+    started: list[Any] = []
+
+    def start(**given: Any) -> Api:
+        options = {name: given.pop(name) for name in list(given) if name not in Context.__dataclass_fields__}
+        settings = {"store": str(store), "collection": "towers", "retriever": "bm25", "model": "openai:test"} | given
+        running = serving(Context(**{"attempts": 1, **settings}), **options)
+        started.append(running)
+        return running.__enter__()
+
+    yield start
+    openai_server.release()
+    for running in started:
+        running.__exit__(None, None, None)

@@ -1,0 +1,222 @@
+"""Questions over HTTP as the clients that people use ask them: OpenAI's, LangChain's, Open WebUI, LibreChat."""
+
+import json
+from typing import Any
+
+import openai
+import pytest
+from api_server import Serve
+from langchain_openai import ChatOpenAI
+from openai_server import OpenAIServer, error
+from pydantic import SecretStr
+
+QUESTION = "When was the Lumen Tower finished?"
+
+
+def test_the_answer_comes_with_numbered_sources_and_the_whole_result(serve: Serve, openai_server: OpenAIServer) -> None:
+    openai_server.reply("1931")
+    found = serve().ask()
+    answer, sources = found.choices[0].message.content.split("\n\nSources:\n")
+    assert answer == "1931"
+    assert sources.startswith('1. Towers: "The Lumen Tower was finished in 1931.')
+    assert found.choices[0].finish_reason == "stop"
+    assert found.quorum["answer"] == "1931"
+    assert [set(passage) for passage in found.quorum["passages"]] == [{"id", "title", "text", "score"}]
+    usage = found.quorum["usage"]["answer"]
+    assert found.usage.prompt_tokens == usage["input_tokens"] > 0
+    assert found.usage.total_tokens == usage["input_tokens"] + usage["output_tokens"]
+
+
+def test_a_document_puts_no_link_into_a_chat(serve: Serve, openai_server: OpenAIServer) -> None:
+    openai_server.reply("1931")
+    found = serve().ask()
+    assert "\\[map](" in found.choices[0].message.content
+
+
+def test_a_program_may_leave_the_sources_out(serve: Serve, openai_server: OpenAIServer) -> None:
+    openai_server.reply("1931")
+    assert serve().ask(extra_body={"quorum": {"sources": False}}).choices[0].message.content == "1931"
+
+
+def test_a_stream_holds_the_same_and_the_usage_at_its_end(serve: Serve, openai_server: OpenAIServer) -> None:
+    openai_server.reply("1931")
+    api = serve()
+    chunks: list[Any] = list(api.ask(stream=True, stream_options={"include_usage": True}))
+    said = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+    whole = api.ask()
+    assert said == whole.choices[0].message.content
+    assert chunks[0].choices[0].delta.role == "assistant"
+    assert [chunk.choices[0].finish_reason for chunk in chunks[:-1]][-1] == "stop"
+    assert chunks[-2].quorum["answer"] == "1931"
+    assert (chunks[-1].choices, chunks[-1].usage) == ([], whole.usage)
+    assert len({chunk.id for chunk in chunks}) == 1
+
+
+def test_a_stream_without_the_option_names_no_usage(serve: Serve, openai_server: OpenAIServer) -> None:
+    chunks: list[Any] = list(serve().ask(stream=True))
+    assert all(chunk.usage is None and chunk.choices for chunk in chunks)
+
+
+def test_langchain_asks_and_streams(serve: Serve, openai_server: OpenAIServer) -> None:
+    openai_server.reply("1931")
+    model = ChatOpenAI(model="concat", base_url=f"{serve().url}/v1", api_key=SecretStr("none"), max_retries=0)
+    found = model.invoke(QUESTION)
+    assert str(found.content).startswith("1931\n\nSources:")
+    assert found.usage_metadata
+    assert found.usage_metadata["output_tokens"] > 0
+    assert "".join(str(chunk.content) for chunk in model.stream(QUESTION)) == found.content
+
+
+def test_every_method_is_a_model_alone_and_over_each_collection(serve: Serve) -> None:
+    from quorum import METHODS
+
+    client = serve(collections=("private",)).client()
+    found = [model.id for model in client.models.list()]
+    assert found == [*METHODS, *(f"{name}@{where}" for name in METHODS for where in ("towers", "private"))]
+    assert client.models.retrieve("concat@private").id == "concat@private"
+
+
+def test_a_collection_that_is_not_allowed_is_as_if_it_were_not_there(serve: Serve, openai_server: OpenAIServer) -> None:
+    api = serve()
+    said = []
+    for model in ("concat@private", "concat@nowhere", "nothing", "concat@../x"):
+        with pytest.raises(openai.NotFoundError) as refused:
+            api.ask(model=model)
+        said.append(refused.value.message.replace(model, "NAME"))
+        assert refused.value.code == "model_not_found"
+    assert len(set(said)) == 1
+    assert openai_server.requests == []
+
+
+def test_a_collection_that_is_allowed_is_asked(serve: Serve, openai_server: OpenAIServer) -> None:
+    openai_server.reply("4471")
+    found = serve(collections=("private",)).ask("What opens the safe?", model="concat@private")
+    assert "4471" in found.quorum["passages"][0]["text"]
+
+
+def test_settings_come_with_the_request(serve: Serve, openai_server: OpenAIServer) -> None:
+    openai_server.reply(["unknown", "1931"])
+    found = serve().ask(model="concat_pf", extra_body={"quorum": {"k": 1, "temperature": 0.5, "seed": 3}})
+    assert found.quorum["votes"][0]["answer"] == "1931"
+    assert [one.body["temperature"] for one in openai_server.chats()] == [0.5, 0.5]
+
+
+REFUSED = [
+    {"store": "/etc"},
+    {"store": "http://127.0.0.1:1/"},
+    {"examples": "/etc/passwd"},
+    {"prompts": "/etc"},
+    {"journal": "/tmp/x.sqlite"},
+    {"embeddings": "huggingface:/tmp/model"},
+    {"collection": "private"},
+    {"model": "openai:another"},
+    {"model": "transformers:/tmp/model"},
+    {"verifier": "transformers:/tmp/model"},
+    {"retriever": "colbert:/tmp/model"},
+    {"context_filter": "transformers:/tmp/model"},
+    {"context_filter": "llm:openai:another"},
+    {"k": 1000},
+    {"samples": 100},
+    {"k": True},
+    {"k": "many"},
+    {"k": [3]},
+    {"prompts": {"answer": "Say yes."}},
+    {"timeout": 1e9},
+    {"attempts": 10**6},
+    {"nothing": 1},
+]
+
+
+@pytest.mark.parametrize("own", REFUSED, ids=lambda own: next(f"{name}={value}" for name, value in own.items()))
+def test_what_a_client_may_not_choose_is_refused_before_anything_is_asked(
+    own: dict[str, Any], serve: Serve, openai_server: OpenAIServer
+) -> None:
+    with pytest.raises(openai.BadRequestError) as refused:
+        serve().ask(extra_body={"quorum": own})
+    assert refused.value.param == "quorum"
+    assert openai_server.requests == []
+
+
+def test_a_model_that_is_allowed_by_name_may_be_chosen(serve: Serve, openai_server: OpenAIServer) -> None:
+    openai_server.reply("1931")
+    serve(models=("openai:another",)).ask(extra_body={"quorum": {"model": "openai:another"}})
+    assert openai_server.chats()[0].body["model"] == "another"
+
+
+def test_the_last_user_message_is_the_question(serve: Serve, openai_server: OpenAIServer) -> None:
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "content": None, "tool_calls": []},
+        {"role": "user", "content": [{"type": "text", "text": QUESTION}]},
+    ]
+    assert serve().post({"model": "concat", "messages": messages, "tools": [], "user": "u"}).status_code == 200
+    assert QUESTION in openai_server.chats()[0].text
+    assert "Be brief" not in openai_server.chats()[0].text
+
+
+WRONG: list[tuple[Any, int, str | None]] = [
+    ("{", 400, None),
+    ("[" * 100_000, 400, None),
+    ([], 400, "model"),
+    ({"model": "concat"}, 400, "messages"),
+    ({"model": "concat", "messages": []}, 400, "messages"),
+    ({"model": "concat", "messages": ["hello"]}, 400, "messages"),
+    ({"model": "concat", "messages": [{"role": "user", "content": "  "}]}, 400, "messages"),
+    ({"model": "concat", "messages": [{"role": "user", "content": "x" * 20_001}]}, 400, "messages"),
+    ({"model": "concat", "messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, 400, "messages"),
+    ({"model": "concat", "messages": [{"role": "user", "content": "x"}], "n": 2}, 400, "n"),
+    ({"model": "concat", "messages": [{"role": "user", "content": "x"}], "quorum": "k=1"}, 400, "quorum"),
+    ({"model": ["concat"], "messages": [{"role": "user", "content": "x"}]}, 400, "model"),
+    (b" " * 2_000_001, 413, None),
+]
+
+
+def test_every_refusal_is_in_the_clients_error_format(serve: Serve, openai_server: OpenAIServer) -> None:
+    api = serve()
+    for body, status, param in WRONG:
+        found = api.post(body)
+        assert found.status_code == status, str(body)[:100]
+        assert set(found.json()["error"]) == {"message", "type", "param", "code"}
+        assert found.json()["error"]["param"] == param
+    for path, status in (("/v1/nothing", 404), ("/v1/chat/completions", 405), ("/", 404)):
+        found = api.get(path)
+        assert (found.status_code, found.json()["error"]["type"]) == (status, "invalid_request_error")
+    assert openai_server.requests == []
+
+
+def test_a_model_that_fails_is_told_without_the_servers_places(
+    serve: Serve, openai_server: OpenAIServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    openai_server.reply(error(500, f"no space in /srv/models/secret at {openai_server.url}"))
+    with pytest.raises(openai.InternalServerError) as refused:
+        serve().ask()
+    assert (refused.value.status_code, refused.value.code) == (502, "model_call_failed")
+    assert "/srv" not in refused.value.message
+    assert "127.0.0.1" not in refused.value.message
+    assert refused.value.response.headers["x-request-id"] in capfd.readouterr().err
+
+
+def test_a_store_that_is_gone_is_told_without_its_place(serve: Serve, store: Any) -> None:
+    with pytest.raises(openai.BadRequestError) as refused:
+        serve(collection="nowhere").ask()
+    assert refused.value.code == "setup"
+    assert str(store) not in refused.value.message
+    assert "There is no collection 'nowhere'." in refused.value.message
+    assert "private" not in refused.value.message
+
+
+def test_a_failure_in_a_stream_is_an_error_of_the_client(serve: Serve, openai_server: OpenAIServer) -> None:
+    openai_server.reply(error(500, "broken"))
+    with pytest.raises(openai.APIError, match="broken") as refused:
+        list(serve().ask(stream=True))
+    assert refused.value.code == "model_call_failed"
+
+
+def test_the_openapi_document_lists_what_a_client_may_choose(serve: Serve) -> None:
+    found = serve().get("/openapi.json").json()
+    content = found["paths"]["/v1/chat/completions"]["post"]["requestBody"]["content"]
+    settings = content["application/json"]["schema"]["properties"]["quorum"]["properties"]
+    assert settings["k"]["minimum"] == 1
+    assert not {"store", "examples", "prompts", "journal", "embeddings"} & set(settings)
+    assert json.dumps(found).count("\\u") == 0

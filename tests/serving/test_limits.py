@@ -1,0 +1,149 @@
+"""Keys, limits, foreign sites, figures."""
+
+from pathlib import Path
+
+import openai
+import pytest
+from api_server import Serve
+from openai_server import OpenAIServer
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.evaluation.compare.prices import Prices
+from quorum.serving.errors import Refusal, hide_places
+from quorum.serving.limits import Limits
+from quorum.serving.serve import check_collections, check_prices
+
+KEYS = ("the-first-key-of-this-server", "the-second-key-of-this-server")
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 86_400.0 * 20_000
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_key_is_demanded_of_everything_but_health(serve: Serve, openai_server: OpenAIServer) -> None:
+    api = serve(tokens=KEYS)
+    for path in ("/v1/models", "/metrics", "/openapi.json", "/v1/nothing"):
+        assert api.get(path).status_code == 401
+    assert api.get("/health").json() == {"status": "ok"}
+    for key in ("none", KEYS[0][:-1], KEYS[0] + "x"):
+        with pytest.raises(openai.AuthenticationError) as refused:
+            api.ask(key=key)
+        assert refused.value.code == "invalid_api_key"
+    assert openai_server.requests == []
+    assert [api.ask(key=key).choices[0].message.content for key in KEYS] == ["unknown", "unknown"]
+
+
+@pytest.mark.parametrize(
+    "headers", [{"host": "evil.example"}, {"origin": "http://evil.example"}, {"origin": "null"}, {"host": "["}]
+)
+def test_without_a_key_foreign_sites_are_refused(headers: dict[str, str], serve: Serve) -> None:
+    found = serve().get("/v1/models", **headers)
+    assert found.status_code == 403
+    assert found.json()["error"]["code"].startswith("forbidden")
+
+
+def test_a_request_keeps_its_id_or_gets_one(serve: Serve) -> None:
+    api = serve()
+    assert api.get("/health", **{"x-request-id": "mine-1"}).headers["x-request-id"] == "mine-1"
+    assert api.get("/health", **{"x-request-id": "a b"}).headers["x-request-id"].startswith("req_")
+
+
+def test_questions_a_minute_are_counted_by_key(serve: Serve, openai_server: OpenAIServer) -> None:
+    api = serve(tokens=KEYS, questions_per_minute=2)
+    api.ask(key=KEYS[0])
+    api.ask(key=KEYS[0])
+    with pytest.raises(openai.RateLimitError) as refused:
+        api.ask(key=KEYS[0])
+    assert refused.value.code == "rate_limit_exceeded"
+    assert 1 <= int(refused.value.response.headers["retry-after"]) <= 60
+    api.ask(key=KEYS[1])
+    assert len(openai_server.chats()) == 3
+
+
+def test_a_minute_later_there_is_room_again() -> None:
+    clock = Clock()
+    limits = Limits(per_minute=1, clock=clock)
+    limits.begin("a")
+    with pytest.raises(Refusal):
+        limits.begin("a")
+    for _ in range(4):
+        limits.begin("a", is_question=False)
+    with pytest.raises(Refusal):
+        limits.begin("a", is_question=False)
+    clock.now += 60
+    limits.begin("a")
+
+
+def test_dollars_a_day_are_counted_with_those_under_way() -> None:
+    clock = Clock()
+    limits = Limits(dollars=1.0, clock=clock)
+    limits.begin("a")
+    limits.end("a", 0.6)
+    limits.begin("a")
+    with pytest.raises(Refusal, match="tomorrow"):  # the one under way may cost as much as the dearest before
+        limits.begin("a")
+    limits.end("a", None)
+    limits.begin("a")
+    limits.end("a", 0.6)
+    with pytest.raises(Refusal):
+        limits.begin("a")
+    limits.begin("b")
+    clock.now += 86_400
+    limits.begin("a")
+
+
+def test_a_spent_day_is_a_quota_of_the_client(serve: Serve, tmp_path: Path, openai_server: OpenAIServer) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text('["openai:test"]\ninput = 100000\noutput = 100000\n')
+    api = serve(prices=prices, dollars_per_day=0.5)
+    api.ask()
+    with pytest.raises(openai.RateLimitError) as refused:
+        api.ask()
+    assert refused.value.code == "insufficient_quota"
+    assert 'quorum_dollars_total{method="concat"}' in api.get("/metrics").text
+
+
+def test_a_limit_in_dollars_needs_prices(store: Path) -> None:
+    base = Context(model="openai:nobody-knows", store=str(store))
+    with pytest.raises(SetupError, match=r"openai:nobody-knows.*has no price"):
+        check_prices(base, (), Prices())
+    check_prices(Context(store=str(store)), (), Prices())
+
+
+def test_collections_that_are_allowed_have_to_be_there(store: Path) -> None:
+    base = Context(store=str(store), collection="towers")
+    check_collections(base, ("private",))
+    with pytest.raises(SetupError, match="'nowhere'"):
+        check_collections(base, ("nowhere",))
+
+
+def test_figures_are_counted_by_method(serve: Serve, openai_server: OpenAIServer) -> None:
+    openai_server.reply("1931")
+    api = serve()
+    found = api.ask()
+    text = api.get("/metrics").text
+    assert 'quorum_questions_total{method="concat",outcome="answered"} 1' in text
+    assert 'quorum_calls_total{method="concat"} 1' in text
+    assert f'quorum_tokens_total{{method="concat",direction="input"}} {found.usage.prompt_tokens}' in text
+    assert 'quorum_seconds_bucket{method="concat",le="+Inf"} 1' in text
+    assert "quorum_under_way 0" in text
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("no file /srv/x/y.txt here", "no file [hidden] here"),
+        ("at http://10.0.0.1:80/v1: and/or 1/2", "at [hidden] and/or 1/2"),
+        ("C:\\data\\x and ~/keys and ../up/x", "[hidden] and [hidden] and [hidden]"),
+        ("the store .own-store has", "the store [hidden] has"),
+    ],
+)
+def test_places_on_the_server_are_hidden(said: str, shown: str) -> None:
+    assert hide_places(said, Context(store=".own-store")) == shown

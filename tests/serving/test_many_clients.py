@@ -1,0 +1,66 @@
+"""Many clients at once, and clients that leave."""
+
+import asyncio
+import re
+from typing import Any
+
+import httpx
+import openai
+from api_server import Api, Serve
+from langchain_core.messages import BaseMessage
+from openai_server import OpenAIServer, Response
+
+from quorum.models.scripted import ScriptedModel
+
+CLIENTS = 200
+
+
+def echo(messages: list[BaseMessage]) -> str:
+    """The number in the question."""
+    return re.findall(r"number (\d+)", str(messages[-1].text))[-1]
+
+
+async def test_of_two_hundred_clients_at_once_each_gets_its_own_answer(serve: Serve) -> None:
+    api = serve(model=ScriptedModel().on("answer_base_closed", echo))
+    client = openai.AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0, timeout=300)
+
+    async def ask(number: int) -> str:
+        asked: dict[str, Any] = {"model": "no_retrieval", "messages": [{"role": "user", "content": f"number {number}"}]}
+        if number % 2:
+            return str((await client.chat.completions.create(**asked)).choices[0].message.content)
+        chunks = await client.chat.completions.create(**asked, stream=True)
+        return "".join([chunk.choices[0].delta.content or "" async for chunk in chunks])
+
+    async with client:
+        assert await asyncio.gather(*map(ask, range(CLIENTS))) == [str(number) for number in range(CLIENTS)]
+    text = (await asyncio.to_thread(api.get, "/metrics")).text
+    assert f'quorum_questions_total{{method="no_retrieval",outcome="answered"}} {CLIENTS}' in text
+    assert "quorum_under_way 0" in text
+
+
+async def wait_until_stopped(api: Api) -> None:
+    """Until the server has noticed that the client left; the test's own time limit ends it otherwise."""
+    async with asyncio.timeout(30):
+        while True:
+            if 'outcome="stopped"} 1' in (await asyncio.to_thread(api.get, "/metrics")).text:
+                return
+
+
+async def leave(api: Api, model: OpenAIServer, *, stream: bool) -> None:
+    """Ask, and go while the model is at work."""
+    model.reply(Response("1931", hold=True))
+    body = {"model": "concat", "messages": [{"role": "user", "content": "When?"}], "stream": stream}
+    async with httpx.AsyncClient(timeout=60) as client:
+        asking = asyncio.create_task(client.post(f"{api.url}/v1/chat/completions", json=body))
+        await asyncio.to_thread(model.wait_for, 1)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+    await wait_until_stopped(api)
+
+
+async def test_a_client_that_leaves_ends_the_work(serve: Serve, openai_server: OpenAIServer) -> None:
+    await leave(serve(), openai_server, stream=False)
+
+
+async def test_a_client_that_leaves_a_stream_ends_the_work(serve: Serve, openai_server: OpenAIServer) -> None:
+    await leave(serve(), openai_server, stream=True)

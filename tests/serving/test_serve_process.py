@@ -1,0 +1,60 @@
+"""`quorum serve --no-page` as a process: without the page's extra, and stopped while it answers."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from api_server import Api
+from openai_server import OpenAIServer, Response
+
+ROOT = Path(__file__).parents[2]
+BASE_INSTALL = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "tests")!r})
+import conftest  # from here on this process reaches this machine alone
+sys.modules["nicegui"] = sys.modules["fastapi"] = None
+from quorum.cli.main import main
+main()
+"""
+
+
+@pytest.fixture
+def process(store: Path, openai_server: OpenAIServer) -> Iterator["subprocess.Popen[str]"]:
+    told = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    told |= {"OPENAI_BASE_URL": openai_server.url, "PYTHONPATH": str(ROOT), "LANGSMITH_TRACING": "false"}
+    args = ["serve", "--no-page", "--port", "0", "--store", str(store), "--collection", "towers"]
+    args += ["--model", "openai:test", "--retriever", "bm25"]
+    with subprocess.Popen(
+        [sys.executable, "-u", "-c", BASE_INSTALL, *args],
+        env=told,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as started:
+        yield started
+        openai_server.release()
+        started.kill()
+
+
+def test_an_answer_under_way_is_given_before_the_server_ends(
+    process: "subprocess.Popen[str]", openai_server: OpenAIServer
+) -> None:
+    openai_server.reply(Response("1931", hold=True))
+    assert process.stdout
+    line = process.stdout.readline()
+    assert "Quorum is at " in line, line + process.stdout.read()
+    api = Api(line.split("Quorum is at ")[1].split()[0].rstrip("/"))
+    with ThreadPoolExecutor(1) as pool:
+        asking = pool.submit(api.ask)
+        openai_server.wait_for(1)
+        process.send_signal(signal.SIGINT)
+        openai_server.release()
+        assert asking.result(60).choices[0].message.content.startswith("1931")
+    api.close()
+    assert process.wait(30) == 0
+    assert "Traceback" not in process.stdout.read()

@@ -1,0 +1,86 @@
+"""What chat clients ask besides questions: recognised by its shape, answered without a search."""
+
+import json
+
+import pytest
+from api_server import Serve
+from openai_server import OpenAIServer
+
+from quorum.serving.conversation import Message
+from quorum.serving.side_tasks import kind_of, write_fallback
+
+CHAT = "<chat_history>\nUSER: When was the Lumen Tower finished?\nASSISTANT: 1931\n</chat_history>"
+GUIDE = "### Guidelines:\n- Short.\n### Output:\nJSON format: {}\n### Chat History:\n"
+
+
+def webui(task: str) -> str:
+    """A task as Open WebUI lays it out."""
+    return f"### Task:\n{task}\n{GUIDE}{CHAT}"
+
+
+TASKS = {
+    "title": webui("Write a title of a few words, with an emoji, for the chat history."),
+    "tags": webui("Sort the chat under one to three tags."),
+    "follow_ups": webui("Think of three follow-up questions that the user could ask as a next step."),
+    "queries": webui("Decide whether search queries are needed to answer."),
+    "text": webui("You are an autocompletion system; go on with the text in `<text>`."),
+    "prompt": webui("Describe the image that this chat calls for."),
+    "emoji": 'Your task is to show the mood of the speaker by one emoji.\n\nMessage: """Great"""',
+}
+LIBRECHAT = (
+    "Give a concise title for the conversation, five words at most.\n\nConversation:\nUser: When was it?\nAI: 1931"
+)
+QUESTIONS = [
+    "What is the title of the book?",
+    "### Task:\nAnswer the question from the context, with citations.\n<context>\nA title.\n</context>\nWho wrote it?",
+    "Give me a concise title for the conversation between Holmes and Watson",
+    "Which tags did the chat history of the trial mention?",
+    "What emoji is this?",
+]
+
+
+def kind(text: str) -> str | None:
+    return kind_of([Message("user", "Hello"), Message("user", text)])
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_task_is_recognised_by_its_shape(name: str) -> None:
+    assert kind(TASKS[name]) == name
+
+
+def test_a_title_in_librechats_shape() -> None:
+    assert kind(LIBRECHAT) == "title"
+    assert write_fallback("title", LIBRECHAT) == "When was it"
+
+
+@pytest.mark.parametrize("text", QUESTIONS)
+def test_a_question_stays_a_question(text: str) -> None:
+    assert kind(text) is None
+
+
+def test_the_embedded_model_has_a_short_fallback() -> None:
+    said = {name: write_fallback(name, text) for name, text in TASKS.items() if name != "emoji"}
+    assert {name: json.loads(text)[name] for name, text in said.items()} == {
+        "title": "When was the Lumen Tower finished",
+        "tags": ["General"],
+        "follow_ups": [],
+        "queries": [],
+        "text": "",
+        "prompt": "",
+    }
+
+
+def test_the_chat_model_answers_without_a_search(serve: Serve, openai_server: OpenAIServer) -> None:
+    openai_server.reply('{"title": "A tower"}')
+    api = serve()
+    found = api.ask(TASKS["title"], model="concat", stream=False, max_tokens=1000)
+    assert found.choices[0].message.content == '{"title": "A tower"}'
+    assert not hasattr(found, "quorum")
+    assert [request.text for request in openai_server.chats()] == [TASKS["title"]]
+    assert 'quorum_questions_total{method="side_task",outcome="answered"} 1' in api.get("/metrics").text
+
+
+def test_the_embedded_model_is_not_asked(serve: Serve, openai_server: OpenAIServer) -> None:
+    found = serve(model="embedded").ask(LIBRECHAT)
+    assert found.choices[0].message.content == "When was it"
+    assert found.usage.total_tokens == 0
