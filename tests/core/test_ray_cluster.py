@@ -235,7 +235,7 @@ def test_files_are_split_into_parts_for_the_workers(tmp_path: Path) -> None:
     parts = list(parts_of([lines, document, broken]))
     assert [len(part.lines or ()) for part in parts] == [64, 1, 0, 0]
     assert parts[2] == Part(document)
-    assert "cannot be read" in parts[3].broken
+    assert "gzip" in parts[3].broken
 
 
 def test_the_driver_embeds_only_texts_without_a_vector_from_a_worker() -> None:
@@ -258,7 +258,19 @@ def test_an_unreadable_line_stops_its_file_only(tmp_path: Path) -> None:
     class Ledger:
         new: dict[str, Passage] = {}
 
-    read = Read(tmp_path, [(Passage(id="p", title="", text="x"), None)], [("x, line 2", "no JSON")], 2, "cut")
+    read = Read(
+        tmp_path,
+        [(Passage(id="p", title="", text="x"), None)],
+        skipped=[("x, line 2", "no JSON")],
+        lines=2,
+        broken="cut",
+    )
+        tmp_path,
+        [(Passage(id="p", title="", text="x"), None)],
+        skipped=[("x, line 2", "no JSON")],
+        lines=2,
+        broken="cut",
+    )
     report, steps = IndexReport(), []
     done = Counted(lambda done, total, path: steps.append(done), 2)
     found = passages_of([read], Ledger(), Ahead(WordVectors), report, done)  # type: ignore[arg-type]

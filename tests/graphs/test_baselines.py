@@ -34,7 +34,7 @@ async def test_base() -> None:
 async def test_base_sampled_goes_by_agreement() -> None:
     model = ScriptedModel().on("answer_base", "1950", "1931", "in 1931", "1931")
     steps = await trace("base", model, samples=4, temperature=0.7)
-    assert steps[-1] == ("base_answer", {**KNOWN, "confidence": 0.5, "passages": "p1 p2 p3"})
+    assert steps[-1] == ("base_answer", {**KNOWN, "confidence": 0.75, "passages": "p1 p2 p3"})
 
 
 async def test_base_prompt_asks_for_three_words_and_offers_no_unknown() -> None:

@@ -125,7 +125,7 @@ async def test_silver_needs_gold_answers_and_forgets_those_of_the_question_befor
     model = ScriptedModel().on("answer", lambda _: "1931")
     context = Context(model=model, filter_mode="silver")
     await graph.ainvoke({"question": QUESTION, "given": PASSAGES, "gold_answers": ["1931"]}, thread, context=context)
-    with pytest.raises(SetupError, match="this question came without; give gold_answers, or choose"):
+    with pytest.raises(SetupError, match="this question has none; give gold_answers, or choose"):
         await graph.ainvoke({"question": QUESTION, "given": PASSAGES}, thread, context=context)
 
 
