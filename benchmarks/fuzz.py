@@ -58,7 +58,7 @@ ARGUMENTS: dict[str, Any] = {  # what parsers are given besides the reply, by na
 def parsers() -> dict[str, Callable[[str], Parsed[Any]]]:
     """Every function of `quorum.parsing` that makes a reply into what it says."""
     found: dict[str, Callable[[str], Parsed[Any]]] = {}
-    for module in sorted(module.name for module in iter_modules(quorum.parsing.__path__)):
+    for module in sorted({module.name for module in iter_modules(quorum.parsing.__path__)} - {"read_reply"}):
         for name, value in vars(import_module(f"quorum.parsing.{module}")).items():
             hints = get_type_hints(value) if isfunction(value) else {}
             if next(iter(hints), "") == "reply" and get_origin(hints.get("return")) is Parsed:

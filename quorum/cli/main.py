@@ -17,6 +17,7 @@ from quorum.cli.filter import app as filters
 from quorum.cli.finetune import generator
 from quorum.cli.index import index
 from quorum.cli.methods import methods
+from quorum.cli.prompts import app as prompts
 from quorum.cli.questions import questions
 from quorum.cli.saved_trace import trace
 from quorum.cli.serve import serve
@@ -42,6 +43,7 @@ app.command()(questions)
 app.command()(experiment)
 app.add_typer(collections)
 app.add_typer(data, name="data")
+app.add_typer(prompts)
 app.add_typer(filters)
 app.add_typer(generator)
 

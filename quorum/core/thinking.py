@@ -1,19 +1,52 @@
-"""Removes the reasoning that a model writes before its reply."""
+"""What surrounds a model's reply: thoughts before it, and the tokens with which a turn begins and ends."""
 
 import re
 
-THOUGHT = re.compile(r"<think\s*>.*?</think\s*>", re.DOTALL | re.IGNORECASE)
-OPENING = re.compile(r"<think\s*>.*", re.DOTALL | re.IGNORECASE)
-CLOSING = re.compile(r".*</think\s*>", re.DOTALL | re.IGNORECASE)
+THOUGHT = re.compile(
+    r"<(?P<closing>/)?(?:think|thinking|thought)\s{0,9}>|\[(?P<closed>/)?THINK\]|◁(?P<shut>/)?think▷", re.IGNORECASE
+)
 
 
 def remove_thinking(text: str) -> str:
-    """The reply without `<think>...</think>`, stripped.
+    """The reply without `<think>...</think>`, stripped, in one pass.
 
     Without a closing tag everything after the opening tag is removed. Without an opening tag everything before the
-    closing tag is removed: some chat templates open the tag, so that the server sends only its end.
+    closing tag is removed: some chat templates open the tag, so that the server sends only its end. A tag inside a
+    thought opens none.
 
     >>> remove_thinking("<think>Paris? Yes.</think> Paris")
     'Paris'
     """
-    return OPENING.sub("", CLOSING.sub("", THOUGHT.sub("", text))).strip()
+    pieces: list[str] = []
+    begin, thinking = 0, False
+    for tag in THOUGHT.finditer(text):
+        closing = tag.lastgroup is not None
+        if closing and not thinking:
+            pieces.clear()
+        elif not closing and not thinking:
+            pieces.append(text[begin : tag.start()])
+        begin, thinking = tag.end(), not closing
+    return "".join(pieces if thinking else [*pieces, text[begin:]]).strip()
+
+
+FINAL = "<|channel|>final<|message|>"  # after it stands what a model says, before it what it thinks
+TURN_BEGINS = re.compile(
+    r"(?:\s{0,9}(?:<s>|</s>|<bos>|\[/INST\]|<start_of_turn>\w{0,20}|<\|(?:im_start|start|assistant|begin_of_text"
+    r"|start_header_id)\|>(?:\w{0,20}<\|(?:end_header_id|message)\|>|assistant\b)?))+\s*"
+)
+TURN_ENDS = re.compile(r"</s>|<eos>|<(?:end|start)_of_turn>|\[/?INST\]|<\|(?!(?:begin|end)_of_box)[\w ]{1,40}\|>")
+
+
+def own_turn(text: str) -> str:
+    """The reply up to the token that ends its turn (`</s>`, `<|im_end|>` ...), without those that begin it.
+
+    >>> own_turn("Paris<|im_end|><|im_start|>user")
+    'Paris'
+    """
+    if "<" not in text and "[" not in text:
+        return text
+    said = text.rpartition(FINAL)[2]
+    begin = TURN_BEGINS.match(said)
+    start = begin.end() if begin else 0
+    end = TURN_ENDS.search(said, start)
+    return said[start : end.start()] if end else said[start:]

@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from quorum.core.json_text import parse_json
 from quorum.core.text import UNKNOWN, is_unknown, normalize
+from quorum.parsing.wrapping import STYLED, unwrapped
 
 T = TypeVar("T")
 
@@ -45,12 +46,24 @@ def short_answer(reply: str, question: str = "") -> Parsed[str]:
     """
     if found := from_json(reply):
         return Parsed(found.value.answer, found.malformed)
-    text, marker = own_part(unwrapped(reply), question)
+    text, marker = own_part(without_reasons(unwrapped(reply)), question)
     if marker and (labelled := tidy(first_line(text[marker.end() :]))):
         return Parsed(labelled)
     lines = list(lines_of(text[: marker.start()] if marker else text))
     answer = tidy(next((line for line in lines if not line.endswith((":", "："))), "")) or tidy("".join(lines[:1]))
     return Parsed(answer or UNKNOWN, malformed=len(lines) != 1 or not answer)
+
+
+REASONS = re.compile(
+    r"<(?P<name>reasoning|rationale|scratchpad|analysis|explanation|reflection|thinking)>[^<]*(?:<(?!/?(?P=name)>)[^<]*)*+"
+    r"</(?P=name)>\s*",
+    re.IGNORECASE,
+)
+
+
+def without_reasons(text: str) -> str:
+    """The text without reasoning in tags, where it says something beside."""
+    return REASONS.sub("", text) or text if "</" in text else text
 
 
 def reasoned_answer(reply: str, question: str = "") -> Parsed[Reasoned]:
@@ -73,8 +86,8 @@ EDGE = r"^[^\w\n]{0,9}"  # markdown before a label; bounded, as a model in a loo
 MARKER = re.compile(
     r"(?P<answer>(?:\b(?:the|my|final|short)[ \t]+){0,3}\banswer\b[*_\"'`]{0,3}[ \t]*[:：](?:[*_]{1,3}(?=\s|$))?"
     rf"|{EDGE}answer[^\w\n]{{0,9}}$)"
-    rf"|(?P<question>{EDGE}question\b[*_\"'`]{{0,3}}[ \t]*[:：])"
-    r"|(?P<inline>(?<=\s)(?-i:Question)[ \t]*[:：])"
+    rf"|(?P<question>{EDGE}(?:question\b|(?-i:Q)(?=[*_:：]))[*_\"'`]{{0,3}}[ \t]*[:：])"
+    r"|(?P<inline>(?<=\s)(?-i:Question|Q)[ \t]*[:：])"
     rf"|(?P<context>{EDGE}(?:passages|context)\b[*_\"'`]{{0,3}}[ \t]*[:：]|^[ \t]{{0,3}}(?:-{{3,}}|={{3,}})[ \t]*$)",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -122,14 +135,6 @@ def rationale_of(text: str) -> str | None:
     return text[label.end() if label else 0 :].strip(RULES + "\n") or None
 
 
-def unwrapped(reply: str) -> str:
-    """The reply without a code fence around all of it."""
-    text = reply.strip()
-    opening, newline, inside = text.partition("\n")
-    fenced = newline and re.fullmatch(r"```[\w-]*[ \t]*", opening) and inside.endswith("```")
-    return inside[:-3].rstrip() if fenced else reply
-
-
 BROKEN = re.compile(r"[\"']answer[\"']\s*:\s*([\"'])(.*?)(?:\1|\Z)", re.IGNORECASE)
 
 
@@ -157,11 +162,17 @@ def from_json(reply: str) -> Parsed[Reasoned] | None:
 
 
 def spoken(value: Any) -> str:
-    """A JSON value in words; nothing for an object or a list."""
+    """A JSON value in words; "cups: 86, plates: 42" for an object of several, nothing for another or a list."""
     if value is None:
         return UNKNOWN
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if (
+        isinstance(value, dict)
+        and len(value) > 1
+        and all(isinstance(content, str | int | float) for content in value.values())
+    ):
+        return ", ".join(f"{name}: {spoken(content)}" for name, content in value.items())
     return str(value) if isinstance(value, str | int | float) else ""
 
 
@@ -193,7 +204,12 @@ PAIRS = [
     ("`", "`"),
     ("*", "*"),
     ("_", "_"),
+    ("$$", "$$"),
+    ("$", "$"),
+    ("\\(", "\\)"),
+    ("\\[", "\\]"),
 ]
+HTML = re.compile(r"<(b|i|u|em|strong|p|span|code)>([^<]*)</\1>", re.IGNORECASE)
 ABBREVIATION = re.compile(
     r"(?:\.[a-z]{1,3}|(?:\A|\s)[a-z]|\b(?:jr|sr|inc|ltd|co|corp|bros|esq|etc|st|dr|ave))\.\Z", re.IGNORECASE
 )
@@ -219,6 +235,9 @@ def stripped(text: str) -> str:
         around = len(text) > len(left + right) and text.startswith(left) and text.endswith(right)
         if around and left not in inner and right not in inner:
             text = inner
+    for pattern, group in ((HTML, 2), (STYLED, 1)):
+        if around_all := pattern.fullmatch(text):
+            text = around_all[group]
     text = text.strip().rstrip(",;").rstrip()
     stop = text.endswith(".") and not text.endswith("..") and not ABBREVIATION.search(text)
     return text[:-1].rstrip() if stop else text

@@ -11,7 +11,8 @@ from typing import Any
 from quorum.algorithms.vote_key import vote_key
 from quorum.core.json_text import parse_json
 from quorum.core.text import is_unknown
-from quorum.parsing.answers import Parsed, first_line, lines_of, tidy, unwrapped
+from quorum.parsing.answers import Parsed, first_line, lines_of, tidy
+from quorum.parsing.wrapping import unwrapped
 
 LONGEST, MOST_ITEMS = 20_000, 100  # characters and items that are read: a longer reply is a model in a loop
 

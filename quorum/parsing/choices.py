@@ -5,31 +5,114 @@ from collections.abc import Sequence
 from string import ascii_lowercase
 
 from quorum.algorithms.vote_key import vote_key
-from quorum.core.text import contains_answer, is_unknown
+from quorum.core.text import contains_answer, is_unknown, normalize
 from quorum.parsing.answers import Parsed, short_answer, tidy
 
 LETTERED = re.compile(
     r"\A[*_`\"']{0,3}(?:(?i:option|choice|candidate|answer)\s+)?"
-    r"(?:[(\[]([A-Za-z])[)\]]|([A-Za-z])(?:[)\].:]|(?=\W*\Z)))[*_`.:]{0,3}\s*"
+    r"(?:[(\[]([A-Za-z])[)\]]|([A-Za-z])(?:[)\].:,;!]|(?=\W*\Z)|(?=\s?[-–—]{1,2}\s?)|(?=\s+[(\"'“]?\w)))[*_`.:,]{0,3}\s*"
 )
+# What stands before a choice in a sentence: "So the correct answer is most likely ...".
+LEADING_WORDS = """so thus hence therefore then clearly definitely certainly obviously probably presumably perhaps maybe
+    likely more very most i we you one it this that the my would could should must will can think believe guess say
+    choose pick select go with be is are of out from these those above given choices? options? answers? candidates?
+    correct right best final closest only possible appropriate suitable logical plausible to"""
+LEAD = re.compile(rf"\A\W{{0,3}}(?:(?:['’](?:d|s)|{'|'.join(LEADING_WORDS.split())})\b[ ,:]{{0,3}})+", re.IGNORECASE)
+# A letter that another joins, and one that what follows takes back.
+JOINED = re.compile(r"\s*(?:[,/&+]|\bor\b|\band\b|,\s*(?:or|and)\b)\s*[*(\[]{0,3}[A-Za-z](?![\w'’])", re.IGNORECASE)
+TURNED = re.compile(
+    r"\W*(?:is|are|was|would be|seems|looks|['’]s)?\s*(?:not|n['’]t|wrong|incorrect|false|out|unlikely|impossible)\b",
+    re.IGNORECASE,
+)
+# What makes a bare letter a choice: "C because ...", "C is correct".
+REASON = re.compile(
+    r"\W*(?:because|since|as|due|for|given|based|is|would be|seems|must be|\(|[-–—])(?!\w)|\W*\n|\W*\Z", re.IGNORECASE
+)
+STOPPED = re.compile(r"[)\].:,;!]")
+EITHER = re.compile(r"\b(?:either|neither|not sure|unsure|unclear|whether|between|both)\b", re.IGNORECASE)
 
 
 def chosen_candidate(reply: str, candidates: Sequence[str], question: str = "") -> Parsed[str]:
     """The candidate that a reply names, by its text or by its letter; "unknown" where it says so.
 
-    Default (malformed): a reply that names none of them is an answer of its own.
+    Also read: a choice in a sentence ("most likely C, because ..."). Default (malformed): a reply that names none of
+    them, or several, is an answer of its own.
     """
     found = short_answer(reply, question)
     if is_unknown(found.value):
         return found
+    several = names_several(found.value)
+    chosen = None if several else named_in(found.value, candidates)
+    if chosen is None and not several and not EITHER.search(found.value):
+        lead = LEAD.match(found.value)
+        said = tidy(found.value[lead.end() :]) if lead else ""
+        chosen = (named_in(said, candidates) if said else None) or named_last(found.value, candidates)
+    if chosen is not None:
+        return Parsed(chosen)
     letter = LETTERED.match(found.value)
-    rest = tidy(found.value[letter.end() :]) if letter else ""
-    for text in (found.value, rest):  # an answer may look lettered: "A. A. Milne"
-        key = vote_key(text)
+    rest = tidy(found.value[letter.end() :]) if letter and letter[1] else ""
+    return Parsed(rest or found.value, malformed=True)
+
+
+BECAUSE = re.compile(
+    r"\b(?:because|since|as|due|for|given|so|but|not|while|whereas|rather|than)\b|[.;]\s", re.IGNORECASE
+)
+ITEM = re.compile(r"(?:\A|[,;/]\s*(?:and|or)?\s*|\b(?:and|or|&)\s+)[*_]{0,2}[(\[]?([A-Z])[)\]]?[*_]{0,2}(?=\W|\Z)")
+
+
+def names_several(text: str) -> bool:
+    """Whether a text lists several letters before it gives a reason: "C (tin), B (copper) and D"."""
+    reason = BECAUSE.search(text)
+    return len(set(ITEM.findall(text[: reason.start() if reason else len(text)]))) > 1
+
+
+def named_in(text: str, candidates: Sequence[str]) -> str | None:
+    """The candidate that a text begins with: its words, its letter, or the letter with words or a reason."""
+    letter = LETTERED.match(text)
+    rest = tidy(text[letter.end() :]) if letter else ""
+    for words in (text, rest):  # an answer may look lettered: "A. A. Milne"
+        key = vote_key(words)
         named = next((one for one in candidates if key and vote_key(one) == key), None)
         if named is not None:
-            return Parsed(named)
+            return named
     rank = ascii_lowercase.index((letter[1] or letter[2]).lower()) if letter else len(candidates)
-    if rank < len(candidates) and (not rest or contains_answer(rest, [candidates[rank]])):
-        return Parsed(candidates[rank])
-    return Parsed(rest if letter and letter[1] and rest else found.value, malformed=True)
+    if letter is None or rank >= len(candidates):
+        return None
+    after = text[letter.end(letter.lastindex or 0) :].lstrip(")]*_`\"'")
+    if not rest or begins_with(rest, candidates[rank]):
+        return candidates[rank]
+    if JOINED.match(after) or TURNED.match(after):
+        return None
+    stopped = letter[1] is not None or STOPPED.match(after) is not None
+    sure = (stopped and contains_answer(rest, [candidates[rank]])) or (
+        REASON.match(after) is not None and (letter[1] is not None or text[letter.start(2)].isupper())
+    )
+    return candidates[rank] if sure else None
+
+
+def begins_with(text: str, candidate: str) -> bool:
+    """Whether a text is the candidate, in quotes, with an explanation after it or without one."""
+    words, wanted = normalize(text).split(), normalize(candidate).split()
+    return bool(wanted) and words[: len(wanted)] == wanted
+
+
+# "... so the answer is (C)", and a text that ends with the letter of a candidate named in it: "tin (C)".
+LAST = re.compile(
+    r"(?:\b(?:answer|option|choice)\s+(?:is|would be|must be|should be)\s*:?\s*|\b(?:so|therefore|thus|hence),?\s+"
+    r"|\b(?:it|that)(?:\s+is|['’]s)\s+)(?:(?:option|choice|most likely|probably|likely)\s+)?"
+    r"[*_\"'(\[]{0,3}(?P<said>[A-Z])[*_\"')\]]{0,3}\s*(?:[.,:;!(]|\Z)"
+    r"|\((?P<closing>[A-Za-z])\)\W*\Z"
+)
+BRACKETED = re.compile(r"\(([A-Za-z])\)")
+
+
+def named_last(text: str, candidates: Sequence[str]) -> str | None:
+    """The candidate whose letter concludes a sentence; none where several letters do, or stand in brackets."""
+    marks = list(LAST.finditer(text))
+    letters = {str(mark["said"] or mark["closing"]).lower() for mark in marks}
+    if any(mark["closing"] for mark in marks):
+        letters |= {letter.lower() for letter in BRACKETED.findall(text)}
+    if len(letters) != 1:
+        return None
+    rank = ascii_lowercase.index(letters.pop())
+    return candidates[rank] if rank < len(candidates) else None

@@ -4,6 +4,7 @@ import re
 
 from quorum.parsing.answers import Parsed
 from quorum.parsing.verdicts import ENDED, HEDGED, OPEN, SENTENCE, validity_verdict
+from quorum.parsing.wrapping import unwrapped
 
 # The word with which a reply ends: "... names the same town; correct."
 LAST = re.compile(
@@ -24,7 +25,7 @@ def correctness_verdict(reply: str) -> Parsed[bool]:
     answers then ("Incorrect. The accepted answer is yes."); else by true, yes, or their negation; else by the word with
     which it ends. Default (malformed): False, where there is no verdict or two that disagree.
     """
-    text = reply.strip()
+    text = unwrapped(reply).strip()
     if said := asked_for(text):
         return Parsed(said == {True}, malformed=len(said) != 1)
     found = validity_verdict(reply)

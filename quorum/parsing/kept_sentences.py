@@ -5,8 +5,12 @@ from collections.abc import Sequence
 from quorum.algorithms.copied_sentences import is_refusal, match_copies
 from quorum.algorithms.filco_measures import Piece, split_pieces
 from quorum.core.state import Passage
+from quorum.core.thinking import own_turn
 from quorum.parsing.answers import Parsed
 from quorum.parsing.passage_ids import passage_ids
+from quorum.parsing.wrapping import LONGEST_TEXT, shortened
+
+LONGEST_REFUSAL = 1000  # characters of a reply that says that no sentence helps
 
 
 def copied_sentences(reply: str, passages: Sequence[Passage]) -> Parsed[list[Piece]]:
@@ -14,8 +18,9 @@ def copied_sentences(reply: str, passages: Sequence[Passage]) -> Parsed[list[Pie
 
     Default (malformed): what is in no passage is dropped, so that a reply that copies nothing keeps nothing.
     """
-    found = match_copies(reply, passages)
-    if not found.pieces and reply.strip() and is_refusal(reply):
+    own = own_turn(shortened(reply, LONGEST_TEXT))
+    found = match_copies(own, passages)
+    if not found.pieces and 0 < len(own.strip()) < LONGEST_REFUSAL and is_refusal(own):
         return Parsed([])
     return Parsed(found.pieces, malformed=bool(found.strange) or not found.pieces)
 

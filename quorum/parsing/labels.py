@@ -4,14 +4,16 @@ import re
 
 from quorum.core.labels import LABELS, NOT_ENOUGH_INFO, REFUTES, SUPPORTS
 from quorum.core.text import UNKNOWN, is_unknown
-from quorum.parsing.answers import Parsed, first_line, lines_of, own_part, read_object, spoken, unwrapped
+from quorum.parsing.answers import Parsed, first_line, lines_of, own_part, read_object, spoken
+from quorum.parsing.wrapping import LONGEST_TEXT, unwrapped
 
 LABEL_SLOT = re.compile(
     r"\b(?:label|verdict|answer|judge?ment|conclusion)\b[*_\"'`]{0,3}[ \t]*(?:[:：]|is\b)", re.IGNORECASE
 )
 NEXT_CLAIM = re.compile(r"(?<=\S)\s*\n\W{0,3}claim\b\W{0,3}[:：]", re.IGNORECASE)
 NAMES = ("label", "verdict", "answer", "judgment", "judgement", "prediction")
-NOT = r"(?:\bnot|\bnever|n[’']t|\bhardly)\b[ -]?(?:\w+ ){0,2}"
+NOT = r"(?:\bnot|\bcannot|\bnever|n[’']t|\bhardly|\bnothing|\bnone)\b[ -]?(?:\w+ ){0,2}"
+NEGATED = re.compile(NOT + r"\Z", re.IGNORECASE)
 OPEN = re.compile(
     r"\bnot[ _-]enough[ _-](?:info|evidence|context|data)\w*|\bnei\b|\bneither\b|\b(?:insufficient|lack of|no|missing)"
     r" (?:info|evidence)\w*|\b(?:unverifiable|inconclusive|undetermined|undecided|unknown|unclear|neutral)\b"
@@ -25,24 +27,58 @@ TRUE = re.compile(
 )
 FALSE = re.compile(
     r"\b(?:refut(?:e|es|ed|ing|ation)|contradict(?:s|ed|ion|ing)?|false|incorrect|inaccurate|untrue|wrong|disprove[sdn]?"
-    r"|debunk(?:s|ed)?|no)\b|(?:\bnot|n[’']t) (?:\w+ )?(?:true|correct|accurate|the case)\b",
+    r"|debunk(?:s|ed)?|no(?=\W*(?:\Z|[.,;:!\n])))\b"
+    r"|(?:\bnot|\bcan ?not|n[’']t) (?:\w+ ){0,2}(?:true|correct|accurate|the case)\b",
     re.IGNORECASE,
 )
 
 
+UNSURE = re.compile(
+    r"(?:\b(?:not|hardly)|n[’']t) (?:\w+ ){0,2}(?:sure|certain|clear|know|tell|say|determine|decide|judge)\b"
+    r"|\b(?:no (?:way|means) (?:to|of)|unclear|unsure|uncertain|unknown)\b"
+    r"|\bcan ?not (?:\w+ )?(?:know|tell|say|determine|decide|judge)\b"
+    r"|\b(?:whether|if) (?:\w+ ){1,6}true\b",
+    re.IGNORECASE,
+)
+CONCLUDES = re.compile(
+    r"\b(?:so|therefore|thus|hence|consequently|accordingly|overall|in conclusion)\b"
+    r"|\b(?:I|we)(?: am| will| would| can| have to| must|[’'](?:m|ll|d|ve))*(?: going to| safely)?"
+    r" (?:assume|say|conclude|guess|go with|label|judge)\b(?: (?:it|this|the claim) (?:as|to be))?(?: that)?"
+    r"|\b(?:means|meaning|implies|implying)\b(?: that)?",
+    re.IGNORECASE,
+)
+CONCEDED = re.compile(r"\A\W*(?:although|though|even though|while|even if)\b[^,.;]{1,300},", re.IGNORECASE)
+TURN = re.compile(r"\b(?:but|however|yet)\b", re.IGNORECASE)
+SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
 def label_answer(reply: str, question: str = "") -> Parsed[str]:
     """SUPPORTS, REFUTES or NOT ENOUGH INFO: the label that the reply begins with, names after "Label:" or in JSON, else
-    the one that all its words agree on; supported, true, contradicted, cannot be verified ... read as labels.
+    the one after its last "so", "therefore" or "I will assume", else the one that all its words agree on; supported,
+    true, contradicted, cannot be verified ... read as labels.
 
     Default (malformed): unknown, where there is no label or there are two.
     """
-    value = read_object(unwrapped(reply).strip())
+    text = unwrapped(reply)
+    value = read_object(text.strip())
     named = next((spoken(value[name]) for name in NAMES if name in value), "") if value else ""
-    text = NEXT_CLAIM.split(own_part(unwrapped(reply), question)[0], maxsplit=1)[0]
-    slots = list(LABEL_SLOT.finditer(text))
-    places = [named, first_line(text[slots[-1].end() :]) if slots else "", first_line(text)]
-    found = next((label for place in places if (label := leading(place))), None) or agreed(text)
+    text = NEXT_CLAIM.split(own_part(text, question)[0], maxsplit=1)[0]
+    slots = list(LABEL_SLOT.finditer(text))[-9:]
+    found = leading(named) or (leading(first_line(text[slots[-1].end() :])) if slots else None)
+    if found is None:
+        first, last = leading(first_line(text)), concluded(text)
+        disagree = first and last and first != last
+        found = None if disagree else first or last or agreed(text)
     return Parsed(found or UNKNOWN, malformed=found is None)
+
+
+def concluded(text: str) -> str | None:
+    """The label in the clause after the last word that concludes, of the last sentence which has one."""
+    for sentence in reversed(SENTENCE.split(text)):
+        marks = list(CONCLUDES.finditer(sentence))
+        if marks and (label := said_in(sentence[marks[-1].end() :])):
+            return label
+    return None
 
 
 def leading(text: str) -> str | None:
@@ -67,18 +103,40 @@ def agreed(text: str) -> str | None:
     if sum(label in text for label in LABELS) > 1:
         return None
     for line in reversed(list(lines_of(text))):
-        if OPEN.search(line) or is_unknown(line):
-            return NOT_ENOUGH_INFO
-        false = heard(FALSE, line)
-        true = heard(TRUE, FALSE.sub(" ", line))
-        if false or true:
-            return None if false and true else REFUTES if false else SUPPORTS
+        said = CONCEDED.sub("", line)
+        if label := said_in(said) or said_in(TURN.split(said)[-1]):
+            return label
+        if heard(TRUE, said) or heard(FALSE, said) or PARTLY.search(said):
+            return None
     return None
+
+
+PARTLY = re.compile(
+    r"\b(?:partial(?:ly)?|partly|half|somewhat|mixed)\W+(?:\w+\W+)?(?:true|correct|accurate|false)\b", re.I
+)
+DOUBTED = re.compile(
+    r"(?:\bnot|n[’']t) (?:think|believe|seem|appear|look)\b[^,.;]{0,40}?\b(?:true|correct|accurate|right|supported)\b"
+    r"|\b(?:unlikely|doubtful|I doubt)\b",
+    re.IGNORECASE,
+)
+
+
+def said_in(text: str) -> str | None:
+    """The label that the words of a clause or line agree on; null for what is partly true."""
+    if PARTLY.search(text):
+        return None
+    if DOUBTED.search(text) and not UNSURE.search(text):
+        return REFUTES
+    if UNSURE.search(text) or OPEN.search(text) or is_unknown(text):
+        return NOT_ENOUGH_INFO
+    false = heard(FALSE, text)
+    true = heard(TRUE, FALSE.sub(" ", text))
+    return None if false == true else REFUTES if false else SUPPORTS
 
 
 def heard(pattern: re.Pattern[str], line: str) -> bool:
     """Whether the line says so, without a negation before it."""
-    return any(not re.search(NOT + r"\Z", line[: mark.start()]) for mark in pattern.finditer(line))
+    return any(not NEGATED.search(line[max(0, mark.start() - 80) : mark.start()]) for mark in pattern.finditer(line))
 
 
 TEXT_NAMES = ("answer", "response", "reply", "turn", "text")
@@ -105,7 +163,7 @@ def long_answer(reply: str, question: str = "") -> Parsed[str]:
 
 def bare(reply: str) -> str:
     """The reply without a code fence and out of its JSON, if it is an object with an answer."""
-    text = unwrapped(reply)
+    text = unwrapped(reply, LONGEST_TEXT)
     value = read_object(text.strip()) or {}
     return next((spoken(value[name]) for name in TEXT_NAMES if name in value), text)
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from quorum.core.json_text import parse_json
-from quorum.parsing.answers import Parsed, unwrapped
+from quorum.parsing.answers import Parsed
 from quorum.parsing.number_words import COUNT, NOUN, digits
+from quorum.parsing.wrapping import unwrapped
 
 LONGEST = 6000  # characters read, from the end: where a reply that runs on gives its numbers
 
@@ -21,9 +22,14 @@ LABELLED = re.compile(
 )
 BARE = re.compile(rf"(?<!\w)(?<![a-z]-)\d{{1,3}}(?:{RANGE}\d{{1,3}})?(?!\w)")
 NUMBER = re.compile(rf"(?P<from>\d{{1,3}})(?:{RANGE}[\[(#]{{0,2}}(?P<to>\d{{1,3}}))?")
+PLURAL = r"(?:passages|documents|docs|texts|contexts|paragraphs|sources)"
 NOISE = re.compile(
     r"\d{1,3}(?:,\d{3})+(?!\d)|\d+\.\d+|\d{4,}|\d+\s?%"
     rf"|\b(?:\d+|{COUNT}) (?:out )?of (?:the |these |those )?(?:\d+|{COUNT})\b"
+    # numbers that count: "the 2 relevant passages", "none of the 3 films", "the other 3"
+    r"|\b(?<!\d )(?<!\d, )(?<!and )(?<!or )(?<!& )\d{1,3} "
+    rf"(?=(?:\w+ly )?(?:relevant |useful |helpful |related |other )?{PLURAL}\b)"
+    rf"|(?<=\bother )\d{{1,3}}\b|\b(?:only|just) 1 (?={NOUN})|(?<=\bnone of )(?:the |these |those )?\d{{1,3}} (?=[a-z])"
 )
 FIRST = re.compile(rf"\A[\s*_]{{0,5}}(?={NUMBERS}\s?(?:[.;(\n]|$))")  # a list of numbers before anything else
 ENUMERATOR = re.compile(r"^[ \t]*(\d{1,3})[.)][ \t]+", re.MULTILINE)
@@ -42,10 +48,17 @@ ALL = re.compile(
     rf"(?<!at )(?<!not )\ball\b(?=\s(?:of\b|them\b|the\b|these\b|those\b|{NOUN}|are\b|relevant)|\W*$)"
     rf"|\b(?:every|each) (?:one|single|{NOUN})|\beverything\b|\bthey all\b"
 )
+FIRST_NONE = re.compile(rf"\W*(?:none\b|nothing\b|neither\b|no (?:\w+ )?{NOUN})")
+POSITIVE = re.compile(
+    r"\b(?:is|are|seems?|does|do)\s+(?:\w+ly\s+|somewhat\s+)?(?:relevant|helpful|useful|needed|necessary|help|bear|answer)\b"
+    r"|\b(?:keep|kept|answers|helps|select)\b"
+)
 REST = re.compile(r"\b(?:the|all) (?:rest|others?|remaining)\b")
 EXCEPT = re.compile(r"\b(?:except(?:ing)?(?: for| from)?|excluding|other than|apart from|aside from|besides)\b")
 BRACKETS = re.compile(r"\[[^\[\]]{0,99}\]")
-BUT = re.compile(rf"(\b(?:all|every\w*|each|none|nothing|no {NOUN})\b[^.;\n]{{0,40}}?)\bbut\b")
+BUT = re.compile(
+    rf"(\b(?:all|every\w*|each|none|nothing|no {NOUN})\b[^.;\n]{{0,40}}?)\bbut\b(?! {NOUN} \d+ (?!(?:is|are)\b)\w)"
+)
 LABEL = re.compile(rf"(?:(?P<no>{NOT}[^:\n]{{0,30}})|relevan\w+|answer|helpful|useful|final)[^:\n\d]{{0,40}}:(?=\W*\w)")
 EXPLAINED = re.compile(
     r"(?<=\d)\W*\n[\s*_#]*(?:explanation|reason(?:ing|s)?|rationale|justification|note)s?\b[^\n:]{0,30}:"
@@ -138,8 +151,11 @@ def in_words(text: str, count: int) -> set[int] | None:
     text = FIRST.sub("passages ", text) if LABELLED.search(text) else text
     pattern = LABELLED if LABELLED.search(text) else BARE
     named = Named()
-    for clause in CLAUSE[pattern].split(text):
-        note(clause, named, pattern, count)
+    clauses = CLAUSE[pattern].split(text)
+    denied = FIRST_NONE.match(clauses[0]) and not EXCEPT.search(clauses[0])
+    for clause in clauses:
+        if not (denied and mentions_only(clause)):
+            note(clause, named, pattern, count)
     rest = set(range(1, count + 1)) - named.drop
     if named.keep:
         return named.keep
@@ -148,11 +164,17 @@ def in_words(text: str, count: int) -> set[int] | None:
     return set() if named.nothing else None
 
 
+def mentions_only(clause: str) -> bool:
+    """Whether a clause calls no passage relevant: after "none" it only tells what a passage is about."""
+    return not FIRST_NONE.match(clause) and not POSITIVE.search(clause)
+
+
 def own_words(text: str, count: int) -> str:
     """The part that gives the result, its number words written as digits, numbers that name no passage left out."""
+    text = re.sub(rf"\ball (?:of )?(?:the |these |those )?(?:\d+|{COUNT})\b", "all", text)
     text = result_part(NOISE.sub(" ", re.sub(r"\bnos?\. ?(?=\d)", "passage ", text)))
     text = re.sub(r"\bnot (?:all|irrelevant|unrelated)\b", "relevant", text)
-    text = re.sub(rf"\ball (?:of )?(?:the |these |those )?(?:\d+|{COUNT})\b", "all", text)
+    text = re.sub(r"\bnone\b\W{0,3}\(", "none; ", text)
     text = BRACKETS.sub(lambda found: found[0].replace(";", ","), text)
     return BUT.sub(r"\1except", digits(text, count))
 

@@ -1,10 +1,12 @@
 """Which of two passages a judge's reply prefers."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from quorum.parsing.answers import Parsed, first_line, read_object, unwrapped
+from quorum.parsing.answers import Parsed, first_line, read_object
+from quorum.parsing.wrapping import unwrapped
 
 TIE = 2  # beside the places 0 and 1 of the two passages
 
@@ -12,17 +14,23 @@ TIE = 2  # beside the places 0 and 1 of the two passages
 SIGNS = "①②"
 NOUN = r"(?:passage|text|summary|paragraph|option|choice|candidate|document|answer|pasaje|passaggio|(?:text)?abschnitt)"
 PAIR = re.compile(rf"\b{NOUN}s?\s?[(\[]?1[)\]]?\s?(and|or|&|,|/|vs\.?|versus)\s?[(\[]?2\b[)\]]?", re.IGNORECASE)
+VERB = r"(?:is|was|seems|would|does|has|gives|provides|answers|because|as|since)"
+AFTER = r"(?=\W*(?:\Z|[.,;]|\b(?:because|as|since|over|to|than|in)\b))"
 MENTION = re.compile(
     rf"\b{NOUN}[\s_]{{0,2}}(?:#|no\.?|number)?\s?[(\[\"'*_]{{0,3}}(?:(1|one|a)|(2|two|b))\b[)\]\"']{{0,2}}"
     rf"|(?:\bthe\s+)?\b(?:(first|1st)|(second|2nd))\s+(?:one\b|{NOUN}\b)"
     r"|(?:\bthe\s+)(?:(former|first)|(latter|second))\b(?!\s+(?:half|part|sentence|time|place|of))"
-    r"|[\[(](?:(1)|(2))[)\]]|\bP(?:(1)|(2))\b",
+    r"|[\[(](?:(1)|(2))[)\]]|\bP(?:(1)|(2))\b"
+    rf"|(?:\A|(?<=[.!?\n]\s))\W{{0,3}}(?:(1)|(2))(?=\s+{VERB}\b)"
+    rf"|(?<=than\s|over\s|pick\s|with\s)(?:(1)|(2)){AFTER}|(?<=prefer\s|choose\s|select\s)(?:(1)|(2)){AFTER}"
+    r"|\A(?:(1)|(2))(?=\.\s+\D)(?![^\0]*\n\s*2[.)])",
     re.IGNORECASE,
 )
 EMPHASIS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")  # underscores that are no part of a word
 ALONE = re.compile(r"[\W_]*(?:no\.?\s*)?(?:(1|1st|one|first|a)|(2|2nd|two|second|b))[\W_]*", re.IGNORECASE)
 LABEL = re.compile(
-    r"\b(?:answer|verdict|conclusion|judge?ment|decision|choice|winner|output|preferred|preference)[*_\"'`]{0,3}[ \t]*"
+    r"\b(?:answer|verdict|conclusion|judge?ment|decision|choice|winner|output|response|prefer(?:red|ence))"
+    r"[*_\"'`]{0,3}[ \t]*"
     r"(?:[:：=]|\bis\b[ \t]*[:：]?)"
     r"|(?:^|[.,;!?]\s+)(?:therefore|thus|hence|so|overall|consequently|in\s+(?:conclusion|summary))\b"
     r"|\\boxed\s?\{|<answer>",
@@ -30,34 +38,84 @@ LABEL = re.compile(
 )
 RESTATED = re.compile(r"\bchoices\s*:\s*\[[^\]]*\]\.?|[(\[]\s?[①②]\s{0,2}(?:or|,|/)\s{0,2}[①②]\s?[)\]]?", re.IGNORECASE)
 STANDING = re.compile(
-    r"[\W_]*([①②])[*_\"'`)\]]*(?:\s*(?:\Z|[.,!;]|[(–—]|-+\s|\b(?:because|since|as)\b))", re.IGNORECASE
+    r"[\W_]*([①②])[*_\"'`)\]]*(?:\s*(?:\Z|[.!;]|[(–—]|-+\s|,?\s*\b(?:because|since|as)\b|,\s*(?:not|with)\b))",
+    re.IGNORECASE,
 )
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+UNDECIDED = re.compile(
+    r"\?\W*\Z|\b(?:whether|unclear|unsure|not sure|depends|hard to (?:say|tell|decide)|if [①②])\b"
+    r"|\b(?:can ?not|can['’]t|could not|unable to|impossible to) (?:\w+ )?(?:decide|say|tell|determine|judge|choose)\b",
+    re.IGNORECASE,
+)
+MEASURED = "≺"  # where the passage stood that another is measured against
+BEATS = re.compile(
+    r"\b(?:outperform(?:s|ed)?|beats?|surpass(?:es)?|exceeds?|excels?(?: over)?|edges? out|outshines?|outdoes|trumps)"
+    r"\s+[①②]",
+    re.IGNORECASE,
+)
+NOT_AS = re.compile(r"(?:\bnot|n['’]t)\s+(?:\w+\s+)?(?:as|so)\s+(?:\w+\s+){1,4}?as\s+[①②]", re.IGNORECASE)
+ASIDE = re.compile(r",\s*(?:while|although|though|albeit|even\s+if|if|despite)\b[^,.;①②]{1,150},", re.IGNORECASE)
 AGAINST = re.compile(
     r"\b(?:than|over|compared\s+(?:to|with)|in\s+(?:comparison|contrast)\s+(?:to|with)|rather\s+than|instead\s+of|unlike"
-    r"|as\s+opposed\s+to|versus|between|among|of|not(?=\s+[①②]\s*\W*\Z)|(?<=prefer\s[①②]\s)to|(?<=preferred\s)to)"
-    r"\s+(?:that\s+of\s+)?[①②](?:\s*(?:and|or)\s*[①②])?\s?,?",
+    r"|as\s+opposed\s+to|versus|between|among|of|not(?=\s+[①②]\s*\W*\Z)|(?<=prefer\s[①②]\s)to|(?<=prefer\s\s[①②]\s\s)to"
+    r"|(?<=preferred\s)to|(?<=preferable\s)to|(?<=superior\s)to|(?<=inferior\s)to|contrary\s+to\s+what)"
+    r"\s+(?:that\s+of\s+)?[①②](?:\s*(?:and|or)\s*[①②])?(?:\s+(?:does|do|did|is|has|claims|says))?\s?,?",
     re.IGNORECASE,
+)
+RELATIVE = re.compile(
+    r"(?P<before>[①②][^①②]{1,300}?),?\s*\b(?:that|which|what|whom?)\s+(?:\w+\s+)?[①②](?:[^,.;:①②≺]*)", re.IGNORECASE
 )
 SIGNED = {">": 0, ">>": 0, "≻": 0, "<": 1, "<<": 1, "=": TIE, "==": TIE, "≈": TIE, "~": TIE}
 ORDERED = re.compile(r"([①②])\s*(>>?|≻|<<?|==?|≈|~)\s*([①②])")
-MEASURED = "≺"  # where the passage stood that another is measured against
 BREAK = re.compile(
-    r"[,;]?\s*\b(?:while|whereas|but|although|though|however|because|since|yet|so|as(?=\s+[①②]))\b|[;:]|,\s*(?:and\b|(?=[①②]))",
+    r"[,;]?\s*\b(?P<word>while|whereas|but|although|though|even though|however|because|since|yet|so"
+    r"|as(?=\s+(?:[①②]|it\b|the\b)))\b"
+    r"|[;:]|,\s*(?:and\b|(?=[①②]|I\s))",
     re.IGNORECASE,
 )
+CONCEDING = frozenset(("while", "although", "though", "even though"))
+TURNING = frozenset(("but", "however", "yet"))
+OPENING = re.compile(
+    r"\W*(?:while|although|though|even\s+(?:if|though)|despite|whereas)\b([^,.;]{1,300}),\s*", re.IGNORECASE
+)
+IT = re.compile(r"\W*(?:and\s+)?(?:it|this|which)\b", re.IGNORECASE)
+# Words that say which is better as a whole, where no aspect follows ("better structure", "better in terms of length").
+DECISIVE = re.compile(
+    r"\b(?:(?P<good>better(?!\s+(?!than|job|choice|one|option|summary|answer|response|because|as|since|of|overall|in|at|for"
+    r"|and|by|due|here|suited|when|with|to)\w)|best|superior|prefer(?:s|red|able)?|preference|choose|choosing|chosen|pick"
+    r"|select(?!ed|ive)|opt\s+for|go(?:ing)?\s+with|lean(?:ing|s)?\s+(?:more\s+)?towards?|favou?r(?:ed|s)?|winner|wins?"
+    r"|strong(?:er|est)|rank\w*\s+(?:higher|first)|the\s+one|it\s+is\s+[①②]\s+that)"
+    r"|(?P<bad>worse|worst|inferior|weak(?:er|est)|rank\w*\s+(?:lower|last)))\b",
+    re.IGNORECASE,
+)
+ASPECT = re.compile(
+    r"\b(?:in\s+(?:terms|regards?|the\s+sense)\s+of|with\s+(?:respect|regards?)\s+to|when\s+it\s+comes\s+to|as\s+far\s+as"
+    r"|in\s+(?:this|that|some|one)\s+(?:respect|regard|aspect|way)s?)\b",
+    re.IGNORECASE,
+)
+NEGATED = re.compile(r"\b(?:not|never|no|cannot|hardly|nor|neither)\b|n['’]t\b", re.IGNORECASE)
 BETTER = re.compile(
-    r"\b(?:more|most|better|best|prefer\w*|choose|choosing|chosen|select\w*|pick|superior|strong(?:er|est)|clear(?:er|est)|directly"
-    r"|greater|wins?|winner|favou?r\w*|answers?\s+the|answering\s+the|right|correct)\b",
+    r"\b(?:more|most|direct(?:ly)?|clear(?:er|est)|close(?:r|st)|full(?:er|est)|great(?:er|est)|only(?=\s+[①②])|answers\s+the|answering\s+the|right|correct(?:ly)?|accurate(?:ly)?"
+    r"|better|best|higher)\b",
     re.IGNORECASE,
 )
-WORSE = re.compile(
-    r"\b(?:less|least|worse|worst|inferior|weak(?:er|est)|irrelevant|uninformative|unrelated|not|cannot|never|no|nothing"
-    r"|fails?|lacks?|lacking|without|neither|nor)\b|n['’]t\b",
+FLAW = (
+    r"(?:less|least|lower|worse|worst|inferior|weak(?:er|est)?|irrelevan\w+|uninformative|unrelated|incorrect(?:ly)?|inaccura\w+"
+    r"|wrong(?:ly)?|mistakes?|mistaken|errors?|misleading|fail(?:s|ed|ing)?|lack(?:s|ed|ing)?|omits?|omitted|miss(?:es|ing)"
+    r"|leaves?\s+out|ignores?|invents?|vague|redundant|repetitive|off[- ]topic|misunderst\w+|misses|hallucinat\w+"
+    r"|more\s+(?:verbose|general|generic|vague|wordy|repetitive|ambiguous|confusing|superficial|limited|misleading))"
+)
+WORSE = re.compile(rf"\b(?:{FLAW}|not|cannot|never|no|nothing|without|neither|nor)\b|n['’]t\b", re.IGNORECASE)
+FLAWLESS = re.compile(
+    rf"(?:\b(?:not|never|no|without|avoids?|avoiding|free\s+(?:of|from))\b|n['’]t\b)\s+(?:\w+\s+){{0,2}}?{FLAW}\b"
+    rf"|\bless\s+{FLAW}\b",
     re.IGNORECASE,
 )
 EVEN = re.compile(
-    r"\b(?:both|equal(?:ly)?|same|tied?|neither|similar(?:ly)?|identical|indistinguishable|as\s+\w+\s+as|no\s+(?:clear\s+)?difference)\b",
+    r"\bboth(?=\W*\Z|\s+(?:of|are|were|have|do|does|give|provide|answer|mention|contain|say|cover|address|equal\w*"
+    r"|[①②]|passages|summaries|texts|options|candidates|documents|answers|paragraphs)(?!\w))"
+    r"|\b(?:equal(?:ly)?|same|tied?|neither|similar(?:ly)?|identical|indistinguishable|as\s+\w+\s+as"
+    r"|no\s+(?:(?:clear\s+)?difference|better|worse|more))\b",
     re.IGNORECASE,
 )
 
@@ -94,43 +152,111 @@ def with_signs(text: str) -> str:
 
 
 def preferences(text: str) -> set[int]:
-    """A passage that stands by itself, else what the sentences say, else the only passage that is named."""
+    """A passage that stands by itself, else the one that a clause calls better as a whole, else the one that all its
+    comparisons favour, else the only one that is named.
+    """
     if alone := ALONE.fullmatch(text):
         return {0 if alone[1] else 1}
-    sentences = SENTENCE.split(text)
+    sentences = [sentence for sentence in SENTENCE.split(text) if not UNDECIDED.search(sentence)]
     openings = [STANDING.match(sentence) for sentence in sentences if not ORDERED.search(sentence)]
-    if standing := {SIGNS.index(opening[1]) for opening in openings if opening}:
+    standing = {SIGNS.index(opening[1]) for opening in openings if opening}
+    if len(standing) == 1:
         return standing
-    if found := {place for sentence in sentences for place in compared(sentence)}:
+    if ordered := {place for sentence in sentences for place in ordered_in(sentence)}:
+        return ordered
+    judged = list(judged_clauses(sentences))
+    if found := {place for clauses in judged for one in clauses if (place := decided(one)) is not None}:
         return found
-    if len(named := set(re.findall("[①②]", text))) == 1:
-        return {SIGNS.index(named.pop()) ^ bool(WORSE.search(text))}
-    return {TIE} if EVEN.search(text) else set()
+    if found := {place for clauses in judged for place in favoured(clauses)}:
+        return found
+    own = " ".join(sentences)
+    if len(named := set(re.findall("[①②]", own))) == 1:
+        about = " ".join(one.text for clauses in judged for one in clauses)
+        return {SIGNS.index(named.pop()) ^ is_worse(about or own)}
+    return {TIE} if EVEN.search(own) else set()
 
 
-def compared(sentence: str) -> set[int]:
-    """The preference of one sentence; without the passage that another is measured against."""
-    if ordered := ORDERED.search(sentence):
-        sign = SIGNED[ordered[2]]
-        return {sign if sign == TIE or ordered[1] == "①" else 1 - sign} if ordered[1] != ordered[3] else set()
-    own = AGAINST.sub(f" {MEASURED} ", sentence)
-    clauses = BREAK.split(own)
-    return preferred_in(clauses) or (preferred_in(clauses, measured=True) if MEASURED in own else set())
+def ordered_in(sentence: str) -> set[int]:
+    """The preference of "① > ②"."""
+    ordered = ORDERED.search(sentence)
+    if ordered is None or ordered[1] == ordered[3]:
+        return set()
+    sign = SIGNED[ordered[2]]
+    return {sign if sign == TIE or ordered[1] == "①" else 1 - sign}
 
 
-def preferred_in(clauses: Sequence[str], *, measured: bool = False) -> set[int]:
-    """The preferences of clauses that name one passage and judge it. `measured`: against the other, every one of them;
-    else those in which the other stood.
+@dataclass(frozen=True)
+class Clause:
+    """What a clause says of the passage at `place`. conceded: before "but" or after "although"; measured: its sentence
+    measures this passage against the other one.
     """
-    found: set[int] = set()
-    for clause in clauses:
-        named = set(re.findall("[①②]", clause))
-        if len(named) != 1 or EVEN.search(clause):
-            continue
-        place, worse = SIGNS.index(named.pop()), len(WORSE.findall(clause)) % 2
-        if worse or measured or MEASURED in clause or BETTER.search(clause):
-            found.add(place ^ worse)
-    return found
+
+    text: str
+    place: int
+    conceded: bool
+    measured: bool
+
+
+def judged_clauses(sentences: Sequence[str]) -> Iterator[list[Clause]]:
+    """For each sentence the clauses about one passage; "it" is the passage that the clause before is about."""
+    last: int | None = None
+    for sentence in sentences:
+        found: list[Clause] = []
+        own = with_measures(sentence)
+        for text, conceded in split_clauses(own):
+            named = set(re.findall("[①②]", text))
+            if not named and last is not None and IT.match(text):
+                named = {SIGNS[last]}
+            if len(named) == 1:
+                last = SIGNS.index(named.pop())
+                found.append(Clause(text, last, conceded, MEASURED in own))
+            elif named:
+                last = None
+        yield found
+
+
+def with_measures(sentence: str) -> str:
+    """The sentence with a sign of its own for the passage that another is measured against, without asides."""
+    own = BEATS.sub(f" better {MEASURED} ", NOT_AS.sub(f" worse {MEASURED} ", ASIDE.sub(" ", sentence)))
+    return RELATIVE.sub(rf"\g<before> {MEASURED} ", AGAINST.sub(f" {MEASURED} ", own))
+
+
+def split_clauses(sentence: str) -> list[tuple[str, bool]]:
+    """The clauses of a sentence, and whether each is conceded."""
+    if opening := OPENING.match(sentence):
+        return [(opening[1], True), *split_clauses(sentence[opening.end() :])]
+    found: list[tuple[str, bool]] = []
+    begin, conceded = 0, False
+    for mark in BREAK.finditer(sentence):
+        found.append((sentence[begin : mark.start()], conceded))
+        word = (mark["word"] or "").lower()
+        if word in TURNING:
+            found = [(text, True) for text, _ in found]
+        begin, conceded = mark.end(), word in CONCEDING
+    return [*found, (sentence[begin:], conceded)]
+
+
+def decided(clause: Clause) -> int | None:
+    """The passage that a clause calls better as a whole; null where it compares an aspect or nothing."""
+    word = DECISIVE.search(clause.text)
+    if word is None or EVEN.search(clause.text) or ASPECT.search(clause.text, word.end()):
+        return None
+    negated = bool(NEGATED.search(clause.text[: word.start()]))
+    return clause.place ^ (bool(word["bad"]) != negated)
+
+
+def favoured(clauses: Sequence[Clause]) -> set[int]:
+    """The passages that the comparisons in a sentence favour; what it concedes counts where it says nothing else."""
+    fair = [clause for clause in clauses if not EVEN.search(clause.text)]
+    told = [one for one in fair if any(words.search(one.text) for words in (BETTER, WORSE, FLAWLESS))] or fair
+    telling = [clause for clause in told if told is not fair or clause.measured]
+    main = [clause for clause in telling if not clause.conceded] or telling
+    return {clause.place ^ is_worse(clause.text) for clause in main}
+
+
+def is_worse(text: str) -> bool:
+    """Whether a text finds fault: "less", "not", "fails", unless it says that there is none of it."""
+    return bool(WORSE.search(FLAWLESS.sub(" ", text)))
 
 
 NAMES = frozenset(

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Callable
 
-from quorum.parsing.answers import Parsed, unwrapped
+from quorum.parsing.answers import Parsed
+from quorum.parsing.wrapping import unwrapped
 
 WORDS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 PASSAGE = r"(?:passages?|documents?|docs?|texts?|contexts?|sources?|articles?)"
@@ -45,10 +46,9 @@ def number_of(found: re.Match[str]) -> str:
 
 def final_part(text: str) -> str:
     """What follows the last "Ranking:", if that holds a number."""
-    for heading in reversed(list(HEADING.finditer(text))):
-        if NUMBER.search(text, heading.end()):
-            return text[heading.end() :]
-    return text
+    last = max((number.start() for number in NUMBER.finditer(text)), default=-1)
+    ends = [heading.end() for heading in HEADING.finditer(text) if heading.end() <= last]
+    return text[ends[-1] :] if ends else text
 
 
 def numbers_in(text: str) -> list[int]:
@@ -59,7 +59,7 @@ def numbers_in(text: str) -> list[int]:
 
 def in_chain(text: str) -> list[int]:
     """'[2] Tea > [1] Coffee': the longest such line, the last of equals."""
-    joined = re.sub(r"[ \t]*\n\s*(?=>)|(?<=>)[ \t]*\n\s*", " ", text)
+    joined = re.sub(r"[ \t]{0,9}\n\s{0,9}(?=>)|(?<=>)[ \t]{0,9}\n\s{0,9}", " ", text)
     chains = [[n for part in ARROW.split(line) for n in first_of(part)] for line in joined.splitlines()]
     best = max(reversed(chains), key=len, default=[])
     return best if len(best) > 1 else []

@@ -14,8 +14,8 @@ from quorum.parsing.answers import (
     reasoned_answer,
     short_answer,
     tidy,
-    unwrapped,
 )
+from quorum.parsing.wrapping import LONGEST_TEXT, unwrapped
 from quorum.parsing.yes_no import yes_no_answer
 
 LABEL = re.compile(
@@ -39,7 +39,7 @@ def free_text(reply: str, question: str = "") -> Parsed[str]:
 
     Default (malformed): the empty text, of an empty reply.
     """
-    text = LABEL.sub("", own_part(unwrapped(reply).strip(), question)[0]).strip()
+    text = LABEL.sub("", own_part(unwrapped(reply, LONGEST_TEXT).strip(), question)[0]).strip()
     return Parsed(text, malformed=not text)
 
 

@@ -13,8 +13,8 @@ from quorum.parsing.answers import (
     short_answer,
     spoken,
     tidy,
-    unwrapped,
 )
+from quorum.parsing.wrapping import unwrapped
 
 MASK = "[MASK]"
 WRITTEN_MASK = re.compile(

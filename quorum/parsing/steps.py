@@ -19,8 +19,8 @@ from quorum.parsing.answers import (
     short_answer,
     spoken,
     tidy,
-    unwrapped,
 )
+from quorum.parsing.wrapping import unwrapped
 
 
 @dataclass(frozen=True)
@@ -247,6 +247,6 @@ def final_answer(reply: str, question: str = "") -> Parsed[FollowUp]:
     if object_in(reply) is None:
         if stated := next_follow_up(reply).value.answer:
             return Parsed(FollowUp(answer=stated))
-        reply = FOLLOW.sub("", reply)
+        reply = FOLLOW.sub("", unwrapped(reply))
     short = short_answer(reply, question)
     return Parsed(FollowUp(answer=short.value), short.malformed)

@@ -2,7 +2,8 @@
 
 import re
 
-from quorum.parsing.answers import Parsed, read_object, unwrapped
+from quorum.parsing.answers import Parsed, read_object
+from quorum.parsing.wrapping import LONGEST_TEXT, unwrapped
 
 DONE = re.compile(
     r"[*_`\"'(]{0,3}\[\s?(?i:DONE|END)\s?\][*_`\"').]{0,3}|(?<=\s)[*_`]{0,3}DONE[*_`]{0,3}[.!]?\s{0,9}\Z|\[D?O?N?E?\Z"
@@ -20,7 +21,7 @@ def summary_text(reply: str) -> Parsed[str]:
 
     Default (malformed): of a reply that says nothing, nothing.
     """
-    text = unwrapped(reply).strip()
+    text = unwrapped(reply, LONGEST_TEXT).strip()
     if text.startswith("{") and (found := read_object(text)):
         text = " ".join(value for value in found.values() if isinstance(value, str))
     text = DONE.sub("\0", text).lstrip("\0 \t\n").partition("\0")[0]

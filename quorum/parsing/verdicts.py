@@ -3,7 +3,8 @@
 import re
 from typing import Any
 
-from quorum.parsing.answers import Parsed, first_line, read_object, unwrapped
+from quorum.parsing.answers import Parsed, first_line, read_object
+from quorum.parsing.wrapping import unwrapped
 
 # A verdict that stands by itself, in the languages that judges slip into.
 TRUE = """true yes correct supported valid verdadero verdadeiro cierto certo vrai wahr richtig vero waar sant sann

@@ -7,7 +7,8 @@ from typing import Any
 
 from quorum.core.json_text import replace_in_strings
 from quorum.core.text import is_unknown, normalize
-from quorum.parsing.answers import EDGE, Parsed, first_line, lines_of, spoken, tidy, unwrapped
+from quorum.parsing.answers import EDGE, Parsed, first_line, lines_of, spoken, tidy
+from quorum.parsing.wrapping import unwrapped
 
 LONGEST, MOST = 400, 6  # characters of a question; answers
 COLON = r"(?:[ \t]*#?\d{1,3})?[*_\"'`]{0,3}[ \t]*[:：](?:[*_]{1,3}(?=\s|$))?"

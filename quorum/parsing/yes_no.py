@@ -4,6 +4,7 @@ import re
 
 from quorum.core.text import UNKNOWN, is_unknown
 from quorum.parsing.answers import Parsed, short_answer
+from quorum.parsing.wrapping import unwrapped
 
 # "No one knows" and "no evidence" begin no verdict.
 LEADING = re.compile(
@@ -27,8 +28,9 @@ def yes_no_answer(reply: str, question: str = "") -> Parsed[str]:
     it ("it is not true"). Default (malformed): unknown, where there is no verdict or two that disagree.
     """
     found = short_answer(reply, question).value
-    verdict = verdict_of(found) or verdict_of(reply)
-    return Parsed(verdict or UNKNOWN, malformed=verdict is None or not reply.strip())
+    own = unwrapped(reply)
+    verdict = verdict_of(found) or verdict_of(own)
+    return Parsed(verdict or UNKNOWN, malformed=verdict is None or not own.strip())
 
 
 def verdict_of(text: str) -> str | None:

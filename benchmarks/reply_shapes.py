@@ -1,0 +1,120 @@
+"""Replies of odd shapes against everything that reads replies: python -m benchmarks.reply_shapes [--characters N]
+
+Each of 24 shapes, a megabyte of it, goes through every parser, the removal of thoughts, `is_unknown` and the
+normalisation of answers. Prints the slowest of them per shape, and what it took at half the size: a reader that is
+linear takes about twice as long for twice as much. Exits 1 where one takes more than --limit seconds.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from benchmarks.fuzz import parsers
+from benchmarks.harness import met, report
+from quorum.algorithms.vote_key import vote_key
+from quorum.core.text import exact_match, is_unknown, normalize
+from quorum.core.thinking import own_turn, remove_thinking
+
+MEGABYTE = 1_000_000  # characters
+
+
+def repeated(piece: str, characters: int) -> str:
+    return (piece * (characters // len(piece) + 1))[:characters]
+
+
+def numbered_lines(characters: int) -> str:
+    return "".join(f"{number}. item {number}\n" for number in range(characters // 12))[:characters]
+
+
+def distinct_words(characters: int) -> str:
+    return " ".join(f"w{number:x}" for number in range(characters // 6))[:characters]
+
+
+def nested(opening: str, closing: str, characters: int) -> str:
+    depth = characters // (len(opening) + len(closing))
+    return opening * depth + closing * depth
+
+
+SHAPES: Mapping[str, Callable[[int], str]] = {
+    "opening brackets": partial(repeated, "["),
+    "pairs of brackets": partial(repeated, "[1] "),
+    "parentheses": partial(nested, "(", ")"),
+    "tags": partial(repeated, "<answer>"),
+    "boxes": partial(repeated, "\\boxed{"),
+    "one word, spaced": partial(repeated, "the "),
+    "one word, endless": partial(repeated, "a"),
+    "words": distinct_words,
+    "spaces": partial(repeated, " "),
+    "new lines": partial(repeated, "\n"),
+    "blank lines with spaces": partial(repeated, " \t\n"),
+    "digits": partial(repeated, "1"),
+    "quotes": partial(repeated, "\"'"),
+    "thoughts never closed": partial(repeated, "<think>"),
+    "thoughts in thoughts": partial(nested, "<think>", "</think>"),
+    "answers": partial(repeated, "Answer: "),
+    "lettered items": partial(repeated, "(a) "),
+    "numbered lines": numbered_lines,
+    "commas": partial(repeated, ", "),
+    "combining marks": partial(repeated, "e\u0301\u0323"),
+    "marks of direction": partial(repeated, "\u202e\u2067a"),
+    "JSON, deep": partial(nested, '{"a":', "}"),
+    "a table": partial(repeated, "| a | b |\n|---|---|\n"),
+    "code fences": partial(repeated, "```json\n{}\n```\n"),
+    "not, not": partial(repeated, "is not Passage 1 but Summary 2 is better than not, "),
+    "sentences": partial(repeated, "I do not know whether it is true, but so the answer is (B). "),
+}
+
+
+def readers() -> dict[str, Callable[[str], Any]]:
+    """Everything that is given a model's whole reply, by name."""
+    return {
+        **parsers(),
+        "remove_thinking": remove_thinking,
+        "own_turn": own_turn,
+        "is_unknown": is_unknown,
+        "normalize": normalize,
+        "vote_key": vote_key,
+        "exact_match": lambda reply: exact_match(reply, ["Rohrau"]),
+    }
+
+
+def seconds(read: Callable[[str], Any], reply: str) -> float:
+    """Computing time, the less of two."""
+    taken = []
+    for _ in range(2):
+        begin = time.process_time()
+        read(reply)
+        taken.append(time.process_time() - begin)
+    return min(taken)
+
+
+def slowest(shape: str, characters: int) -> dict[str, Any]:
+    """The reader that takes longest for a shape, and its times in seconds for half of it and for all of it."""
+    reply, half = SHAPES[shape](characters), SHAPES[shape](characters // 2)
+    taken = {name: seconds(read, reply) for name, read in readers().items()}
+    name = max(taken, key=lambda one: taken[one])
+    return {
+        "shape": shape,
+        "slowest": name,
+        "half": f"{seconds(readers()[name], half):.3f}",
+        "all": f"{taken[name]:.3f}",
+    }
+
+
+def main() -> None:
+    cli = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    cli.add_argument("--characters", type=int, default=MEGABYTE)
+    cli.add_argument("--limit", type=float, default=0.3, help="seconds")
+    given = cli.parse_args()
+    rows = [slowest(shape, given.characters) for shape in SHAPES]
+    verdicts = {row["shape"]: float(row["all"]) <= given.limit for row in rows}
+    title = f"the slowest reader of {given.characters:,} characters, in seconds"
+    report(title, list(rows[0]), [list(row.values()) for row in rows], **met(verdicts))
+    sys.exit(not all(verdicts.values()))
+
+
+if __name__ == "__main__":
+    main()

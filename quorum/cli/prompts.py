@@ -1,0 +1,149 @@
+"""`quorum prompts`: the texts that are sent to models, and how replies to them are read."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from quorum.cli.options import AsJson, Settings
+from quorum.core.errors import SetupError
+
+if TYPE_CHECKING:
+    from quorum.prompts import Overrides
+    from quorum.prompts.catalogue import Description
+
+app = typer.Typer(name="prompts", help="List the prompts, print one, or try how a reply to it is read.")
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A prompt, such as answer or ranking.", show_default=False)]
+
+
+@app.callback(invoke_without_command=True)
+def list_prompts(context: typer.Context, json: AsJson = False, settings: Settings = None) -> None:
+    """List the prompts, print one, or try how a reply to it is read."""
+    if context.invoked_subcommand is not None:
+        return
+    rows = list(map(asdict, described(settings)))
+    if json:
+        print_json(rows)
+        return
+    from quorum.cli.show import plain_table, stdout
+
+    table = plain_table("family", "prompt", "variables", "version", "sent by")
+    for row in rows:
+        mark = " (yours)" if row["overridden"] else ""
+        table.add_row(
+            row["family"], row["name"] + mark, ", ".join(row["variables"]), row["version"], ", ".join(row["sent_by"])
+        )
+    stdout().print(table)
+
+
+@app.command()
+def show(name: Name, settings: Settings = None, json: AsJson = False) -> None:
+    """Print a prompt's text; with --set prompts=FOLDER the text that replaces it, if the folder has one."""
+    from quorum.prompts import get_text
+
+    known_name(name)
+    text = get_text(name, overrides(settings))
+    if json:
+        described_one = next(one for one in described(settings) if one.name == name)
+        print_json({**asdict(described_one), "text": text})
+    else:
+        typer.echo(text)
+
+
+@app.command("try")
+def try_reply(
+    name: Name,
+    reply: Annotated[str, typer.Option("--reply", metavar="FILE", help="The reply, as a file; - reads it from stdin.")],
+    question: Annotated[str | None, typer.Option("--question", metavar="TEXT", help="What was asked.")] = None,
+    candidates: Annotated[
+        list[str] | None,
+        typer.Option("--candidates", metavar="TEXT", help="A text that the reply may choose; give it once for each."),
+    ] = None,
+    count: Annotated[
+        int | None,
+        typer.Option("--count", metavar="N", min=0, help="How many passages or candidates the prompt asked about."),
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Print how a reply to a prompt is read: its value, whether it broke the prompt's contract, whether it refuses."""
+    from quorum.core.unknown import is_unknown
+    from quorum.parsing.read_reply import EXTRAS, contract_of, read_reply
+
+    known_name(name)
+    given = {"question": question, "candidates": candidates, "count": count}
+    if missing := sorted(one for one in contract_of(name).needed if given[one] is None):
+        raise SetupError(f"Replies to {name!r} are read with --{missing[0]}, {EXTRAS[missing[0]]}; give it.")
+    found = read_reply(name, read_text(reply), question=question, candidates=candidates, count=count)
+    value = asdict(found.value) if is_dataclass(found.value) and not isinstance(found.value, type) else found.value
+    answer = value.get("answer") if isinstance(value, dict) else value
+    said = {
+        "prompt": name,
+        "value": value,
+        "malformed": found.malformed,
+        "is_unknown": isinstance(answer, str) and is_unknown(answer),
+    }
+    if json:
+        print_json(said)
+        return
+    parts = value if isinstance(value, dict) else {"value": value}
+    for part, content in {**parts, "malformed": said["malformed"], "is unknown": said["is_unknown"]}.items():
+        typer.echo(f"{part}: {shown(content)}")
+
+
+def described(settings: Sequence[str] | None) -> "list[Description]":
+    """Each prompt with its family, variables, version and senders, as `quorum.prompts.catalogue` describes it."""
+    from quorum.prompts.catalogue import describe_prompts
+
+    return describe_prompts(overrides(settings))
+
+
+def overrides(settings: Sequence[str] | None) -> "Overrides":
+    """The prompts setting of --set prompts=FOLDER, or of the environment."""
+    from quorum.cli.settings import made_context
+
+    return made_context(settings).prompts
+
+
+def known_name(name: str) -> None:
+    """Raises SetupError for a name that no prompt has."""
+    from difflib import get_close_matches
+
+    from quorum.prompts import BUILT_IN
+
+    if name not in BUILT_IN:
+        close = get_close_matches(name.strip().lower().replace("-", "_"), BUILT_IN, n=1)
+        guess = f"did you mean {close[0]}?" if close else "quorum prompts lists them."
+        raise SetupError(f"There is no prompt {name!r}; {guess}")
+
+
+def read_text(reply: str) -> str:
+    """The text of a file, or of stdin for "-"."""
+    from quorum.core.files import read_regular
+
+    if reply == "-":
+        return sys.stdin.read()
+    try:
+        return read_regular(Path(reply)).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "no UTF-8"
+        raise SetupError(
+            f"The reply {reply!r} cannot be read ({reason}); give a UTF-8 text file, or - for standard input."
+        ) from None
+
+
+def shown(content: Any) -> str:
+    """A value on one line: yes or no, a list's items between bars, nothing as a dash."""
+    if content is None or content == []:
+        return "-"
+    if isinstance(content, bool):
+        return "yes" if content else "no"
+    return " | ".join(map(str, content)) if isinstance(content, list) else str(content)
+
+
+def print_json(value: Any) -> None:
+    from json import dumps
+
+    typer.echo(dumps(value, ensure_ascii=False, indent=2))

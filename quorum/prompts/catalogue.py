@@ -1,0 +1,95 @@
+"""What there is to know of each prompt: its family, its variables, its version, and the methods that send it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from quorum.prompts import BUILT_IN, FOLDER, Overrides, load_overrides, read_template
+
+__all__ = ["SENT_BY", "Description", "describe_prompts", "senders_of"]
+
+RATIONALE = "any method with reranker=rationale"
+FILTER = "any method with context_filter=llm"
+VOTERS = ("concat", "post_fusion", "concat_pf", "pf_concat", "rerank", "replug", "filco")
+# Methods by their names; "quorum ..." is a command. A test compares it with what the methods really send.
+SENT_BY: Mapping[str, tuple[str, ...]] = {
+    "answer": VOTERS,
+    "answer_base": ("base",),
+    "answer_base_closed": ("no_retrieval",),
+    "answer_candidates": ("pf_concat",),
+    "answer_choices": ("mcq",),
+    "answer_summaries": ("sure",),
+    "answer_summary": ("sum_and_pred",),
+    "candidates": ("sure", "mcq", RATIONALE),
+    "choose": ("blendfilter",),
+    "conditional_summary": ("sure", RATIONALE),
+    "correctness": ("quorum eval --judge", "quorum compare --judge"),
+    "direct": ("direct",),
+    "direct_from_memory": ("direct",),
+    "extract_answer": ("blendfilter",),
+    "filter_passages": ("filco", FILTER),
+    "filter_sentences": ("filco", FILTER),
+    "generic_summary": ("sum_and_pred", "any method with reranker=summary"),
+    "inference": ("selection_inference",),
+    "internal": ("blendfilter",),
+    "judge": ("blendfilter",),
+    "judge_and_choose": ("blendfilter",),
+    "mask_condition": ("self_verification",),
+    "preference": ("quorum experiment",),
+    "pruning": ("pruning",),
+    "question_single": ("quorum questions",),
+    "question_two": ("quorum questions",),
+    "question_unanswerable": ("quorum questions",),
+    "rank_passages": ("selection_inference", "any method with reranker=listwise"),
+    "ranking": ("sure", RATIONALE),
+    "react": ("react",),
+    "react_action": ("react",),
+    "reason": ("blendfilter", "cot", "iter_retgen"),
+    "reason_from_memory": ("cot",),
+    "recover_condition": ("self_verification",),
+    "self_ask": ("self_ask",),
+    "self_ask_answer": ("self_ask",),
+    "self_ask_final": ("self_ask",),
+    "summary": ("summary",),
+    "topic": ("blendfilter",),
+    "validity": ("sure", RATIONALE),
+    "zero_shot_cot": ("zero_shot_cot", "self_verification"),
+}
+VARIANTS = ("_yes_no", "_label", "_dialogue", "_long")  # of answer types; they are sent in the place of the prompt
+
+
+@dataclass(frozen=True)
+class Description:
+    """One prompt. overridden: its text comes from the prompts setting; version: a short hash of that text."""
+
+    family: str
+    name: str
+    variables: tuple[str, ...]
+    version: str
+    sent_by: tuple[str, ...]
+    overridden: bool
+
+
+def describe_prompts(overrides: Overrides = None) -> list[Description]:
+    """Every prompt, by family and name, with the texts of the overrides where they have one.
+
+    >>> next(one.variables for one in describe_prompts() if one.name == "answer")
+    ('passages', 'question')
+    """
+    texts = {**BUILT_IN, **load_overrides(overrides)}
+    families = {path.stem: path.parent.name for path in FOLDER.glob("*/*.md")}
+    found = []
+    for name, text in texts.items():
+        template = read_template(text)
+        variables = tuple(sorted(template.variables or ()))
+        overridden = text != BUILT_IN[name]
+        found.append(Description(families[name], name, variables, template.version, senders_of(name), overridden))
+    return sorted(found, key=lambda one: (one.family, one.name))
+
+
+def senders_of(name: str) -> tuple[str, ...]:
+    """The methods that send a prompt, or a variant of it, under some settings; commands, where none does."""
+    base = name.partition(".")[0]
+    for variant in VARIANTS:
+        if base not in SENT_BY:
+            base = base.removesuffix(variant)
+    return SENT_BY.get(base, ())

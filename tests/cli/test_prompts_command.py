@@ -1,0 +1,117 @@
+"""`quorum prompts`: the list, a text, and how replies are read."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from quorum_command import Quorum
+
+from quorum.graphs import METHODS
+from quorum.prompts import BUILT_IN
+from quorum.prompts.catalogue import SENT_BY, senders_of
+
+
+def test_every_prompt_is_listed_with_what_sends_it(quorum: Quorum) -> None:
+    ran = quorum("prompts", "--json")
+    rows = {row["name"]: row for row in json.loads(ran.out)}
+    assert (ran.code, set(rows)) == (0, set(BUILT_IN))
+    assert rows["answer"]["family"] == "post_fusion"
+    assert rows["answer"]["variables"] == ["passages", "question"]
+    assert "concat_pf" in rows["answer"]["sent_by"]
+    assert all(row["sent_by"] for row in rows.values())
+
+
+def test_the_table_names_families_and_methods(quorum: Quorum) -> None:
+    ran = quorum("prompts")
+    assert ran.code == 0
+    assert {"sure", "blendfilter", "validity", "(yours)"} & set(ran.out.split()) == {"sure", "blendfilter", "validity"}
+
+
+def test_what_sends_a_prompt_is_a_method_or_a_command() -> None:
+    assert set(SENT_BY) <= set(BUILT_IN)
+    for name in BUILT_IN:
+        assert all(sender in METHODS or " " in sender for sender in senders_of(name))
+
+
+@pytest.mark.parametrize("method", ["concat_pf", "mcq", "filco"])
+def test_a_method_sends_what_the_catalogue_says(quorum: Quorum, method: str) -> None:
+    ran = quorum("ask", "Where was Joseph Haydn born?", "--method", method, "--model", "embedded", "--k", "2", "--json")
+    sent = set(json.loads(ran.out)["usage"])
+    assert sent
+    assert all(method in senders_of(prompt) for prompt in sent)
+
+
+def test_show_prints_the_text_or_the_one_that_replaces_it(quorum: Quorum, tmp_path: Path) -> None:
+    assert quorum("prompts", "show", "answer").out == BUILT_IN["answer"] + "\n"
+    (tmp_path / "answer.md").write_text("Short, please.\n$passages\n$question", encoding="utf-8")
+    ran = quorum("prompts", "show", "answer", "--set", f"prompts={tmp_path}", "--json")
+    shown = json.loads(ran.out)
+    assert (shown["text"], shown["overridden"]) == ("Short, please.\n$passages\n$question", True)
+    assert "answer (yours)" in quorum("prompts", "--set", f"prompts={tmp_path}").out
+
+
+@pytest.mark.parametrize(
+    ("prompt", "reply", "options", "value", "malformed", "unknown"),
+    [
+        ("answer", "<answer>Paris</answer>", [], "Paris", False, False),
+        ("answer", "I could not find this in the passages.", [], None, False, True),
+        ("rank_passages", "[2] > [1]", ["--count", "2"], [1, 0], False, False),
+        (
+            "answer_choices",
+            "most likely (b)",
+            ["--candidates", "tea", "--candidates", "coffee"],
+            "coffee",
+            False,
+            False,
+        ),
+        ("ranking", "Hm.", [], None, True, False),
+        ("validity", "True", [], True, False, False),
+    ],
+)
+def test_try_prints_how_a_reply_is_read(
+    quorum: Quorum,
+    tmp_path: Path,
+    prompt: str,
+    reply: str,
+    options: list[str],
+    value: object,
+    malformed: bool,
+    unknown: bool,
+) -> None:
+    path = tmp_path / "reply.txt"
+    path.write_text(reply, encoding="utf-8")
+    ran = quorum("prompts", "try", prompt, "--reply", path, *options, "--json")
+    read = json.loads(ran.out)
+    assert (ran.code, read["malformed"], read["is_unknown"]) == (0, malformed, unknown)
+    assert unknown or read["value"] == value
+
+
+def test_try_prints_each_part_on_a_line(quorum: Quorum, tmp_path: Path) -> None:
+    path = tmp_path / "reply.txt"
+    path.write_text("Passage 1 names it.\nAnswer: Paris", encoding="utf-8")
+    ran = quorum("prompts", "try", "pruning", "--reply", path)
+    assert ran.out == "answer: Paris\nrationale: Passage 1 names it.\nmalformed: no\nis unknown: no\n"
+
+
+def test_mistakes_are_one_sentence(quorum: Quorum, tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe\xfa")
+    (tmp_path / "prompts").mkdir()
+    os.mkfifo(tmp_path / "prompts" / "answer.md")
+    for arguments, sentence in [
+        (["show", "answr"], "There is no prompt 'answr'; did you mean answer?"),
+        (["show", "zzz"], "There is no prompt 'zzz'; quorum prompts lists them."),
+        (["try", "zzz", "--reply", "-"], "There is no prompt 'zzz'; quorum prompts lists them."),
+        (["try", "answer", "--reply", str(tmp_path / "no")], "(No such file or directory)"),
+        (["try", "answer", "--reply", str(fifo)], "cannot be read"),
+        (["try", "answer", "--reply", "/dev/zero"], "cannot be read"),
+        (["try", "answer", "--reply", str(tmp_path / "bytes.txt")], "(no UTF-8)"),
+        (["try", "choose", "--reply", "-"], "are read with --count"),
+        (["show", "answer", "--set", f"prompts={tmp_path / 'prompts'}"], "cannot be read"),
+    ]:
+        ran = quorum("prompts", *arguments)
+        assert (ran.code, ran.out) == (2, ""), arguments
+        assert sentence in ran.err
+        assert ran.err.count("\n") == 1

@@ -1,0 +1,86 @@
+"""Replies without end: every parser reads a bounded part of them, and thoughts are removed in one pass."""
+
+import pytest
+
+from benchmarks.fuzz import parsers
+from benchmarks.reply_shapes import SHAPES
+from quorum.core.thinking import remove_thinking
+from quorum.core.unknown import is_unknown
+from quorum.parsing.wrapping import LONGEST_TEXT, shortened
+
+PARSERS = parsers()
+# What would change every parser's value, if it were read.
+MIDDLE = """
+Answer: Vienna
+Verdict: True. Label: SUPPORTS. Passage 2 is better. Yes.
+Relevant passages: 2, 4
+(a) Vienna (b) Rohrau
+He died in Vienna in 1809.
+So the answer is yes.
+Action 1: Finish[Vienna]
+Follow up: Who?
+Question: Who died?
+Statement: [MASK] died.
+Hidden: He
+[DONE]
+"""
+
+
+def around(piece: str) -> str:
+    return f"{piece}{MIDDLE}{piece}"
+
+
+@pytest.mark.parametrize(
+    "shape", ["words", "spaces", "new lines", "answers", "opening brackets", "thoughts in thoughts"]
+)
+def test_the_middle_of_an_endless_reply_is_not_read(shape: str) -> None:
+    piece = SHAPES[shape](LONGEST_TEXT)
+    reply = around(piece)
+    for name, parse in PARSERS.items():
+        assert parse(reply) == parse(shortened(reply, LONGEST_TEXT)), name
+
+
+def test_what_would_be_read_in_the_middle_is_read_in_a_shorter_reply() -> None:
+    read = {name: parse(around(" \n")) for name, parse in PARSERS.items()}
+    unread = {name: parse(" \n \n") for name, parse in PARSERS.items()}
+    assert {name for name in PARSERS if read[name] == unread[name]} == set()
+
+
+@pytest.mark.parametrize("shape", ["thoughts never closed", "thoughts in thoughts", "tags"])
+def test_thoughts_without_end_are_removed(shape: str) -> None:
+    reply = SHAPES[shape](300_000)
+    assert (
+        remove_thinking(f"{reply} Rohrau")
+        == {
+            "thoughts never closed": "",
+            "thoughts in thoughts": "Rohrau",
+            "tags": f"{reply} Rohrau",
+        }[shape]
+    )
+
+
+@pytest.mark.parametrize(
+    ("reply", "rest"),
+    [
+        ("<think>a</think> b", "b"),
+        ("<THINK >a</Think > b", "b"),
+        ("a</think> b", "b"),
+        ("a <think>b", "a"),
+        ("a <think>b</think> c <think>d</think> e", "a  c  e"),
+        ("<think>a <think>b</think> c</think> d", "d"),
+        ("<think>a</think> b </think> c <think>d", "c"),
+        ("<thinking>a</thinking>b", "b"),
+        ("[THINK]a[/THINK]b", "b"),
+        ("◁think▷a◁/think▷b", "b"),
+        ("the <thinker> of Rodin", "the <thinker> of Rodin"),
+    ],
+)
+def test_thoughts_are_removed(reply: str, rest: str) -> None:
+    assert remove_thinking(reply) == rest
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_refusal_is_judged_by_how_a_text_begins(shape: str) -> None:
+    text = SHAPES[shape](50_000)
+    assert is_unknown(f"I do not know. {text}")
+    assert not is_unknown(f"Joseph Haydn. {text}")

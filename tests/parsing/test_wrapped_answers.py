@@ -1,0 +1,120 @@
+"""Answers in tags, boxes and formulas, and with the tokens that end a model's turn."""
+
+import pytest
+
+from quorum.parsing.answers import reasoned_answer, short_answer
+from quorum.parsing.reasoning import concluded
+from quorum.parsing.verdicts import validity_verdict
+from quorum.parsing.yes_no import yes_no_answer
+
+PARIS = [
+    "<answer>Paris</answer>",
+    "<answer> Paris </answer>",
+    "<answer>\nParis\n</answer>",
+    "<ANSWER>Paris</ANSWER>",
+    "<Answer>Paris</Answer>",
+    "<answer>Paris",
+    "Paris</answer>",
+    "<result>Paris</result>",
+    "<result>\nParis\n</result>\n",
+    "<final_answer>Paris</final_answer>",
+    "<final answer>Paris</final answer>",
+    "<response>Paris</response>",
+    "<output>Paris</output>",
+    "<answer><b>Paris</b></answer>",
+    "<answer>**Paris**</answer>",
+    '<answer>"Paris"</answer>',
+    "<answer>Paris.</answer>",
+    "<answer>Answer: Paris</answer>",
+    "<answer>The answer is Paris.</answer>",
+    "The passages name the capital.\n<answer>Paris</answer>",
+    "<answer>Lyon</answer>\nOn reflection that is wrong.\n<answer>Paris</answer>",
+    "<reasoning>The second passage names it.</reasoning>\n<answer>Paris</answer>",
+    "<thinking>Lyon? No.</thinking><answer>Paris</answer>",
+    "<scratchpad>\nLyon or Paris\n</scratchpad>\nParis",
+    "<answer>Paris</answer>\n<explanation>The second passage names it.</explanation>",
+    "<answer>Paris</answer> The second passage names it.",
+    "Answer: <answer>Paris</answer>",
+    "**Answer:** <answer>Paris</answer>",
+    "```xml\n<answer>Paris</answer>\n```",
+    "<answer>\\boxed{Paris}</answer>",
+    "\\boxed{Paris}",
+    "$\\boxed{Paris}$",
+    "$$\\boxed{\\text{Paris}}$$",
+    "\\boxed{\\textbf{Paris}}",
+    "\\[\\boxed{\\mathrm{Paris}}\\]",
+    "The final answer is: $\\boxed{Paris}$",
+    "It is the capital. Thus \\boxed{Paris}.",
+    "\\boxed{Paris",
+    "$Paris$",
+    "$\\text{Paris}$",
+    "Answer: $\\text{Paris}$",
+    "\\(\\text{Paris}\\)",
+    "Paris</s>",
+    "Paris<|im_end|>",
+    "Paris.<|im_end|>\n",
+    "Paris<|eot_id|>",
+    "Paris<end_of_turn>",
+    "Paris<|endoftext|>",
+    "Paris<|end|>",
+    "Paris<eos>",
+    "Paris[/INST]",
+    "Paris\n</s></s></s>",
+    "Paris<|im_end|>\n<|im_start|>user\nAnd of Spain?<|im_end|>",
+    "Paris<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nAnd of Spain?",
+    "<s>Paris</s>",
+    "<|assistant|>\nParis",
+    "Answer: Paris</s>",
+    '{"answer": "Paris"}</s>',
+    "<answer>Paris</answer></s>",
+    "<answer>Paris</answer><|im_end|>",
+    "[answer]Paris[/answer]",
+    "<|begin_of_box|>Paris<|end_of_box|>",
+    "<ans>Paris</ans>",
+]
+AS_WRITTEN = {
+    "$5": "$5",
+    "$5 and $7": "$5 and $7",
+    "US$300": "US$300",
+    "x < 5": "x < 5",
+    "<3": "<3",
+    "The <b> tag": "The <b> tag",
+    "$5 million": "$5 million",
+    "A$AP Rocky": "A$AP Rocky",
+    "I <answer> you": "you",
+    "$\\boxed{42}$": "42",
+    "$42$": "42",
+    "\\boxed{\\frac{1}{2}}": "\\frac{1}{2}",
+    "\\boxed{1,000}": "1,000",
+    "<answer>\n- Paris\n- Lyon\n</answer>": "Paris",
+}
+
+
+@pytest.mark.parametrize("reply", PARIS)
+def test_wrappings_are_taken_off(reply: str) -> None:
+    assert short_answer(reply, "What is the capital of France?").value == "Paris"
+
+
+@pytest.mark.parametrize("reply", [reply for reply in PARIS if "<answer>" in reply.lower() or "boxed" in reply])
+def test_a_wrapped_answer_ends_a_chain_of_thought(reply: str) -> None:
+    assert reasoned_answer(reply, "What is the capital of France?").value.answer == "Paris"
+    assert concluded(reply, "What is the capital of France?").value.answer == "Paris"
+
+
+@pytest.mark.parametrize(("reply", "answer"), AS_WRITTEN.items())
+def test_signs_that_belong_to_an_answer_stay(reply: str, answer: str) -> None:
+    assert short_answer(reply).value == answer
+
+
+@pytest.mark.parametrize(
+    "wrapping", ["<answer>{}</answer>", "\\boxed{{{}}}", "$\\boxed{{\\text{{{}}}}}$", "{}</s>", "{}<|im_end|>"]
+)
+@pytest.mark.parametrize(("word", "value"), [("Yes", "yes"), ("no", "no")])
+def test_wrapped_verdicts_are_read(wrapping: str, word: str, value: str) -> None:
+    assert yes_no_answer(wrapping.format(word)).value == value
+    assert validity_verdict(wrapping.format(word)).value == (value == "yes")
+
+
+def test_thoughts_in_an_answer_tag_are_no_rationale_of_it() -> None:
+    found = reasoned_answer("Passage 2 names it.\n<answer>Paris</answer>").value
+    assert (found.answer, found.rationale) == ("Paris", "Passage 2 names it.")
