@@ -265,12 +265,6 @@ def test_an_unreadable_line_stops_its_file_only(tmp_path: Path) -> None:
         lines=2,
         broken="cut",
     )
-        tmp_path,
-        [(Passage(id="p", title="", text="x"), None)],
-        skipped=[("x, line 2", "no JSON")],
-        lines=2,
-        broken="cut",
-    )
     report, steps = IndexReport(), []
     done = Counted(lambda done, total, path: steps.append(done), 2)
     found = passages_of([read], Ledger(), Ahead(WordVectors), report, done)  # type: ignore[arg-type]
