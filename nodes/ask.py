@@ -10,11 +10,13 @@ from langgraph.runtime import Runtime
 
 from quorum.core.context import Context, get_context
 from quorum.core.errors import TooLong
-from quorum.core.state import Malformed, Passage, State, Usage, merge_usage
+from quorum.core.state import Malformed, Passage, State, Usage, merge_malformed, merge_usage
 from quorum.models.call import Reply, call
 from quorum.models.chat import chat_model_async
 from quorum.models.token_estimate import tokens
+from quorum.nodes.shorten import shorten
 from quorum.parsing.answers import Parsed
+from quorum.parsing.reply_forms import form_of
 from quorum.prompts import RenderedPrompt, load_overrides, render
 from quorum.prompts.passages import number_passages_or_none
 
@@ -52,9 +54,11 @@ async def ask(
     of the context.
 
     Drops the lowest-ranked passages until the prompt fits the window, by our estimate and by the server's reply.
-    Raises TooLong if not even one passage fits.
+    Counts a short answer of too many words, and cuts it (`quorum.nodes.shorten`). Raises TooLong if not even one
+    passage fits.
     """
     context = get_context(runtime)
+    form = form_of(prompt, inputs) if context.structured == "auto" else None
     overrides = await read_prompts(context)
     window = await find_window(context, context.model if model is None else model)
     slots = {name: value if isinstance(value, str) else format_list(value) for name, value in inputs.items()}
@@ -75,6 +79,7 @@ async def ask(
                 n=n,
                 temperature=temperature,
                 model=model,
+                schema=form.schema if form else None,
             )
         except TooLong as error:
             if len(shown) < 2:
@@ -82,9 +87,19 @@ async def ask(
             shown.pop()
         else:
             break
-    parsed = [parse(reply.text) for reply in replies]
-    dropped = len(passages or ()) - len(shown)
-    return ParsedReplies([one.value for one in parsed], shown, count_replies(prompt, replies, parsed, dropped))
+    parsed = [parse(form.text_of(reply.text) if form else reply.text) for reply in replies]
+    values, shortened = await shorten(
+        prompt,
+        inputs.get("question"),
+        replies,
+        parsed,
+        parse=parse,
+        context=context,
+        overrides=overrides,
+        model=model,
+    )
+    update = count_replies(prompt, replies, parsed, len(passages or ()) - len(shown))
+    return ParsedReplies(values, shown, add_counters(update, shortened))
 
 
 async def read_prompts(context: Context) -> Mapping[str, str] | None:
@@ -123,8 +138,25 @@ def count_replies(prompt: str, replies: Sequence[Reply], parsed: Sequence[Parsed
     for reply in replies:
         usage = merge_usage(usage, {prompt: reply.usage})
     bad = [reply.raw for reply, one in zip(replies, parsed, strict=True) if one.malformed or is_cut_off(reply)]
-    return State(
+    update = State(
         usage=usage, dropped=dropped, malformed={prompt: Malformed(count=len(bad), replies=bad)} if bad else {}
+    )
+    if not all(reply.is_greedy for reply in replies):
+        update["not_greedy"] = True
+    return update
+
+
+def add_counters(update: State, more: State) -> State:
+    """The counters with those of further calls about the same replies."""
+    if not more:
+        return update
+    return State(
+        **{
+            **update,
+            "usage": merge_usage(update["usage"], more.get("usage")),
+            "malformed": merge_malformed(update["malformed"], more.get("malformed")),
+            "verbose": more["verbose"],
+        }
     )
 
 

@@ -77,5 +77,7 @@ def make_empty_state() -> dict[str, Any]:
         "verified": Overwrite([]),
         "usage": Overwrite({}),
         "malformed": Overwrite({}),
+        "verbose": Overwrite({}),
+        "not_greedy": Overwrite(False),
         "dropped": Overwrite(0),
     }

@@ -3,7 +3,7 @@
 from langgraph.runtime import Runtime
 
 from quorum.core.context import Context, get_context
-from quorum.core.state import State
+from quorum.core.state import State, counters_of
 from quorum.nodes.summarize_candidate import summarize
 from quorum.retrievers.similarity import similarities
 
@@ -16,8 +16,7 @@ async def take_query(state: State) -> State:
 async def gist(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> rationale (a summary of what is relevant to the question). All passages are kept."""
     found = await summarize(state, runtime)
-    counters: State = {"usage": found["usage"], "malformed": found["malformed"], "dropped": found["dropped"]}
-    return {"rationale": (found["summaries"] or [""])[0], **counters}
+    return {"rationale": (found["summaries"] or [""])[0], **counters_of(found)}
 
 
 async def reorder(state: State, runtime: Runtime[Context]) -> State:

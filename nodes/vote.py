@@ -27,8 +27,8 @@ async def vote(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def certified_vote(state: State, runtime: Runtime[Context]) -> State:
-    """votes, passages -> as `vote`, and certified (null if staged, reranked or filtered)."""
+    """votes, passages -> as `vote`, and certified (null if staged, reranked, filtered or not greedy)."""
     context, outcome = get_context(runtime), await vote(state, runtime)
-    if context.vote == "staged" or context.reranker or context.context_filter:
+    if context.vote == "staged" or context.reranker or context.context_filter or state.get("not_greedy"):
         return outcome
     return {**outcome, "certified": certify_votes(state.get("votes") or [])}

@@ -57,6 +57,8 @@ def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     yield
     if "quorum.models.journal" in sys.modules:
         sys.modules["quorum.models.journal"].close_journals()
+    if "quorum.models.parameters" in sys.modules:
+        sys.modules["quorum.models.parameters"].REFUSALS.clear()  # a later server may get the same port
     if "quorum.models.chat" in sys.modules:
         sys.modules["quorum.models.chat"].scripted.cache_clear()  # another test writes its own replies
 

@@ -43,6 +43,7 @@ class Response:
     """One answer of the server.
 
     text, finish: the reply of a chat completion; usage: its token counts ("auto": estimated, None: none sent).
+    message: what else its message holds, such as reasoning_content, or another content than the text.
     status, body, headers: anything else, such as an error. drop: close the connection before answering; truncate: close
     it in the middle of the body; hold: answer only after `server.release()`.
     """
@@ -50,6 +51,7 @@ class Response:
     text: str = ""
     finish: str = "stop"
     usage: dict[str, Any] | str | None = "auto"
+    message: dict[str, Any] = field(default_factory=dict)
     status: int = 200
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
@@ -255,7 +257,7 @@ def usage_of(response: Response, body: dict[str, Any]) -> dict[str, Any] | None:
 
 def completed(response: Response, body: dict[str, Any]) -> Response:
     """A chat completion in one piece."""
-    message = {"role": "assistant", "content": response.text}
+    message = {"role": "assistant", "content": response.text} | response.message
     choice = {"index": 0, "message": message, "finish_reason": response.finish, "logprobs": None}
     reply = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": body["model"], "choices": [choice]}
     usage = usage_of(response, body)
@@ -267,6 +269,8 @@ def completed(response: Response, body: dict[str, Any]) -> Response:
 def chunks(response: Response, body: dict[str, Any]) -> Iterator[dict[str, Any] | str]:
     """The events of a streamed completion, one word each."""
     base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": body["model"]}
+    if response.message:
+        yield base | {"choices": [{"index": 0, "delta": {"role": "assistant"} | response.message}]}
     for word in re.findall(r"\S+\s*|\s+", response.text) or [""]:
         delta = {"role": "assistant", "content": word}
         yield base | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}

@@ -61,11 +61,12 @@ def ask(
     tracer = started_tracer(stream) if trace or stream or keep else None
     if given is None:
         make_sample(context)
+    is_kept = True
     try:
         result = asyncio.run(run(valid_text(question), method, context, given, tracer))
     finally:
         if tracer is not None and keep is not None:
-            keep(tracer.root, question)
+            is_kept = keep(tracer.root, question)
         if trace and tracer is not None:
             from quorum.cli.trace import print_trace
 
@@ -73,6 +74,8 @@ def ask(
     if abstain_below is not None:
         result = sure_enough(result, method, abstain_below)
     print_result(result, method, as_json=json, numbers=trace)
+    if not is_kept:
+        raise typer.Exit(1)
 
 
 def check_asked(question: str, method: str, context: "Context") -> None:
@@ -168,7 +171,7 @@ def started_tracer(stream: bool) -> "Tracer":
     return Tracer(tell) if stream else Tracer()
 
 
-def trace_keeper(file: Path | None, method: str) -> "Callable[[Step, str], None] | None":
+def trace_keeper(file: Path | None, method: str) -> "Callable[[Step, str], bool] | None":
     """What writes the run to --save-trace; a file that cannot be written is told before anything is asked."""
     if file is None:
         return None

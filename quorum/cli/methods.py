@@ -7,6 +7,11 @@ import typer
 from quorum.cli.options import AsJson
 from quorum.core.errors import SetupError
 
+NOTE = (
+    "Calls are counted as in the papers, which is what --set shorten=off asks for. With shorten=auto a chat model that "
+    "answers in more than 12 words where a short answer is asked for is asked once more to cut it: one call for each."
+)
+
 
 def methods(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One method.", show_default=False)] = None,
@@ -31,3 +36,4 @@ def methods(
         from quorum.cli.show import methods_table, stdout
 
         stdout().print(methods_table(rows))
+        stdout().print(NOTE, style="dim")

@@ -1,11 +1,14 @@
 """`quorum trace`: a run that `quorum ask --save-trace` kept, printed as the tree that `--trace` prints."""
 
+import os
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quorum.core.errors import SetupError
+from quorum.core.private_files import open_private_text
 
 if TYPE_CHECKING:
     from quorum.evaluation.trace import Step
@@ -23,7 +26,7 @@ def trace(
 def check_writable(file: Path) -> None:
     """SetupError unless the file can be written."""
     try:
-        with file.open("a", encoding="utf-8"):
+        with open_private_text(file, "a"):
             pass
     except OSError as error:
         raise SetupError(
@@ -31,14 +34,41 @@ def check_writable(file: Path) -> None:
         ) from None
 
 
-def save(file: Path, root: "Step", question: str, method: str) -> None:
-    """Write a run as JSON: {"format", "question", "method", "steps"}, a step with the steps inside it."""
+def save(file: Path, root: "Step", question: str, method: str) -> bool:
+    """Write a run as JSON: {"format", "question", "method", "steps"}, a step with the steps inside it.
+
+    A disk that is full or fails is said on stderr, and False is returned: the answer was paid for and is still to come.
+    """
     from json import dumps
 
     from quorum.evaluation.trace import FORMAT, plain
 
     kept = {"format": FORMAT, "question": question, "method": method, "steps": [plain(step) for step in root.steps]}
-    file.write_text(dumps(kept, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    try:
+        write_whole(file.resolve(), dumps(kept, ensure_ascii=False, indent=1) + "\n")
+    except OSError as error:
+        typer.echo(f"quorum: The trace was not written to {file} ({error.strerror}).", err=True)
+        return False
+    return True
+
+
+def write_whole(file: Path, text: str) -> None:
+    """Write a file that is never seen half-written; its permissions stay. What is no regular file is written to."""
+    if not file.is_file() or not os.access(file.parent, os.W_OK):
+        with open_private_text(file) as device:
+            device.write(text)
+        return
+    draft = file.with_name(f"{file.name}.part")
+    try:
+        with open_private_text(draft) as written:
+            written.write(text)
+        draft.chmod(stat.S_IMODE(file.stat().st_mode))
+        os.replace(draft, file)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        if not file.stat().st_size:
+            file.unlink()  # made to see whether it can be
+        raise
 
 
 def load(file: Path) -> "Step":

@@ -75,6 +75,7 @@ def facts(result: Result, method: str) -> list[str]:
     usage = (result.get("usage") or {}).values()
     calls = sum(one["calls"] for one in usage)
     malformed = sum(one["count"] for one in (result.get("malformed") or {}).values())
+    verbose = sum(one["count"] for one in (result.get("verbose") or {}).values())
     confidence, dropped = result.get("confidence"), result.get("dropped") or 0
     return [
         method,
@@ -82,6 +83,8 @@ def facts(result: Result, method: str) -> list[str]:
         format_count(calls, "call"),
         f"{sum(one['input_tokens'] for one in usage):,} tokens in, {sum(one['output_tokens'] for one in usage):,} out",
         *([format_count(malformed, "malformed reply", "malformed replies")] if malformed else []),
+        *([format_count(verbose, "wordy answer")] if verbose else []),
+        *(["not greedy: the model refuses temperature 0"] if result.get("not_greedy") else []),
         *([f"{format_count(dropped, 'passage')} dropped to fit the window"] if dropped else []),
     ]
 

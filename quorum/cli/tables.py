@@ -69,7 +69,7 @@ FURTHER = {
         *BEFORE,
     )
 }
-FAILURES = ("errors", "malformed", "unscored", "judge_errors")
+FAILURES = ("errors", "malformed", "verbose", "not_greedy", "unscored", "judge_errors")
 
 
 def score_tables(
@@ -107,7 +107,7 @@ def measure_table(summary: Summary, columns: Sequence[Column], *, counts: bool =
     for name, row in summary.items():
         n = [f"{row['n']:,}"] if counts else []
         cells = [cell(row, column) for column in columns]
-        table.add_row(Text(name, style="bold"), *n, *cells, *(f"{row[count]:,}" for count in failures))
+        table.add_row(Text(name, style="bold"), *n, *cells, *(f"{row.get(count) or 0:,}" for count in failures))
     return table
 
 

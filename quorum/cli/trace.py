@@ -22,6 +22,8 @@ def tree(step: Step, above: Tree | None = None) -> Tree:
     branch = Tree(headline(step)) if above is None else above.add(headline(step))
     if step.prompt:
         branch.add(Text(step.prompt, style="dim"))
+    if step.reasoning:
+        branch.add(Text("(reasoning) ").append(step.reasoning, style="dim italic"))
     if step.reply:
         branch.add(Text("-> ").append(step.reply, style="green"))
     for inner in step.steps:

@@ -131,6 +131,14 @@ class Context:
         Literal["all", "staged"],
         describe("post_fusion: ask all passages, or stop once the vote is decided", "all"),
     ] = define("vote", "all")
+    shorten: Annotated[
+        Literal["auto", "off"],
+        describe("Ask once more for the short answer in a wordy one (auto), or count it as verbose and go on", "auto"),
+    ] = define("shorten", "auto")
+    structured: Annotated[
+        Literal["auto", "off"],
+        describe("Ask for labels, choices, verdicts and numbers as JSON where the model takes a schema (auto)", "auto"),
+    ] = define("structured", "auto")
     context_window: Annotated[
         int | None, describe("Tokens a prompt may have; empty: the model's profile, else 8192", ge=256)
     ] = define("context_window", None)

@@ -1,6 +1,6 @@
 """The state of a graph: plain data that can be serialised, and the reducers that merge a node's update into it."""
 
-from typing import Annotated, NotRequired, TypeVar
+from typing import Annotated, NotRequired, TypeVar, cast
 
 from typing_extensions import TypedDict  # LangGraph makes Studio's form from it; typing's works from Python 3.12 on
 
@@ -151,6 +151,11 @@ def add_counts(left: int | None, right: int | None) -> int:
     return (left or 0) + (right or 0)
 
 
+def is_either(left: bool | None, right: bool | None) -> bool:
+    """Reducer: whether one of them is true."""
+    return bool(left) or bool(right)
+
+
 def merge_usage(left: dict[str, Usage] | None, right: dict[str, Usage] | None) -> dict[str, Usage]:
     """Reducer: add up calls and tokens, by prompt name."""
     merged = dict(left or {})
@@ -181,11 +186,15 @@ def merge_malformed(left: dict[str, Malformed] | None, right: dict[str, Malforme
 class Counters(TypedDict, total=False):
     """What a run or a part of it took: calls and tokens, malformed replies, passages dropped to fit the window.
 
-    The first two are by prompt name. A subgraph returns counters but never reads them, or they would count twice.
+    All but not_greedy and dropped are by prompt name. verbose: short answers of too many words. not_greedy: whether a
+    model refused temperature 0, so that the same question may get another answer. A subgraph returns counters but never
+    reads them, or they would count twice.
     """
 
     usage: Annotated[dict[str, Usage], merge_usage]
     malformed: Annotated[dict[str, Malformed], merge_malformed]
+    verbose: Annotated[dict[str, Malformed], merge_malformed]
+    not_greedy: Annotated[bool, is_either]
     dropped: Annotated[int, add_counts]
 
 
@@ -259,3 +268,8 @@ class State(Question, Result, total=False):
     rationales: list[str | None] | None
     masked: MaskedStatement | None
     verified: Annotated[list[VerifiedCandidate], append_items]
+
+
+def counters_of(update: State) -> State:
+    """The counters of a node's update, and nothing else."""
+    return cast(State, {name: value for name, value in update.items() if name in Counters.__annotations__})

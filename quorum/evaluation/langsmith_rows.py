@@ -15,7 +15,7 @@ from quorum.evaluation.metrics.scoring import SCORERS
 from quorum.evaluation.run.results import Row
 from quorum.models.tracing import cleaned
 
-COUNTED = ("calls", "malformed", "dropped")
+COUNTED = ("calls", "malformed", "verbose", "dropped")
 
 
 @dataclass(frozen=True)

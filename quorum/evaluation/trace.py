@@ -11,6 +11,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 
+from quorum.core.redaction import redact
 from quorum.evaluation.callbacks import node_name, usage_of
 from quorum.models.tracing import cleaned, hides_passages
 
@@ -28,6 +29,7 @@ class Step:
     seconds: float | None = None
     prompt: str = ""
     reply: str = ""
+    reasoning: str = ""
     details: list[str] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
     error: str | None = None
@@ -105,7 +107,10 @@ class Tracer(AsyncCallbackHandler):
         usage = usage_of(response)
         if run_id in self.open and usage:
             self.open[run_id].details.append(f"{usage['input_tokens']:,} tokens in, {usage['output_tokens']:,} out")
-        self.end(run_id, reply=shown(response.generations[0][0].text))
+        generation = response.generations[0][0]
+        message = getattr(generation, "message", None)
+        reasoning = str(getattr(message, "additional_kwargs", {}).get("reasoning_content") or "")
+        self.end(run_id, reply=shown(generation.text), reasoning=shown(reasoning))
 
     async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         self.end(run_id, error=failure(error))
@@ -130,7 +135,7 @@ def shown(text: str) -> str:
 def failure(error: BaseException) -> str:
     """What went wrong; its kind alone where passages are to be hidden."""
     kind = type(error).__name__
-    return kind if hides_passages() else shown(str(error)) or kind
+    return kind if hides_passages() else shown(redact(str(error))) or kind
 
 
 SHOWN: dict[str, Callable[[Any], str]] = {

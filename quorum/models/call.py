@@ -18,8 +18,9 @@ from quorum.models.chat import chat_model_async, identity
 from quorum.models.clock import REAL, Clock
 from quorum.models.inflight import joined
 from quorum.models.journal import Record, journal_of, key_of
+from quorum.models.parameters import SCHEMA, leave_out, refused_by, speaks_openai
 from quorum.models.replay import Replay
-from quorum.models.request import Request, send
+from quorum.models.request import Request, SchemaRefused, send
 from quorum.models.tracing import note_prompt
 
 __all__ = ["Reply", "call", "remove_thinking"]
@@ -33,6 +34,7 @@ class Reply:
     it came from the journal, so that a method's figures are as if it had run alone. stored: nothing was spent on it now
     (it came from the journal, from an identical call in flight, or from the first of identical samples); the sum over
     the replies that are not stored is what was really spent. finish: why the model stopped, in the server's words.
+    reasoning: what the server sent beside the answer. is_greedy: temperature 0 was sent where it was asked for.
     """
 
     text: str
@@ -41,6 +43,31 @@ class Reply:
     seconds: float
     stored: bool
     finish: str | None
+    reasoning: str = ""
+    is_greedy: bool = True
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a reply comes from.
+
+    identity: the model's, None where it has none that lasts; version: of the prompt's text; inputs: the prompt's
+    variables, for the embedded reader alone; sample: which of several independent replies.
+    """
+
+    identity: dict[str, Any] | None
+    version: str
+    prompt: str
+    inputs: dict[str, Any] | None
+    sample: int = 0
+
+    def key(self, request: Request) -> str | None:
+        """The reply's key in the journal."""
+        if self.identity is None:
+            return None
+        decoding = request.decoding | ({} if request.schema is None else {SCHEMA: request.schema})
+        inputs = None if self.inputs is None else (self.inputs, self.prompt)
+        return key_of(self.identity, decoding, str(request.message.content), inputs, self.sample)
 
 
 async def call(
@@ -54,13 +81,15 @@ async def call(
     n: int = 1,
     temperature: float | None = None,
     model: str | BaseChatModel | None = None,
+    schema: Mapping[str, Any] | None = None,
     config: RunnableConfig | None = None,
     clock: Clock = REAL,
 ) -> list[Reply]:
     """Ask a model `n` independent times with one message; `temperature` and `model` default to the context's.
 
     prompt, version: name and hash of the prompt's text, for traces and the journal; detail: which of several such calls
-    ("passage 2"); inputs: the prompt's variables, which only the embedded reader is given.
+    ("passage 2"); inputs: the prompt's variables, which only the embedded reader is given; schema: a JSON schema that
+    the reply is to have, which is sent to servers that speak the OpenAI protocol and do not refuse it.
 
     At temperature 0 the n requests would be identical: one is made, and each reply counts what it took, as n calls
     would. (A model object is asked n times unless its own temperature is 0, and so is the scripted model.) Where the
@@ -88,53 +117,98 @@ async def call(
         context=context,
         config=merged(config, {"run_name": name, "metadata": metadata}),
         clock=clock,
+        is_named=isinstance(asked, str),
+        schema=schema if speaks_openai(type(client)) else None,
     )
-    structured = (dict(inputs or {}), prompt) if wants_inputs else None
+    source = Source(who, version, prompt, dict(inputs or {}) if wants_inputs else None)
     if n == 1:
-        return [await one(request, who, 0, version, structured)]
-    requests = 1 if is_greedy(asked, degree) else n
-    results = await asyncio.gather(
-        *(one(request, who, sample, version, structured) for sample in range(requests)), return_exceptions=True
-    )
+        return [await one(request, source, 0)]
+    if not is_greedy(asked, degree):
+        return await ask_samples(request, source, range(n))
+    first = await one(request, source, 0)
+    if first.is_greedy:
+        return [first, *(replace(first, stored=True) for _ in range(n - 1))]
+    return [first, *await ask_samples(request, source, range(1, n))]  # the model refused temperature 0
+
+
+async def ask_samples(request: Request, source: Source, numbers: range) -> list[Reply]:
+    """Independent replies. Every call ends before an error is raised: what succeeded is in the journal."""
+    results = await asyncio.gather(*(one(request, source, number) for number in numbers), return_exceptions=True)
     errors = [result for result in results if isinstance(result, BaseException)]
-    if errors:  # every sample has ended: what succeeded is in the journal
+    if errors:
         raise next((error for error in errors if isinstance(error, SetupError)), errors[0])
-    replies = [result for result in results if isinstance(result, Reply)]
-    return replies + [replace(replies[0], stored=True) for _ in range(n - len(replies))]
+    return [result for result in results if isinstance(result, Reply)]
 
 
-async def one(
-    request: Request,
-    who: dict[str, Any] | None,
-    sample: int,
-    version: str,
-    structured: tuple[dict[str, Any], str] | None,
-) -> Reply:
+async def one(request: Request, source: Source, sample: int) -> Reply:
     """Sample number `sample`: from the journal, from an identical call in flight, or from the model."""
-    key = None if who is None else key_of(who, request.decoding, str(request.message.content), structured, sample)
-    if structured is not None:
-        extra = {"prompt": structured[1], "inputs": structured[0], "sample": sample}
-        message = HumanMessage(request.message.content, additional_kwargs={"quorum": extra})
-        request = replace(request, message=message)
-    if "seed" in request.decoding:
-        request = replace(request, decoding=request.decoding | {"seed": request.decoding["seed"] + sample})
+    content = str(request.message.content)
+    if source.inputs is not None:
+        extra = {"prompt": source.prompt, "inputs": source.inputs, "sample": sample}
+        request = replace(request, message=HumanMessage(content, additional_kwargs={"quorum": extra}))
+    record, stored = await obtain(request, replace(source, sample=sample))
+    if stored:
+        shown = merge_configs(request.config, {"metadata": {"stored": True}})
+        await Replay(record=record).ainvoke([request.message], shown)
+    return reply(record, stored)
+
+
+async def obtain(request: Request, source: Source) -> tuple[Record, bool]:
+    """A record, and whether nothing was spent on it here and now."""
+    key = source.key(request)
 
     async def fetch() -> tuple[Record, bool]:
         journal = None if key is None else await journal_of(request.context)
         found = None if journal is None or key is None else await journal.get(key)
         if found is not None:
+            if SCHEMA in found.left_out.split(","):
+                leave_out(request, SCHEMA, "takes no JSON schema, as the journal says; asking it plainly")
             return found, True
-        prompt = request.config["metadata"]["prompt"]
-        record = replace(await send(request), model=request.label, prompt=prompt, version=version, sample=sample)
+        record, stored = await (ask_model if request.schema is None else ask_by_schema)(request, source)
         if journal is not None and key is not None:
             await journal.put(key, record)
-        return record, False
+        return record, stored
 
     (record, stored), mine = await joined(key, fetch)
-    if stored or not mine:
-        shown = merge_configs(request.config, {"metadata": {"stored": True}})
-        await Replay(record=record).ainvoke([request.message], shown)
-    return reply(record, stored or not mine)
+    return record, stored or not mine
+
+
+async def ask_model(request: Request, source: Source) -> tuple[Record, bool]:
+    """What the model replies now."""
+    if "seed" in request.decoding:
+        request = replace(request, decoding=request.decoding | {"seed": request.decoding["seed"] + source.sample})
+    sent, prompt = await send(request), source.prompt
+    return replace(sent, model=request.label, prompt=prompt, version=source.version, sample=source.sample), False
+
+
+async def ask_by_schema(request: Request, source: Source) -> tuple[Record, bool]:
+    """A reply in the form of the request's schema; from a model that refuses or ignores it, one to the prompt alone.
+
+    Such a reply is kept in the journal under both keys, so that it is found whatever is known of the model by then.
+    """
+    plain = replace(request, schema=None)
+    stored = False
+    if SCHEMA in refused_by(request):
+        record, stored = await obtain(plain, source)
+    else:
+        try:
+            record, _ = await ask_model(request, source)
+            if not is_ignored(record):
+                return record, False
+            leave_out(request, SCHEMA, "ignores a JSON schema; asking it plainly")
+            journal, key = await journal_of(request.context), source.key(plain)
+            if journal is not None and key is not None:
+                await journal.put(key, record)
+        except SchemaRefused:
+            record, stored = await obtain(plain, source)
+            leave_out(request, SCHEMA, "takes no JSON schema; asking it plainly")
+    return replace(record, left_out=",".join(filter(None, (record.left_out, SCHEMA)))), stored
+
+
+def is_ignored(record: Record) -> bool:
+    """Whether a reply that was to be JSON says something else; one that was cut off tells nothing."""
+    text = remove_thinking(record.text)
+    return bool(text) and "{" not in text and record.finish not in ("length", "max_tokens", "content_filter")
 
 
 def merged(config: RunnableConfig | None, ours: RunnableConfig) -> RunnableConfig:
@@ -149,7 +223,16 @@ def reply(record: Record, stored: bool) -> Reply:
         output_tokens=record.output_tokens,
         cached_tokens=record.cached_tokens,
     )
-    return Reply(remove_thinking(record.text), record.text, usage, record.seconds, stored, record.finish)
+    return Reply(
+        text=remove_thinking(record.text),
+        raw=record.text,
+        usage=usage,
+        seconds=record.seconds,
+        stored=stored,
+        finish=record.finish,
+        reasoning=record.reasoning,
+        is_greedy=record.is_greedy,
+    )
 
 
 def decoding(context: Context, temperature: float, *, made_by_caller: bool) -> dict[str, Any]:

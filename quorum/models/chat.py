@@ -68,6 +68,10 @@ def make_chat(spec: Spec, context: Context, state: PerLoop | None) -> BaseChatMo
         options |= openai_access(spec) | {"stream_usage": True} | own_connections(context.timeout, state)
 
     def make() -> BaseChatModel:
+        if spec.provider == "openai":
+            from quorum.models.openai_chat import OpenAIChat
+
+            return OpenAIChat(model=spec.name, **options)
         from langchain.chat_models import init_chat_model
 
         model: BaseChatModel = init_chat_model(spec.name, model_provider=spec.provider, **options)

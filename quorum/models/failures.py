@@ -2,13 +2,15 @@
 
 import asyncio
 import json
-import os
 import re
-from collections.abc import Iterator
+import sysconfig
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from types import TracebackType
+from types import FrameType
 from typing import Any, Literal
+
+from quorum.core.redaction import redact
 
 Kind = Literal[
     "again",  # may succeed when tried again: timeouts, 408/409/429/5xx, dropped connections, replies cut in transit
@@ -25,17 +27,30 @@ TOO_LONG = re.compile(
     r"|input (token count|tokens|length).{0,60}exceed|`inputs` tokens \+ `max_new_tokens`",
     re.IGNORECASE,
 )
-GARBLED = (ValueError, TypeError, KeyError, AttributeError, IndexError)
+GARBLED = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError)
+INSTALLED = tuple(sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib"))  # where libraries are
+REFUSED = re.compile(
+    r"unsupported|not support|only the default|unknown|unrecogni[sz]ed|unexpected|not (?:permitted|allowed|accepted)"
+    r"|extra (?:inputs|fields)|(?:does not|doesn't) (?:accept|take|allow)|deprecated|cannot (?:both )?be",
+    re.IGNORECASE,
+)
+REFUSED_CODES = {"unsupported_value", "unsupported_parameter", "unknown_parameter"}
+PARAMETER = re.compile(r"\b(?:temperature|top_p|seed|max_tokens|max_completion_tokens)\b")
+LONGEST_READ = 5000  # characters of what a server says of a failure
 UNREACHABLE = {"ConnectError", "ClientConnectorError", "EndpointConnectionError", "gaierror", "ConnectionRefusedError"}
 DROPPED = {"TransportError", "APIConnectionError", "ModelConnectionError", "ClientConnectionError", "ConnectionError"}
 CUT = {"JSONDecodeError", "APIResponseValidationError", "IncompleteRead", "ClientPayloadError", "DecodingError"}
 TIMEOUT = {"TimeoutError", "TimeoutException", "APITimeoutError", "ModelTimeoutError", "ReadTimeoutError"}
 
 
+class GarbledReply(ValueError):  # noqa: N818  it reads as what it says
+    """A reply with status 200 that holds nothing to read; the message says what is wrong with it."""
+
+
 @dataclass(frozen=True)
 class Failure:
     """One failure. `said`: the server's own words; `retry_after`: seconds the server asked for;
-    `parameter`: a decoding parameter that the model does not take (tried again without it)."""
+    `parameter`: one that the model does not take (tried again without it)."""
 
     kind: Kind
     said: str
@@ -44,12 +59,16 @@ class Failure:
     parameter: str | None = None
 
 
-def classify(error: BaseException, date: float, provider_package: str = "") -> Failure:
-    """What a call's exception means. `date`: now, in seconds since 1970, for a Retry-After that is a date."""
+def classify(error: BaseException, date: float, provider_package: str = "", secrets: Iterable[str] = ()) -> Failure:
+    """What a call's exception means.
+
+    date: now, in seconds since 1970, for a Retry-After that is a date. provider_package: the package of the model's
+    class, whose stumbling is a garbled reply; secrets: what `said` must not repeat, beside the environment's keys.
+    """
     causes = list(chain(error))
     names = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
     status = next((code for cause in causes if (code := status_of(cause)) is not None), None)
-    said = next((text for cause in causes if (text := words_of(cause))), "") or type(error).__name__
+    said = next((text for cause in causes if (text := words_of(cause, secrets))), "") or type(error).__name__
     if "ContextOverflowError" in names or (status in (400, 413, 422, 500) and TOO_LONG.search(said)):
         return Failure("too_long", said, status)
     if status is not None and status >= 400:
@@ -62,7 +81,7 @@ def classify(error: BaseException, date: float, provider_package: str = "") -> F
         return Failure("unreachable", said)
     if names & DROPPED:
         return Failure("again", f"the connection broke ({said})")
-    if names & CUT or is_garbled(error, provider_package):
+    if names & (CUT | {"GarbledReply"}) or is_garbled(error, provider_package):
         return Failure("again", f"the reply could not be read ({said})")
     if "APIError" in names or "ModelAPIError" in names:  # an error event in the middle of a stream
         return Failure("again", said)
@@ -78,12 +97,15 @@ def of_status(status: int, said: str, causes: list[BaseException], date: float) 
         return Failure(
             "again", said, status, next((s for c in causes if (s := retry_after(c, date)) is not None), None)
         )
-    parameter = None
-    if status in (400, 422) and re.search(
-        r"unsupported|not support|only the default|unknown parameter", said, re.IGNORECASE
-    ):
-        parameter = next((name for name in ("temperature", "top_p", "seed") if re.search(rf"\b{name}\b", said)), None)
-    return Failure("refused", said, status, parameter=parameter)
+    refused = status in (400, 422) and (REFUSED.search(said) or codes & REFUSED_CODES)
+    return Failure("refused", said, status, parameter=parameter_of(said, causes) if refused else None)
+
+
+def parameter_of(said: str, causes: list[BaseException]) -> str | None:
+    """The parameter that is refused: as the server's error names it, else the first that its words name."""
+    named = next((str(name) for cause in causes if (name := getattr(cause, "param", None))), "")
+    found = PARAMETER.search(named) or PARAMETER.search(said)
+    return found[0] if found else None
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:
@@ -109,8 +131,8 @@ def status_of(error: BaseException) -> int | None:
     return next((int(code) for code in candidates if isinstance(code, int) and 100 <= code < 600), None)
 
 
-def words_of(error: BaseException) -> str:
-    """What the server said, in one line of at most 500 characters."""
+def words_of(error: BaseException, secrets: Iterable[str] = ()) -> str:
+    """What the server said, in one line of at most 500 characters, without keys, tokens and passwords."""
     body = getattr(error, "body", None)
     if isinstance(body, dict):
         inner = body.get("error", body)
@@ -119,15 +141,7 @@ def words_of(error: BaseException) -> str:
             said = json.dumps(body, default=str)
     else:
         said = body if isinstance(body, str) and body else getattr(error, "message", None) or str(error)
-    return without_keys(" ".join(str(said).split()))[:500]
-
-
-def without_keys(text: str) -> str:
-    """The text without the keys of this environment, should a server have repeated one."""
-    for variable, key in os.environ.items():
-        if variable.upper().endswith(("_KEY", "_TOKEN", "_SECRET")) and len(key) > 7:
-            text = text.replace(key, "***")
-    return text
+    return redact(" ".join(str(said)[:LONGEST_READ].split()), secrets)[:500]
 
 
 def retry_after(error: BaseException, date: float) -> float | None:
@@ -148,9 +162,24 @@ def retry_after(error: BaseException, date: float) -> float | None:
 
 
 def is_garbled(error: BaseException, provider_package: str) -> bool:
-    """Whether the provider's own code stumbled over what the server sent (an HTML page, a reply without choices)."""
-    trace: TracebackType | None = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
+    """Whether a provider's code stumbled over what the server sent: an HTML page, a reply without choices, bytes that
+    are no text. No code but that of libraries ran between our call and the error; else it is somebody's bug.
+    """
+    if not isinstance(error, GARBLED) or not provider_package:
+        return False
+    frames = [(package_of(frame), frame.f_code.co_filename) for frame in frames_of(error)]
+    ours = max((place for place, (package, _) in enumerate(frames) if package == "quorum"), default=-1)
+    below = frames[ours + 1 :]
+    return bool(below) and all(package == provider_package or file.startswith(INSTALLED) for package, file in below)
+
+
+def package_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).split(".")[0]
+
+
+def frames_of(error: BaseException) -> Iterator[FrameType]:
+    """What an exception passed through, where it was raised last."""
+    trace = error.__traceback__
+    while trace is not None:
+        yield trace.tb_frame
         trace = trace.tb_next
-    module = trace.tb_frame.f_globals.get("__name__", "") if trace is not None else ""
-    return isinstance(error, GARBLED) and bool(provider_package) and module.split(".")[0] == provider_package

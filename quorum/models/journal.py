@@ -23,7 +23,9 @@ from typing import Any, Protocol
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
+from quorum.core.private_files import make_private_file, make_private_folder
 from quorum.models.loops import per_loop
+from quorum.models.token_counts import MOST_TOKENS
 
 VERSION = 1
 BUSY_SECONDS = 60.0
@@ -33,11 +35,22 @@ CREATE TABLE IF NOT EXISTS replies (
     text TEXT NOT NULL, finish TEXT, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
     cached_tokens INTEGER NOT NULL, seconds REAL NOT NULL, created REAL NOT NULL
 )"""
+# A table of its own, so that a Quorum that does not know it goes on with the file.
+DETAILS = "CREATE TABLE IF NOT EXISTS details (key TEXT PRIMARY KEY, left_out TEXT NOT NULL, reasoning TEXT NOT NULL)"
+# What a server that counts in fractions, strings or 10**30 has left in an older journal: asked anew.
+UNSOUND = " OR ".join(
+    f"typeof(replies.{count}) != 'integer' OR replies.{count} NOT BETWEEN 0 AND {MOST_TOKENS}"
+    for count in ("input_tokens", "output_tokens", "cached_tokens")
+)
 
 
 @dataclass(frozen=True)
 class Record:
-    """One reply as it came: the raw text, what it took, and which prompt asked for it."""
+    """One reply as it came: the raw text, what it took, and which prompt asked for it.
+
+    left_out: decoding parameters that the model refused, with commas between them; reasoning: what the server sent
+    beside the answer.
+    """
 
     text: str
     finish: str | None
@@ -49,6 +62,13 @@ class Record:
     prompt: str = ""
     version: str = ""
     sample: int = 0
+    left_out: str = ""
+    reasoning: str = ""
+
+    @property
+    def is_greedy(self) -> bool:
+        """Whether temperature 0, where it was asked for, was sent."""
+        return "temperature" not in self.left_out.split(",")
 
 
 def key_of(identity: Mapping[str, Any], decoding: Mapping[str, Any], text: str, inputs: Any, sample: int) -> str:
@@ -175,8 +195,9 @@ def tell(outcomes: list[Outcome]) -> None:
 
 
 def connect(path: str) -> sqlite3.Connection:
-    """Open the file, made if need be."""
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    """Open the file, made if need be; SQLite gives the files beside it the permissions that it has."""
+    make_private_folder(Path(path).parent)
+    make_private_file(Path(path))
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         patiently(lambda: connection.execute("PRAGMA journal_mode=WAL").close())
@@ -184,7 +205,11 @@ def connect(path: str) -> sqlite3.Connection:
         found = connection.execute("PRAGMA user_version").fetchone()[0]
         if found not in (0, VERSION):
             raise sqlite3.DatabaseError(f"written by another version, layout {found} where {VERSION} is known")
-        patiently(lambda: connection.executescript(f"BEGIN IMMEDIATE; {TABLE}; PRAGMA user_version={VERSION}; COMMIT;"))
+        patiently(
+            lambda: connection.executescript(
+                f"BEGIN IMMEDIATE; {TABLE}; {DETAILS}; PRAGMA user_version={VERSION}; COMMIT;"
+            )
+        )
     except BaseException:
         connection.close()
         raise
@@ -206,19 +231,36 @@ def patiently(work: Callable[[], object]) -> None:
 
 
 def read(connection: sqlite3.Connection, jobs: list[Job]) -> list[Record | None]:
-    """The stored reply of each job's key."""
+    """The stored reply of each job's key; null also where its counts are none."""
     fields = "text, finish, input_tokens, output_tokens, cached_tokens, seconds, model, prompt, version, sample"
+    joined = "replies LEFT JOIN details ON details.key = replies.key"
+    query = (
+        f"SELECT {fields}, coalesce(left_out, ''), coalesce(reasoning, '') FROM {joined} "
+        f"WHERE replies.key = ? AND NOT ({UNSOUND})"
+    )
     with closing(connection.cursor()) as cursor:
-        rows = [cursor.execute(f"SELECT {fields} FROM replies WHERE key = ?", (job.key,)).fetchone() for job in jobs]
+        rows = [cursor.execute(query, (job.key,)).fetchone() for job in jobs]
     return [None if row is None else Record(*row) for row in rows]
 
 
 def write(connection: sqlite3.Connection, jobs: list[Job]) -> list[Record | None]:
     """Keep the replies of all jobs, or none of them."""
     rows = [row_of(job.key, job.record) for job in jobs if job.record is not None]
+    details = [
+        (job.key, job.record.left_out, job.record.reasoning)
+        for job in jobs
+        if job.record is not None and (job.record.left_out or job.record.reasoning)
+    ]
     with closing(connection.cursor()) as cursor:
         cursor.execute("BEGIN IMMEDIATE")
         try:
+            cursor.executemany(f"DELETE FROM replies WHERE key = ? AND ({UNSOUND})", [(row[0],) for row in rows])
+            # A reply that another process has kept meanwhile stays, and stays without what is told of this one.
+            cursor.executemany(
+                "INSERT OR IGNORE INTO details SELECT ?1, ?2, ?3 "
+                "WHERE NOT EXISTS (SELECT 1 FROM replies WHERE key = ?1)",
+                details,
+            )
             cursor.executemany(f"INSERT OR IGNORE INTO replies VALUES ({', '.join('?' * len(rows[0]))})", rows)
             cursor.execute("COMMIT")
         except BaseException:

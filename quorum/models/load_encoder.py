@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from quorum.core.errors import SetupError
-from quorum.models.failures import without_keys
+from quorum.core.redaction import redact
 
 T = TypeVar("T")
 PATH = re.compile(r"[./~\\]|[A-Za-z]:[\\/]")
@@ -43,7 +43,7 @@ def loaded(name: str, load: Callable[[str], T]) -> T:
     except SetupError:
         raise
     except Exception as error:  # the library, the hub and the weights' readers raise what they like
-        said = without_keys(" ".join(str(error).split()))[:200] or type(error).__name__
+        said = redact(" ".join(str(error).split()))[:200] or type(error).__name__
         raise SetupError(
             f"The model {name!r} cannot be loaded ({said}); give the folder of a downloaded model, or its full name at "
             "huggingface.co on a machine that reaches it or has it in its cache."

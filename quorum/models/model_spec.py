@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from quorum.core.errors import SetupError
+from quorum.core.redaction import redact
 
 T = TypeVar("T")
 OPENAI_URL = "https://api.openai.com/v1"
@@ -61,7 +62,9 @@ def checked(url: str) -> str:
     given = url.strip().rstrip("/")
     parts = urlsplit(given)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise SetupError(f"OPENAI_BASE_URL={given!r} is not an address; write it like http://localhost:8000/v1.")
+        raise SetupError(
+            f"OPENAI_BASE_URL={public_url(given)!r} is not an address; write it like http://localhost:8000/v1."
+        )
     return given
 
 
@@ -105,7 +108,7 @@ def made(spec: Spec, make: Callable[[], T]) -> T:
                 f"The model {spec.text!r} names an unknown provider {spec.provider!r}; use embedded, openai:NAME (any "
                 "compatible server by OPENAI_BASE_URL), or another provider of langchain, such as anthropic:NAME."
             ) from None
-        raise SetupError(f"The model {spec.text!r} could not be set up: {said[:300]}") from error
+        raise SetupError(f"The model {spec.text!r} could not be set up: {redact(said)[:300]}") from error
 
 
 def package_of(error: ImportError, spec: Spec) -> str:

@@ -29,6 +29,7 @@ class Replay(BaseChatModel):
         sent, got = self.record.input_tokens, self.record.output_tokens
         message = AIMessage(
             self.record.text,
+            additional_kwargs={"reasoning_content": self.record.reasoning} if self.record.reasoning else {},
             usage_metadata={"input_tokens": sent, "output_tokens": got, "total_tokens": sent + got},
             response_metadata={"finish_reason": self.record.finish, "stored": True, "seconds": self.record.seconds},
         )

@@ -2,32 +2,42 @@
 
 import asyncio
 import logging
-from dataclasses import dataclass
-from functools import cache, cached_property
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
+from pydantic import SecretStr
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, QuorumError, SetupError, TooLong
 from quorum.core.json_text import replace_half_characters
 from quorum.models.clock import Clock
-from quorum.models.failures import Failure, classify
+from quorum.models.failures import Failure, GarbledReply, classify
 from quorum.models.journal import Record
 from quorum.models.limits import allowed
 from quorum.models.loops import per_loop
+from quorum.models.parameters import SCHEMA, applied, leave_out, left_out, refused_by, sendable
+from quorum.models.token_counts import cached_tokens, is_count
 from quorum.models.token_estimate import tokens
 
 LOG = logging.getLogger("quorum")
 FIRST_WAIT, LONGEST_WAIT, LONGEST_ASKED = 0.5, 30.0, 600.0
+SCHEMA_WORDS = re.compile(r"response_format|json_schema|json schema|grammar|guided|structured output", re.IGNORECASE)
 UNREACHABLE_SECONDS, UNREACHABLE_WAIT = 300.0, 10.0
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is sent: one human message to one model. `name` is the call's in traces and errors: "answer: passage 2"."""
+    """What is sent: one human message to one model.
+
+    name: the call's in traces and errors, "answer: passage 2"; is_named: the model was given by its spec and is no
+    object of the caller's; schema: the JSON schema that the reply is to have, where the model takes one.
+    """
 
     model: BaseChatModel
     label: str
@@ -37,6 +47,8 @@ class Request:
     context: Context
     config: RunnableConfig
     clock: Clock
+    is_named: bool = True
+    schema: Mapping[str, Any] | None = None
 
     @cached_property
     def local(self) -> bool:
@@ -44,10 +56,17 @@ class Request:
         return any(getattr(self.model, mark, False) for mark in ("wants_inputs", "in_process"))
 
 
+class SchemaRefused(Exception):  # noqa: N818  it reads as what it says
+    """The server refused a request with a JSON schema, for whatever reason: it may take the request without."""
+
+
 async def send(request: Request) -> Record:
-    """The reply. Raises CallError, TooLong, SetupError; what is no failure of a call (a bug) is raised as it is."""
+    """The reply. Raises CallError, TooLong, SetupError; what is no failure of a call (a bug) is raised as it is.
+
+    A request with a schema that is refused raises SchemaRefused.
+    """
     clock, tried, unreachable_since = request.clock, 0, None
-    left_out: set[str] = set()
+    dropped: set[str] = set()
     estimate = tokens(str(request.message.content))
     while True:
         try:
@@ -55,11 +74,11 @@ async def send(request: Request) -> Record:
         except QuorumError:
             raise
         except Exception as error:
-            # ours has bugs, not failures
-            package = "" if request.local else type(request.model).__module__.split(".")[0]
-            failure = classify(error, clock.date(), package)
+            failure = classify(error, clock.date(), provider_package(request), secrets_of(request.model))
             if failure.kind == "other":
                 raise
+            if refuses_schema(request, failure):
+                raise SchemaRefused from error
             if failure.kind == "unreachable":
                 unreachable_since = clock.now() if unreachable_since is None else unreachable_since
                 waited = clock.now() - unreachable_since
@@ -67,8 +86,8 @@ async def send(request: Request) -> Record:
             elif failure.kind == "again":
                 tried, unreachable_since = tried + 1, None
                 wait = pause(request, failure, tried, error)
-            elif failure.parameter is not None and failure.parameter in request.decoding.keys() - left_out:
-                left_out.add(failure.parameter)
+            elif failure.parameter in sendable(request) - dropped:
+                dropped.add(failure.parameter)
                 leave_out(request, failure.parameter)
                 continue
             else:
@@ -82,64 +101,59 @@ async def attempt(request: Request, estimate: int) -> Record:
     async with allowed(context, request.label, estimate, request.clock) as shares:
         started = request.clock.now()
         async with asyncio.timeout(None if request.local else context.timeout):
-            model, given = decoded(request)
+            model, given = applied(request)
+            missing = left_out(request)
             message = await model.ainvoke([request.message], request.config, **given)
-        record = recorded(message, estimate, request.clock.now() - started)
+        record = replace(recorded(message, estimate, request.clock.now() - started), left_out=missing)
         for share in shares:
             share.correct(record.input_tokens + record.output_tokens)
     return record
 
 
+def refuses_schema(request: Request, failure: Failure) -> bool:
+    """Whether a failure may be due to the JSON schema: a refusal of the request for nothing else that is known."""
+    if request.schema is None or SCHEMA in refused_by(request) or failure.parameter is not None:
+        return False
+    if failure.status in (400, 415, 422):
+        return failure.kind == "refused"
+    return failure.kind == "again" and (failure.status == 501 or bool(SCHEMA_WORDS.search(failure.said)))
+
+
 def recorded(message: AIMessage, estimate: int, seconds: float) -> Record:
-    """A reply's text and what it took; where the server counts no tokens, a token for every three bytes."""
-    text, usage, details = replace_half_characters(str(message.text)), message.usage_metadata, message.response_metadata
+    """A reply's text and what it took; where the server counts no tokens, a token for every three bytes.
+
+    Raises GarbledReply for a reply that only calls tools.
+    """
+    text, details = replace_half_characters(str(message.text)), message.response_metadata
+    if not text and (message.tool_calls or message.invalid_tool_calls):
+        raise GarbledReply("it calls a tool and says nothing")
     finish = next((details[key] for key in ("finish_reason", "stop_reason", "done_reason") if details.get(key)), None)
+    if not text and finish is None and details.get("model_provider") == "openai":
+        raise GarbledReply("it has neither a text nor an end")
+    usage: Mapping[str, Any] = message.usage_metadata or {}
+    counted = is_count(usage.get("input_tokens")) and is_count(usage.get("output_tokens"))
     return Record(
         text=text,
         finish=None if finish is None else str(finish),
-        input_tokens=usage["input_tokens"] if usage else estimate,
-        output_tokens=usage["output_tokens"] if usage else tokens(text),
-        cached_tokens=(usage.get("input_token_details") or {}).get("cache_read") or 0 if usage else 0,
+        input_tokens=usage["input_tokens"] if counted else estimate,
+        output_tokens=usage["output_tokens"] if counted else tokens(text),
+        cached_tokens=cached_tokens(usage) if counted else 0,
         seconds=seconds,
+        reasoning=str(message.additional_kwargs.get("reasoning_content") or ""),
     )
 
 
-def unsupported(request: Request) -> set[str]:
-    """Decoding parameters that this model has refused."""
-    refused: set[str] = per_loop().once(("unsupported", request.label), set)
-    return refused
+def provider_package(request: Request) -> str:
+    """The package that the model's class comes from; none for a model in this process, which has bugs, not failures."""
+    if request.local:
+        return ""
+    packages = (kind.__module__.split(".")[0] for kind in type(request.model).__mro__)
+    return next(package for package in packages if package != "quorum")
 
 
-def leave_out(request: Request, parameter: str) -> None:
-    """From now on. Other calls may be under way with it, and be refused as this one was."""
-    if parameter not in unsupported(request):
-        unsupported(request).add(parameter)
-        LOG.warning("%s does not take %s; going on without it.", request.label, parameter)
-
-
-def parameters(request: Request) -> dict[str, Any]:
-    """The decoding parameters to send."""
-    refused = unsupported(request)
-    return {name: value for name, value in request.decoding.items() if name not in refused}
-
-
-def decoded(request: Request) -> tuple[BaseChatModel, dict[str, Any]]:
-    """A model and call arguments that apply the decoding parameters; one client serves all of them.
-
-    OpenAI's client, the embedded and the scripted model take them with the call. Others take them as settings: a
-    shallow copy, which shares the connections, has those that the class knows.
-    """
-    model, wanted = request.model, parameters(request)
-    if request.local or takes_parameters(type(model)):
-        return model, wanted
-    known = {name: value for name, value in wanted.items() if name in type(model).model_fields}
-    return (model.model_copy(update=known) if known else model), {}
-
-
-@cache
-def takes_parameters(kind: type[BaseChatModel]) -> bool:
-    """Whether models of this class take decoding parameters with a call."""
-    return bool({base.__name__ for base in kind.__mro__} & {"BaseChatOpenAI", "ScriptedModel"})
+def secrets_of(model: BaseChatModel) -> list[str]:
+    """Keys that a model object holds, which no error may repeat."""
+    return [value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr)]
 
 
 def await_server(request: Request, failure: Failure, waited: float) -> float:

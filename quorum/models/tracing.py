@@ -20,14 +20,12 @@ from pydantic import BaseModel
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
+from quorum.core.redaction import environment_secrets, redact, without_secrets
 
 HIDE = "QUORUM_HIDE_PASSAGES"
 KEPT = frozenset({"question", "id", "passage", "retrieved", "type", "finish_reason", "model_name", "prompt", "node"})
 ANSWERS = frozenset({"answer", "candidates"})
 LONGEST_ANSWER = 100  # characters: a longer one may be a passage's own sentences
-LOGIN = re.compile(r"(\b[a-z][\w+.-]*://)[^/\s@\"'<>]+@", re.IGNORECASE)
-SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
-SHORTEST_SECRET = 8  # characters; shorter values, such as "none", are placeholders
 
 
 def hides_passages() -> bool:
@@ -37,13 +35,13 @@ def hides_passages() -> bool:
 
 def cleaned(value: Any, hide: bool) -> Any:
     """A copy without logins in addresses and the environment's secrets; `hide`: without text of passages, too."""
-    return copied(value, hide, secrets(), "")
+    return copied(value, hide, environment_secrets(), "")
 
 
 def copied(value: Any, hide: bool, secret: tuple[str, ...], key: str) -> Any:
     """What is cleaned of a value that stands under `key`."""
     if isinstance(value, str):
-        return without(secret, value) if not hide or stays(key, value) else hidden(value)
+        return without_secrets(value, secret, "[secret]") if not hide or stays(key, value) else hidden(value)
     if isinstance(value, Mapping):
         return {name: copied(item, hide, secret, str(name)) for name, item in value.items()}
     if isinstance(value, list | tuple):
@@ -71,19 +69,6 @@ def stays(key: str, text: str) -> bool:
 def hidden(text: str) -> str:
     """What stands in a trace for a text."""
     return f"[hidden: {len(text):,} characters]" if text else text
-
-
-def secrets() -> tuple[str, ...]:
-    """The values of the environment's keys, tokens and passwords."""
-    named = {value for name, value in os.environ.items() if SECRET.search(name)}
-    return tuple(value for value in named if len(value) >= SHORTEST_SECRET)
-
-
-def without(secret: tuple[str, ...], text: str) -> str:
-    """The text without user and password in addresses, and without the secrets."""
-    for one in secret:
-        text = text.replace(one, "[secret]")
-    return LOGIN.sub(r"\1", text) if "://" in text else text
 
 
 class TraceClient(langsmith.Client):
@@ -122,7 +107,7 @@ def clean_run(about: dict[str, Any]) -> dict[str, Any]:
         if sent.get(part) is not None:
             sent[part] = cleaned(sent[part], False)
     if isinstance(sent.get("error"), str):
-        sent["error"] = re.split(r"\W", sent["error"], maxsplit=1)[0] if hide else cleaned(sent["error"], False)
+        sent["error"] = re.split(r"\W", sent["error"], maxsplit=1)[0] if hide else redact(sent["error"])
     if hide:
         sent["serialized"] = None  # a model in words, its stored reply included
     return sent

@@ -38,6 +38,11 @@ class TransformersModel(BaseChatModel):
         self._loaded = load(self.folder)  # models are made on a thread: no event loop waits for the disk
 
     @property
+    def knows_its_prompts_only(self) -> bool:
+        """Whether it was trained here, on prompts of its own, and refuses all others."""
+        return self._loaded.card is not None
+
+    @property
     def _llm_type(self) -> str:
         return "quorum-transformers"
 

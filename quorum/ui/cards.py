@@ -129,6 +129,7 @@ def facts(answer: Answer) -> list[str]:
         return []
     confidence, certified = result.get("confidence"), result.get("certified")
     malformed = sum(one["count"] for one in (result.get("malformed") or {}).values())
+    verbose = sum(one["count"] for one in (result.get("verbose") or {}).values())
     return [
         *(["no passage answers the question"] if result.get("unknown") else []),
         *([f"confidence {confidence:.2f}"] if confidence is not None else []),
@@ -136,6 +137,8 @@ def facts(answer: Answer) -> list[str]:
         *([format_count(calls, "call"), f"{tokens_in + tokens_out:,} tokens"] if result else []),
         f"{answer.seconds:.2f} s",
         *([format_count(malformed, "malformed reply", "malformed replies")] if malformed else []),
+        *([format_count(verbose, "wordy answer")] if verbose else []),
+        *(["not greedy: the model refuses temperature 0"] if result.get("not_greedy") else []),
         *([f"{format_count(result['dropped'], 'passage')} dropped"] if result.get("dropped") else []),
     ]
 

@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
+from quorum.core.private_files import make_private_folder, open_private_text
 from quorum.evaluation.trace import FORMAT, Step, plain, step_of
 from quorum.models.tracing import cleaned, hides_passages
 from quorum.ui.asking import Asking
@@ -39,10 +41,13 @@ def save(run: Run, folder: Path) -> None:
     file = folder / f"{run.id}.json"
     part = file.with_suffix(".part")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        part.write_text(json.dumps(told(run), ensure_ascii=False, indent=1) + "\n", encoding="utf-8", errors="replace")
+        make_private_folder(folder)
+        with open_private_text(part) as draft:
+            draft.write(json.dumps(told(run), ensure_ascii=False, indent=1) + "\n")
         os.replace(part, file)
     except OSError as error:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
         raise SetupError(
             f"This run is not kept: {folder} cannot be written to ({error.strerror}); give another --store."
         ) from None

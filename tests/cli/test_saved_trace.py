@@ -1,10 +1,12 @@
 """A run kept in a file and printed again: quorum ask --save-trace, quorum trace."""
 
 import json
+import signal
+import stat
 from pathlib import Path
 
 import pytest
-from openai_server import OpenAIServer, error
+from openai_server import OpenAIServer, Response, error
 from tower import PASSAGES, QUESTION
 
 from quorum.cli.main import main
@@ -74,3 +76,64 @@ def test_a_file_that_cannot_be_is_told_before_anything_is_asked(
     assert not openai_server.chats()
     assert quorum("trace", "nowhere/run.json") == 2
     assert "cannot be read" in capsys.readouterr().err
+
+
+FULL = Path("/dev/full")  # a disk on which nothing can be written
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
+def test_a_full_disk_costs_the_trace_and_not_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    assert quorum(*ASK, "--method", "concat", "--save-trace", str(FULL)) == 1
+    out, err = capsys.readouterr()
+    assert "unknown" in out
+    assert "quorum: The trace was not written to /dev/full (No space left on device)." in err
+    assert FULL.is_char_device()
+
+
+def test_a_trace_that_is_cut_short_leaves_the_older_one(capsys: pytest.CaptureFixture[str]) -> None:
+    """A limit on the size of files stands for a disk that fills up while the trace is written."""
+    resource = pytest.importorskip("resource")
+    Path("run.json").write_text("older", encoding="utf-8")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        assert quorum(*ASK, "--method", "concat", "--save-trace", "run.json", "--json") == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    out, err = capsys.readouterr()
+    assert json.loads(out)["answer"] == "unknown"
+    assert "The trace was not written to run.json (File too large)" in err
+    assert Path("run.json").read_text(encoding="utf-8") == "older"
+    assert not list(Path().glob("*.part"))
+
+
+def test_a_trace_is_its_owners_alone_unless_its_file_was_there(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("there.json").touch()
+    Path("there.json").chmod(0o644)
+    modes = []
+    for name in ("new.json", "there.json"):
+        assert quorum(*ASK, "--method", "concat", "--save-trace", name) == 0
+        modes.append(stat.S_IMODE(Path(name).stat().st_mode))
+    assert modes == [0o600, 0o644]
+    assert quorum("trace", "there.json") == 0
+    assert "answer" in capsys.readouterr().out
+
+
+def test_reasoning_is_shown_in_a_trace_and_is_no_answer(
+    openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    openai_server.reply(Response("1931", message={"reasoning_content": "The tower was opened in May."}))
+    assert quorum(*ASK, "--method", "concat", "--save-trace", "run.json", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["answer"] == "1931"
+    assert quorum("trace", "run.json") == 0
+    assert "(reasoning) The tower was opened in May." in capsys.readouterr().out
+
+
+def test_a_trace_repeats_no_key_that_a_server_repeated(
+    openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    openai_server.reply(error(400, "you sent Authorization: Bearer 0123secret"))
+    assert quorum(*ASK, "--method", "concat", "--save-trace", "run.json") == 1
+    assert "0123secret" not in Path("run.json").read_text(encoding="utf-8") + capsys.readouterr().err

@@ -33,7 +33,8 @@ NAMES = [
 READERS = [name for name in NAMES if name != "no_retrieval"]
 RESULT = {
     *("answer", "unknown", "confidence", "rationale", "evidence", "votes", "candidates", "summaries", "passages"),
-    *("unsupported", "certified", "retrieved", "validity", "scores", "usage", "malformed", "dropped"),
+    *("unsupported", "certified", "retrieved", "validity", "scores"),
+    *("usage", "malformed", "verbose", "not_greedy", "dropped"),
 }
 
 

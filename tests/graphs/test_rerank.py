@@ -226,7 +226,7 @@ async def test_scores_stay_those_of_retrieval_and_nothing_else_comes_out() -> No
     scored = [Passage(**{**passage, "score": 5.0 - n}) for n, passage in enumerate(PASSAGES)]
     state: Any = {"question": QUESTION, "passages": scored}
     found = await rerank_passages.ainvoke(state, context=Context(embeddings=Axes(), reranker="question"))
-    assert set(found) <= {"passages", "usage", "malformed", "dropped"}
+    assert set(found) <= {"passages", "usage", "malformed", "verbose", "not_greedy", "dropped"}
     assert {p["id"]: p["score"] for p in found["passages"]} == {p["id"]: p["score"] for p in scored}
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import httpx
 import pytest
 from fake_clock import FakeClock
-from openai_server import OpenAIServer, Response, error, too_long
+from langchain_openai import ChatOpenAI
+from openai_server import OpenAIServer, Request, Response, error, too_long
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError, TooLong
@@ -116,6 +117,34 @@ async def test_a_refused_key_stops_the_run(
         await ask()
     assert "sk-secret" not in str(caught.value)
     assert [request.headers["authorization"] for request in openai_server.chats()] == ["Bearer sk-secret"]
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 418, 500])
+async def test_no_error_repeats_what_a_server_was_sent(
+    openai_server: OpenAIServer, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a login in the address it is sent as the Authorization header, and the server shows the address as well."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    address = openai_server.url.replace("http://", "http://alice:hunter22@")
+    monkeypatch.setenv("OPENAI_BASE_URL", address)
+
+    def echo(request: Request) -> Response:
+        return error(status, f"{address} got {request.headers['authorization']} {request.headers}")
+
+    openai_server.reply(echo)
+    with pytest.raises((CallError, SetupError)) as caught:
+        await ask(Context(model="openai:test", attempts=1))
+    sent = openai_server.chats()[0].headers["authorization"].split()[-1]
+    assert sent not in str(caught.value)
+    assert "hunter22" not in str(caught.value)
+    assert str(status) in str(caught.value)
+
+
+async def test_no_error_repeats_the_key_of_a_model_object(openai_server: OpenAIServer) -> None:
+    model: Any = ChatOpenAI(model="test", base_url=openai_server.url, api_key="quite-secret", max_retries=0)  # type: ignore[arg-type]
+    openai_server.reply(error(400, "quite-secret is no key"))
+    with pytest.raises(CallError, match=r"400: \*\*\* is no key"):
+        await ask(Context(model=model))
 
 
 async def test_a_prompt_that_does_not_fit_says_so(openai_server: OpenAIServer) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sqlite3
+import stat
 import subprocess
 import sys
 import threading
@@ -248,3 +249,52 @@ def test_keys_depend_on_every_part() -> None:
         key_of(who, decoding, "text", None, 1),
     }
     assert len(keys) == 7
+
+
+async def test_counts_that_are_none_are_asked_anew_and_replaced(openai_server: OpenAIServer, context: Context) -> None:
+    openai_server.reply("Oslo")
+    await call("answer", "Which?", context=context)
+    close_journals()
+    for odd in (3.5, "many", -1, 10**12):
+        with sqlite3.connect(str(context.journal)) as connection:
+            connection.execute("UPDATE replies SET input_tokens = ?, text = 'old'", (odd,))
+        connection.close()
+        before = len(openai_server.chats())
+        first, second = [(await call("answer", "Which?", context=context))[0] for _ in range(2)]
+        assert (first.text, first.stored, second.text, second.stored) == ("Oslo", False, "Oslo", True)
+        assert len(openai_server.chats()) == before + 1
+        assert len(rows(context)) == 1
+
+
+async def test_the_journal_is_its_owners_alone(openai_server: OpenAIServer, context: Context) -> None:
+    before = os.umask(0)
+    try:
+        await call("answer", "Which?", context=context)
+    finally:
+        os.umask(before)
+    folder = Path(str(context.journal)).parent
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    files = sorted(folder.iterdir())
+    assert [file.name for file in files] == ["journal.sqlite", "journal.sqlite-shm", "journal.sqlite-wal"]
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+
+
+async def test_a_journal_of_an_older_quorum_is_read_and_goes_on(openai_server: OpenAIServer, context: Context) -> None:
+    """It has no table of details, and a reply of such a Quorum has none there."""
+    openai_server.reply(Response("Oslo", message={"reasoning_content": "hm"}))
+    await call("answer", "Which?", context=context)
+    close_journals()
+    with sqlite3.connect(str(context.journal)) as connection:
+        connection.execute("DROP TABLE details")
+    connection.close()
+    (reply,) = await call("answer", "Which?", context=context)
+    assert (reply.text, reply.stored, reply.reasoning) == ("Oslo", True, "")
+
+
+async def test_reasoning_is_kept_beside_a_reply(openai_server: OpenAIServer, context: Context) -> None:
+    openai_server.reply(Response("Oslo", message={"reasoning_content": "Norway's capital"}))
+    replies = [(await call("answer", "Which?", context=context))[0] for _ in range(2)]
+    assert [(reply.text, reply.stored, reply.reasoning) for reply in replies] == [
+        ("Oslo", False, "Norway's capital"),
+        ("Oslo", True, "Norway's capital"),
+    ]

@@ -71,6 +71,8 @@ async def test_begin_resets_every_key_of_an_earlier_question() -> None:
         "knowledge": Overwrite([]),
         "usage": Overwrite({}),
         "malformed": Overwrite({}),
+        "verbose": Overwrite({}),
+        "not_greedy": Overwrite(False),
         "dropped": Overwrite(0),
     }
 

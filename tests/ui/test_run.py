@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -165,3 +167,13 @@ def test_an_unknown_run_is_told(id_: str) -> None:
     (FOLDER / "20260101-000009-abcdef.json").write_text('{"question": 1}')
     with pytest.raises(SetupError, match=r"no run|cannot be read"):
         load(id_, FOLDER)
+
+
+def test_a_past_run_is_its_owners_alone() -> None:
+    before = os.umask(0)
+    try:
+        save(Run("20260101-000000-abcdef", Asking("Which?"), 1.0, [Answer("concat", "concat", "failed")]), FOLDER)
+    finally:
+        os.umask(before)
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (FOLDER, *FOLDER.iterdir())]
+    assert modes == [0o700, 0o600]

@@ -4,6 +4,7 @@ The bounds of the calls come from each method's shape; everything else from a re
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -111,6 +112,9 @@ def estimate_column(column: Column, tried: Sequence[Sequence[RehearsedCall]]) ->
     every = [one for question in tried for one in question]
     least, most = call_bounds(column)
     calls = len(every) / count
+    wordy = max((sum(one.again for one in question) / len(question) for question in tried if question), default=0.0)
+    if wordy and math.isfinite(most):
+        most = math.ceil(most * (1 + wordy))
     return MethodEstimate(
         calls=calls,
         least=min(least, calls),

@@ -20,6 +20,7 @@ from quorum.evaluation.compare.call_bounds import call_bounds
 from quorum.evaluation.compare.prices import model_of
 from quorum.evaluation.run.ask_question import answer_question
 from quorum.evaluation.run.columns import Column
+from quorum.nodes.shorten import is_short
 
 SHORT, LONG = 12, 160  # tokens assumed of a chat model's reply: an answer, a text
 SHORT_REPLIES = (
@@ -43,6 +44,7 @@ class RehearsedCall:
     key: str
     input_tokens: float = 0.0
     output_tokens: float = 0.0
+    again: bool = False  # may be asked once more: a short answer of a chat model that may turn out wordy
 
 
 class Listener(AsyncCallbackHandler):
@@ -68,7 +70,8 @@ class Listener(AsyncCallbackHandler):
         decoding = (self.context.temperature, self.context.top_p, self.context.seed)
         number = len(self.calls) if self.context.temperature else 0  # samples are not shared with one another
         key = sha256(f"{model}\n{decoding}\n{number}\n{text}".encode("utf-8", "replace")).hexdigest()
-        self.open[run_id] = RehearsedCall(prompt, key)
+        again = self.context.shorten == "auto" and not is_local(self.context) and is_short(prompt, self.context)
+        self.open[run_id] = RehearsedCall(prompt, key, again=again)
         self.calls.append(self.open[run_id])
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:

@@ -11,6 +11,7 @@ from langgraph.runtime import Runtime
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError
+from quorum.core.private_files import open_private_text
 from quorum.core.text import exact_match
 from quorum.evaluation.experiments.analyses import Panel
 from quorum.evaluation.metrics.statistics import bootstrap
@@ -114,7 +115,8 @@ async def compare_summaries(
 
     await RunnableLambda(one).abatch(pairs, {**config, "max_concurrency": concurrency})
     lines = (json.dumps({"id": one.id, **vars(verdicts[one.id])}) + "\n" for one in pairs)
-    (folder / "preference.jsonl").write_text("".join(lines), encoding="utf-8")
+    with open_private_text(folder / "preference.jsonl") as file:
+        file.writelines(lines)
     return [panel(names, pairs, verdicts)]
 
 

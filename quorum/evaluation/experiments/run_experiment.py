@@ -57,6 +57,8 @@ async def run_experiment(
     missing.
     """
     chosen = choices or Choices()
+    as_papers = replace(options.context, shorten="off", structured="off")  # their calls and replies
+    options = replace(options, context=as_papers)
     check_needs(experiment, options, chosen)
     dataset = await asyncio.to_thread(read_data, options.data, options.limit, skip_bad=options.skip_bad)
     with tempfile.TemporaryDirectory() as folder:

@@ -19,6 +19,7 @@ from typing_extensions import TypedDict
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
+from quorum.core.private_files import open_private_text
 from quorum.core.state import Usage
 from quorum.evaluation.run.results import Results, Row, read_config, whole_lines, writable, write_json
 from quorum.evaluation.run.source import Progress
@@ -83,7 +84,7 @@ async def judge_answers(folder: Path, results: Results, judge: Judge, *, concurr
     lines = kept(path)
     rows = unjudged(results.path, lines)
     failed: list[tuple[str, str]] = []
-    with path.open("a", encoding="utf-8") as file:
+    with open_private_text(path, "a") as file:
 
         async def work() -> None:
             for row in rows:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision
 
 JUDGED = {"em": "EM", "f1": "F1", "accuracy": "accuracy", "rouge_l": "ROUGE-L", "str_em": "STR-EM", "judged": "judged"}
-FAILURES = ("failed", "malformed", "unscored")
+FAILURES = ("failed", "malformed", "verbose", "not greedy", "unscored")
 FRAMES = {"broad": WIDE, "narrow": NARROW}  # which of the two shows is a matter of the screen
 ASSETS = Path(__file__).with_name("assets")
 
@@ -113,6 +113,8 @@ def table_row(decision: "Decision", one: Figures) -> dict[str, str]:
         "95%&nbsp;s": number(summary["seconds_p95"], 2),
         "failed": f"{summary['errors']:,}",
         "malformed": f"{summary['malformed']:,}",
+        "verbose": f"{summary.get('verbose') or 0:,}",
+        "not greedy": f"{summary.get('not_greedy') or 0:,}",
         "unscored": f"{summary.get('unscored') or 0:,}",
     }
 

@@ -11,7 +11,8 @@ from quorum.core.places import where
 from quorum.evaluation.run.details import Lines
 
 CHUNK = 25  # questions packed together: what is unpacked when one of them is opened
-ROW = ("answer", "error", "confidence", "calls", "input_tokens", "output_tokens", "seconds", "malformed", "dropped")
+COSTS = ("calls", "input_tokens", "output_tokens", "seconds")
+ROW = ("answer", "error", "confidence", *COSTS, "malformed", "verbose", "dropped")
 DETAIL = ("rationale", "candidates", "summaries", "validity", "scores", "votes", "evidence", "steps", "calls")
 SCORED = ("em", "f1", "accuracy", "rouge_l", "str_em")
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from quorum.core.private_files import open_private_text
 from quorum.evaluation.compare.recommend import ALPHA, NAMES, dollars, percent
 from quorum.evaluation.run.details import Lines
 from quorum.evaluation.run.eligibility import describe_left_out
@@ -182,7 +183,7 @@ def safe(value: Any) -> Any:
 def write_methods(path: Path, summary: Summary, costs: dict[str, float | None]) -> None:
     """report.csv: a line for each method, with every measure of summary.json."""
     columns = list(dict.fromkeys(name for row in summary.values() for name in row))
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with open_private_text(path, newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["method", "cost", *columns])
         writer.writerows(
@@ -192,7 +193,7 @@ def write_methods(path: Path, summary: Summary, costs: dict[str, float | None]) 
 
 def write_questions(path: Path, ids: Sequence[str], methods: Sequence[str], results: Lines) -> None:
     """questions.csv: a line for each question and method."""
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with open_private_text(path, newline="") as file:
         writer = csv.writer(file)
         writer.writerow(QUESTION)
         for id_ in ids:

@@ -14,6 +14,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
+from quorum.core.private_files import open_private_text
 from quorum.evaluation.compare.recommend import NAMES
 from quorum.evaluation.report.page import asset, body
 from quorum.evaluation.report.questions import CHUNK, chunks, files_of, index_row, inert, questions_of
@@ -42,7 +43,7 @@ def write_report(decision: "Decision", progress: Progress = silent) -> Path:
         index = {"methods": methods, "measure": NAMES[decision.measure], "chunk": CHUNK, "page": PAGE, "rows": rows}
         before, after = page(decision, inert(index)).split("<!--chunks-->\n")
         draft = folder / "report.html.tmp"
-        with writable(draft), draft.open("w", encoding="utf-8", errors="replace") as file:
+        with writable(draft), open_private_text(draft) as file:
             file.write(before)
             for number, packed in enumerate(chunks(ids, results, details, methods, verdicts)):
                 file.write(f'<script type="text/plain" id="c{number}">{packed}</script>\n')
@@ -50,7 +51,8 @@ def write_report(decision: "Decision", progress: Progress = silent) -> Path:
             file.write(after)
         os.replace(draft, folder / "report.html")
         write_questions(folder / "questions.csv", ids, methods, results)
-    (folder / "report.md").write_text(markdown(decision), encoding="utf-8", errors="replace")
+    with open_private_text(folder / "report.md") as file:
+        file.write(markdown(decision))
     write_methods(folder / "report.csv", decision.scores.summary, {one.name: one.cost for one in decision.figures})
     return folder / "report.html"
 

@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError
-from quorum.core.state import Passage, Result, merge_malformed, merge_usage
+from quorum.core.state import Passage, Result, is_either, merge_malformed, merge_usage
 from quorum.datasets.records import Record
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.details import Detail, Details, detail_of
@@ -83,6 +83,8 @@ async def answer_question(
     result["retrieved"] = [passage["id"] for passage in found["passages"]]
     result["usage"] = merge_usage(found.get("usage"), result.get("usage"))
     result["malformed"] = merge_malformed(found.get("malformed"), result.get("malformed"))
+    result["verbose"] = merge_malformed(found.get("verbose"), result.get("verbose"))
+    result["not_greedy"] = is_either(found.get("not_greedy"), result.get("not_greedy"))
     result["dropped"] = (found.get("dropped") or 0) + (result.get("dropped") or 0)
     if column.gold is not None:
         rank = gold_rank(found["passages"], record, context.answer_type)

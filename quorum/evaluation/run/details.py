@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypedDict, cast
 
+from quorum.core.private_files import open_private_bytes
 from quorum.core.state import Evidence, Passage, Result, Usage, Vote
 from quorum.evaluation.run.results import whole_lines, writable
 from quorum.evaluation.watch import Call, Step, Watch
@@ -34,6 +35,7 @@ class Detail(TypedDict):
     passages: list[Passage]
     usage: dict[str, Usage]
     malformed: dict[str, int]
+    verbose: dict[str, int]
     steps: list[Step]
     calls: list[Call]
 
@@ -49,6 +51,7 @@ def detail_of(id_: str, method: str, result: Result, watch: Watch) -> Detail:
         "passages": result.get("passages") or [],
         "usage": result.get("usage") or {},
         "malformed": {name: one["count"] for name, one in (result.get("malformed") or {}).items()},
+        "verbose": {name: one["count"] for name, one in (result.get("verbose") or {}).items()},
         "steps": watch.steps,
         "calls": watch.calls,
     }
@@ -60,7 +63,7 @@ class Details:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.file = path.open("a+b")
+        self.file = open_private_bytes(path, "a+b")
         deque(whole_lines(self.file), maxlen=0)
 
     def append(self, detail: Detail) -> None:

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Self, TypedDict
 import numpy as np
 
 from quorum.core.errors import SetupError
+from quorum.core.private_files import open_private_bytes, open_private_text
 from quorum.evaluation.metrics.scoring import COMPARED, OVER_ALL, SCORERS
 from quorum.evaluation.metrics.statistics import Floats, bootstrap, percentile
 
@@ -69,6 +70,8 @@ class Row(TypedDict, total=False):
     input_tokens: int | None
     output_tokens: int | None
     malformed: int | None
+    verbose: int | None
+    not_greedy: bool | None
     dropped: int | None
     seconds: float
     error: str | None
@@ -86,7 +89,7 @@ class ColumnScores:
         self.ids: list[str] = []
         self.values = {name: array("d") for name in (*MEASURES, "confidence", "seconds")}
         self.tasks: set[str] = set()
-        self.malformed = 0
+        self.malformed = self.verbose = self.not_greedy = 0
         self.failed: set[str] = set()
         self.counts: dict[str, float | int | None] = {}
 
@@ -98,6 +101,8 @@ class ColumnScores:
         self.ids.append(row["id"])
         self.tasks.add(row.get("task") or "short")
         self.malformed += row["malformed"] or 0
+        self.verbose += row.get("verbose") or 0  # not in rows of an older Quorum
+        self.not_greedy += bool(row.get("not_greedy"))
         for name, values in self.values.items():
             value: Any = row.get(name)
             values.append(math.nan if value is None else value)
@@ -135,7 +140,8 @@ class ColumnScores:
         seconds = self.known("seconds")
         for end, share in (("p50", 0.5), ("p95", 0.95)):
             values[f"seconds_{end}"] = round(percentile(seconds, share), 4) if len(seconds) else None
-        return values | {"errors": len(self.failed), "malformed": self.malformed} | self.counts
+        troubles = {"malformed": self.malformed, "verbose": self.verbose, "not_greedy": self.not_greedy}
+        return values | {"errors": len(self.failed)} | troubles | self.counts
 
 
 class Results:
@@ -147,7 +153,7 @@ class Results:
         self.known: set[str] = set()
         self.done: set[tuple[str, str]] = set()
         self.path = path
-        self.file = path.open("a+b")
+        self.file = open_private_bytes(path, "a+b")
         try:
             self.resume()
         except BaseException:
@@ -222,7 +228,7 @@ def write_json(path: Path, value: Any) -> None:
     """Write a file whole: it is never seen half-written."""
     draft = path.with_name(path.name + ".tmp")
     with writable(path):
-        with draft.open("w", encoding="utf-8", errors="replace") as file:
+        with open_private_text(draft) as file:
             file.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
             file.flush()
             os.fsync(file.fileno())  # else a loss of power could leave an empty file under the name

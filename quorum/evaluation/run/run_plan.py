@@ -9,6 +9,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from quorum.core.errors import SetupError
+from quorum.core.private_files import make_private_folder
 from quorum.evaluation.run.ask_question import Questioner
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
@@ -96,7 +97,7 @@ def tell_asked(progress: Progress, results: Results, one: Round) -> None:
 def exclusive(folder: Path) -> Iterator[None]:
     """The folder, made if need be, for one evaluation at a time."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
         with FileLock(folder / ".lock", timeout=0):
             yield
     except Timeout:

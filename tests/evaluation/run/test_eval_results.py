@@ -41,6 +41,8 @@ def test_means_are_over_the_answered_and_counts_over_all(tmp_path: Path) -> None
         "seconds_p95": 2.9,
         "errors": 1,
         "malformed": 2,
+        "verbose": 0,
+        "not_greedy": 0,
     }
     assert set(MEASURES) < set(summary)
 
@@ -60,6 +62,8 @@ def test_a_method_that_answered_nothing_has_no_means(tmp_path: Path) -> None:
         "n": 1,
         "errors": 1,
         "malformed": 0,
+        "verbose": 0,
+        "not_greedy": 0,
     }
 
 

@@ -90,7 +90,8 @@ async def test_the_folder_says_what_was_asked_and_what_came_of_it(data: Path, op
         "gold": ["person 1"], "em": 1, "f1": 1, "unknown": False, "not_majority": False, "gold_in_pool": True,
         "oracle": True, "answer_in_passages": True, "answer_on_top": False, "context_tokens": 16,
         "context_precision": 0.222222222, "confidence": 1, "evidence": ["q1b"], "passages": ["q1a", "q1b"], "calls": 3,
-        "input_tokens": 0, "output_tokens": 0, "malformed": 0, "dropped": 0, "seconds": 0,
+        "input_tokens": 0, "output_tokens": 0, "malformed": 0, "verbose": 0, "not_greedy": False,
+        "dropped": 0, "seconds": 0,
     }  # fmt: skip
     config = json.loads((report.folder / "config.json").read_text())
     assert config["data"]["file"] == "data.jsonl"

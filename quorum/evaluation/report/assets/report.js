@@ -136,6 +136,7 @@
     if (answer.calls !== null) facts.push(answer.calls + (answer.calls === 1 ? " call" : " calls"), (answer.input_tokens + answer.output_tokens).toLocaleString("en") + " tokens");
     facts.push(answer.seconds.toFixed(2) + " s");
     if (answer.malformed) facts.push(answer.malformed + " malformed");
+    if (answer.verbose) facts.push(answer.verbose + " verbose");
     if (answer.dropped) facts.push(answer.dropped + " passages dropped");
     add(head, make("span", "method", method), chip(mark), make("b", "", answer.error ? "failed" : answer.unknown ? "unknown" : answer.answer), make("span", "facts", facts.join(" · ")));
     add(node, head);

@@ -1,0 +1,144 @@
+"""Short answers in too many words: counted, and asked once more to be cut to the answer that they contain.
+
+A cut says nothing that its reply does not say, and it depends on that one reply alone, so that a vote stays certified.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, cast
+
+from langchain_core.language_models import BaseChatModel
+
+from quorum.core.context import Context
+from quorum.core.errors import TooLong
+from quorum.core.state import Malformed, State, Usage, merge_usage
+from quorum.core.text import is_unknown
+from quorum.models.call import Reply, call
+from quorum.models.chat import chat_model_async
+from quorum.parsing.answers import Parsed, Reasoned, short_answer
+from quorum.prompts import Overrides, render
+
+T = TypeVar("T")
+
+PROMPT = "shorten"
+MOST_WORDS = 12  # of a short answer; titles and dates with their places are shorter
+LONGEST = 6000  # characters of a reply that are shown: the short answer stands at one of its ends
+SHORT = frozenset(
+    {
+        *("answer", "answer_candidates"),
+        *("answer_base", "answer_base_closed", "answer_summaries", "answer_summary"),
+        *("direct", "direct_from_memory", "extract_answer"),
+        "self_ask_answer",
+    }
+)
+REASONED = frozenset({"pruning", "summary", "zero_shot_cot"})  # whose last line is a short answer
+WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Shortened:
+    """A wordy reply's answer after it was cut, or None where it stays; `reply`: to the prompt that asks for the cut."""
+
+    answer: str | None
+    reply: Reply
+
+
+def is_short(prompt: str, context: Context) -> bool:
+    """Whether the prompt's reply is to be a short answer."""
+    return context.answer_type == "short" and prompt in SHORT | REASONED
+
+
+def is_verbose(answer: str) -> bool:
+    """Whether a short answer has so many words that it is none. An unknown in many words is as short as any."""
+    return len(WORD.findall(answer)) > MOST_WORDS and not is_unknown(answer)
+
+
+async def shorten(
+    prompt: str,
+    question: Any,
+    replies: Sequence[Reply],
+    parsed: Sequence[Parsed[T]],
+    *,
+    parse: Callable[[str], Parsed[T]],
+    context: Context,
+    overrides: Overrides,
+    model: str | BaseChatModel | None,
+) -> tuple[list[T], State]:
+    """The values of the replies, wordy ones cut where `shorten` is "auto", and what that took: verbose, usage."""
+    values = [one.value for one in parsed]
+    wordy = [place for place, value in enumerate(values) if is_short(prompt, context) and is_verbose(answer_of(value))]
+    if not wordy:
+        return values, {}
+    raw = [replies[place].raw for place in wordy]
+    update = State(verbose={prompt: Malformed(count=len(raw), replies=raw)})
+    if context.shorten == "off" or not isinstance(question, str) or not await can_be_asked(context, model):
+        return values, update
+    texts = {place: text_to_cut(replies[place], values[place]) for place in wordy}
+    distinct = list(dict.fromkeys(texts.values()))
+    found = await asyncio.gather(*(cut(question, text, context, overrides, model) for text in distinct))
+    cuts = dict(zip(distinct, found, strict=True))
+    for place, text in texts.items():
+        one = cuts[text]
+        if one is not None and one.answer is not None:
+            values[place] = with_answer(values[place], one.answer, parse)
+    return values, cast(State, {**update, **costs([cuts[text] for text in texts.values()])})
+
+
+async def can_be_asked(context: Context, model: str | BaseChatModel | None) -> bool:
+    """Whether a model can be asked a prompt like this one: the embedded reader cannot, nor one trained on its own."""
+    client = await chat_model_async(context.model if model is None else model, context)
+    return not getattr(client, "wants_inputs", False) and not getattr(client, "knows_its_prompts_only", False)
+
+
+async def cut(
+    question: str, text: str, context: Context, overrides: Overrides, model: str | BaseChatModel | None
+) -> Shortened | None:
+    """The short answer in a text, by one call; None where the text is too long to be asked about."""
+    rendered = render(PROMPT, overrides, question=question, answer=text)
+    try:
+        (reply,) = await call(
+            PROMPT, rendered.text, context=context, version=rendered.version, temperature=0.0, model=model
+        )
+    except TooLong:
+        return None
+    answer = short_answer(reply.text, question).value
+    return Shortened(answer if is_cut_of(answer, text) else None, reply)
+
+
+def is_cut_of(answer: str, text: str) -> bool:
+    """Whether an answer is short and says nothing else than the text: its words stand there, in their order.
+
+    >>> [is_cut_of(answer, "It was built in Oslo, by Ida Brenn.") for answer in ("Ida Brenn", "Brenn, Oslo", "unknown")]
+    [True, False, False]
+    """
+    wanted = WORD.findall(answer.casefold())
+    words = iter(WORD.findall(text.casefold()))
+    return 0 < len(wanted) <= MOST_WORDS and not is_unknown(answer) and all(word in words for word in wanted)
+
+
+def answer_of(value: object) -> str:
+    """The answer in what a reply says."""
+    return value.answer if isinstance(value, Reasoned) else value if isinstance(value, str) else ""
+
+
+def text_to_cut(reply: Reply, value: object) -> str:
+    """The text that holds the answer: the reply, of a chain of thought its answer alone."""
+    text = value.answer if isinstance(value, Reasoned) else reply.text
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
+
+
+def with_answer(value: T, answer: str, parse: Callable[[str], Parsed[T]]) -> T:
+    """What the reply says with its answer cut."""
+    return cast(T, replace(value, answer=answer)) if isinstance(value, Reasoned) else parse(answer).value
+
+
+def costs(cuts: Sequence[Shortened | None]) -> Mapping[str, Any]:
+    """What the calls took; a reply that is no cut is malformed."""
+    asked = [one for one in cuts if one is not None]
+    usage: dict[str, Usage] = {}
+    for one in asked:
+        usage = merge_usage(usage, {PROMPT: one.reply.usage})
+    bad = [one.reply.raw for one in asked if one.answer is None]
+    return {"usage": usage, "malformed": {PROMPT: Malformed(count=len(bad), replies=bad)} if bad else {}}

@@ -1,0 +1,42 @@
+"""Files and folders that hold questions, answers and documents: nobody but their owner may read them.
+
+An existing file or folder keeps its permissions. On Windows the modes say nothing.
+"""
+
+import os
+from pathlib import Path
+from typing import BinaryIO, TextIO, cast
+
+FILE_MODE, FOLDER_MODE = 0o600, 0o700
+
+
+def make_private_folder(folder: Path) -> None:
+    """Make a folder, and those above it that are missing, with mode 0700."""
+    missing = []
+    for one in (folder, *folder.parents):
+        if one.exists():
+            break
+        missing.append(one)
+    for one in reversed(missing):
+        one.mkdir(mode=FOLDER_MODE, exist_ok=True)
+    folder.mkdir(exist_ok=True)  # FileExistsError where a file has that name
+
+
+def opener(path: str, flags: int) -> int:
+    """For `open(..., opener=opener)`: a file that is made gets mode 0600."""
+    return os.open(path, flags, FILE_MODE)
+
+
+def make_private_file(path: Path) -> None:
+    """Make an empty file with mode 0600, unless there is one."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE))
+
+
+def open_private_text(path: Path, mode: str = "w", newline: str | None = None) -> TextIO:
+    """Open a file for UTF-8 text; what cannot be encoded is replaced. One that is made gets mode 0600."""
+    return cast(TextIO, open(path, mode, encoding="utf-8", errors="replace", newline=newline, opener=opener))
+
+
+def open_private_bytes(path: Path, mode: str) -> BinaryIO:
+    """Open a file for bytes. One that is made gets mode 0600."""
+    return cast(BinaryIO, open(path, mode, opener=opener))

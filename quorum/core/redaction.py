@@ -1,0 +1,67 @@
+"""Takes keys, tokens, passwords and logins out of a text before it is shown, logged or kept.
+
+A server may repeat in an error what it was sent: the `Authorization` header, or an address with a password in it.
+"""
+
+import base64
+import os
+import re
+from collections.abc import Iterable, Iterator
+from urllib.parse import unquote, urlsplit
+
+SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
+SHORTEST_SECRET = 8  # characters; shorter values, such as "none", are placeholders
+SHORTEST_PASSWORD = 4  # of a login in an address: a shorter one occurs in any text
+LOGIN = re.compile(r"(\b[a-z][\w+.-]*://)[^/\s@\"'<>]+@", re.IGNORECASE)
+CREDENTIALS = (
+    re.compile(r"(\bauthorization\b[\"']?\s*[:=]\s*[\"']?)(?:(?:bearer|basic|token|digest)\s+)?[^\s\"',;}]+", re.I),
+    re.compile(r"(\bbearer\s+)(?=[^\s\"',;}]*\d|[^\s\"',;}]{20})[^\s\"',;}]+", re.I),
+    re.compile(r"(\b(?:x-)?api[-_]?key\b[\"']?\s*[:=]\s*[\"']?)[^\s\"',;}&]+", re.I),
+    re.compile(r"([?&](?:key|token|access_token|password|sig)=)[^&\s\"']+", re.I),
+    re.compile(r"()\b(?:sk|pk|rk|gsk|hf|ghp)[-_](?=[\w*-]{0,200}[\d*])[\w*-]{6,}"),
+)
+
+
+def environment_secrets() -> tuple[str, ...]:
+    """The values of the environment's keys, tokens and passwords, and what a login in an address is sent as."""
+    found = {value for name, value in os.environ.items() if SECRET_NAME.search(name) and len(value) >= SHORTEST_SECRET}
+    for value in os.environ.values():
+        if "://" in value and "@" in value:
+            found.update(login_secrets(value))
+    return tuple(sorted(found, key=len, reverse=True))
+
+
+def login_secrets(address: str) -> Iterator[str]:
+    """The password in an address, as written, decoded, and as HTTP's basic authentication sends it."""
+    try:
+        parts = urlsplit(address.strip())
+        user, password = parts.username, parts.password
+    except ValueError:  # no address
+        return
+    if user is None and password is None:
+        return
+    plain = (unquote(user or ""), unquote(password or ""))
+    yield base64.b64encode(":".join(plain).encode()).decode()
+    secret = password if password else user  # https://TOKEN@host
+    for written in {secret or "", unquote(secret or "")}:
+        if len(written) >= SHORTEST_PASSWORD:
+            yield written
+
+
+def without_secrets(text: str, secrets: Iterable[str], mark: str) -> str:
+    """The text without these secrets and without logins in addresses."""
+    for secret in secrets:
+        text = text.replace(secret, mark)
+    return LOGIN.sub(r"\1", text) if "://" in text else text
+
+
+def redact(text: str, secrets: Iterable[str] = ()) -> str:
+    """A server's words, fit to be shown: without the environment's secrets, `secrets`, and anything like a credential.
+
+    >>> redact("Incorrect API key provided: sk-proj-12345678. Sent: Authorization: Bearer abcdef123")
+    'Incorrect API key provided: ***. Sent: Authorization: ***'
+    """
+    text = without_secrets(text, [*(one for one in secrets if one), *environment_secrets()], "***")
+    for pattern in CREDENTIALS:
+        text = pattern.sub(r"\1***", text)
+    return text

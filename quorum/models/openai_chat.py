@@ -1,0 +1,111 @@
+"""Chat models of the OpenAI protocol: what LangChain's client leaves out of a reply, and replies that are none.
+
+`ChatOpenAI` drops fields that OpenAI does not have, such as the reasoning that vLLM, llama.cpp and DeepSeek send beside
+the answer, and says that a subclass has to read them. Whatever a server sends with status 200 ends here as a reply or
+as `GarbledReply`, which `quorum.models.request` tries again.
+"""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import openai
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_openai import ChatOpenAI
+
+from quorum.core.json_text import replace_half_characters
+from quorum.models.failures import GarbledReply
+from quorum.models.token_counts import sound_usage
+
+REASONING = ("reasoning_content", "reasoning")  # as servers name it; `reasoning_content` here
+WITHOUT_CONTENT = ("length", "max_tokens", "content_filter")  # why a reply may end before its first word
+
+# A chunk that is not as OpenAI writes it is read here; LangChain turns it into a dictionary with a warning.
+warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
+
+
+class OpenAIChat(ChatOpenAI):
+    """`ChatOpenAI` that keeps the reasoning, in `additional_kwargs["reasoning_content"]`, and checks every reply."""
+
+    def _create_chat_result(
+        self, response: dict[str, Any] | openai.BaseModel, generation_info: dict[str, Any] | None = None
+    ) -> ChatResult:
+        body = response.model_dump(warnings=False) if isinstance(response, openai.BaseModel) else response
+        if not isinstance(body, dict) or body.get("error"):
+            return super()._create_chat_result(body, generation_info)  # which raises what the server said
+        first = checked_choice(body)
+        result = super()._create_chat_result(
+            body | {"choices": [first], "usage": sound_usage(body.get("usage"))}, generation_info
+        )
+        keep_reasoning(result.generations[0].message, first["message"])
+        return result
+
+    def _convert_chunk_to_generation_chunk(
+        self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: dict[str, Any] | None
+    ) -> ChatGenerationChunk | None:
+        delta: dict[str, Any] = {}
+        choices = chunk.get("choices")
+        if isinstance(choices, list) and choices and isinstance(choices[0], Mapping):
+            given = choices[0].get("delta")
+            if isinstance(given, Mapping):
+                delta = {**given, "content": text_of(given.get("content"))}
+                chunk = chunk | {"choices": [{**choices[0], "delta": delta}]}
+        made: ChatGenerationChunk | None = super()._convert_chunk_to_generation_chunk(
+            chunk | {"usage": sound_usage(chunk.get("usage"))}, default_chunk_class, base_generation_info
+        )
+        if made is not None:
+            made.message.response_metadata["model_provider"] = "openai"  # also of a stream without a choice
+            keep_reasoning(made.message, delta)
+        return made
+
+
+def checked_choice(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The first choice of a completion, its content a text. Raises GarbledReply where it holds no reply."""
+    choices = body.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
+        raise GarbledReply("it holds no choice")
+    message = choices[0].get("message")
+    if not isinstance(message, Mapping):
+        raise GarbledReply("its choice holds no message")
+    content = text_of(message.get("content"))
+    if content is None:
+        content = message.get("refusal") if isinstance(message.get("refusal"), str) else None
+    if content is None:
+        if choices[0].get("finish_reason") not in WITHOUT_CONTENT:
+            raise GarbledReply("it calls a tool and says nothing" if message.get("tool_calls") else "it has no content")
+        content = ""
+    finish = choices[0].get("finish_reason")
+    return {
+        "finish_reason": finish if isinstance(finish, str) else None,
+        "message": {**message, "role": "assistant", "content": replace_half_characters(content), "tool_calls": None},
+    }
+
+
+def text_of(content: Any) -> str | None:
+    """The text of a message: a string, or the text parts of a list; None for null. Anything else is a GarbledReply."""
+    if content is None or isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        parts = [
+            part if isinstance(part, str) else part["text"]
+            for part in content
+            if isinstance(part, str) or (isinstance(part, Mapping) and isinstance(part.get("text"), str))
+        ]
+        if parts:
+            return "".join(parts)
+    raise GarbledReply(f"its content is {kind_of(content)}")
+
+
+def kind_of(value: Any) -> str:
+    """'a number', for a sentence."""
+    if isinstance(value, list):
+        return "a list without text"
+    return "an object" if isinstance(value, Mapping) else "true or false" if isinstance(value, bool) else "a number"
+
+
+def keep_reasoning(message: Any, sent: Mapping[str, Any]) -> None:
+    """Put the reasoning that a server sent beside its answer where LangChain's clients of such servers put it."""
+    reasoning = next((sent[name] for name in REASONING if isinstance(sent.get(name), str) and sent[name]), None)
+    if reasoning and isinstance(message, AIMessage):
+        message.additional_kwargs["reasoning_content"] = replace_half_characters(reasoning)

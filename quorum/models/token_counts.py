@@ -1,0 +1,35 @@
+"""Token counts as servers report them: what is no count is taken as missing."""
+
+from collections.abc import Mapping
+from typing import Any
+
+MOST_TOKENS = 10**9  # of one call; more is a mistake
+COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
+DETAILS = ("prompt_tokens_details", "completion_tokens_details")
+
+
+def is_count(value: object) -> bool:
+    """Whether a value is a number of tokens: a whole number, not negative, and not beyond all measure.
+
+    >>> [is_count(value) for value in (12, 0, -1, 3.5, "12", None, True, 10**30)]
+    [True, True, False, False, False, False, False, False]
+    """
+    return type(value) is int and 0 <= value <= MOST_TOKENS
+
+
+def sound_usage(usage: Any) -> dict[str, Any] | None:
+    """The `usage` of an OpenAI reply; None where a count is missing or is none, so that both are estimated."""
+    if not isinstance(usage, Mapping) or not all(is_count(usage.get(name)) for name in COUNTS[:2]):
+        return None
+    sound = {name: usage[name] for name in COUNTS if is_count(usage.get(name))}
+    for name in DETAILS:
+        if isinstance(details := usage.get(name), Mapping):
+            sound[name] = {key: value for key, value in details.items() if is_count(value)}
+    return sound
+
+
+def cached_tokens(usage: Mapping[str, Any]) -> int:
+    """The tokens that LangChain's `usage_metadata` says came from the provider's cache."""
+    details = usage.get("input_token_details")
+    cached = details.get("cache_read") if isinstance(details, Mapping) else None
+    return cached if type(cached) is int and is_count(cached) else 0

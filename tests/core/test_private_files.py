@@ -1,0 +1,58 @@
+"""Files of questions, answers and documents are their owner's alone; what is there already keeps its permissions."""
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from quorum.core.private_files import make_private_file, make_private_folder, open_private_bytes, open_private_text
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")
+
+
+@pytest.fixture(autouse=True)
+def permissive() -> Iterator[None]:
+    """A machine on which everybody may read what is made without care."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_what_is_made_is_private(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    make_private_folder(folder)
+    make_private_file(folder / "one")
+    with open_private_text(folder / "two") as file:
+        file.write("caf\ud800é")
+    with open_private_bytes(folder / "three", "a+b") as lines:
+        lines.write(b"x\n")
+    assert [mode(one) for one in (tmp_path / "a", folder)] == [0o700, 0o700]
+    assert [mode(folder / name) for name in ("one", "two", "three")] == [0o600] * 3
+    assert (folder / "two").read_text(encoding="utf-8") == "caf?é"
+
+
+def test_what_is_there_keeps_its_permissions(tmp_path: Path) -> None:
+    folder, file = tmp_path / "mine", tmp_path / "mine" / "one"
+    folder.mkdir(mode=0o755)
+    file.write_text("old", encoding="utf-8")
+    file.chmod(0o644)
+    make_private_folder(folder)
+    make_private_file(file)
+    with open_private_text(file, "a") as more:
+        more.write("er")
+    assert (mode(folder), mode(file), file.read_text(encoding="utf-8")) == (0o755, 0o644, "older")
+
+
+def test_a_file_in_the_place_of_a_folder_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(FileExistsError):
+        make_private_folder(tmp_path / "file")
+    with pytest.raises(NotADirectoryError):
+        make_private_folder(tmp_path / "file" / "folder")

@@ -1,0 +1,58 @@
+"""What a server repeats of a key, a token or a password is shown to nobody."""
+
+import base64
+
+import pytest
+
+from quorum.core.redaction import redact
+
+LOGIN = "https://alice:hunter22@models.example:8443/v1"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "wrong header Authorization: Bearer 0123secret",
+        "wrong header authorization: Basic 0123secret==",
+        '{"headers": {"Authorization": "Bearer 0123secret", "Accept": "*/*"}}',
+        "{'authorization': '0123secret'}",
+        "token Bearer 0123secret is not known",
+        "no such key: sk-0123secret",
+        "Incorrect API key provided: sk-proj-0123secret.",
+        "x-api-key: 0123secret",
+        "api_key=0123secret&model=test",
+        "GET https://models.example/v1?token=0123secret failed",
+        "cannot reach https://alice:0123secret@models.example/v1",
+        "cannot reach https://0123secret@models.example/v1",
+    ],
+)
+def test_credentials_are_taken_out(said: str) -> None:
+    shown = redact(said)
+    assert "0123secret" not in shown
+    assert shown.split()[0] == said.split()[0] or "***" in shown.split()[0]
+
+
+def test_a_password_of_an_address_in_the_environment_is_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", LOGIN.replace("hunter22", "hunter%2322"))
+    sent = base64.b64encode(b"alice:hunter#22").decode()
+    for secret in ("hunter%2322", "hunter#22", sent):
+        assert redact(f"you sent {secret} to me") == "you sent *** to me"
+
+
+def test_a_key_of_the_environment_and_one_that_is_given_are_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "correct-horse")
+    assert redact("correct-horse battery", ["battery"]) == "*** ***"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "bearer authentication is required",
+        "a basic answer about risk-taking and sk-learn",
+        "maximum context length is 8192 tokens",
+        "no route to http://localhost:8000/v1",
+        "the key of the map",
+    ],
+)
+def test_other_words_stay(said: str) -> None:
+    assert redact(said) == said

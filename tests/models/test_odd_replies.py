@@ -1,0 +1,192 @@
+"""What a server may send with status 200: every reply is read, or tried again and then a failure of this one call."""
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_clock import FakeClock
+from langchain_openai import ChatOpenAI
+from langgraph.graph import START, StateGraph
+from openai_server import OpenAIServer, Response
+from quorum_command import Quorum
+from tower import PASSAGES, QUESTION
+from typing_extensions import TypedDict
+
+from quorum.core.context import Context
+from quorum.core.errors import CallError
+from quorum.models.call import Reply, call
+
+SERVED = Context(model="openai:test")
+
+
+async def ask(context: Context = SERVED, clock: FakeClock | None = None) -> Reply:
+    (reply,) = await call("answer", "Which?", context=context, clock=clock or FakeClock())
+    return reply
+
+
+def completion(choices: Any, **more: Any) -> Response:
+    """A completion with these choices."""
+    return Response(
+        body={"id": "1", "object": "chat.completion", "created": 0, "model": "test", "choices": choices} | more
+    )
+
+
+def saying(content: Any, **more: Any) -> Response:
+    """A completion with that content in its message."""
+    message = {"role": "assistant", "content": content} | more
+    return completion([{"index": 0, "message": message, "finish_reason": "stop"}])
+
+
+TOOL = {"id": "1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+GARBLED = {
+    "no choices": completion([]),
+    "choices null": completion(None),
+    "choices a number": completion(7),
+    "choice a number": completion([7]),
+    "message null": completion([{"index": 0, "message": None}]),
+    "message a text": completion([{"index": 0, "message": "Paris"}]),
+    "content null": saying(None),
+    "content a number": saying(42),
+    "content true": saying(True),
+    "content an object": saying({"text": "Paris"}),
+    "content numbers": saying([1, 2]),
+    "content no text": saying([{"type": "image_url", "image_url": {"url": "x"}}]),
+    "content empty list": saying([]),
+    "tool calls alone": saying(None, tool_calls=[TOOL]),
+    "not UTF-8": Response(body=b'{"choices": [{"message": {"content": "caf\xe9"}}]}'),
+    "binary": Response(body=bytes(range(256))),
+    "HTML": Response(body=b"<html>login</html>", headers={"Content-Type": "text/html"}),
+    "HTML that says JSON": Response(body=b"<html>login</html>"),
+    "null": Response(body=b"null"),
+    "a list": Response(body=[1]),
+    "a text": Response(body="Paris"),
+    "a number": Response(body=b"7"),
+    "endless number": Response(body=b'{"choices": ' + b"9" * 5000 + b"}"),
+    "nested": Response(body=b"[" * 100_000),
+}
+
+
+@pytest.mark.parametrize("odd", GARBLED.values(), ids=GARBLED)
+async def test_an_odd_reply_is_tried_again(openai_server: OpenAIServer, odd: Response) -> None:
+    openai_server.reply([odd, "there"])
+    assert (await ask()).text == "there"
+    assert len(openai_server.chats()) == 2
+
+
+@pytest.mark.parametrize("odd", GARBLED.values(), ids=GARBLED)
+async def test_a_server_that_sends_nothing_else_fails_the_call(openai_server: OpenAIServer, odd: Response) -> None:
+    openai_server.reply(odd)
+    with pytest.raises(CallError, match=r"after 2 tries: the reply could not be read \(.+\)"):
+        await ask(Context(model="openai:test", attempts=2))
+
+
+@pytest.mark.parametrize("name", ["no choices", "content a number", "content numbers", "not UTF-8", "HTML"])
+async def test_a_client_of_the_callers_own_is_tried_again_as_well(openai_server: OpenAIServer, name: str) -> None:
+    openai_server.reply([GARBLED[name], "there"])
+    model = ChatOpenAI(model="test", base_url=openai_server.url, api_key="none", max_retries=0)  # type: ignore[arg-type]
+    assert (await ask(Context(model=model))).text == "there"
+
+
+@pytest.mark.parametrize(
+    ("response", "text"),
+    [
+        (saying([{"type": "text", "text": "New "}, {"type": "text", "text": "York"}]), "New York"),
+        (saying(["New ", "York"]), "New York"),
+        (saying([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Bern"}]), "Bern"),
+        (saying("Oslo", tool_calls=[TOOL]), "Oslo"),
+        (saying(None, refusal="I cannot help with that."), "I cannot help with that."),
+        (saying(""), ""),
+        (completion([{"index": 0, "message": {"content": "Rome"}, "finish_reason": 3}]), "Rome"),
+        (completion([{"index": 0, "message": {"role": "assistant"}, "finish_reason": "length"}]), ""),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+async def test_a_text_is_read_wherever_it_stands(openai_server: OpenAIServer, response: Response, text: str) -> None:
+    openai_server.reply([response])
+    assert (await ask()).text == text
+
+
+class Question(TypedDict, total=False):
+    text: str
+
+
+async def streamed(clock: FakeClock) -> Reply:
+    """The reply to a call that a graph streams."""
+    replies: list[Reply] = []
+
+    async def node(state: Question) -> Question:
+        replies.append(await ask(clock=clock))
+        return {"text": replies[-1].text}
+
+    graph = StateGraph(Question).add_node("node", node).add_edge(START, "node").compile()
+    async for _ in graph.astream({"text": "Which?"}, stream_mode="messages"):
+        pass
+    return replies[-1]
+
+
+@pytest.mark.parametrize(
+    "event", [b"data: 7\n\n", b'data: {"choices": [7]}\n\n', b'data: {"choices": []}\n\n', b"\xff\n\n"]
+)
+async def test_an_odd_stream_is_tried_again(openai_server: OpenAIServer, event: bytes) -> None:
+    events = {"Content-Type": "text/event-stream"}
+    openai_server.reply([Response(body=event + b"data: [DONE]\n\n", headers=events), "there"])
+    assert (await streamed(FakeClock())).text == "there"
+
+
+async def test_a_stream_may_send_its_text_in_parts(openai_server: OpenAIServer) -> None:
+    openai_server.reply(Response("", message={"content": [{"type": "text", "text": "Bern"}]}))
+    assert (await streamed(FakeClock())).text == "Bern"
+
+
+ODD_USAGE = [
+    {"prompt_tokens": 3.5, "completion_tokens": 1},
+    {"prompt_tokens": "3", "completion_tokens": 1},
+    {"prompt_tokens": -3, "completion_tokens": 1},
+    {"prompt_tokens": 3, "completion_tokens": 10**30},
+    {"prompt_tokens": True, "completion_tokens": 1},
+    {"prompt_tokens": 3},
+    {"prompt_tokens": [3], "completion_tokens": 1},
+    "many",
+    [],
+    7,
+]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("usage", ODD_USAGE, ids=str)
+async def test_token_counts_that_are_none_are_taken_as_missing(
+    openai_server: OpenAIServer, usage: Any, stream: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUORUM_JOURNAL", str(tmp_path / "journal.sqlite"))
+    openai_server.reply(Response("four", usage=usage))
+    reply = await streamed(FakeClock()) if stream else await ask(Context(model="openai:test"))
+    assert reply.usage == {"calls": 1, "input_tokens": 2, "output_tokens": 2, "cached_tokens": 0}
+
+
+async def test_odd_details_leave_the_counts_alone(openai_server: OpenAIServer) -> None:
+    details = {"prompt_tokens_details": {"cached_tokens": -8}, "completion_tokens_details": {"reasoning_tokens": "2"}}
+    openai_server.reply(Response("four", usage={"prompt_tokens": 12, "completion_tokens": 3} | details))
+    assert (await ask()).usage == {"calls": 1, "input_tokens": 12, "output_tokens": 3, "cached_tokens": 0}
+
+
+def test_an_evaluation_goes_on_after_a_reply_that_cannot_be_read(
+    openai_server: OpenAIServer, quorum: Quorum, tmp_path: Path
+) -> None:
+    lines = [
+        {"id": f"q{n}", "question": f"{QUESTION} {n}", "answers": ["1931"], "passages": PASSAGES} for n in range(3)
+    ]
+    data = tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    openai_server.reply(lambda request: saying(42) if f"{QUESTION} 1" in request.text else "1931")
+    folder = tmp_path / "out"
+    ran = quorum("eval", data, "--methods", "concat", "--model", "openai:test", "--out", folder, "--set", "attempts=1")
+    assert ran.code == 1
+    rows = [json.loads(line) for line in (folder / "results.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert sorted((row["id"], row["answer"]) for row in rows) == [("q0", "1931"), ("q1", None), ("q2", "1931")]
+    (failed,) = (row for row in rows if row["error"])
+    assert "its content is a number" in failed["error"]
+    kept = [folder / name for name in ("results.jsonl", "config.json", "summary.json")]
+    assert {stat.S_IMODE(file.stat().st_mode) for file in kept} == {0o600}
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700

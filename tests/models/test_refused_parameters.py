@@ -1,0 +1,173 @@
+"""Models that refuse parameters: asked again without, once per model; results say that they are not greedy."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_clock import FakeClock
+from langchain_openai import ChatOpenAI
+from langchain_openai.chat_models.base import BaseChatOpenAI
+from openai_server import OpenAIServer, Request, Response, error
+from quorum_command import Quorum
+from tower import PASSAGES, QUESTION
+
+from quorum.core.context import Context
+from quorum.core.errors import CallError
+from quorum.graphs import answer
+from quorum.models.call import Reply, call
+
+SERVED = Context(model="openai:test")
+
+
+async def ask(text: str = "Which?", context: Context = SERVED, **how: Any) -> list[Reply]:
+    return await call("answer", text, context=context, clock=FakeClock(), **how)
+
+
+def refusing(name: str, said: str, status: int = 400, **more: Any) -> Callable[[Request], str | Response]:
+    """A model that does not take a parameter."""
+
+    def reply(request: Request) -> str | Response:
+        if name not in request.body:
+            return "fine"
+        refusal = error(status, said)
+        refusal.body["error"].update(more)
+        return refusal
+
+    return reply
+
+
+WORDINGS = {
+    "fixed": (
+        "temperature",
+        "Unsupported value: 'temperature' does not support 0. Only the default (1) is supported.",
+    ),
+    "o1": ("temperature", "Unsupported parameter: 'temperature' is not supported with this model."),
+    "seed": ("seed", "Unrecognized request argument supplied: seed"),
+    "pydantic": (
+        "top_p",
+        "[{'loc': ('body', 'top_p'), 'msg': 'Extra inputs are not permitted'}]",
+    ),
+    "deprecated": ("top_p", "`top_p` is deprecated for this model."),
+}
+
+
+@pytest.mark.parametrize(("name", "said"), WORDINGS.values(), ids=WORDINGS)
+@pytest.mark.parametrize("status", [400, 422])
+async def test_a_refused_parameter_is_dropped_once_and_said_once(
+    openai_server: OpenAIServer, caplog: pytest.LogCaptureFixture, name: str, said: str, status: int
+) -> None:
+    openai_server.reply(refusing(name, said, status))
+    context = Context(model="openai:test", temperature=0.7, top_p=0.9)
+    for text in ("a", "b"):
+        assert [one.text for one in await ask(text, context)] == ["fine"]
+    assert len(openai_server.chats()) == 3
+    assert [name in request.body for request in openai_server.chats()] == [True, False, False]
+    assert caplog.text.count(f"does not take {name}; going on without it") == 1
+
+
+async def test_the_servers_own_word_for_the_parameter_counts(openai_server: OpenAIServer) -> None:
+    said = "Unsupported: this model has a fixed temperature when a seed is given"
+    openai_server.reply(refusing("seed", said, param="seed", code="unsupported_parameter"))
+    (reply,) = await ask(context=Context(model="openai:test", temperature=0.7))
+    assert (reply.text, reply.is_greedy) == ("fine", True)
+    assert "temperature" in openai_server.chats()[-1].body
+
+
+def test_a_later_event_loop_does_not_ask_again_what_is_known(openai_server: OpenAIServer) -> None:
+    openai_server.reply(refusing(*WORDINGS["o1"]))
+    for text in ("a", "b"):
+        assert asyncio.run(ask(text))[0].text == "fine"
+    assert len(openai_server.chats()) == 3
+
+
+async def test_a_value_that_is_wrong_is_an_error_and_not_dropped(openai_server: OpenAIServer) -> None:
+    openai_server.reply(error(400, "temperature must be at most 1", None))
+    with pytest.raises(CallError, match="temperature must be at most 1"):
+        await ask(context=Context(model="openai:test", temperature=1.5))
+    assert len(openai_server.chats()) == 1
+
+
+async def test_what_is_refused_under_every_name_is_an_error_in_the_end(openai_server: OpenAIServer) -> None:
+    openai_server.reply(error(400, "Unsupported parameter: 'temperature'"))
+    with pytest.raises(CallError, match="Unsupported parameter: 'temperature'"):
+        await ask()
+    assert len(openai_server.chats()) == 2
+
+
+def limited(kind: type[BaseChatOpenAI], url: str, **settings: Any) -> Context:
+    """A context with a client of the caller's own that limits its replies."""
+    model = kind(model="test", base_url=url, api_key="none", max_retries=0, max_tokens=50, **settings)
+    return Context(model=model)
+
+
+async def test_a_limit_on_tokens_is_sent_under_the_name_that_the_server_takes(openai_server: OpenAIServer) -> None:
+    said = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    openai_server.reply(refusing("max_tokens", said, param="max_tokens"))
+    context = limited(BaseChatOpenAI, openai_server.url)
+    assert [(await ask(text, context))[0].text for text in "ab"] == ["fine", "fine"]
+    assert [request.body.get("max_completion_tokens") for request in openai_server.chats()] == [None, 50, 50]
+    openai_server.reply(
+        refusing("max_completion_tokens", "Unrecognized request argument supplied: max_completion_tokens")
+    )
+    context = limited(ChatOpenAI, openai_server.url)
+    assert (await ask("c", context))[0].text == "fine"
+    assert [request.body.get("max_tokens") for request in openai_server.chats()[-2:]] == [None, 50]
+
+
+async def test_a_limit_that_is_refused_under_both_names_is_dropped(openai_server: OpenAIServer) -> None:
+    def neither(request: Request) -> str | Response:
+        name = next((one for one in ("max_tokens", "max_completion_tokens") if one in request.body), None)
+        return "fine" if name is None else error(400, f"unknown parameter: {name}")
+
+    openai_server.reply(neither)
+    assert (await ask(context=limited(ChatOpenAI, openai_server.url)))[0].text == "fine"
+    assert len(openai_server.chats()) == 3
+
+
+async def test_a_model_objects_own_temperature_is_dropped_too(openai_server: OpenAIServer) -> None:
+    openai_server.reply(refusing(*WORDINGS["o1"]))
+    model = ChatOpenAI(model="test", base_url=openai_server.url, api_key="none", max_retries=0, temperature=0)  # type: ignore[arg-type]
+    (reply,) = await ask(context=Context(model=model))
+    assert (reply.text, reply.is_greedy, model.temperature) == ("fine", False, 0)
+
+
+async def test_samples_of_a_model_without_temperature_are_asked_one_by_one(openai_server: OpenAIServer) -> None:
+    replies = iter("abc")
+
+    def reply(request: Request) -> str | Response:
+        return error(400, WORDINGS["o1"][1]) if "temperature" in request.body else next(replies)
+
+    openai_server.reply(reply)
+    assert sorted(one.text for one in await ask(n=3)) == ["a", "b", "c"]
+
+
+async def test_a_stored_reply_still_says_that_it_was_not_greedy(openai_server: OpenAIServer, tmp_path: Path) -> None:
+    openai_server.reply(refusing(*WORDINGS["o1"]))
+    context = Context(model="openai:test", journal=str(tmp_path / "journal.sqlite"))
+    replies = [(await ask(context=context))[0] for _ in range(2)]
+    assert [(one.stored, one.is_greedy) for one in replies] == [(False, False), (True, False)]
+
+
+@pytest.mark.parametrize("greedy", [True, False])
+async def test_nothing_is_certified_that_was_not_asked_greedily(openai_server: OpenAIServer, greedy: bool) -> None:
+    openai_server.reply("1931" if greedy else refusing(*WORDINGS["o1"]))
+    result = await answer(QUESTION, "post_fusion", SERVED, given=PASSAGES)
+    assert result["not_greedy"] is not greedy
+    assert (result["certified"] is not None) is greedy
+
+
+def test_an_evaluation_says_that_a_model_is_not_greedy(
+    openai_server: OpenAIServer, quorum: Quorum, tmp_path: Path
+) -> None:
+    line = {"id": "q", "question": QUESTION, "answers": ["1931"], "passages": PASSAGES}
+    data = tmp_path / "data.jsonl"
+    data.write_text(json.dumps(line) + "\n", encoding="utf-8")
+    openai_server.reply(refusing(*WORDINGS["o1"]))
+    folder = tmp_path / "out"
+    ran = quorum("eval", data, "--methods", "concat", "--model", "openai:test", "--out", folder)
+    assert (ran.code, "not greedy" in ran.out) == (0, True)
+    assert json.loads((folder / "results.jsonl").read_text(encoding="utf-8"))["not_greedy"] is True
+    assert json.loads((folder / "summary.json").read_text(encoding="utf-8"))["concat"]["not_greedy"] == 1

@@ -1,0 +1,215 @@
+"""JSON schemas: sent to servers that take them, remembered where they are refused or ignored, read in every case."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_clock import FakeClock
+from langchain_openai import ChatOpenAI
+from openai_server import OpenAIServer, Request, Response, error
+from tower import PASSAGES
+
+from quorum.core.context import Context
+from quorum.core.errors import CallError, TooLong
+from quorum.graphs import answer
+from quorum.models.call import call
+from quorum.models.journal import close_journals
+from quorum.models.parameters import REFUSALS
+from quorum.parsing.reply_forms import FORMS, form_of
+from quorum.prompts import BUILT_IN
+
+CLAIM = "The tower was finished in 1931."
+SCHEMA = form_of("answer_label", {}).schema  # type: ignore[union-attr]
+
+
+def taking(request: Request) -> str:
+    """A server that keeps to a schema where it gets one."""
+    return '{"label": "REFUTES"}' if "response_format" in request.body else "SUPPORTS"
+
+
+def refusing(request: Request) -> str | Response:
+    if "response_format" in request.body:
+        return error(400, "This response_format type is unavailable now", "invalid_request_error")
+    return "SUPPORTS"
+
+
+def sent(server: OpenAIServer) -> list[bool]:
+    """Whether each chat request came with a schema."""
+    return ["response_format" in request.body for request in server.chats()]
+
+
+async def label(question: str = CLAIM, **settings: Any) -> Any:
+    context = Context(**{"model": "openai:test", "answer_type": "label"} | settings)
+    return await answer(question, "concat", context, given=PASSAGES)
+
+
+async def test_a_server_that_takes_a_schema_gets_one(openai_server: OpenAIServer) -> None:
+    openai_server.reply(taking)
+    result = await label()
+    assert (result["answer"], result["malformed"]) == ("REFUTES", {})
+    (request,) = openai_server.chats()
+    assert request.body["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "answer_label", "strict": True, "schema": SCHEMA},
+    }
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        error(400, "This response_format type is unavailable now"),
+        error(400, "invalid request"),
+        error(422, "Extra inputs are not permitted: response_format"),
+        error(500, "failed to parse grammar"),
+        error(501, "not implemented"),
+    ],
+    ids=lambda refusal: f"{refusal.status}",
+)
+async def test_a_server_that_refuses_it_is_remembered_and_asked_plainly(
+    openai_server: OpenAIServer, refusal: Response, caplog: pytest.LogCaptureFixture
+) -> None:
+    openai_server.reply(lambda request: refusal if "response_format" in request.body else "SUPPORTS")
+    results = [await label(f"{CLAIM} {n}") for n in range(3)]
+    assert [(one["answer"], one["usage"]["answer_label"]["calls"]) for one in results] == [("SUPPORTS", 1)] * 3
+    assert sent(openai_server) == [True, False, False, False]
+    assert caplog.text.count("takes no JSON schema; asking it plainly") == 1
+
+
+async def test_a_server_that_ignores_it_is_remembered_and_asked_plainly(
+    openai_server: OpenAIServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    openai_server.reply("SUPPORTS")
+    assert [(await label(f"{CLAIM} {n}"))["answer"] for n in range(3)] == ["SUPPORTS"] * 3
+    assert sent(openai_server) == [True, False, False]
+    assert caplog.text.count("ignores a JSON schema; asking it plainly") == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "read", "malformed"),
+    [
+        ('{"label": "SUPPORTS', "SUPPORTS", False),
+        ('{"label": "SUPPORTS"} and so on', "SUPPORTS", False),
+        ('```json\n{"label": "SUPPORTS"}\n```', "SUPPORTS", False),
+        ('<think>{"label"}</think>{"label": "SUPPORTS"}', "SUPPORTS", False),
+        ('{"label": 7}', "unknown", True),
+        ('{"lab', "unknown", True),
+    ],
+)
+async def test_broken_json_is_read_as_well_as_it_can_be(
+    openai_server: OpenAIServer, reply: str, read: str, malformed: bool
+) -> None:
+    openai_server.reply(reply)
+    results = [await label(f"{CLAIM} {n}") for n in range(2)]
+    assert [(one["answer"], bool(one["malformed"])) for one in results] == [(read, malformed)] * 2
+    assert sent(openai_server) == [True, True]  # it takes a schema, as far as can be told
+
+
+async def test_off_sends_none(openai_server: OpenAIServer) -> None:
+    openai_server.reply(taking)
+    assert (await label(structured="off"))["answer"] == "SUPPORTS"
+    assert sent(openai_server) == [False]
+
+
+async def test_texts_and_models_in_this_process_get_none(openai_server: OpenAIServer) -> None:
+    await answer("Which?", "concat", Context(model="openai:test"), given=PASSAGES)
+    assert sent(openai_server) == [False]
+    result = await answer("Is the tower in Oslo?", "concat", Context(answer_type="yes_no"), given=PASSAGES)
+    assert result["usage"]["answer_yes_no"]["calls"] == 1
+
+
+async def test_a_client_of_the_callers_own_gets_a_schema_beside_its_own_fields(openai_server: OpenAIServer) -> None:
+    model: Any = ChatOpenAI(model="test", base_url=openai_server.url, api_key="none", extra_body={"top_k": 1})  # type: ignore[arg-type]
+    openai_server.reply(taking)
+    assert (await label(model=model))["answer"] == "REFUTES"
+    assert openai_server.chats()[0].body["top_k"] == 1
+
+
+async def test_another_model_and_another_server_are_asked_on_their_own(
+    openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    openai_server.reply(refusing)
+    await label()
+    await label(model="openai:other")
+    other = OpenAIServer()
+    monkeypatch.setenv("OPENAI_BASE_URL", other.url)
+    try:
+        other.reply(taking)
+        assert (await label())["answer"] == "REFUTES"
+    finally:
+        other.close()
+    assert sent(openai_server) == [True, False, True, False]
+
+
+async def test_what_is_wrong_without_a_schema_is_an_error_and_teaches_nothing(openai_server: OpenAIServer) -> None:
+    openai_server.reply(error(400, "no such model"))
+    for _ in range(2):
+        with pytest.raises(CallError, match="no such model"):
+            await label()
+    assert sent(openai_server) == [True, False, True, False]
+    openai_server.reply(error(400, "maximum context length is 10 tokens"))
+    with pytest.raises(TooLong):
+        await call("answer_label", "x", context=Context(model="openai:test"), schema=SCHEMA, clock=FakeClock())
+
+
+@pytest.mark.parametrize("server", [taking, refusing, lambda request: "SUPPORTS"], ids=["takes", "refuses", "ignores"])
+async def test_nothing_is_paid_twice(openai_server: OpenAIServer, tmp_path: Path, server: Any) -> None:
+    """Not by a process that does not know yet what the model takes."""
+    openai_server.reply(server)
+    journal = str(tmp_path / "journal.sqlite")
+    first = [(await label(f"{CLAIM} {n}", journal=journal))["answer"] for n in range(3)]
+    asked = len(openai_server.chats())
+    for order in ((0, 1, 2), (2, 1, 0)):
+        close_journals()
+        REFUSALS.clear()
+        again = {n: (await label(f"{CLAIM} {n}", journal=journal))["answer"] for n in order}
+        assert [again[n] for n in range(3)] == first
+    assert len(openai_server.chats()) == asked
+
+
+async def test_the_journal_tells_a_reply_by_schema_from_a_plain_one(
+    openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    journal = str(tmp_path / "journal.sqlite")
+    openai_server.reply(taking)
+    plain, by_schema = [(await label(journal=journal, structured=one))["answer"] for one in ("off", "auto")]
+    assert (plain, by_schema) == ("SUPPORTS", "REFUTES")
+
+
+async def test_what_was_paid_for_before_is_used_where_a_server_takes_no_schema(
+    openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    journal = str(tmp_path / "journal.sqlite")
+    openai_server.reply(refusing)
+    await label(journal=journal, structured="off")
+    assert (await label(journal=journal))["answer"] == "SUPPORTS"
+    assert sent(openai_server) == [False, True]  # refused, for nothing; the reply is the journal's
+
+
+def test_every_form_belongs_to_a_prompt() -> None:
+    assert set(FORMS) <= set(BUILT_IN)
+
+
+READ = {
+    ("answer_yes_no", '{"answer": "Unknown"}'): "Unknown",
+    ("answer_choices", '{"choice": "b"}'): "(b)",
+    ("answer_choices", '{"choice": "none"}'): "Unknown",
+    ("answer_choices", '{"choice": "c"}'): '{"choice": "c"}',
+    ("choose", '{"passages": [3, 1]}'): "3, 1",
+    ("choose", '{"passages": []}'): "None",
+    ("filter_passages", '{"passages": ["1"]}'): '{"passages": ["1"]}',
+    ("rank_passages", '{"ranking": [2, 3, 1]}'): "[2] > [3] > [1]",
+    ("validity", '{"verdict": "False"}'): "False",
+    ("ranking", '{"choice": "Passage 2"}'): "Passage 2",
+    ("preference", '{"choice": "Tie"}'): "Tie",
+    ("correctness", '{"verdict": "incorrect"}'): "incorrect",
+    ("validity", "True"): "True",
+}
+
+
+@pytest.mark.parametrize(("prompt", "reply"), READ, ids=lambda value: value)
+def test_a_form_is_written_in_the_prompts_words(prompt: str, reply: str) -> None:
+    form = form_of(prompt, {"choices": "(a) Oslo (b) Bergen"})
+    assert form is not None
+    assert form.text_of(reply) == READ[prompt, reply]
+    json.dumps(form.schema)

@@ -1,0 +1,213 @@
+"""Short answers in too many words: counted, and cut by one more call, which never adds a word."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import OpenAIServer, Request, Response, error, too_long
+from quorum_command import Quorum
+from tower import PASSAGES, QUESTION
+
+from quorum.core.context import Context
+from quorum.core.errors import CallError
+from quorum.datasets.records import Record
+from quorum.evaluation.compare.estimate import estimate
+from quorum.evaluation.run.columns import parse_methods
+from quorum.evaluation.run.dataset import read_data
+from quorum.graphs import answer
+from quorum.nodes.shorten import MOST_WORDS, REASONED, SHORT, is_cut_of
+from quorum.prompts import BUILT_IN
+
+WORDY = "According to the passages that were given to me, the tower was finished in the year 1931 by Ada Moreau."
+SERVED = Context(model="openai:test")
+
+
+def is_shortening(request: Request) -> bool:
+    return "What was written:" in request.text
+
+
+def wordy(cut: str | Response, reply: str = WORDY) -> Any:
+    """A model that answers in a sentence and says `cut` when it is asked to cut that."""
+    return lambda request: cut if is_shortening(request) else reply
+
+
+async def ask(method: str = "concat", **settings: Any) -> Any:
+    return await answer(QUESTION, method, replace(SERVED, **settings), given=PASSAGES)
+
+
+async def test_a_wordy_answer_is_cut_by_one_more_call(openai_server: OpenAIServer) -> None:
+    openai_server.reply(wordy("1931"))
+    result = await ask()
+    assert result["answer"] == "1931"
+    assert {name: one["calls"] for name, one in result["usage"].items()} == {"answer": 1, "shorten": 1}
+    assert result["verbose"] == {"answer": {"count": 1, "replies": [WORDY]}}
+    assert result["malformed"] == {}
+    assert QUESTION in openai_server.chats()[1].text
+    assert WORDY in openai_server.chats()[1].text
+
+
+async def test_off_asks_as_often_as_the_papers_and_still_counts(openai_server: OpenAIServer) -> None:
+    openai_server.reply(wordy("1931"))
+    result = await ask(shorten="off")
+    assert result["answer"] == WORDY.rstrip(".")
+    assert list(result["usage"]) == ["answer"]
+    assert result["verbose"]["answer"]["count"] == 1
+
+
+async def test_a_short_answer_is_left_alone(openai_server: OpenAIServer) -> None:
+    openai_server.reply(" ".join(["word"] * MOST_WORDS))
+    result = await ask()
+    assert (list(result["usage"]), result["verbose"]) == (["answer"], {})
+
+
+@pytest.mark.parametrize(
+    "cut",
+    ["1932", "the spire of 1931", "None", "unknown", "", "Ada Moreau in 1931", "{", WORDY, "finished finished"],
+)
+async def test_a_cut_that_says_something_else_leaves_the_reply(openai_server: OpenAIServer, cut: str) -> None:
+    openai_server.reply(wordy(cut))
+    result = await ask()
+    assert result["answer"] == WORDY.rstrip(".")
+    assert result["malformed"]["shorten"]["count"] == 1
+    assert result["usage"]["shorten"]["calls"] == 1
+
+
+@pytest.mark.parametrize(
+    "cut", ["1931", "Answer: 1931.", '"1931"', '{"answer": "1931"}', "the year 1931", "ADA MOREAU"]
+)
+async def test_a_cut_is_read_as_every_short_answer(openai_server: OpenAIServer, cut: str) -> None:
+    openai_server.reply(wordy(cut))
+    assert (await ask())["answer"] in ("1931", "the year 1931", "ADA MOREAU")
+
+
+async def test_every_voter_is_cut_on_its_own_and_equal_replies_once(openai_server: OpenAIServer) -> None:
+    openai_server.reply(wordy("1931"))
+    result = await ask("post_fusion", k=2)
+    assert (result["answer"], result["confidence"]) == ("1931", 1.0)
+    assert result["usage"]["shorten"]["calls"] == 2
+    assert sum(map(is_shortening, openai_server.chats())) == 1
+    assert result["certified"] is not None
+
+
+async def test_samples_are_cut(openai_server: OpenAIServer) -> None:
+    openai_server.reply(wordy("1931"))
+    result = await ask(samples=3)
+    assert (result["answer"], result["confidence"]) == ("1931", 1.0)
+    assert result["verbose"]["answer"]["count"] == 3
+
+
+async def test_the_last_line_of_a_chain_of_thought_is_cut_and_its_reasoning_kept(openai_server: OpenAIServer) -> None:
+    openai_server.reply(wordy("1931", f"It was long ago.\nAnswer: {WORDY}"))
+    result = await ask("pruning")
+    assert (result["answer"], result["rationale"]) == ("1931", "It was long ago.")
+    assert "long ago" not in openai_server.chats()[1].text
+
+
+@pytest.mark.parametrize("kind", ["yes_no", "label", "dialogue", "long"])
+async def test_answers_that_are_not_short_are_left_alone(openai_server: OpenAIServer, kind: str) -> None:
+    openai_server.reply(wordy("1931"))
+    result = await ask(answer_type=kind)
+    assert "shorten" not in result["usage"]
+    assert result["verbose"] == {}
+
+
+async def test_a_refusal_in_many_words_is_no_wordy_answer(openai_server: OpenAIServer) -> None:
+    openai_server.reply("The passages do not contain the answer to this question, " + "as far as I can tell, " * 3)
+    result = await ask()
+    assert (result["unknown"], list(result["usage"]), result["verbose"]) == (True, ["answer"], {})
+
+
+async def test_the_offline_reader_is_never_asked() -> None:
+    result = await answer(QUESTION, "concat", Context(), given=PASSAGES)
+    assert list(result["usage"]) == ["answer"]
+
+
+async def test_a_cut_is_in_the_journal(openai_server: OpenAIServer, tmp_path: Path) -> None:
+    openai_server.reply(wordy("1931"))
+    results = [await ask(journal=str(tmp_path / "journal.sqlite")) for _ in range(2)]
+    assert results[0]["answer"] == results[1]["answer"] == "1931"
+    assert results[0]["usage"] == results[1]["usage"]
+    assert len(openai_server.chats()) == 2
+
+
+async def test_a_call_that_fails_fails_the_question_and_one_too_long_does_not(openai_server: OpenAIServer) -> None:
+    openai_server.reply(wordy(error(418, "teapot")))
+    with pytest.raises(CallError, match="'shorten'"):
+        await ask()
+    openai_server.reply(wordy(too_long()))
+    result = await ask()
+    assert (result["answer"], list(result["usage"])) == (WORDY.rstrip("."), ["answer"])
+
+
+async def test_a_long_reply_is_asked_about_by_its_ends(openai_server: OpenAIServer) -> None:
+    openai_server.reply(wordy("1931", "word " * 100_000 + "1931"))
+    assert (await ask())["answer"] == "1931"
+    assert len(openai_server.chats()[1].text) < 8000
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "is_cut"),
+    [
+        ("Sao Paulo", "It is Sao Paulo.", True),
+        ("São Paulo", "It is Sao Paulo.", False),
+        ("Lyon", "It is not Paris but Lyon.", True),
+        ("Paris but Lyon", "It is not Paris but Lyon.", True),
+        ("Lyon Paris", "It is not Paris but Lyon.", False),
+        ("Lyon Lyon", "It is not Paris but Lyon.", False),
+        ("?", "Is it?", False),
+    ],
+)
+def test_a_cut_has_the_words_of_the_text_in_their_order(answer: str, text: str, is_cut: bool) -> None:
+    assert is_cut_of(answer, text) is is_cut
+
+
+def test_prompts_for_short_answers_ask_for_no_sentence() -> None:
+    for name in SHORT:
+        assert re.search(r"nothing but the answer|the answer alone|nothing else|explain nothing", BUILT_IN[name]), name
+    for name in REASONED:
+        assert re.search(r"one to five words|at most three words", BUILT_IN[name]), name
+
+
+def test_an_evaluation_counts_wordy_answers(openai_server: OpenAIServer, quorum: Quorum, tmp_path: Path) -> None:
+    line = {"id": "q", "question": QUESTION, "answers": ["1931"], "passages": PASSAGES}
+    (tmp_path / "data.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    openai_server.reply(wordy("1931"))
+    folder = tmp_path / "out"
+    methods = "concat,concat[shorten=off]"
+    ran = quorum("eval", tmp_path / "data.jsonl", "--methods", methods, "--model", "openai:test", "--out", folder)
+    assert (ran.code, "verbose" in ran.out) == (0, True)
+    rows = [json.loads(text) for text in (folder / "results.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [(row["em"], row["calls"], row["verbose"]) for row in rows] == [(1.0, 2, 1), (0.0, 1, 1)]
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    assert [one["verbose"] for one in summary.values()] == [1, 1]
+
+
+def test_an_experiment_of_a_paper_does_not_shorten(openai_server: OpenAIServer, quorum: Quorum, tmp_path: Path) -> None:
+    line = {"id": "q", "question": QUESTION, "answers": ["1931"], "passages": PASSAGES}
+    (tmp_path / "data.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    openai_server.reply(wordy("1931"))
+    where = (tmp_path / "data.jsonl", "--model", "openai:test", "--out", tmp_path / "out")
+    ran = quorum("experiment", "sweep_k", *where, "--methods", "concat")
+    assert ran.code == 0, ran.err
+    assert not any(map(is_shortening, openai_server.chats()))
+
+
+async def test_an_estimate_gives_the_range(openai_server: OpenAIServer, tmp_path: Path) -> None:
+    line: Record = {"id": "q", "question": QUESTION, "answers": ["1931"], "passages": PASSAGES}  # type: ignore[typeddict-item]
+    (tmp_path / "data.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    dataset = read_data(tmp_path / "data.jsonl", None)
+    most = {}
+    for shorten in ("off", "auto"):
+        runs = parse_methods("concat,filco", replace(SERVED, shorten=shorten))  # type: ignore[arg-type]
+        found = await estimate(dataset, runs, given=True)
+        most[shorten] = {name: (one.least, one.calls, one.most) for name, one in found.methods.items()}
+    assert most["off"] == {"concat": (1, 1, 1), "filco": (2, 2, 2)}
+    assert most["auto"] == {"concat": (1, 1, 2), "filco": (2, 2, 3)}
+    assert not openai_server.chats()
+
+
+def test_the_list_of_methods_says_how_calls_are_counted(quorum: Quorum) -> None:
+    assert "shorten=off" in quorum("methods").out
