@@ -10,6 +10,7 @@ from rich.text import Text
 from quorum.cli.show import plain_table
 from quorum.core.text import format_count
 from quorum.evaluation.compare.baseline import Comparison, Difference
+from quorum.evaluation.metrics.registry import added_measures
 from quorum.evaluation.run.results import Summary
 
 
@@ -81,9 +82,10 @@ def score_tables(
 ) -> list[RenderableType]:
     """All that `quorum eval` prints: the answers, by the `measures` that decide; differences; passages and costs.
 
-    own: measures that the user brought; further: measures in a table of their own, in place of those of passages.
+    Metrics of installed packages have a column each. own: measures that the user brought; further: measures in a table
+    of their own, in place of those of passages.
     """
-    brought = [Column(name, name, 1, 3) for name in own]
+    brought = [Column(name, name, 1, 3) for name in (*added_measures(summary), *own)]
     answers = [*(JUDGED[name] for name in measures), *present(summary, MORE), *brought]
     more = present(summary, [FURTHER[name] for name in further])
     return [

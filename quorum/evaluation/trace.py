@@ -84,7 +84,7 @@ class Tracer(AsyncCallbackHandler):
         self.end(run_id, changes=describe_changes(step.name, outputs) if step is not None and is_node else [])
 
     async def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self.end(run_id, error=failure(error))
+        self.end(run_id, error=describe_failure(error))
 
     async def on_chat_model_start(
         self,
@@ -100,7 +100,7 @@ class Tracer(AsyncCallbackHandler):
         details = [f"prompt {about['prompt_version']}"] if about.get("prompt_version") else []
         details += ["stored reply"] if about.get("stored") else []
         step = Step("call", str(kwargs.get("name") or "call"), details=details)
-        step.prompt = shown("\n".join(str(message.text) for message in messages[0]))
+        step.prompt = clean_text("\n".join(str(message.text) for message in messages[0]))
         self.begin(step, run_id, parent_run_id)
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
@@ -110,35 +110,35 @@ class Tracer(AsyncCallbackHandler):
         generation = response.generations[0][0]
         message = getattr(generation, "message", None)
         reasoning = str(getattr(message, "additional_kwargs", {}).get("reasoning_content") or "")
-        self.end(run_id, reply=shown(generation.text), reasoning=shown(reasoning))
+        self.end(run_id, reply=clean_text(generation.text), reasoning=clean_text(reasoning))
 
     async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self.end(run_id, error=failure(error))
+        self.end(run_id, error=describe_failure(error))
 
     async def on_retriever_start(
         self, serialized: dict[str, Any], query: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
-        self.begin(Step("search", str(kwargs.get("name") or "search"), prompt=shown(query)), run_id, parent_run_id)
+        self.begin(Step("search", str(kwargs.get("name") or "search"), prompt=clean_text(query)), run_id, parent_run_id)
 
     async def on_retriever_end(self, documents: Sequence[Document], *, run_id: UUID, **kwargs: Any) -> None:
         self.end(run_id, details=[f"{len(documents)} passages"])
 
     async def on_retriever_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self.end(run_id, error=failure(error))
+        self.end(run_id, error=describe_failure(error))
 
 
-def shown(text: str) -> str:
+def clean_text(text: str) -> str:
     """A text without secrets, or a note in its place where passages are to be hidden."""
     return str(cleaned(text, hides_passages()))
 
 
-def failure(error: BaseException) -> str:
+def describe_failure(error: BaseException) -> str:
     """What went wrong; its kind alone where passages are to be hidden."""
     kind = type(error).__name__
-    return kind if hides_passages() else shown(redact(str(error))) or kind
+    return kind if hides_passages() else clean_text(redact(str(error))) or kind
 
 
-SHOWN: dict[str, Callable[[Any], str]] = {
+FORMATS: dict[str, Callable[[Any], str]] = {
     "answer": str,
     "unknown": lambda value: "yes" if value else "no",
     "candidates": ", ".join,
@@ -154,7 +154,7 @@ def describe_changes(node: str, update: dict[str, Any]) -> list[str]:
     """What a node changed, in a few words: 'answer: 1889', 'passages: 5'. The node `begin` only clears."""
     if node == "begin":
         return []
-    lines = [f"{key}: {show(update[key])}" for key, show in SHOWN.items() if update.get(key) not in (None, [], 0, "")]
+    lines = [f"{key}: {show(update[key])}" for key, show in FORMATS.items() if update.get(key) not in (None, [], 0, "")]
     return [str(cleaned({"answer": line}, hides_passages())["answer"]) for line in lines]
 
 

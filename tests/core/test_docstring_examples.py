@@ -5,10 +5,17 @@ from importlib import import_module
 
 import pytest
 
-MODULES = ["context", "sentences", "text", "thinking", "unknown"]
+MODULES = [
+    *(f"core.{module}" for module in ("context", "plugins", "sentences", "text", "thinking", "unknown")),
+    "algorithms.copied_sentences",
+    "evaluation.compare.call_bounds",
+    "evaluation.run.columns",
+    "evaluation.run.options",
+    "retrievers.registry",
+]
 
 
-@pytest.mark.parametrize("name", [f"core.{module}" for module in MODULES] + ["algorithms.copied_sentences"])
+@pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings_run(name: str) -> None:
     found = doctest.testmod(import_module(f"quorum.{name}"))
     assert found.attempted > 0

@@ -8,7 +8,7 @@ import pytest
 from browser import Page
 from report_folder import made_decision
 
-from quorum.evaluation.compare.recommend import Figures, front
+from quorum.evaluation.compare.recommend import Figures, pareto_front
 from quorum.evaluation.report.page import asset, costs
 from quorum.graphs import METHODS
 
@@ -35,7 +35,7 @@ def charts(folder: Path, seed: int, count: int) -> Path:
     """A page of the chart of these methods alone."""
     figures, made = crowd(seed, count), made_decision(folder, 12, "")
     best = max(figures, key=lambda one: one.quality).name
-    told = replace(made.recommendation, best=best, cheapest=best, front=front(figures, "tokens"), unit="tokens")
+    told = replace(made.recommendation, best=best, cheapest=best, front=pareto_front(figures, "tokens"), unit="tokens")
     page = folder / "charts.html"
     body = costs(replace(made, figures=figures, recommendation=told))
     page.write_text(

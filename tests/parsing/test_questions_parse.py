@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from quorum.core.state import Passage
 from quorum.core.text import normalize
-from quorum.evaluation.questions.check import SHOWN, Asked
+from quorum.evaluation.questions.check import SHOWN, EarlierQuestions
 from quorum.evaluation.questions.draw import KINDS, Draw, Supply, counts, draws, in_turn, long_enough, partner, read_mix
 from quorum.parsing.written_questions import Written, written_question
 
@@ -228,7 +228,7 @@ def test_a_round_is_limited() -> None:
 
 
 def test_what_is_asked_again() -> None:
-    asked = Asked()
+    asked = EarlierQuestions()
     asked.add("Who designed the lighthouse on the island of Skarvoy?")
     assert asked.has("who designed the Lighthouse on the island of Skarvoy")
     assert asked.has("Who was it who designed the lighthouse of the island Skarvoy?")

@@ -51,6 +51,7 @@ def main() -> None:
         (application := folder / "application").mkdir()
         write_application(application)
         check_commands(application)
+        check_plugin(application)
         check_server(application)
         check_studio(application, wheel, folder / "studio")
 
@@ -107,6 +108,30 @@ def check_commands(application: Path) -> None:
     report = (application / "compared" / "report.html").read_text(encoding="utf-8")
     assert "<style" in report
     assert "sure" in report
+
+
+def check_plugin(application: Path) -> None:
+    """An installed package adds a method, a metric, a retriever and a reader to every command."""
+    (notes := application / "notes").mkdir()
+    (notes / "vell.note").write_text(f"Vell\n{PASSAGE['text']}\n", encoding="utf-8")
+    with step("the example of a plugin, installed beside it"):
+        add_package(ROOT / "examples" / "plugin")
+    named = ["--methods", "concat,shout", "--corpus", "notes", "--retriever", "titles", "--out", "shouted"]
+    for said, *command in (
+        ["shout", "quorum", "methods"],
+        ["brevity", "quorum", "eval", "questions.jsonl", *named],
+        ["ADA KORN", "quorum", "ask", "Who built the lighthouse of Vell?", "--collection", "vell", "--method", "shout"],
+    ):
+        with step(" ".join(command)):
+            execute(application, said, *command)
+
+
+def add_package(folder: Path) -> None:
+    """Install a package into the environment; what it needs is there."""
+    if uv := shutil.which("uv"):
+        run(uv, "pip", "install", "--quiet", "--no-deps", "--python", str(PYTHON), str(folder))
+    else:
+        run(str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", str(folder))
 
 
 def execute(folder: Path, said: str, command: str, *arguments: str, **environment: str) -> None:

@@ -1,13 +1,14 @@
 """One reader for each type of file, found by the end of the file's name.
 
 A reader is a module of this folder with `read(data: bytes, name: str) -> Document`; it is imported when the first file
-of its type comes. `add_reader` takes readers of other packages.
+of its type comes. `add_reader` takes readers of other packages, and installed packages bring theirs (docs/plugins.md).
 """
 
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
+from quorum.core import plugins
 from quorum.documents.document import Document, Unreadable
 
 Reader = Callable[[bytes, str], Document]
@@ -42,15 +43,34 @@ def add_reader(suffix: str, reader: Reader) -> None:
     READERS[suffix.lower()] = reader
 
 
+def all_readers() -> dict[str, str | Reader]:
+    """Ours by the end of the file's name and, after them, those of installed packages."""
+    return plugins.add_plugins(plugins.READERS, READERS, as_reader)
+
+
+def as_reader(name: str, value: object) -> str | Reader:
+    """What a package registers under ".abc": a function of a file's bytes and its name."""
+    if not name.startswith(".") or name != name.lower():
+        raise TypeError("a reader is registered under the end of a file's name, a dot and lower-case letters: .abc")
+    if not callable(value):
+        raise TypeError(f"expected a function of a file's bytes and its name, found {value!r}")
+    return value
+
+
+def find_reader(kind: str) -> str | Reader | None:
+    """The reader for files that end in `kind`; those of packages are looked up where there is none of ours."""
+    return READERS.get(kind) or all_readers().get(kind)
+
+
 def is_read(path: Path) -> bool:
     """Whether there is a reader for files of this name."""
-    return path.suffix.lower() in READERS
+    return bool(path.suffix) and find_reader(path.suffix.lower()) is not None
 
 
 def reader_of(path: Path) -> Reader:
     """The reader for a file, by its name; `Unreadable` where there is none."""
     kind = path.suffix.lower()
-    found = READERS.get(kind)
+    found = find_reader(kind) if kind else None
     if found is None:
         raise Unreadable(f"files of type {kind!r} are not read" if kind else "a file without a type is not read")
     if isinstance(found, str):

@@ -6,7 +6,7 @@ import numpy as np
 from typing_extensions import TypedDict
 
 from quorum.core.errors import SetupError
-from quorum.evaluation.metrics.scoring import COMPARED, RIGHT_OR_WRONG
+from quorum.evaluation.metrics.registry import compared_measures, is_binary
 from quorum.evaluation.metrics.statistics import Floats, bootstrap, holm, mcnemar, questions_needed, sign_flip
 from quorum.evaluation.run.results import ColumnScores
 
@@ -48,13 +48,13 @@ def compare(scores: Mapping[str, ColumnScores], names: Sequence[str], baseline: 
     common = sorted(set.intersection(*sets))
     others = [name for name in names if name != baseline]
     compared: dict[str, dict[str, Difference]] = {name: {} for name in others}
-    for measure in (one for one in COMPARED if all(one in scores[name].values for name in names)):
+    for measure in (one for one in compared_measures() if all(one in scores[name].values for name in names)):
         values = {name: scores[name].of(measure, common) for name in names}
         defined = ~np.isnan(np.stack(list(values.values()))).any(axis=0)
         if not others or not defined.any():
             continue
         base = values[baseline][defined]
-        found = differences([values[name][defined] for name in others], base, exact=measure in RIGHT_OR_WRONG)
+        found = differences([values[name][defined] for name in others], base, exact=is_binary(measure))
         for name, one in zip(others, found, strict=True):
             compared[name][measure] = one
     return Comparison(baseline=baseline, n=len(common), left_out=len(set.union(*sets)) - len(common), methods=compared)

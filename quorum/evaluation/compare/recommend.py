@@ -95,24 +95,24 @@ def recommend(
         unit = "tokens"  # everything is free
     within = [one for one in answered if is_within(one, budget)]
     if not within:
-        made = Recommendation(measure, dict(budget), None, [], None, front(answered, unit), unit, None)
+        made = Recommendation(measure, dict(budget), None, [], None, pareto_front(answered, unit), unit, None)
         made.sentences.extend(describe_no_fit(answered, figures, budget, measure))
         return made
-    best = max(within, key=lambda one: (round(one.quality, 6), -price(one, unit)))
+    best = max(within, key=lambda one: (round(one.quality, 6), -cost_of(one, unit)))
     comparison = compare(scores, [one.name for one in within], best.name)
     found = {name: one[measure] for name, one in comparison["methods"].items() if measure in one}
     equal = sorted(
         (one for one in within if one.name in found and found[one.name]["p_holm"] >= ALPHA),
-        key=lambda one: price(one, unit),
+        key=lambda one: cost_of(one, unit),
     )
-    cheapest = min([best, *equal], key=lambda one: price(one, unit))
+    cheapest = min([best, *equal], key=lambda one: cost_of(one, unit))
     made = Recommendation(
         measure,
         dict(budget),
         best.name,
         [one.name for one in equal],
         cheapest.name,
-        front(answered, unit),
+        pareto_front(answered, unit),
         unit,
         comparison,
     )
@@ -126,14 +126,14 @@ def is_within(one: Figures, budget: Mapping[str, float]) -> bool:
     return all(value is not None and value <= most * (1 + 1e-9) for value, most in describe_costs)
 
 
-def price(one: Figures, unit: str) -> float:
+def cost_of(one: Figures, unit: str) -> float:
     return one.of(unit) or 0.0
 
 
-def front(figures: Sequence[Figures], unit: str) -> list[str]:
+def pareto_front(figures: Sequence[Figures], unit: str) -> list[str]:
     """The methods than which none is both better and no dearer, from the cheapest to the best."""
     names, best = [], -1.0
-    for one in sorted(figures, key=lambda one: (price(one, unit), -one.quality)):
+    for one in sorted(figures, key=lambda one: (cost_of(one, unit), -one.quality)):
         if one.quality > best:
             names.append(one.name)
             best = one.quality
@@ -183,7 +183,7 @@ def describe_equals(made: Recommendation, by_name: Mapping[str, Figures], found:
     sentences = [f"These questions cannot tell it from {join_some(parts)}."]
     if made.cheapest != best.name:
         cheap = by_name[str(made.cheapest)]
-        share = price(cheap, made.unit) / price(best, made.unit) if price(best, made.unit) else 1.0
+        share = cost_of(cheap, made.unit) / cost_of(best, made.unit) if cost_of(best, made.unit) else 1.0
         what = "cost" if made.unit == "cost" else "tokens"
         sentences.append(f"The cheapest of these is {cheap.name}, at {percent(share, 0)} of the {what}.")
     return sentences

@@ -24,7 +24,7 @@ class Panel(TypedDict):
     rows: list[dict[str, Any]]
 
 
-def common(scores: Mapping[str, ColumnScores], names: Iterable[str]) -> list[str]:
+def shared_questions(scores: Mapping[str, ColumnScores], names: Iterable[str]) -> list[str]:
     """The questions that all of these runs answered."""
     return sorted(set.intersection(*(set(scores[name].ids) for name in names)))
 
@@ -35,11 +35,11 @@ def best_of_runs(
     """Of a method's attempts at each question the best: EM 1 if any is right, F1 the highest (BlendFilter)."""
     rows = []
     for names in groups:
-        ids = common(scores, names)
+        ids = shared_questions(scores, names)
         row: dict[str, Any] = {"method": shared_name(names), "n": len(ids)}
         for measure in measures:
             attempts = np.stack([scores[name].of(measure, ids) for name in names])
-            row[NAMES[measure]] = interval(attempts.max(axis=0))
+            row[NAMES[measure]] = interval_of(attempts.max(axis=0))
         rows.append(row)
     return [Panel(title=f"The best of {len(groups[0])} attempts at each question", rows=rows)]
 
@@ -52,7 +52,7 @@ def split_by_top(
     """
     rows = []
     for names in groups:
-        ids = common(scores, names)
+        ids = shared_questions(scores, names)
         on_top, whole = scores[names[0]].of("answer_on_top", ids), scores[names[0]].of("context_tokens", ids)
         for name in names:
             row: dict[str, Any] = {"method": name}
@@ -60,7 +60,7 @@ def split_by_top(
                 row["context"] = float(scores[name].of("context_tokens", ids).sum() / whole.sum())
             for kind, chosen in (("pos", on_top == 1), ("neg", on_top == 0)):
                 row[f"n {kind}"] = int(chosen.sum())
-                row |= {f"{NAMES[one]} {kind}": mean(scores[name].of(one, ids)[chosen]) for one in measures}
+                row |= {f"{NAMES[one]} {kind}": mean_of(scores[name].of(one, ids)[chosen]) for one in measures}
             rows.append(row)
     title = "Context as a share of the whole; results where the top passage held the answer (pos) and did not (neg)"
     return [Panel(title=title, rows=rows)]
@@ -78,7 +78,7 @@ def spread_of_draws(
     for label, draws in sets.items():
         row: dict[str, Any] = {"method": label, "draws": len(draws)}
         for measure in measures:
-            means = [one for name in draws if (one := mean(scores[name].known(measure))) is not None]
+            means = [one for name in draws if (one := mean_of(scores[name].known(measure))) is not None]
             row[NAMES[measure]] = statistics.fmean(means) if means else None
             row[f"sd {NAMES[measure]}"] = statistics.stdev(means) if len(means) > 1 else None
         rows.append(row)
@@ -137,11 +137,11 @@ def shared_name(names: Sequence[str]) -> str:
     return f"{method}[{';'.join(shared)}]" if shared else method
 
 
-def mean(values: Floats) -> float | None:
+def mean_of(values: Floats) -> float | None:
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else None
 
 
-def interval(values: Floats) -> Interval | None:
+def interval_of(values: Floats) -> Interval | None:
     known = values[~np.isnan(values)]
     return bootstrap(known) if len(known) else None

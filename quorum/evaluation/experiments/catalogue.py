@@ -245,20 +245,20 @@ def grouped_columns(
     """
     bases = [replace(run, top=experiment.top) for run in parse_methods(methods or experiment.methods, context)]
     if shots:
-        drawn = [[with_shots(base, label, file, context) for label, file in shots] for base in bases]
+        drawn = [[add_shots(base, label, file, context) for label, file in shots] for base in bases]
         return [[run] for base, runs in zip(bases, drawn, strict=True) for run in (base, *runs)]
     if not experiment.variants or (experiment.searching and not searching):
         return [bases]
     variants = [
         variant.replace("{verifier}", verifier or "").replace("{filter}", filter_)
-        for variant in fitting(experiment, most)
+        for variant in variants_that_fit(experiment, most)
         for filter_ in (filters if "{filter}" in variant else ("",))
     ]
-    grid = [[varied(base, variant, context) for variant in variants] for base in bases]
+    grid = [[add_settings(base, variant, context) for variant in variants] for base in bases]
     return [list(column) for column in zip(*grid, strict=True)] if experiment.across else grid
 
 
-def fitting(experiment: Experiment, most: int | None) -> tuple[str, ...]:
+def variants_that_fit(experiment: Experiment, most: int | None) -> tuple[str, ...]:
     """The variants, up to the first of which k holds all passages that there are."""
     if not experiment.fits or most is None:
         return experiment.variants
@@ -267,20 +267,20 @@ def fitting(experiment: Experiment, most: int | None) -> tuple[str, ...]:
     return experiment.variants[:enough]
 
 
-def varied(base: Column, variant: str, context: Context) -> Column:
+def add_settings(base: Column, variant: str, context: Context) -> Column:
     """The run with further settings, which win over its own; where gold passages are put is part of its name."""
     settings = parse_settings(variant.split(";"))
     gold = settings.pop("gold", None)
     run = method_run(base.method, {**base.settings, **settings}, context)
-    return replace(run, name=run.name if gold is None else labelled(run, f"gold={gold}"), top=base.top, gold=gold)
+    return replace(run, name=run.name if gold is None else add_label(run, f"gold={gold}"), top=base.top, gold=gold)
 
 
-def with_shots(base: Column, label: str, file: str, context: Context) -> Column:
+def add_shots(base: Column, label: str, file: str, context: Context) -> Column:
     """The run with drawn demonstrations, named by their label: where their file lies changes nothing."""
     run = method_run(base.method, {**base.settings, "examples": file}, context)
-    return replace(run, name=labelled(base, label), settings=base.settings)
+    return replace(run, name=add_label(base, label), settings=base.settings)
 
 
-def labelled(run: Column, label: str) -> str:
+def add_label(run: Column, label: str) -> str:
     """The name of the run with one thing more in its brackets."""
     return f"{run.name.removesuffix(']')}{';' if run.settings else '['}{label}]"

@@ -60,13 +60,13 @@ def pairs_of(results: Path, one: str, other: str) -> Iterator[Pair]:
             yield Pair(id_, first["question"], answer, first["rationale"], second["rationale"])
 
 
-async def judged(pair: Pair, context: Context) -> Verdict:
+async def ask_judge(pair: Pair, context: Context) -> Verdict:
     """The judge's verdict: asked in both orders, as judges favour the text that stands first."""
     preferred: list[int | None] = []
     for turned in (False, True):
         texts = (pair.other, pair.one) if turned else (pair.one, pair.other)
         try:
-            said = await preference(pair, texts, context)
+            said = await ask_preference(pair, texts, context)
         except CallError:
             return Verdict("failed", preferred)
         if said.malformed:
@@ -75,7 +75,7 @@ async def judged(pair: Pair, context: Context) -> Verdict:
     return Verdict(outcome_of(preferred), preferred)
 
 
-async def preference(pair: Pair, texts: tuple[str, str], context: Context) -> Parsed[int | None]:
+async def ask_preference(pair: Pair, texts: tuple[str, str], context: Context) -> Parsed[int | None]:
     """One comparison. A reply that cannot be read is malformed: unscored, never a tie."""
     asked = await ask(
         "preference",
@@ -110,17 +110,17 @@ async def compare_summaries(
     verdicts: dict[str, Verdict] = {}
 
     async def one(pair: Pair) -> None:
-        verdicts[pair.id] = await judged(pair, asking)
+        verdicts[pair.id] = await ask_judge(pair, asking)
         tell(len(verdicts), len(pairs))
 
     await RunnableLambda(one).abatch(pairs, {**config, "max_concurrency": concurrency})
     lines = (json.dumps({"id": one.id, **vars(verdicts[one.id])}) + "\n" for one in pairs)
     with open_private_text(folder / "preference.jsonl") as file:
         file.writelines(lines)
-    return [panel(names, pairs, verdicts)]
+    return [count_outcomes(names, pairs, verdicts)]
 
 
-def panel(names: tuple[str, str], pairs: list[Pair], verdicts: Mapping[str, Verdict]) -> Panel:
+def count_outcomes(names: tuple[str, str], pairs: list[Pair], verdicts: Mapping[str, Verdict]) -> Panel:
     """Wins as shares of what was scored, with intervals; lengths, as judges like longer texts."""
     outcomes = [verdicts[pair.id].outcome for pair in pairs]
     scored = [one for one in outcomes if one not in ("unscored", "failed")]

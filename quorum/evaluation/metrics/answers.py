@@ -60,7 +60,7 @@ def accuracy(outputs: Result, reference_outputs: Reference) -> float | None:
     return em(outputs, reference_outputs) if task == "label" else None
 
 
-def pool(outputs: Result) -> list[str] | None:
+def known_votes(outputs: Result) -> list[str] | None:
     """The known answers that were voted on; None where no vote was held."""
     votes = outputs.get("votes")
     return None if votes is None else [vote["answer"] for vote in votes if not vote["unknown"]]
@@ -68,7 +68,7 @@ def pool(outputs: Result) -> list[str] | None:
 
 def gold_in_pool(outputs: Result, reference_outputs: Reference) -> bool | None:
     """Whether any of the answers voted on is right, by exact match."""
-    answers = pool(outputs)
+    answers = known_votes(outputs)
     return None if answers is None else any(text.exact_match(one, reference_outputs["answers"]) for one in answers)
 
 
@@ -81,7 +81,7 @@ def not_majority(outputs: Result, reference_outputs: Reference) -> bool | None:
 def oracle(outputs: Result, reference_outputs: Reference) -> bool | None:
     """Whether the best choice among the candidates, or among the votes, is right (SuRe, section 4.3); None without."""
     candidates = outputs.get("candidates")
-    answers = pool(outputs) if candidates is None else candidates
+    answers = known_votes(outputs) if candidates is None else candidates
     if answers is None:
         return None
     return any(text.exact_match(one, reference_outputs["answers"]) for one in answers)

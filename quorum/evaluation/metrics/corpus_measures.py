@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from quorum.core.errors import SetupError
-from quorum.evaluation.run.results import MEASURES
+from quorum.evaluation.run.results import measure_names
 
 CorpusMeasure = Callable[[list[str], list[list[str]]], float]
 
@@ -34,7 +34,7 @@ def read_measures(items: Sequence[str]) -> dict[str, CorpusMeasure]:
         module, colon, function = where.partition(":")
         if not (name and equals and module and colon and function):
             raise SetupError(f"Measure {item!r} cannot be read; write NAME=MODULE:FUNCTION, as in mauve=my_file:score.")
-        if name in MEASURES or name in found:
+        if name in measure_names() or name in found:
             raise SetupError(f"There is a measure {name!r} already; give yours another name.")
         found[name] = imported(module, function)
     return found

@@ -80,19 +80,19 @@ async def judge_answers(folder: Path, results: Results, judge: Judge, *, concurr
     Where its calls fail for good, the same call again asks them.
     """
     path = folder / "judged.jsonl"
-    keep_judge(folder, judge)
-    lines = kept(path)
-    rows = unjudged(results.path, lines)
+    write_judge(folder, judge)
+    lines = read_verdicts(path)
+    rows = rows_to_judge(results.path, lines)
     failed: list[tuple[str, str]] = []
     with open_private_text(path, "a") as file:
 
         async def work() -> None:
             for row in rows:
-                line = settled(row) or await asked(row, judge)
+                line = obvious_verdict(row) or await ask_judge(row, judge)
                 if line is None:
                     failed.append((row["method"], row["id"]))
                 else:
-                    append(file, path, line)
+                    append_line(file, path, line)
                     lines[line["method"], line["id"]] = line
                 progress("judge", len(lines) + len(failed), len(results.done))
 
@@ -100,7 +100,7 @@ async def judge_answers(folder: Path, results: Results, judge: Judge, *, concurr
     add_to_scores(results, lines, failed)
 
 
-def keep_judge(folder: Path, judge: Judge) -> None:
+def write_judge(folder: Path, judge: Judge) -> None:
     """Write judge.json. What another judge, or another wording of the question, said before is forgotten."""
     path, described = folder / "judge.json", judge.described()
     if not path.exists() or read_config(path) != described:
@@ -108,7 +108,7 @@ def keep_judge(folder: Path, judge: Judge) -> None:
         write_json(path, described)
 
 
-def kept(path: Path) -> dict[tuple[str, str], Line]:
+def read_verdicts(path: Path) -> dict[tuple[str, str], Line]:
     """The lines of an earlier run."""
     lines: dict[tuple[str, str], Line] = {}
     if not path.exists():
@@ -122,13 +122,13 @@ def kept(path: Path) -> dict[tuple[str, str], Line]:
     return lines
 
 
-def append(file: TextIO, path: Path, line: Line) -> None:
+def append_line(file: TextIO, path: Path, line: Line) -> None:
     with writable(path):
         file.write(json.dumps(line, ensure_ascii=False) + "\n")
         file.flush()
 
 
-def answers(results: Path) -> Iterator[Row]:
+def read_answers(results: Path) -> Iterator[Row]:
     """The answers in results.jsonl, one at a time, each once."""
     seen: set[tuple[str, str]] = set()
     with results.open(encoding="utf-8") as file:
@@ -138,9 +138,9 @@ def answers(results: Path) -> Iterator[Row]:
                 yield row
 
 
-def unjudged(results: Path, lines: dict[tuple[str, str], Line]) -> Iterator[Row]:
+def rows_to_judge(results: Path, lines: dict[tuple[str, str], Line]) -> Iterator[Row]:
     """The answers of which nothing has been said; what was said of another answer in an answer's place is forgotten."""
-    for row in answers(results):
+    for row in read_answers(results):
         key = row["method"], row["id"]
         if key in lines and lines[key]["answer"] != str(row["answer"]):
             del lines[key]
@@ -148,24 +148,24 @@ def unjudged(results: Path, lines: dict[tuple[str, str], Line]) -> Iterator[Row]
             yield row
 
 
-def settled(row: Row) -> Line | None:
+def obvious_verdict(row: Row) -> Line | None:
     """The verdict that needs no judge; None where it needs one."""
     if row["em"] != 1 and row["gold"] and not row["unknown"]:
         return None
     return line_of(row, row["em"], {})
 
 
-async def asked(row: Row, judge: Judge) -> Line | None:
+async def ask_judge(row: Row, judge: Judge) -> Line | None:
     """The judge's verdict; None where its call failed for good."""
     config: RunnableConfig = {"callbacks": [judge.spent]}
     try:
-        found: Line = await RunnableLambda(partial(verdict, context=judge.context)).ainvoke(row, config)
+        found: Line = await RunnableLambda(partial(get_verdict, context=judge.context)).ainvoke(row, config)
     except CallError:
         return None
     return found
 
 
-async def verdict(row: Row, context: Context) -> Line:
+async def get_verdict(row: Row, context: Context) -> Line:
     """What the judge says of an answer."""
     said = await ask(
         PROMPT,

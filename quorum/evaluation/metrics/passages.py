@@ -13,24 +13,24 @@ from quorum.evaluation.metrics.answers import Reference
 from quorum.models.token_estimate import tokens
 
 
-def shown(outputs: Result) -> list[str]:
+def shown_ids(outputs: Result) -> list[str]:
     """The ids of the passages that the answer was read from, best first, each once."""
     return list(dict.fromkeys(passage["id"] for passage in outputs.get("passages") or []))
 
 
 def recall(outputs: Result, reference_outputs: Reference) -> float | None:
     """The share of the gold passages that are among the final ones."""
-    return recall_of(shown(outputs), reference_outputs)
+    return recall_of(shown_ids(outputs), reference_outputs)
 
 
 def precision(outputs: Result, reference_outputs: Reference) -> float | None:
     """The share of the final passages that are gold ones; 0 where none is left."""
-    return precision_of(shown(outputs), reference_outputs)
+    return precision_of(shown_ids(outputs), reference_outputs)
 
 
 def s_precision(outputs: Result, reference_outputs: Reference) -> float | None:
     """S-Precision: whether the final passages are exactly the gold ones (BlendFilter, section 4)."""
-    return s_precision_of(shown(outputs), reference_outputs)
+    return s_precision_of(shown_ids(outputs), reference_outputs)
 
 
 def recall_before(outputs: Result, reference_outputs: Reference) -> float | None:
@@ -74,7 +74,7 @@ def hit_at_1(outputs: Result, reference_outputs: Reference) -> float | None:
 def reciprocal_rank(outputs: Result, reference_outputs: Reference) -> float | None:
     """One over the rank of the first gold passage among those found, 0 where there is none; its mean is MRR."""
     gold, before = set(reference_outputs.get("gold") or ()), outputs.get("retrieved")
-    found = shown(outputs) if before is None else before
+    found = shown_ids(outputs) if before is None else before
     ranks = (1 / rank for rank, id_ in enumerate(found, start=1) if id_ in gold)
     return next(ranks, 0.0) if gold else None
 

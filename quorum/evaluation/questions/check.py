@@ -59,7 +59,7 @@ class Draft:
     read: dict[str, str] = field(default_factory=dict)
 
 
-class Asked:
+class EarlierQuestions:
     """The questions so far, to notice one that is asked again."""
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ def words_of(question: str) -> frozenset[str]:
     return frozenset(query_tokens(question))
 
 
-def fault_in_words(draft: Draft, asked: Asked) -> str | None:
+def fault_in_words(draft: Draft, asked: EarlierQuestions) -> str | None:
     """What is wrong with a question on the face of it; no model is asked. One that is sound counts as asked."""
     answerable = draft.draw.kind != "unanswerable"
     if SHOWN.search(draft.question):

@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError
-from quorum.evaluation.questions.check import Asked, Check, Draft, fault_in_words
+from quorum.evaluation.questions.check import Check, Draft, EarlierQuestions, fault_in_words
 from quorum.evaluation.questions.draw import Draw, Kind
 from quorum.evaluation.run.workers import at_once
 from quorum.nodes.ask import ask
@@ -27,20 +27,20 @@ class Work:
     ) -> None:
         self.context, self.config, self.concurrency = context, config, concurrency
         self.check = Check(context, threshold)
-        self.asked = Asked()
+        self.asked = EarlierQuestions()
         for question in before:
             self.asked.add(question)
 
-    async def done(self, batch: Sequence[Draw]) -> list[Draft]:
+    async def write_drafts(self, batch: Sequence[Draw]) -> list[Draft]:
         """The drafts, in the order of the draws, in which they are also compared with one another."""
-        drafts = await self.each(RunnableLambda(self.write), batch)
+        drafts = await self.run_all(RunnableLambda(self.write), batch)
         for draft in drafts:
             draft.fault = draft.fault or fault_in_words(draft, self.asked)
         sound = [draft for draft in drafts if draft.fault is None]
-        await self.each(RunnableLambda(self.judge), sound)
+        await self.run_all(RunnableLambda(self.judge), sound)
         return drafts
 
-    async def each(self, work: Runnable[T, R], items: Sequence[T]) -> list[R]:
+    async def run_all(self, work: Runnable[T, R], items: Sequence[T]) -> list[R]:
         """The work on every item, `concurrency` at once; the first error ends all of it."""
         results: dict[int, R] = {}
         waiting = iter(enumerate(items))

@@ -109,7 +109,7 @@ async def plan(
     await check_writer(context)
     file = await asyncio.to_thread(QuestionFile, out)
     context = await search_corpus(corpus, collection, context, progress)
-    every = await asyncio.to_thread(all_of, context)
+    every = await asyncio.to_thread(read_collection, context)
     passages = long_enough(every, options.words)
     name = corpus or f"the collection {collection!r}"
     if not passages:
@@ -119,7 +119,7 @@ async def plan(
         )
     file.check(every, name)
     wanted = counts(options.n, options.mix)
-    expected = missing(wanted, file.kept())
+    expected = count_missing(wanted, file.kept())
     made = estimate(expected, TRIES, passages, context, Prices(options.prices), options.concurrency)
     check_limit(
         made.cost, options.max_cost, given=" even if every draft is kept", instead="ask for fewer questions with --n"
@@ -164,7 +164,7 @@ def source_of(corpus: str) -> Source:
     return Source(corpus, None, corpus_hash(Path(corpus)))
 
 
-def all_of(context: Context) -> list[Passage]:
+def read_collection(context: Context) -> list[Passage]:
     """The passages of the collection. Blocks."""
     from quorum.retrievers.collections import documents
 
@@ -182,24 +182,24 @@ async def make_questions(planned: Plan, *, progress: Progress = silent) -> Writt
         most = {kind: TRIES * wanted[kind] - tried for kind, tried in file.tried().items()}
         supply = Supply(planned.passages, context.seed, neighbours(context), file.ids, most)
         work = Work(context, options.threshold, file.questions(), {"callbacks": [spent]}, options.concurrency)
-        while batch := await asyncio.to_thread(supply.take, missing(wanted, file.kept())):
-            drafts = await work.done(batch)
+        while batch := await asyncio.to_thread(supply.take, count_missing(wanted, file.kept())):
+            drafts = await work.write_drafts(batch)
             written += len(drafts)
             faults.update(draft.fault for draft in drafts if draft.fault is not None)
             error = error or next((draft.error for draft in drafts if draft.error is not None), None)
-            if told := [draft for draft in drafts if is_told(draft, options)]:
-                await asyncio.to_thread(file.add, told, about)
+            if lines := [draft for draft in drafts if is_written(draft, options)]:
+                await asyncio.to_thread(file.add, lines, about)
             progress("write", sum(file.kept().values()), options.n)
-    short = {kind: supply.ended[kind] for kind in missing(wanted, file.kept())}
+    short = {kind: supply.ended[kind] for kind in count_missing(wanted, file.kept())}
     return Written(file.path, wanted, file.kept(), before, written, faults, short, error, spent)
 
 
-def missing(wanted: Mapping[Kind, int], kept: Mapping[Kind, int]) -> dict[Kind, int]:
+def count_missing(wanted: Mapping[Kind, int], kept: Mapping[Kind, int]) -> dict[Kind, int]:
     """How many questions there are to come, by kind."""
     return {kind: wanted[kind] - kept[kind] for kind in KINDS if wanted[kind] > kept[kind]}
 
 
-def is_told(draft: Draft, options: Options) -> bool:
+def is_written(draft: Draft, options: Options) -> bool:
     """Whether a draft gets a line: those which are kept, or, where all are wanted, every question that was judged."""
     return draft.fault is None or (options.every and bool(draft.question) and draft.fault != "failed")
 

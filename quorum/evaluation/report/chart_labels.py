@@ -84,6 +84,6 @@ def leader(one: Label) -> str:
     return f'<line class="leader" x1="{x:.1f}" y1="{y:.1f}" x2="{one.x:.1f}" y2="{top:.1f}"/>' if one.far else ""
 
 
-def drawn(one: Label) -> str:
+def draw_label(one: Label) -> str:
     kind = NUMBERED if one.number else 'class="name"'
     return f'<text {kind} x="{one.x:.1f}" y="{one.y:.1f}" text-anchor="{one.anchor}">{escape(one.text)}</text>'

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from quorum.evaluation.compare.recommend import Figures, dollars
 from quorum.evaluation.metrics.uncertainty import Calibration
-from quorum.evaluation.report.chart_labels import Box, drawn, labels, leader
+from quorum.evaluation.report.chart_labels import Box, draw_label, labels, leader
 
 COLOURS = 8
 LETTER = 6.8  # width of a digit beside an axis
@@ -82,7 +82,7 @@ def quality_against_cost(
     for number, one in enumerate(figures):
         if one.n:
             parts.append(marker(one, number, places[one.name], y, one.name in front))
-    parts += [drawn(one) for one in made]
+    parts += [draw_label(one) for one in made]
     return svg(frame, "Quality against cost, a point for each method", parts)
 
 
@@ -147,7 +147,7 @@ def ticks(axis: Axis, most: int = 7) -> list[float]:
     return [number * step for number in range(first, math.floor(axis.high / step + 1e-9) + 1)]
 
 
-def told(axis: Axis, said: Callable[[float], str], ends: float) -> list[tuple[float, str]]:
+def label_ticks(axis: Axis, said: Callable[[float], str], ends: float) -> list[tuple[float, str]]:
     """The numbers below an axis and where they stand: as many as do not touch, none of them beyond `ends`."""
     for most in (7, 4, 3, 2):
         made = [(axis.at(one), said(one)) for one in ticks(axis, most)]
@@ -165,7 +165,7 @@ def grid(frame: Frame, x: Axis, y: Axis, said: Callable[[float], str], below: st
         place = y.at(one)
         parts.append(f'<line class="grid" x1="{left}" x2="{end}" y1="{place:.1f}" y2="{place:.1f}"/>')
         parts.append(f'<text class="tick" x="{left - 8}" y="{place + 4:.1f}" text-anchor="end">{100 * one:.0f}</text>')
-    for place, text in told(x, said, frame.width):
+    for place, text in label_ticks(x, said, frame.width):
         parts.append(f'<text class="tick" x="{place:.1f}" y="{base + 18}" text-anchor="middle">{text}</text>')
     parts.append(
         f'<text class="axis" x="{(left + end) / 2}" y="{frame.height - 8}" text-anchor="middle">{below}</text>'

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quorum.evaluation.compare.recommend import NAMES, Figures, dollars
+from quorum.evaluation.metrics.registry import added_measures
 from quorum.evaluation.report.chart_labels import NUMBERED
 from quorum.evaluation.report.charts import NARROW, WIDE, Frame, colour, quality_against_cost, risk_coverage
 from quorum.evaluation.report.text import facts_of, judge_words, not_compared, p_against_best, saved_words, spent_words
@@ -19,7 +20,7 @@ FRAMES = {"broad": WIDE, "narrow": NARROW}  # which of the two shows is a matter
 ASSETS = Path(__file__).with_name("assets")
 
 
-def body(decision: "Decision") -> str:
+def write_body(decision: "Decision") -> str:
     """All sections but the scripts."""
     parts = [
         opening(decision),
@@ -104,6 +105,7 @@ def table_row(decision: "Decision", one: Figures) -> dict[str, str]:
         "method": escape(one.name),
         "questions": f"{summary['n']:,}",
         **{JUDGED[name]: with_ends(summary, name) for name in decision.scores.measures},
+        **{escape(name): number(summary.get(name), 3) for name in added_measures(decision.scores.summary)},
         "p&nbsp;against the&nbsp;best": escape(p_against_best(decision, one.name)),
         "unknown": share(summary["unknown"]),
         "cost": "–" if one.cost is None else dollars(one.cost),
@@ -202,8 +204,8 @@ def uncertainty(decision: "Decision") -> str:
 
 
 def spending(decision: "Decision") -> str:
-    told = [*spent_words(decision), saved_words(decision), *judge_words(decision)]
-    items = "".join(f"<li>{escape(one)}</li>" for one in told if one)
+    sentences = [*spent_words(decision), saved_words(decision), *judge_words(decision)]
+    items = "".join(f"<li>{escape(one)}</li>" for one in sentences if one)
     return f'<section><h2>What this comparison took</h2><ul class="words">{items}</ul></section>'
 
 

@@ -30,11 +30,11 @@ def index_row(id_: str, results: Lines, methods: Sequence[str], measure: str) ->
     for _, row in results.of_question(id_, methods):
         if row is not None:
             question, gold = row["question"], row["gold"]
-        cells.append(cell(row, measure))
+        cells.append(index_cell(row, measure))
     return [id_, question, gold, *cells]
 
 
-def cell(row: dict[str, Any] | None, measure: str) -> list[Any]:
+def index_cell(row: dict[str, Any] | None, measure: str) -> list[Any]:
     if row is None:
         return [None, "", None]
     if row["error"] is not None:
@@ -45,7 +45,7 @@ def cell(row: dict[str, Any] | None, measure: str) -> list[Any]:
     return [round(worth, 3), mark, row.get("confidence")]
 
 
-def opened(
+def question_details(
     id_: str, results: Lines, details: Lines, methods: Sequence[str], verdicts: Lines | None = None
 ) -> dict[str, Any]:
     """Everything about one question; a passage that several methods read is there once. verdicts: a judge's."""
@@ -81,7 +81,7 @@ def chunks(
 ) -> Iterator[str]:
     """The opened questions, CHUNK of them at a time: JSON, gzip, base64, which no reader takes for markup."""
     for start in range(0, len(ids), CHUNK):
-        found = [opened(id_, results, details, methods, verdicts) for id_ in ids[start : start + CHUNK]]
+        found = [question_details(id_, results, details, methods, verdicts) for id_ in ids[start : start + CHUNK]]
         packed = gzip.compress(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"), 6, mtime=0)
         yield base64.b64encode(packed).decode()
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from quorum.core.private_files import open_private_text
 from quorum.evaluation.compare.recommend import ALPHA, NAMES, dollars, percent
+from quorum.evaluation.metrics.registry import added_measures
 from quorum.evaluation.run.details import Lines
 from quorum.evaluation.run.eligibility import describe_left_out
 from quorum.evaluation.run.results import Summary, read_config
@@ -49,31 +50,33 @@ def spent_words(decision: "Decision") -> list[str]:
     spent = decision.spent
     if not spent["models"]:
         return ["Nothing was spent: every reply came from the journal."]
-    told = []
+    sentences = []
     for name, used in spent["models"].items():
         tokens = f"{used['input_tokens']:,} tokens in ({used['cached_tokens']:,} from the provider's cache)"
-        told.append(f"{name}: {used['calls']:,} calls really made, {tokens}, {used['output_tokens']:,} out.")
+        sentences.append(f"{name}: {used['calls']:,} calls really made, {tokens}, {used['output_tokens']:,} out.")
     cost = spent["cost"]
     if cost is None:
-        told.append("A model has no price, so that the money spent is not known; give its price with --prices FILE.")
+        sentences.append(
+            "A model has no price, so that the money spent is not known; give its price with --prices FILE."
+        )
     else:
-        told.append(f"Money really spent: {dollars(cost)}.")
-    return told
+        sentences.append(f"Money really spent: {dollars(cost)}.")
+    return sentences
 
 
 def judge_words(decision: "Decision") -> list[str]:
     """Who judged the answers, what that was really paid, and what it left unscored; nothing without a judge."""
-    told = []
+    sentences = []
     for name, used in (decision.spent["judge"]["models"] if "judge" in decision.spent else {}).items():
         tokens = f"{used['input_tokens']:,} tokens in, {used['output_tokens']:,} out"
-        told.append(f"Beside the methods, {name} judged answers: {used['calls']:,} calls really made, {tokens}.")
+        sentences.append(f"Beside the methods, {name} judged answers: {used['calls']:,} calls really made, {tokens}.")
     cost = decision.spent["judge"]["cost"] if "judge" in decision.spent else None
-    if told and cost:
-        told.append(f"Money really spent on judging: {dollars(cost)}.")
+    if sentences and cost:
+        sentences.append(f"Money really spent on judging: {dollars(cost)}.")
     unscored = sum(int(row.get("unscored") or 0) for row in decision.scores.summary.values())
     if unscored:
-        told.append(f"Replies of the judge that could not be read left {unscored:,} answers unscored.")
-    return told
+        sentences.append(f"Replies of the judge that could not be read left {unscored:,} answers unscored.")
+    return sentences
 
 
 def saved_words(decision: "Decision") -> str:
@@ -95,12 +98,12 @@ def markdown(decision: "Decision") -> str:
     lines = [
         "# Which method is worth its cost",
         "",
-        plain(" · ".join(facts_of(decision))),
+        escape_markdown(" · ".join(facts_of(decision))),
         "",
-        f"**{plain(first)}**",
+        f"**{escape_markdown(first)}**",
         "",
     ]
-    lines += [f"- {plain(one)}" for one in [*more, *not_compared(decision)]]
+    lines += [f"- {escape_markdown(one)}" for one in [*more, *not_compared(decision)]]
     lines += ["", "## All methods", "", *methods_table(decision), ""]
     if decision.calibrations:
         lines += [
@@ -110,22 +113,23 @@ def markdown(decision: "Decision") -> str:
             "| --- | --: | --: | --: | --: |",
         ]
         lines += [
-            f"| {plain(name)} | {one.n:,} of {one.of:,} | {one.area:.3f} | {one.chance:.3f} | {one.ece:.3f} |"
+            f"| {escape_markdown(name)} | {one.n:,} of {one.of:,} | {one.area:.3f} | {one.chance:.3f} | {one.ece:.3f} |"
             for name, one in decision.calibrations.items()
         ]
         lines.append("")
     lines += ["## What this comparison took", ""]
     took = (*spent_words(decision), saved_words(decision), *judge_words(decision))
-    lines += [f"- {plain(one)}" for one in took if one]
+    lines += [f"- {escape_markdown(one)}" for one in took if one]
     return "\n".join(lines) + "\n"
 
 
 def methods_table(decision: "Decision") -> Iterator[str]:
     measure = NAMES[decision.measure]
-    judged = "judged" in decision.scores.measures
+    judged, added = "judged" in decision.scores.measures, added_measures(decision.scores.summary)
     titles = (
         f"{measure}, %",
         *(["judged, %"] if judged else []),
+        *(escape_markdown(name) for name in added),
         "p against the best",
         "unknown, %",
         "wrong majority, %",
@@ -147,10 +151,11 @@ def methods_table(decision: "Decision") -> Iterator[str]:
         )
         times = (f"{value:.2f}" if (value := row[name]) is not None else "-" for name in ("seconds_p50", "seconds_p95"))
         cells = [
-            plain(one.name),
+            escape_markdown(one.name),
             quality,
             *([judged_words(row)] if judged else []),
-            plain(p_against_best(decision, one.name)),
+            *("-" if (value := row.get(name)) is None else f"{value:.3f}" for name in added),
+            escape_markdown(p_against_best(decision, one.name)),
             *shares,
             cost,
             f"{one.calls:.1f}",
@@ -168,14 +173,14 @@ def judged_words(row: Mapping[str, float | int | None]) -> str:
     return "-" if mean is None else f"{mean} [{low}, {high}]"
 
 
-def plain(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """A text that Markdown takes for nothing else, and no HTML."""
     for sign in "\\`*_[]<>|":
         text = text.replace(sign, f"\\{sign}" if sign not in "<>" else f"&{'lt' if sign == '<' else 'gt'};")
     return " ".join(text.split())
 
 
-def safe(value: Any) -> Any:
+def escape_cell(value: Any) -> Any:
     """A cell that no spreadsheet runs."""
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
@@ -187,7 +192,7 @@ def write_methods(path: Path, summary: Summary, costs: dict[str, float | None]) 
         writer = csv.writer(file)
         writer.writerow(["method", "cost", *columns])
         writer.writerows(
-            [safe(name), costs[name], *(row.get(column) for column in columns)] for name, row in summary.items()
+            [escape_cell(name), costs[name], *(row.get(column) for column in columns)] for name, row in summary.items()
         )
 
 
@@ -204,4 +209,4 @@ def write_questions(path: Path, ids: Sequence[str], methods: Sequence[str], resu
 
 def cell_of(value: Any) -> Any:
     text = " | ".join(value) if isinstance(value, list) else value
-    return safe(text.encode("utf-8", "replace").decode()) if isinstance(text, str) else text
+    return escape_cell(text.encode("utf-8", "replace").decode()) if isinstance(text, str) else text

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from quorum.core.private_files import open_private_text
 from quorum.evaluation.compare.recommend import NAMES
-from quorum.evaluation.report.page import asset, body
+from quorum.evaluation.report.page import asset, write_body
 from quorum.evaluation.report.questions import CHUNK, chunks, files_of, index_row, inert, questions_of
 from quorum.evaluation.report.text import markdown, write_methods, write_questions
 from quorum.evaluation.run.details import Lines
@@ -63,7 +63,7 @@ def page(decision: "Decision", index: str) -> str:
     return Template(asset("report.html")).substitute(
         title=escape(f"Quorum: {decision.recommendation.sentences[0]}"),
         style=asset("report.css"),
-        body=body(decision),
+        body=write_body(decision),
         index=index,
         script=script,
         script_hash=base64.b64encode(sha256(script.encode()).digest()).decode(),

@@ -10,24 +10,25 @@ from typing import Any
 
 from quorum.core.context import Context
 from quorum.datasets.examples import read_examples
+from quorum.evaluation.metrics.registry import plugin_metrics
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
 from quorum.models import embedding_name, identity
 from quorum.models.context_filters import filter_identity
 from quorum.prompts import BUILT_IN, get_version, load_overrides
 
-HOW = {"store", "journal", "timeout", "attempts", "concurrency", "requests_per_minute", "tokens_per_minute"}
-SEARCH = {"retriever", "collection"}  # embeddings order and weigh passages that were given, too
+CALL_SETTINGS = {"store", "journal", "timeout", "attempts", "concurrency", "requests_per_minute", "tokens_per_minute"}
+SEARCH_SETTINGS = {"retriever", "collection"}  # embeddings order and weigh passages that were given, too
 
 
 def configuration(
-    dataset: DataSet, runs: Sequence[Column], source: dict[str, Any], about: Mapping[str, Any]
+    dataset: DataSet, columns: Sequence[Column], source: dict[str, Any], about: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Everything that may change a result. How calls are made (store, journal, limits) may not, and is left out.
 
     about: what the caller adds, such as the experiment that it is.
     """
-    left_out = HOW | (SEARCH if source == {"passages": "given"} else {"collection"})
+    left_out = CALL_SETTINGS | (SEARCH_SETTINGS if source == {"passages": "given"} else {"collection"})
     return {
         "quorum": quorum_version(),
         "data": {
@@ -38,27 +39,28 @@ def configuration(
         },
         "source": source,
         **about,
+        **({"metrics": added} if (added := plugin_metrics()) else {}),
         "prompts": {name: get_version(name) for name in BUILT_IN},
         "methods": {
-            run.name: {
-                "method": run.method,
-                **({"graph": short_hash(graph_text(run.own))} if run.own is not None else {}),
-                **described(run.context, left_out),
-                **({"top": run.top} if run.top else {}),
-                **({"gold": run.gold} if run.gold else {}),
+            column.name: {
+                "method": column.method,
+                **({"graph": short_hash(graph_text(column.own))} if column.own is not None else {}),
+                **describe_settings(column.context, left_out),
+                **({"top": column.top} if column.top else {}),
+                **({"gold": column.gold} if column.gold else {}),
             }
-            for run in runs
+            for column in columns
         },
     }
 
 
-def described(context: Context, left_out: set[str]) -> dict[str, Any]:
+def describe_settings(context: Context, left_out: set[str]) -> dict[str, Any]:
     """The settings as plain data: models by what identifies them, overriding prompts by their versions."""
     values = {part.name: getattr(context, part.name) for part in fields(context) if part.name not in left_out}
-    return {name: plain(name, value, context) for name, value in values.items()}
+    return {name: as_json_value(name, value, context) for name, value in values.items()}
 
 
-def plain(name: str, value: Any, context: Context) -> Any:
+def as_json_value(name: str, value: Any, context: Context) -> Any:
     """A setting as JSON can hold it."""
     if name in ("model", "verifier") and value is not None:
         return identity(value, context) or class_name(value)

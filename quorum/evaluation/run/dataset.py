@@ -42,7 +42,9 @@ class DataSet:
 
     def questions(self) -> Iterator[Record]:
         """One at a time: memory does not grow with the data."""
-        for record in islice(sound(self.path, bad=[]) if self.skip_bad else read_questions(self.path), self.limit):
+        for record in islice(
+            sound_records(self.path, bad=[]) if self.skip_bad else read_questions(self.path), self.limit
+        ):
             if record["id"] in self.golds:
                 record["gold_passages"] = self.golds[record["id"]]
             if record["id"] not in self.without:
@@ -63,7 +65,7 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
     kinds: set[str] = set()
     left_out: list[str] = []
     bad: list[str] = []
-    for record in islice(sound(path, bad=bad if skip_bad else None, left_out=left_out), limit):
+    for record in islice(sound_records(path, bad=bad if skip_bad else None, left_out=left_out), limit):
         count += 1
         given += bool(record["passages"])
         most = max(most, len(record["passages"]))
@@ -75,13 +77,13 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
         raise SetupError(f"{path} holds no questions{but}; expected JSON lines of id, question and answers.")
     sha256 = file_hash(path)
     if left_out:
-        tell_left_out(path, sha256, len(left_out))
+        warn_left_out(path, sha256, len(left_out))
     if bad:
-        tell_skipped(path, sha256, len(bad), tuple(bad[:NAMED]))
+        warn_skipped(path, sha256, len(bad), tuple(bad[:NAMED]))
     return DataSet(path, limit, sha256, count, given, task_of_all(kinds), most, skip_bad, len(bad))
 
 
-def sound(path: Path, *, bad: list[str] | None, left_out: list[str] | None = None) -> Iterator[Record]:
+def sound_records(path: Path, *, bad: list[str] | None, left_out: list[str] | None = None) -> Iterator[Record]:
     """The questions that can be asked. Another one is a `SetupError`, or, where `bad` is given, a sentence in it."""
     ids: set[str] = set()
     for record in read_questions(path, bad=bad, left_out=left_out):
@@ -106,7 +108,7 @@ def check_record(record: Record, ids: set[str], path: Path) -> None:
 
 
 @lru_cache(maxsize=64)
-def tell_skipped(path: Path, sha256: str, count: int, reasons: tuple[str, ...]) -> None:
+def warn_skipped(path: Path, sha256: str, count: int, reasons: tuple[str, ...]) -> None:
     """Say once what was skipped, the first by name."""
     for reason in reasons:
         LOG.warning("skipped %s", reason)
@@ -115,7 +117,7 @@ def tell_skipped(path: Path, sha256: str, count: int, reasons: tuple[str, ...]) 
 
 
 @lru_cache(maxsize=64)
-def tell_left_out(path: Path, sha256: str, count: int) -> None:
+def warn_left_out(path: Path, sha256: str, count: int) -> None:
     """Say so, once: a comparison reads its questions twice."""
     LOG.warning("%s: %d question%s left out, marked keep: false.", path, count, "" if count == 1 else "s")
 

@@ -14,13 +14,12 @@ import numpy as np
 
 from quorum.core.errors import SetupError
 from quorum.core.private_files import open_private_bytes, open_private_text
-from quorum.evaluation.metrics.scoring import COMPARED, OVER_ALL, SCORERS
+from quorum.evaluation.metrics.registry import all_metrics, compared_measures
 from quorum.evaluation.metrics.statistics import Floats, bootstrap, percentile
 
 COSTS = ("calls", "input_tokens", "output_tokens")
-MEASURES = (*SCORERS, *COSTS)
 ABSENT = object()
-MOST = 4
+MOST_NAMED = 4
 Summary = Mapping[str, Mapping[str, float | int | None]]
 
 
@@ -28,8 +27,9 @@ class Row(TypedDict, total=False):
     """One line of results.jsonl. All measures are null where `error` is not; `seconds` is wall time in this run, or,
     where details are kept, what the answer would have taken alone.
 
-    The measures are those of `quorum.evaluation.metrics.scoring`, by name; `passages` and `retrieved` are ids, after
-    and before a filter. What an experiment keeps besides (a rationale) follows at the end.
+    The measures are those of `quorum.evaluation.metrics.registry`, by name; `passages` and `retrieved` are ids, after
+    and before a filter. What an experiment keeps besides (a rationale) follows at the end, then the metrics of
+    installed packages.
     """
 
     id: str
@@ -79,6 +79,11 @@ class Row(TypedDict, total=False):
     gold_rank: int | None
 
 
+def measure_names() -> list[str]:
+    """What each row is measured by: the metrics, then what the answer took."""
+    return [*all_metrics(), *COSTS]
+
+
 class ColumnScores:
     """The measures of one method, question by question, as arrays of numbers: flat in memory for any data set.
 
@@ -87,7 +92,7 @@ class ColumnScores:
 
     def __init__(self) -> None:
         self.ids: list[str] = []
-        self.values = {name: array("d") for name in (*MEASURES, "confidence", "seconds")}
+        self.values = {name: array("d") for name in (*measure_names(), "confidence", "seconds")}
         self.tasks: set[str] = set()
         self.malformed = self.verbose = self.not_greedy = 0
         self.failed: set[str] = set()
@@ -128,12 +133,13 @@ class ColumnScores:
     def summary(self) -> dict[str, float | int | None]:
         """Means over the questions that have a measure (null: none has), intervals of some, and counts."""
         values: dict[str, float | int | None] = {"n": len(self.ids) + len(self.failed)}
-        for name in (*MEASURES, *(["judged"] if "judged" in self.values else [])):
+        metrics, compared = all_metrics(), compared_measures()
+        for name in (*measure_names(), *(["judged"] if "judged" in self.values else [])):
             found = self.known(name)
-            if name in OVER_ALL and len(found):
+            if name in metrics and metrics[name].counts_all and len(found):
                 found = np.nan_to_num(np.array(self.values[name]))
             values[name] = round(math.fsum(found) / len(found), 6) if len(found) else None
-            if name in COMPARED:
+            if name in compared:
                 interval = bootstrap(found)[1:] if len(found) else (None, None)
                 ends = zip(("low", "high"), interval, strict=True)
                 values |= {f"{name}_{end}": None if value is None else round(value, 6) for end, value in ends}
@@ -246,9 +252,9 @@ def write_config(folder: Path, config: dict[str, Any]) -> None:
             write_json(path, config)
         elif before != config:
             lines = differences(before, config)
-            more = f"; and {len(lines) - MOST} more" if len(lines) > MOST else ""
+            more = f"; and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
             raise SetupError(
-                f"{folder} holds results of another configuration ({'; '.join(lines[:MOST])}{more}); "
+                f"{folder} holds results of another configuration ({'; '.join(lines[:MOST_NAMED])}{more}); "
                 "give another folder with --out, or the same settings to continue."
             )
     elif results.exists():
@@ -270,10 +276,10 @@ def differences(before: Any, now: Any, name: str = "") -> list[str]:
         keys = sorted(before.keys() | now.keys())
         pairs = [(f"{name}.{key}".lstrip("."), before.get(key, ABSENT), now.get(key, ABSENT)) for key in keys]
         return [line for path, one, other in pairs for line in differences(one, other, path)]
-    return [] if before == now else [f"{name} was {shown(before)}, now {shown(now)}"]
+    return [] if before == now else [f"{name} was {format_value(before)}, now {format_value(now)}"]
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     if value is ABSENT:
         return "absent"
     return "there" if isinstance(value, dict) else json.dumps(value)

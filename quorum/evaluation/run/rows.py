@@ -6,7 +6,7 @@ from typing import Any, cast
 from quorum.core.state import Result
 from quorum.datasets.records import Record
 from quorum.evaluation.metrics.answers import Reference
-from quorum.evaluation.metrics.scoring import SCORERS, score
+from quorum.evaluation.metrics.registry import all_metrics, plugin_metrics, score
 from quorum.evaluation.run.results import Row
 from quorum.evaluation.run.tasks import groups_of
 
@@ -50,7 +50,16 @@ def answered_row(
 
 def failed_row(record: Record, name: str, task: str, error: str, *, seconds: float) -> Row:
     """The line for a question whose calls failed: no measures, so that it is never counted as a wrong answer."""
-    nothing = ("answer", *SCORERS, "confidence", "candidates", "retrieved", "calls", "input_tokens", "output_tokens")
+    nothing = (
+        "answer",
+        *all_metrics(),
+        "confidence",
+        "candidates",
+        "retrieved",
+        "calls",
+        "input_tokens",
+        "output_tokens",
+    )
     made: dict[str, Any] = {
         "id": record["id"],
         "method": name,
@@ -67,5 +76,5 @@ def failed_row(record: Record, name: str, task: str, error: str, *, seconds: flo
 
 
 def in_order(values: dict[str, Any]) -> Row:
-    """The keys in the order in which `Row` has them."""
-    return cast(Row, {key: values[key] for key in Row.__annotations__ if key in values})
+    """The keys in the order in which `Row` has them, then the metrics of installed packages."""
+    return cast(Row, {key: values[key] for key in (*Row.__annotations__, *plugin_metrics()) if key in values})

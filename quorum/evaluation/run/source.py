@@ -182,7 +182,7 @@ def index_corpus(source: Source, data: Path | None, context: Context, collection
             raise SetupError(f"The corpus {corpus} holds nothing that can be read; give a folder of documents.")
         return
     report = index_passages(
-        read_passages(Path(corpus)) if pooled is None else pool(pooled, [] if source.skip_bad else None),
+        read_passages(Path(corpus)) if pooled is None else pool_passages(pooled, [] if source.skip_bad else None),
         collection=collection,
         store=context.store,
         embeddings=context.embeddings,
@@ -199,7 +199,7 @@ def index_corpus(source: Source, data: Path | None, context: Context, collection
         raise SetupError(f"The corpus {corpus} holds no passages; expected JSON lines of id, title and text.")
 
 
-def pool(data: Path, bad: list[str] | None = None) -> list[Passage]:
+def pool_passages(data: Path, bad: list[str] | None = None) -> list[Passage]:
     """The passages of all questions, each once."""
     every = (passage for record in read_questions(data, bad=bad) for passage in record["passages"])
     return list({(passage["id"], passage["title"], passage["text"]): passage for passage in every}.values())

@@ -14,9 +14,9 @@ from quorum.evaluation.compare.recommend import (
     Figures,
     Recommendation,
     dollars,
-    front,
     join,
     join_some,
+    pareto_front,
     read_budget,
     recommend,
 )
@@ -142,7 +142,7 @@ def test_the_front_is_what_nothing_beats(pairs: list[tuple[int, int]]) -> None:
         Figures(str(number), 1, 0, quality / 5, 0, 0, 1, tokens, None, 1)
         for number, (tokens, quality) in enumerate(pairs)
     ]
-    kept = front(figures, "tokens")
+    kept = pareto_front(figures, "tokens")
 
     def beaten(one: Figures) -> bool:
         return any(

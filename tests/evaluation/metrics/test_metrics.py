@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorum.core.state import Result, Vote
-from quorum.evaluation.metrics import scoring
+from quorum.evaluation.metrics import registry
 from quorum.evaluation.metrics.answers import Reference, accuracy, oracle, overlap_other, overlap_own, rouge_l, str_em
-from quorum.evaluation.metrics.scoring import SCORERS
+from quorum.evaluation.metrics.registry import METRICS
 
 
 def score(outputs: Result, answers: list[str], **given: Any) -> dict[str, Any]:
-    return scoring.score(outputs, Reference(answers=answers, **given))
+    return registry.score(outputs, Reference(answers=answers, **given))
 
 
 def result(answer: str, unknown: bool = False, votes: list[str] | None = None) -> Result:
@@ -80,7 +80,7 @@ def test_without_votes_there_is_no_pool() -> None:
 def test_a_scorer_can_be_used_alone() -> None:
     reference = Reference(answers=["Paris"])
     for name, value in score(result("Paris", votes=["Paris"]), ["Paris"]).items():
-        assert SCORERS[name](result("Paris", votes=["Paris"]), reference) == value
+        assert METRICS[name].score(result("Paris", votes=["Paris"]), reference) == value
 
 
 @pytest.mark.parametrize(

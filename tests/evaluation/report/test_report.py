@@ -18,7 +18,7 @@ from report_folder import METHODS, NASTY, made_decision, made_report
 from quorum.evaluation.compare.recommend import Figures
 from quorum.evaluation.report.charts import Axis, cost_axis, quality_against_cost, ticks
 from quorum.evaluation.report.questions import inert
-from quorum.evaluation.report.text import plain, safe
+from quorum.evaluation.report.text import escape_cell, escape_markdown
 from quorum.evaluation.report.write import write_report
 
 
@@ -145,7 +145,7 @@ def test_methods_that_do_not_serve_the_questions_are_named_with_the_reason(tmp_p
     page = write_report(decision)
     told = "Compared without react, self_ask: The method 'react' gives no long answers."
     assert told in unescape(page.read_text(encoding="utf-8"))
-    assert plain(told) in (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert escape_markdown(told) in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 
 def test_the_same_comparison_makes_the_same_page(tmp_path: Path) -> None:
@@ -155,13 +155,13 @@ def test_the_same_comparison_makes_the_same_page(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@a", "\t=1"])
 def test_a_spreadsheet_runs_nothing(text: str) -> None:
-    assert safe(text) == f"'{text}"
-    assert safe("1889") == "1889"
-    assert safe(-1.5) == -1.5
+    assert escape_cell(text) == f"'{text}"
+    assert escape_cell("1889") == "1889"
+    assert escape_cell(-1.5) == -1.5
 
 
 def test_texts_in_markdown_and_scripts() -> None:
-    assert plain("a_b *c* <d> [e](f) | `g`\n\nh") == r"a\_b \*c\* &lt;d&gt; \[e\](f) \| \`g\` h"
+    assert escape_markdown("a_b *c* <d> [e](f) | `g`\n\nh") == r"a\_b \*c\* &lt;d&gt; \[e\](f) \| \`g\` h"
     found: Any = ["</script><!--", "\u2028 &", "\ud800"]
     text = inert(found)
     assert not set("<>&\u2028") & set(text)

@@ -12,7 +12,7 @@ from quorum.cli.main import main
 from quorum.core.errors import SetupError
 from quorum.evaluation.run.dataset import read_data
 from quorum.evaluation.run.options import Options
-from quorum.evaluation.run.source import passage_source, pool
+from quorum.evaluation.run.source import passage_source, pool_passages
 
 PASSAGE = {"id": "p", "title": "Rhine", "text": "The Rhine flows through Basel."}
 
@@ -71,7 +71,7 @@ def test_nothing_but_broken_records(tmp_path: Path) -> None:
 def test_a_pool_goes_without_them(data: Path) -> None:
     source = passage_source(read_data(data, skip_bad=True), Options(data=data, corpus="pool"))
     assert source.skip_bad
-    assert pool(data, []) == [PASSAGE]
+    assert pool_passages(data, []) == [PASSAGE]
 
 
 @pytest.fixture

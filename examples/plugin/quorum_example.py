@@ -1,0 +1,58 @@
+"""A package that adds to Quorum: the method `shout`, the metric `brevity`, the retriever `titles`, files `.note`."""
+
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+
+from quorum import Context, Method
+from quorum.core.state import Question, Result, State
+from quorum.documents.document import Block
+from quorum.documents.document import Document as ReadFile
+from quorum.evaluation.metrics.answers import Reference
+from quorum.graphs.method_graph import MethodGraph
+from quorum.nodes.answer import concat_answer
+from quorum.nodes.begin import begin
+from quorum.nodes.retrieve import retrieve
+from quorum.retrievers.collections import documents
+from quorum.retrievers.passages import to_document
+
+
+async def raise_voice(state: State) -> State:
+    """answer -> answer."""
+    return {"answer": state["answer"].upper()}
+
+
+graph = (
+    MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    .add_sequence([begin, retrieve, concat_answer, raise_voice])
+    .set_entry_point("begin")
+    .compile(name="shout")
+)
+method = Method("shout", "Example", "One prompt over all passages; the answer in capitals.", "n", "1", __name__)
+
+
+def brevity(outputs: Result, reference_outputs: Reference) -> float | None:
+    """One over the number of words of the answer; None where there is none."""
+    return None if outputs["unknown"] else 1 / len(outputs["answer"].split())
+
+
+class Titles(BaseRetriever):
+    """The passages whose titles share the most words with the question."""
+
+    context: Context
+
+    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+        wanted, passages = set(query.lower().split()), documents(self.context)
+        best = sorted(passages, key=lambda passage: -len(wanted & set(passage["title"].lower().split())))
+        return [to_document(passage) for passage in best[: self.context.k]]
+
+
+def make_titles(context: Context) -> BaseRetriever:
+    """What `--retriever titles` makes."""
+    return Titles(context=context)
+
+
+def read_note(data: bytes, name: str) -> ReadFile:
+    """A file .note: its title is the first line, and each other line is a block."""
+    title, *lines = data.decode(errors="replace").splitlines()
+    return ReadFile(title, [Block(line) for line in lines])

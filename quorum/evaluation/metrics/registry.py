@@ -1,0 +1,126 @@
+"""The metrics of one answer, by the names under which results.jsonl and summary.json hold them: ours, and those of
+installed packages (docs/plugins.md).
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from quorum.core import plugins
+from quorum.core.state import Result
+from quorum.evaluation.metrics import answers, passages
+from quorum.evaluation.metrics.answers import Reference
+
+Scorer = Callable[[Result, Reference], float | bool | None]
+
+LOG = logging.getLogger("quorum")
+JUDGED = "judged"  # what a judge says of an answer; it comes from a model, not from a function
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How an answer is measured. score: (result, reference) -> a number or a truth value, None where there is nothing
+    to measure.
+
+    compared: methods are compared by it, with intervals and tests; binary: it is 0 or 1, so that the test is
+    McNemar's; counts_all: a question that has no value counts as 0.
+    """
+
+    score: Scorer
+    compared: bool = False
+    binary: bool = False
+    counts_all: bool = False
+
+
+METRICS: dict[str, Metric] = {
+    "em": Metric(answers.em, compared=True, binary=True),
+    "f1": Metric(answers.f1, compared=True),
+    "accuracy": Metric(answers.accuracy, compared=True, binary=True),
+    "rouge_l": Metric(answers.rouge_l, compared=True),
+    "str_em": Metric(answers.str_em, compared=True),
+    "unknown": Metric(answers.unknown),
+    "not_majority": Metric(answers.not_majority, counts_all=True),  # a question without a vote counts as not lost
+    "gold_in_pool": Metric(answers.gold_in_pool, counts_all=True),
+    "oracle": Metric(answers.oracle),
+    "overlap_own": Metric(answers.overlap_own),
+    "overlap_other": Metric(answers.overlap_other),
+    "recall": Metric(passages.recall),
+    "precision": Metric(passages.precision),
+    "s_precision": Metric(passages.s_precision),
+    "recall_before": Metric(passages.recall_before),
+    "precision_before": Metric(passages.precision_before),
+    "s_precision_before": Metric(passages.s_precision_before),
+    "hit_at_1": Metric(passages.hit_at_1),
+    "mrr": Metric(passages.reciprocal_rank),
+    "answer_in_passages": Metric(passages.answer_in_passages),
+    "answer_on_top": Metric(passages.answer_on_top),
+    "context_tokens": Metric(passages.context_tokens),
+    "context_precision": Metric(passages.context_precision),
+}
+
+
+def all_metrics() -> dict[str, Metric]:
+    """Ours and, after them, those of installed packages."""
+    return plugins.add_plugins(plugins.METRICS, METRICS, as_metric)
+
+
+def as_metric(name: str, value: object) -> Metric:
+    """What a package registers: a function of a result and its reference, or a `Metric`."""
+    if isinstance(value, Metric):
+        return value
+    if not callable(value):
+        raise TypeError(f"expected a function of a result and a reference, found {value!r}")
+    return Metric(value)
+
+
+def plugin_metrics() -> list[str]:
+    """The names of the metrics that installed packages add."""
+    return [name for name in all_metrics() if name not in METRICS]
+
+
+def added_measures(summary: Mapping[str, Mapping[str, object]]) -> list[str]:
+    """The metrics of installed packages for which some method has a value."""
+    return [name for name in plugin_metrics() if any(row.get(name) is not None for row in summary.values())]
+
+
+def compared_measures() -> list[str]:
+    """The measures that have intervals and tests."""
+    return [*(name for name, metric in all_metrics().items() if metric.compared), JUDGED]
+
+
+def is_binary(measure: str) -> bool:
+    """Whether a measure is 0 or 1 for each question."""
+    return measure == JUDGED or (measure in (every := all_metrics()) and every[measure].binary)
+
+
+def score(result: Result, reference: Reference) -> dict[str, float | bool | None]:
+    """Every metric of one result; None where it has nothing to measure."""
+    return {name: rounded(compute(name, one, result, reference)) for name, one in all_metrics().items()}
+
+
+def compute(name: str, metric: Metric, result: Result, reference: Reference) -> float | bool | None:
+    """One metric. That of a package may fail: a warning says so once, and the answer has no value."""
+    if name in METRICS:
+        return metric.score(result, reference)
+    try:
+        value = metric.score(result, reference)
+    except Exception as error:  # noqa: BLE001  the answer is paid for; a metric must not lose it
+        warn_once(name, f"{type(error).__name__}: {error}")
+        return None
+    if value is None or isinstance(value, int | float):
+        return value
+    warn_once(name, f"it returned {type(value).__name__}, where a number, True, False or None is expected")
+    return None
+
+
+@lru_cache(maxsize=256)
+def warn_once(name: str, reason: str) -> None:
+    """One warning for each metric and reason."""
+    LOG.warning(
+        "The metric %r of an installed package failed on an answer, which has no value for it: %s", name, reason
+    )
+
+
+def rounded(value: float | bool | None) -> float | bool | None:
+    return round(value, 9) if isinstance(value, float) else value

@@ -1,0 +1,159 @@
+"""What the example package adds is there in every command; a package that fails does no harm."""
+
+import json
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plugin_package import install_plugin
+from quorum_command import Quorum
+
+from docs.tables import langgraph_json
+from quorum.core.plugins import forget_plugins
+from quorum.graphs import METHODS, all_methods, answer_sync
+from quorum.retrievers.registry import RETRIEVERS, all_retrievers
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin"
+PASSAGES = [
+    {"id": "p1", "title": "Vell", "text": "The lighthouse of Vell was built in 1874 by Ada Korn."},
+    {"id": "p2", "title": "Orm", "text": "The mill of Orm was built by Per Lund."},
+]
+QUESTIONS = [
+    {"id": "1", "question": "Who built the lighthouse of Vell ?", "answers": ["Ada Korn"], "passages": PASSAGES},
+    {"id": "2", "question": "Who built the mill of Orm ?", "answers": ["Per Lund"], "passages": PASSAGES},
+]
+
+
+@pytest.fixture
+def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The example package on the path, as an installer leaves it, without a network."""
+    about = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (site := tmp_path / "site").mkdir()
+    code = (EXAMPLE / "quorum_example.py").read_text(encoding="utf-8")
+    install_plugin(site, monkeypatch, about["name"], code, about["entry-points"])
+    yield
+    forget_plugins()
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "data.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in QUESTIONS), encoding="utf-8")
+    return path
+
+
+def rows_in(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "results.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.usefixtures("example")
+def test_its_method_is_listed_drawn_and_asked(quorum: Quorum) -> None:
+    assert "shout" in quorum("methods").out
+    assert "raise_voice" in quorum("methods", "shout", "--diagram").out
+    found = answer_sync("Who built the lighthouse of Vell?", "shout", given=PASSAGES)  # type: ignore[arg-type]
+    assert found["answer"] == "ADA KORN"
+
+
+@pytest.mark.usefixtures("example")
+def test_its_method_and_metric_are_columns_of_an_evaluation(quorum: Quorum, data: Path, tmp_path: Path) -> None:
+    ran = quorum("eval", str(data), "--methods", "concat,shout", "--out", str(tmp_path / "out"))
+    assert ran.code == 0
+    assert "brevity" in ran.out
+    assert {row["method"]: row["brevity"] for row in rows_in(tmp_path / "out")} == {"concat": 0.5, "shout": 0.5}
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert [summary[name]["brevity"] for name in ("concat", "shout")] == [0.5, 0.5]
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["metrics"] == ["brevity"]
+
+
+@pytest.mark.usefixtures("example")
+def test_all_names_its_method_and_a_comparison_reports_it(quorum: Quorum, data: Path, tmp_path: Path) -> None:
+    assert list(all_methods()) == [*METHODS, "shout"]
+    ran = quorum("compare", "given", str(data), "--methods", "concat,shout", "--out", str(tmp_path / "out"))
+    assert ran.code == 0
+    report = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    assert "| shout |" in report
+    assert "| brevity |" in report
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert '<th scope="col">brevity</th>' in page
+
+
+@pytest.mark.usefixtures("example")
+def test_its_retriever_is_named_by_an_option(quorum: Quorum, data: Path, tmp_path: Path) -> None:
+    assert list(all_retrievers()) == [*RETRIEVERS, "titles"]
+    command = ("eval", str(data), "--methods", "concat", "--corpus", "pool", "--retriever", "titles", "--k", "1")
+    assert quorum(*command, "--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")).code == 0
+    assert [row["passages"] for row in rows_in(tmp_path / "out")] == [["p1"], ["p2"]]
+    refused = quorum("ask", "Who?", "--retriever", "tittles")
+    assert (refused.code, "choose one of: hybrid, chroma, bm25, colbert:MODEL, titles." in refused.err) == (2, True)
+
+
+@pytest.mark.usefixtures("example")
+def test_its_type_of_file_is_indexed(quorum: Quorum, tmp_path: Path) -> None:
+    (folder := tmp_path / "notes").mkdir()
+    (folder / "vell.note").write_text(f"Vell\n{PASSAGES[0]['text']}\n", encoding="utf-8")
+    store = ("--collection", "notes", "--store", str(tmp_path / "store"))
+    assert "1 added" in quorum("index", str(folder), *store).out
+    ran = quorum("ask", "Who built the lighthouse of Vell?", *store, "--json")
+    found = json.loads(ran.out)
+    assert (found["answer"], found["passages"][0]["title"]) == ("Ada Korn", "Vell")
+
+
+@pytest.mark.usefixtures("example")
+def test_the_generated_file_for_studio_names_its_graph() -> None:
+    graphs = json.loads(langgraph_json())["graphs"]
+    assert (graphs["shout"], graphs["concat"]) == ("quorum_example:graph", "quorum.graphs.concat:graph")
+
+
+@pytest.mark.usefixtures("example")
+def test_the_page_offers_and_draws_its_method() -> None:
+    pytest.importorskip("nicegui")
+    from quorum.ui.cards import mermaid_of
+    from quorum.ui.form import families
+
+    assert families()["Example"] == ["shout"]
+    assert "raise_voice" in str(mermaid_of("shout"))
+
+
+def test_a_package_that_fails_leaves_everything_else_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, quorum: Quorum
+) -> None:
+    points = {
+        "quorum.methods": {"broken": "broken_package:method", "concat": "broken_package:text"},
+        "quorum.retrievers": {"number": "broken_package:number"},
+    }
+    install_plugin(tmp_path, monkeypatch, "broken-package", "text, number = 'no method', 3", points)
+    ran = quorum("methods")
+    assert ran.code == 0
+    assert "broken" not in ran.out
+    assert list(all_retrievers()) == list(RETRIEVERS)
+    assert list(all_methods()) == list(METHODS)
+    assert len(caplog.messages) == 3
+    assert all("broken-package" in message for message in caplog.messages)
+    forget_plugins()
+
+
+def test_a_metric_that_fails_is_a_warning_and_no_value(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    quorum: Quorum,
+    data: Path,
+) -> None:
+    code = "def fails(outputs, reference):\n    raise ValueError('no luck')\n\ndef text(*_):\n    return 'long'\n"
+    points = {"quorum.metrics": {"fails": "failing_metric:fails", "text": "failing_metric:text"}}
+    (site := tmp_path / "site").mkdir()
+    install_plugin(site, monkeypatch, "failing-metric", code, points)
+    ran = quorum("eval", str(data), "--methods", "concat", "--out", str(tmp_path / "out"))
+    assert ran.code == 0
+    assert [(row["em"], row["fails"], row["text"]) for row in rows_in(tmp_path / "out")] == [(1, None, None)] * 2
+    assert (
+        sum("no luck" in one for one in caplog.messages) == sum("returned str" in one for one in caplog.messages) == 1
+    )
+    forget_plugins()
+
+
+def test_the_example_is_as_short_as_its_page_says() -> None:
+    lines = (EXAMPLE / "quorum_example.py").read_text(encoding="utf-8").splitlines()
+    assert sum(bool(line.strip()) for line in lines) <= 45
