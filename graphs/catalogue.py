@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from quorum.core import plugins
+from quorum.core.composed_file import is_composed_name
 from quorum.core.errors import SetupError
 
 if TYPE_CHECKING:  # imported when a graph is used: LangGraph is slow to import
@@ -172,6 +173,10 @@ def as_method(name: str, value: object) -> Method:
 
 def method_of(name: str) -> Method:
     """The method of that name, or a SetupError that lists them and guesses which was meant."""
+    if is_composed_name(name):
+        from quorum.graphs.composed import composed_method
+
+        return composed_method(name)
     if name in METHODS:
         return METHODS[name]
     every = all_methods()

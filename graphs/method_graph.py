@@ -1,9 +1,11 @@
 """LangGraph's StateGraph for asynchronous nodes; compiled, it serves synchronous code as well."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from copy import copy
+from dataclasses import replace
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -13,7 +15,12 @@ from langgraph.checkpoint.base import CheckpointTuple as Saved
 from langgraph.graph.state import CompiledStateGraph, StateGraph
 from langgraph.typing import ContextT, InputT, OutputT, StateT
 
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
 from quorum.core.sync import iterate_sync, run_sync
+from quorum.nodes.abstain import check_calibration, read_calibration, suppress_unsure
+
+RUNTIME = "__pregel_runtime"  # LangGraph's key in the config of a graph inside another
 
 
 class MethodGraph(StateGraph[StateT, ContextT, InputT, OutputT]):
@@ -37,6 +44,33 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
     They work from a script, a thread, a notebook and a server's handler, and block their caller. Ctrl-C cancels the
     run, and so does closing a stream before its end. The parameters are those of the `a...` form.
     """
+
+    async def ainvoke(
+        self, input: Any, config: RunnableConfig | None = None, *, context: Any = None, **settings: Any
+    ) -> Any:
+        """As LangGraph's; with `Context.calibration`, an answer that is not sure enough becomes unknown."""
+        calibration, context = take_calibration(context, config)
+        if calibration is None:
+            return await super().ainvoke(input, config, context=context, **settings)
+        promise = await asyncio.to_thread(read_calibration, calibration)
+        await asyncio.to_thread(check_calibration, promise, self.get_name(), as_context(context))
+        found = await super().ainvoke(input, config, context=context, **settings)
+        return suppress_unsure(found, promise)
+
+    async def astream(
+        self, input: Any, config: RunnableConfig | None = None, *, context: Any = None, **settings: Any
+    ) -> AsyncIterator[Any]:
+        """As LangGraph's. A stream shows answers before they are sure enough: a calibration is a `SetupError`."""
+        calibration, context = take_calibration(context, config)
+        if calibration is not None:
+            raise SetupError(
+                f"The calibration {calibration} cannot be kept in a stream, which shows an answer before it is "
+                "withheld; use invoke or ainvoke."
+            )
+        stream: Any = super().astream(input, config, context=context, **settings)
+        async with aclosing(stream) as items:
+            async for item in items:
+                yield item
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **settings: Any) -> Any:
         """As `ainvoke`."""
@@ -134,3 +168,21 @@ def lending() -> Iterator[None]:
         yield
     finally:
         surrounding_config.reset(token)
+
+
+def take_calibration(context: Any, config: RunnableConfig | None) -> tuple[str | None, Any]:
+    """The calibration that a context names, and the context without it. A graph inside another has no context of its
+    own, and nothing to withhold.
+    """
+    if context is None:
+        nested = RUNTIME in ((config or {}).get("configurable") or {})
+        given = None if nested else os.environ.get("QUORUM_CALIBRATION")
+        return (given, Context(calibration=None)) if given else (None, None)
+    if isinstance(context, Mapping):
+        return context.get("calibration"), {**context, "calibration": None} if "calibration" in context else context
+    calibration = getattr(context, "calibration", None)
+    return calibration, replace(context, calibration=None) if calibration else context
+
+
+def as_context(context: Any) -> Context:
+    return Context(**context) if isinstance(context, Mapping) else cast(Context, context)

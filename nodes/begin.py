@@ -80,4 +80,7 @@ def make_empty_state() -> dict[str, Any]:
         "verbose": Overwrite({}),
         "not_greedy": Overwrite(False),
         "dropped": Overwrite(0),
+        "suppressed": None,
+        "run": None,
+        "earlier": [],
     }

@@ -6,6 +6,8 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
+from quorum.algorithms.vote_key import vote_key
+from quorum.core.composed_file import Acceptance
 from quorum.core.context import Context, get_context, get_filter_model
 from quorum.core.state import State
 from quorum.nodes.fan_out import list_ranks_to_ask, send_comparisons, send_passages, send_validations
@@ -294,3 +296,26 @@ def filter_or_reason(state: State, runtime: Runtime[Context]) -> Literal["filter
 def reason_in_one_or_two_turns(state: State, runtime: Runtime[Context]) -> Literal["reason", "cot_answer"]:
     """Reason and then extract the answer, or do both in one call."""
     return "reason" if get_context(runtime).filter_turns == 2 else "cot_answer"
+
+
+def accept_or_go_on(accept: Acceptance) -> Router:
+    """Make a router behind a stage of a cascade: the answer passes the stage's test, or the next stage is asked."""
+
+    def route(state: State, runtime: Runtime[Context]) -> Hashable:
+        return accept.words if is_accepted(state, accept) else "else"
+
+    return route
+
+
+def is_accepted(state: State, accept: Acceptance) -> bool:
+    """Whether the answer passes a stage's test; an unknown one passes none."""
+    if state["unknown"]:
+        return False
+    if accept.test == "confidence":
+        confidence = state.get("confidence")
+        return confidence is not None and confidence >= (accept.at_least or 0.0)
+    if accept.test == "certified":
+        return (state.get("certified") or 0) >= 1
+    if accept.test == "same":
+        return vote_key(state["answer"]) in (state.get("earlier") or [])[:-1]
+    return True

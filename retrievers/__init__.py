@@ -1,8 +1,10 @@
 """Retrieval: the k best passages for a query, from a collection or from given passages."""
 
 import asyncio
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
+from quorum.core.remembered import REMEMBERED
 from quorum.core.state import Passage
 from quorum.retrievers.passages import check_question, from_document
 from quorum.retrievers.registry import find_retriever
@@ -42,9 +44,23 @@ async def search(
     With `given`, BM25 over these passages alone; without, the context's retriever over its collection.
     """
     check_question(query)
+    remembered = REMEMBERED.get()
+    place = None if remembered is None else search_key(query, context, given)
+    if remembered is not None and place in remembered.searches:
+        return list(remembered.searches[place])
     chosen = await asyncio.to_thread(chosen_retriever, context, given)
     documents = await chosen.ainvoke(query, config=config)
-    return [from_document(document) for document in documents[: context.k]]
+    found = [from_document(document) for document in documents[: context.k]]
+    if remembered is not None:
+        remembered.searches[place] = list(found)
+    return found
+
+
+def search_key(query: str, context: "Context", given: list[Passage] | None) -> tuple[Hashable, ...]:
+    """What two searches share that find the same: the query, the number of passages, and where they are sought."""
+    parts = (context.retriever, context.collection, context.store, context.embeddings)
+    where = tuple(part if isinstance(part, str) else id(part) for part in parts)
+    return query, context.k, where, None if given is None else tuple(passage["id"] for passage in given)
 
 
 def chosen_retriever(context: "Context", given: list[Passage] | None) -> "BaseRetriever":

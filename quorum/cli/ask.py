@@ -35,6 +35,10 @@ def ask(
         float | None,
         typer.Option("--abstain-below", metavar="X", help='Answer "unknown" when the confidence is below X (0 to 1).'),
     ] = None,
+    calibration: Annotated[
+        Path | None,
+        typer.Option("--calibration", metavar="FILE", help="Withhold answers as a file of quorum calibrate says."),
+    ] = None,
     settings: Settings = None,
     json: AsJson = False,
     trace: Annotated[
@@ -51,12 +55,21 @@ def ask(
     from quorum.cli.settings import made_context
 
     context = made_context(
-        settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings
+        settings,
+        model=model,
+        retriever=retriever,
+        collection=collection,
+        k=k,
+        store=store,
+        embeddings=embeddings,
+        calibration=None if calibration is None else str(calibration),
     )
     given = given_passages(passages, collection)
     check_asked(question, method, context)
     if abstain_below is not None:
         check_abstaining(method, context, abstain_below)
+    if context.calibration is not None:
+        check_promise(method, context, abstain_below)
     keep = trace_keeper(save_trace, method)
     tracer = started_tracer(stream) if trace or stream or keep else None
     if given is None:
@@ -73,6 +86,8 @@ def ask(
             print_trace(tracer.root, to_stderr=json)
     if abstain_below is not None:
         result = sure_enough(result, method, abstain_below)
+    if result.get("suppressed") is not None:
+        tell_suppressed(result)
     print_result(result, method, as_json=json, numbers=trace)
     if not is_kept:
         raise typer.Exit(1)
@@ -113,6 +128,27 @@ def sure_enough(result: "Result", method: str, below: float) -> "Result":
         said = f"the answer {result['answer']!r} was withheld: confidence {confidence:.2f} is below {below:g}."
         typer.echo(f"quorum: {said}", err=True)
     return made
+
+
+def check_promise(method: str, context: "Context", abstain_below: float | None) -> None:
+    """A calibration of another method or of other settings is a `SetupError` before anything is asked."""
+    from quorum.graphs import method_of
+    from quorum.nodes.abstain import check_calibration, read_calibration
+
+    if abstain_below is not None:
+        raise SetupError(
+            "Both --abstain-below and a calibration are given, which says from where to abstain; give one."
+        )
+    check_calibration(read_calibration(str(context.calibration)), method_of(method).graph.get_name(), context)
+
+
+def tell_suppressed(result: "Result") -> None:
+    """On stderr: what a calibration withheld."""
+    withheld = result["suppressed"]
+    if withheld is not None:
+        sure = "no confidence" if withheld["confidence"] is None else f"confidence {withheld['confidence']:.2f}"
+        said = f"the answer {withheld['answer']!r} was withheld: {sure}, answers begin at {withheld['answer_from']:g}."
+        typer.echo(f"quorum: {said}", err=True)
 
 
 def make_sample(context: "Context") -> None:

@@ -7,14 +7,17 @@ from typing import Annotated, Any
 import typer
 
 from quorum.cli.ask import ask
+from quorum.cli.calibrate import calibrate
 from quorum.cli.collections import app as collections
 from quorum.cli.compare import compare
+from quorum.cli.compose import compose
 from quorum.cli.data import data
 from quorum.cli.demo import demo
 from quorum.cli.evaluate import evaluate
 from quorum.cli.experiment import experiment
 from quorum.cli.filter import app as filters
 from quorum.cli.finetune import generator
+from quorum.cli.gate import gate
 from quorum.cli.index import index
 from quorum.cli.methods import methods
 from quorum.cli.prompts import app as prompts
@@ -39,6 +42,9 @@ app.command()(demo)
 app.command()(serve)
 app.command("eval")(evaluate)
 app.command()(compare)
+app.command()(compose)
+app.command()(calibrate)
+app.command()(gate)
 app.command()(questions)
 app.command()(experiment)
 app.add_typer(collections)

@@ -147,6 +147,10 @@ class Context:
     concurrency: Annotated[int, describe("Model calls at once", 16, ge=1)] = define("concurrency", 16)
     requests_per_minute: Annotated[int | None, describe("Limit on calls", ge=1)] = define("requests_per_minute", None)
     tokens_per_minute: Annotated[int | None, describe("Limit on tokens", ge=1)] = define("tokens_per_minute", None)
+    calibration: Annotated[
+        str | None,
+        describe("File of quorum calibrate: answers that are not sure enough become unknown"),
+    ] = define("calibration", None)
     prompts: Annotated[
         str | dict[str, str] | None, describe("Prompt overrides: a folder of NAME.md files, or name -> text")
     ] = define("prompts", None)

@@ -183,6 +183,14 @@ def merge_malformed(left: dict[str, Malformed] | None, right: dict[str, Malforme
     return merged
 
 
+class Suppressed(TypedDict):
+    """An answer that was withheld as not sure enough: its confidence, and the one from which on it would be given."""
+
+    answer: str
+    confidence: float | None
+    answer_from: float
+
+
 class Counters(TypedDict, total=False):
     """What a run or a part of it took: calls and tokens, malformed replies, passages dropped to fit the window.
 
@@ -227,6 +235,7 @@ class Answer(TypedDict, total=False):
     scores: list[float] | None  # one per candidate
     passages: list[Passage]
     retrieved: list[str] | None  # ids of the passages before a filter; null in a method without a filter
+    suppressed: Suppressed | None  # the answer that a calibration withheld: Context.calibration
 
 
 class Result(Answer, Counters, total=False):
@@ -268,6 +277,8 @@ class State(Question, Result, total=False):
     rationales: list[str | None] | None
     masked: MaskedStatement | None
     verified: Annotated[list[VerifiedCandidate], append_items]
+    run: str | None  # in a cascade: what names its memory of this question, quorum.core.remembered
+    earlier: list[str]  # in a cascade: the normalised answers of the stages so far, "" for unknown
 
 
 def counters_of(update: State) -> State:

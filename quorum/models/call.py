@@ -12,6 +12,7 @@ from langchain_core.runnables.config import merge_configs
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
+from quorum.core.remembered import REMEMBERED
 from quorum.core.state import Usage
 from quorum.core.thinking import remove_thinking
 from quorum.models.chat import chat_model_async, identity
@@ -142,14 +143,20 @@ async def ask_samples(request: Request, source: Source, numbers: range) -> list[
 
 async def one(request: Request, source: Source, sample: int) -> Reply:
     """Sample number `sample`: from the journal, from an identical call in flight, or from the model."""
+    source = replace(source, sample=sample)
+    remembered, same = REMEMBERED.get(), source.key(request) or (request.label, str(request.message.content), sample)
+    earlier: Record | None = None if remembered is None else remembered.reply_of_earlier_stage(same)
+    if earlier is not None:
+        return await reused(request, earlier)
     content = str(request.message.content)
     if source.inputs is not None:
         extra = {"prompt": source.prompt, "inputs": source.inputs, "sample": sample}
         request = replace(request, message=HumanMessage(content, additional_kwargs={"quorum": extra}))
-    record, stored = await obtain(request, replace(source, sample=sample))
+    record, stored = await obtain(request, source)
+    if remembered is not None:
+        remembered.keep_reply(same, record)
     if stored:
-        shown = merge_configs(request.config, {"metadata": {"stored": True}})
-        await Replay(record=record).ainvoke([request.message], shown)
+        await replay(request, record)
     return reply(record, stored)
 
 
@@ -209,6 +216,19 @@ def is_ignored(record: Record) -> bool:
     """Whether a reply that was to be JSON says something else; one that was cut off tells nothing."""
     text = remove_thinking(record.text)
     return bool(text) and "{" not in text and record.finish not in ("length", "max_tokens", "content_filter")
+
+
+async def reused(request: Request, record: Record) -> Reply:
+    """A reply that an earlier stage of a cascade got and paid for: it takes nothing once more."""
+    await replay(request, record)
+    nothing = Usage(calls=0, input_tokens=0, output_tokens=0, cached_tokens=0)
+    return replace(reply(record, stored=True), usage=nothing)
+
+
+async def replay(request: Request, record: Record) -> None:
+    """Show a stored reply in traces."""
+    shown = merge_configs(request.config, {"metadata": {"stored": True}})
+    await Replay(record=record).ainvoke([request.message], shown)
 
 
 def merged(config: RunnableConfig | None, ours: RunnableConfig) -> RunnableConfig:

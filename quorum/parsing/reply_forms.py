@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from quorum.core.labels import LABELS
-from quorum.parsing.answers import read_object, unwrapped
+from quorum.parsing.answers import read_object
+from quorum.parsing.wrapping import unwrapped
 
 LETTER = re.compile(r"\(([a-z])\) ")
 NO_CHOICE = "none"

@@ -34,7 +34,7 @@ READERS = [name for name in NAMES if name != "no_retrieval"]
 RESULT = {
     *("answer", "unknown", "confidence", "rationale", "evidence", "votes", "candidates", "summaries", "passages"),
     *("unsupported", "certified", "retrieved", "validity", "scores"),
-    *("usage", "malformed", "verbose", "not_greedy", "dropped"),
+    *("usage", "malformed", "verbose", "not_greedy", "dropped", "suppressed"),
 }
 
 

@@ -14,6 +14,7 @@ from langchain_core.outputs import LLMResult
 
 from quorum.core.context import Context, get_filter
 from quorum.core.errors import QuorumError
+from quorum.core.rehearsal import rehearsal
 from quorum.datasets.records import Record
 from quorum.evaluation.callbacks import usage_of
 from quorum.evaluation.compare.call_bounds import call_bounds
@@ -109,9 +110,10 @@ async def rehearse(
             context_filter="llm" if chosen.startswith("llm") else context.context_filter,
         )
     try:
-        await answer_question(
-            record, replace(column, context=context), context, given=given, config={"callbacks": listening}
-        )
+        with rehearsal():
+            await answer_question(
+                record, replace(column, context=context), context, given=given, config={"callbacks": listening}
+            )
     except QuorumError:
         return add_missing(listener.calls, call_bounds(column)[0])
     return listener.calls

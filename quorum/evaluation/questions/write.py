@@ -21,10 +21,10 @@ from quorum.evaluation.questions.draw import KINDS, Kind, Nearest, Supply, count
 from quorum.evaluation.questions.estimate import Estimate, estimate
 from quorum.evaluation.questions.file import QuestionFile
 from quorum.evaluation.questions.work import Work, prompt_of
-from quorum.evaluation.run.config import class_name
 from quorum.evaluation.run.plan import check_models
 from quorum.evaluation.run.source import Progress, Source, collection_name, corpus_hash, fill_collection, silent
 from quorum.models.chat import chat_model_async
+from quorum.nodes.describe_settings import class_name
 from quorum.prompts import get_version
 
 TRIES = 4  # drafts for a question that is wanted, at most

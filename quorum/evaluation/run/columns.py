@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
+from quorum.core.composed_file import is_composed_name
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import Price, Prices, model_of
@@ -149,6 +150,11 @@ def method_run(method: "str | Graph", settings: Mapping[str, str], context: Cont
     """The column of a method, by its name, or of a compiled graph of your own, which goes by the name that it was
     compiled with; `settings` over those of `context`.
     """
+    if isinstance(method, str) and is_composed_name(method):
+        from quorum.graphs.composed import composed_graph, with_measured_model
+
+        method = composed_graph(method)
+        context = with_measured_model(method, context)
     own, known = (None, method) if isinstance(method, str) else (method, own_name(method))
     typed = {key: parse_setting(key, value) for key, value in settings.items()}
     name = f"{known}[{';'.join(f'{key}={value}' for key, value in settings.items())}]" if settings else known

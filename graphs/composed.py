@@ -1,0 +1,83 @@
+"""A cascade of methods, from the file that `quorum compose` writes.
+
+begin -> first stage -> its test passes: end | second stage -> its test passes: end | third stage
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from quorum.core.composed_file import Composed, read_composed
+from quorum.core.context import MOST_SUPERSTEPS, Context
+from quorum.core.state import Question, Result, State
+from quorum.graphs.catalogue import Method, method_of
+from quorum.graphs.method_graph import MethodGraph
+from quorum.nodes.ask_stage import spec_of, stage_node
+from quorum.nodes.begin import begin
+from quorum.nodes.routes import accept_or_go_on
+
+
+def composed_graph(file: str) -> Any:
+    """The compiled graph of the cascade in a file; `quorum.graphs.answer` and Studio take it like any other.
+
+    graph = composed_graph("results/questions-1a2b3c/composed.json")
+    """
+    return build(read_composed(file))
+
+
+@dataclass(frozen=True)
+class ComposedMethod(Method):
+    """The cascade in a file, as a method: `name` is the file's."""
+
+    @property
+    def graph(self) -> Any:
+        """The compiled graph, made anew when the file is read."""
+        return composed_graph(self.name)
+
+
+def composed_method(file: str) -> ComposedMethod:
+    """The cascade in a file, beside the methods of the catalogue."""
+    composed = read_composed(file)
+    words = [stage.method + (f" (accepted: {stage.accept.words})" if stage.accept else "") for stage in composed.stages]
+    return ComposedMethod(
+        name=file,
+        paper="composed and certified on your questions (docs/decisions.md)",
+        summary=f"A cascade: {', else '.join(words)}.",
+        calls=" + ".join(f"({method_of(stage.method).calls})" for stage in composed.stages),
+        depth=" + ".join(method_of(stage.method).depth for stage in composed.stages),
+    )
+
+
+def build(composed: Composed) -> Any:
+    """The graph of a cascade."""
+    names = [stage_name(composed, number) for number in range(len(composed.stages))]
+    graph: Any = MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context).add_node(begin)
+    graph.add_edge("__start__", "begin").add_edge("begin", names[0])
+    for number, stage in enumerate(composed.stages):
+        graph.add_node(names[number], stage_node(composed, number, method_of(stage.method).graph))
+        if stage.accept is None:
+            graph.add_edge(names[number], "__end__")
+        else:
+            paths = {stage.accept.words: "__end__", "else": names[number + 1]}
+            graph.add_conditional_edges(names[number], accept_or_go_on(stage.accept), paths)
+    made = graph.compile(name=composed.graph_name).with_config(recursion_limit=MOST_SUPERSTEPS)
+    made.composed = composed
+    return made
+
+
+def composed_of(graph: Any) -> Composed | None:
+    """What a graph was composed from; None for any other graph."""
+    return getattr(graph, "composed", None)
+
+
+def stage_name(composed: Composed, number: int) -> str:
+    """The node of a stage: the method's name, with a number where an earlier stage has it, too."""
+    method = composed.stages[number].method
+    before = sum(stage.method == method for stage in composed.stages[:number])
+    return f"{method}_{before + 1}" if before else method
+
+
+def with_measured_model(graph: Any, context: Context) -> Context:
+    """The context with the model that the first stage was measured with, unless it has one that was chosen."""
+    spec = spec_of(graph.composed.stages[0].settings.get("model"))
+    chosen = context.model != Context().model or not isinstance(spec, str)
+    return context if chosen else replace(context, model=spec)

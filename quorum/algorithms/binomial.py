@@ -1,0 +1,55 @@
+"""The binomial distribution, exactly, with numpy alone."""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+HALVINGS = 60
+
+
+def log_factorials(n: int) -> NDArray[np.float64]:
+    """ln 0!, ln 1!, ..., ln n!."""
+    return many_log_factorials(max(10, n.bit_length()))[: n + 1]
+
+
+@lru_cache
+def many_log_factorials(bits: int) -> NDArray[np.float64]:
+    """The logs of the factorials below 2 ** bits."""
+    found: NDArray[np.float64] = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 2**bits)))])
+    return found
+
+
+def at_most(k: int, n: int, chance: float) -> float:
+    """P(X <= k) for X the number of successes in n draws, each with that chance.
+
+    >>> round(at_most(0, 59, 0.05), 4)
+    0.0485
+    """
+    if k < 0:
+        return 0.0
+    if k >= n or chance <= 0:
+        return 1.0
+    if chance >= 1:
+        return 0.0
+    logs, found = log_factorials(n), np.arange(k + 1)
+    terms = logs[n] - logs[found] - logs[n - found] + found * np.log(chance) + (n - found) * np.log1p(-chance)
+    return min(1.0, float(np.exp(terms).sum()))
+
+
+def upper_bound(k: int, n: int, error: float) -> float:
+    """The chance that k successes in n draws rule out from above with that error (Clopper and Pearson 1934).
+
+    >>> round(upper_bound(0, 59, 0.05), 4)
+    0.0495
+    """
+    if k >= n:
+        return 1.0
+    low, high = k / n, 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if at_most(k, n, middle) > error:
+            low = middle
+        else:
+            high = middle
+    return high

@@ -1,0 +1,99 @@
+"""composed.json: a cascade of methods, as `quorum compose` writes it and a method's name may stand for."""
+
+import json
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+from quorum.core.errors import SetupError
+
+KIND = "quorum composed"
+TestName = Literal["known", "confidence", "same", "certified"]
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """When a stage's answer is accepted: it is known and passes `test` (see `quorum.algorithms.cascades.Accept`)."""
+
+    test: TestName
+    at_least: float | None = None
+
+    @property
+    def words(self) -> str:
+        """'known', 'confidence 0.6 or more', 'same as before', 'certified'."""
+        if self.test == "confidence":
+            return f"confidence {self.at_least:g} or more"
+        return "same as before" if self.test == "same" else self.test
+
+
+@dataclass(frozen=True)
+class ComposedStage:
+    """One stage. name: its column in the results; method: the graph; accept: None for the last, whose answer is final;
+    settings: those it was measured with, as config.json describes them; prompts: the versions of the prompts it sent.
+    """
+
+    name: str
+    method: str
+    accept: Acceptance | None
+    settings: dict[str, Any]
+    prompts: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Composed:
+    """What a file says. hash: of its bytes; collection: the name and revision of what was searched, null where the
+    questions brought their passages.
+    """
+
+    file: str
+    hash: str
+    stages: tuple[ComposedStage, ...]
+    certificate: dict[str, Any] | None
+    collection: dict[str, str | None] | None = None
+
+    @property
+    def graph_name(self) -> str:
+        """The name of the graph: another file, another name."""
+        return f"{Path(self.file).stem.replace('.', '_')}-{self.hash[:6]}"
+
+
+def is_composed_name(name: str) -> bool:
+    """Whether a method's name is that of a file."""
+    return name.strip().endswith(".json")
+
+
+def read_composed(file: str) -> Composed:
+    """The cascade in a file. Raises `SetupError` where there is none."""
+    path = Path(file.strip())
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise SetupError(
+            f"The composed method {path} cannot be read ({error.strerror}); write one with: quorum compose RESULTS."
+        ) from None
+    try:
+        found = json.loads(content)
+        if found["kind"] != KIND:
+            raise ValueError(found["kind"])
+        stages = tuple(read_stage(one) for one in found["stages"])
+        if not stages or stages[-1].accept is not None or any(one.accept is None for one in stages[:-1]):
+            raise ValueError("stages")
+        return Composed(
+            str(path), sha256(content).hexdigest(), stages, found.get("certificate"), found.get("collection")
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise SetupError(f"{path} holds no composed method; write one with: quorum compose RESULTS.") from None
+
+
+def read_stage(found: dict[str, Any]) -> ComposedStage:
+    accept = found["accept"]
+    if accept is not None and accept["test"] not in get_args(TestName):
+        raise ValueError(accept["test"])
+    return ComposedStage(
+        name=str(found["name"]),
+        method=str(found["method"]),
+        accept=None if accept is None else Acceptance(cast(TestName, accept["test"]), accept.get("at_least")),
+        settings=dict(found["settings"]),
+        prompts={str(name): str(version) for name, version in (found.get("prompts") or {}).items()},
+    )

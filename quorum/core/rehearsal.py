@@ -1,0 +1,17 @@
+"""Whether answers are rehearsed: with the embedded reader, or no model at all, in place of the one that is paid."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+REHEARSING: ContextVar[bool] = ContextVar("REHEARSING", default=False)
+
+
+@contextmanager
+def rehearsal() -> Iterator[None]:
+    """Methods that are composed take the context's model as it is, not the one that they were measured with."""
+    token = REHEARSING.set(True)
+    try:
+        yield
+    finally:
+        REHEARSING.reset(token)

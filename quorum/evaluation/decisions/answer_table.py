@@ -1,0 +1,152 @@
+"""Recorded answers as the tables that cascades are designed on: worth, tests and costs, by method and question."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from quorum.algorithms.cascades import Recorded
+from quorum.algorithms.certificate import certify_votes
+from quorum.core.errors import SetupError
+from quorum.evaluation.compare.prices import JUDGING, Price, Prices
+from quorum.evaluation.decisions.recorded_results import RecordedResults
+from quorum.evaluation.run.details import Lines
+
+Unit = Literal["tokens", "calls", "dollars"]
+UNITS: tuple[Unit, ...] = ("tokens", "calls", "dollars")
+Call = tuple[str, int, int, str]  # name, tokens in, tokens out, reply
+WEIGHTED = ("rerank", "replug")  # a vote that weighs has no certificate
+
+
+def answer_table(
+    results: RecordedResults, unit: Unit, *, wrong_cost: float = 0.0, prices: Path | None = None
+) -> Recorded:
+    """The answers of the methods that were asked every question.
+
+    unit: what a call costs: 1, its tokens, or dollars by the table of prices. What of a method's calls another one made
+    as well is known where the results have details (those of `quorum compare`).
+    """
+    methods, ids = results.complete, results.ids
+    if not methods:
+        raise SetupError(f"No method of {results.folder} was asked every question; finish the comparison first.")
+    worst, best = (np.array(part) for part in zip(*(results.worth(name, wrong_cost) for name in methods), strict=True))
+    failed = np.array([results.failed(name) for name in methods])
+    unknown = np.array([results.numbers(name, "unknown") == 1 for name in methods])
+    calls, stands = read_calls(results, methods)
+    tables = [call_prices(results, name, unit, Prices(prices)) for name in methods]
+    cost, shared = costs_of(results, methods, calls, unit, tables)
+    return Recorded(
+        methods=tuple(methods),
+        worst=worst,
+        best=best,
+        known=~failed & ~unknown,
+        failed=failed,
+        key=answer_keys(results, methods),
+        confidence=np.array([results.numbers(name, "confidence") for name in methods]),
+        certified=np.array([[stands.get((name, id_), False) for id_ in ids] for name in methods]),
+        cost=cost,
+        shared=shared,
+        group=results.group,
+    )
+
+
+def answer_keys(results: RecordedResults, methods: Sequence[str]) -> np.ndarray:
+    """A number for each answer; equal ones are the same up to normalisation."""
+    places: dict[str, int] = {}
+    return np.array([[places.setdefault(one, len(places)) for one in results.answers(name)] for name in methods])
+
+
+def read_calls(
+    results: RecordedResults, methods: Sequence[str]
+) -> tuple[dict[tuple[str, str], Counter[Call]], dict[tuple[str, str], bool]]:
+    """From details.jsonl, by method and question: the calls, and whether the vote stands if one passage is replaced."""
+    calls: dict[tuple[str, str], Counter[Call]] = {}
+    stands: dict[tuple[str, str], bool] = {}
+    with Lines(results.folder / "details.jsonl") as details:
+        for name in methods:
+            graph = results.settings(name).get("method", name)
+            for id_ in results.ids:
+                found = details.get(name, id_)
+                if found is None:
+                    continue
+                calls[name, id_] = Counter(
+                    (one["name"], one["input_tokens"], one["output_tokens"], one["reply"]) for one in found["calls"]
+                )
+                votes = found.get("votes") or []
+                stands[name, id_] = graph not in WEIGHTED and (certify_votes(votes) or 0) >= 1
+    return calls, stands
+
+
+def call_prices(results: RecordedResults, method: str, unit: Unit, prices: Prices) -> Mapping[str, Price]:
+    """The price of the method's model and of its verifier; empty where dollars do not matter."""
+    if unit != "dollars":
+        return {}
+    settings = results.settings(method)
+    found = {}
+    for role in ("model", "verifier"):
+        described = settings.get(role)
+        if described is None:
+            continue
+        spec = f"{described['provider']}:{described['model']}" if isinstance(described, Mapping) else str(described)
+        price = prices.of("embedded" if spec.startswith("embedded") else spec)
+        if price is None:
+            raise SetupError(
+                f"{spec} has no price, so that a cost in dollars is not known; give its price with --prices FILE, or "
+                "--cost tokens."
+            )
+        found[role] = price
+    return found
+
+
+def price_of(call: Call, unit: Unit, prices: Mapping[str, Price]) -> float:
+    """What one call costs."""
+    name, read, written, _ = call
+    if unit == "calls":
+        return 1.0
+    if unit == "tokens":
+        return float(read + written)
+    role = "verifier" if "verifier" in prices and name.split(":")[0] in JUDGING else "model"
+    return prices[role].of(read, written)
+
+
+def costs_of(
+    results: RecordedResults,
+    methods: Sequence[str],
+    calls: Mapping[tuple[str, str], Counter[Call]],
+    unit: Unit,
+    prices: Sequence[Mapping[str, Price]],
+) -> tuple[np.ndarray, np.ndarray]:
+    """The cost of every answer, and what of each method's calls each other method made as well."""
+    count, n = len(methods), len(results.ids)
+    models = [
+        json.dumps([results.settings(name).get("model"), results.settings(name).get("verifier")]) for name in methods
+    ]
+    cost, shared = np.zeros((count, n)), np.zeros((count, count, n))
+    for row, name in enumerate(methods):
+        cost[row] = cost_without_details(results, name, unit, prices[row])
+    for column, id_ in enumerate(results.ids):
+        for row, name in enumerate(methods):
+            own = calls.get((name, id_))
+            if own is None:
+                continue
+            cost[row, column] = sum(number * price_of(call, unit, prices[row]) for call, number in own.items())
+            for other, earlier in enumerate(methods):
+                if other != row and models[other] == models[row]:
+                    both = own & calls.get((earlier, id_), Counter())
+                    shared[other, row, column] = sum(
+                        number * price_of(call, unit, prices[row]) for call, number in both.items()
+                    )
+    return cost, shared
+
+
+def cost_without_details(results: RecordedResults, method: str, unit: Unit, prices: Mapping[str, Price]) -> np.ndarray:
+    """From the counts in the rows alone; an answer that failed counts as much as the mean of the others."""
+    read, written = results.numbers(method, "input_tokens"), results.numbers(method, "output_tokens")
+    found = results.numbers(method, "calls") if unit == "calls" else read + written
+    if unit == "dollars":
+        found = np.array([prices["model"].of(one, other) for one, other in zip(read, written, strict=True)])
+    mean: Any = np.nanmean(found) if np.isfinite(found).any() else 0.0
+    return np.where(np.isnan(found), mean, found)

@@ -1,0 +1,129 @@
+"""From which confidence on a method may answer so that few answers are wrong: a promise from recorded results."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quorum.algorithms.abstention import Threshold, find_threshold, least_answers
+from quorum.core.errors import SetupError
+from quorum.core.text import format_count
+from quorum.evaluation.decisions.recorded_results import RecordedResults, check_method
+from quorum.evaluation.run.results import write_json
+
+LEFT_OUT = {"answer_type", "calibration"}  # of the settings that a file must share with the run that uses it
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """A threshold of one method, or why there is none.
+
+    method: its name in the results; threshold: None where no promise can be given; needed: about how many questions
+    would do then, None where more would not help.
+    """
+
+    method: str
+    threshold: Threshold | None
+    needed: int | None
+    answered: int
+
+
+def calibrate_methods(
+    results: RecordedResults, wrong_at_most: float, error: float, method: str | None = None
+) -> list[Calibrated]:
+    """The thresholds of the named method, or of every method that states a confidence, each with its part of the error;
+    first the one that answers most.
+
+    Results that say neither right nor wrong, or no method with a confidence, are a `SetupError`.
+    """
+    if not results.is_right_or_wrong:
+        raise SetupError(
+            f"A share of wrong answers needs a measure that says right or wrong, and {results.measure} does not; name "
+            "another with --measure, or compare with a --judge."
+        )
+    names = [check_method(results, method)] if method else list(results.methods)
+    confident = [name for name in names if np.isfinite(results.numbers(name, "confidence")).any()]
+    if not confident:
+        whose = method or "any method here"
+        raise SetupError(
+            f"The results state no confidence of {whose}; calibrate a method that votes, samples or ranks "
+            "(post_fusion, sure, concat with samples=5)."
+        )
+    if len(results.ids) < least_answers(wrong_at_most, error / len(confident)):
+        raise too_few(results, wrong_at_most, error / len(confident))
+    made = [calibrated(results, name, wrong_at_most, error / len(confident)) for name in confident]
+    return sorted(made, key=lambda one: -(one.threshold.answered if one.threshold else 0))
+
+
+def too_few(results: RecordedResults, wrong_at_most: float, error: float) -> SetupError:
+    least, asked = least_answers(wrong_at_most, error), format_count(len(results.ids), "question")
+    return SetupError(
+        f"{asked} are too few for {100 * wrong_at_most:g}% wrong at most: that takes {least} answers even if none is "
+        "wrong; ask more questions, or promise less with --wrong-at-most."
+    )
+
+
+def calibrated(results: RecordedResults, method: str, wrong_at_most: float, error: float) -> Calibrated:
+    """The threshold of one method. Unknown answers, failed ones and those without a confidence are not answered."""
+    sure, score = results.numbers(method, "confidence"), results.numbers(method, results.measure)
+    said = np.isfinite(sure) & np.isfinite(score) & (results.numbers(method, "unknown") != 1)
+    of = int(results.asked(method).sum())
+    found = find_threshold(sure[said], score[said] < 1, of, wrong_at_most, error)
+    if isinstance(found, Threshold):
+        return Calibrated(method, found, None, int(said.sum()))
+    return Calibrated(method, None, found.needed, int(said.sum()))
+
+
+def calibration_file(results: RecordedResults, made: Calibrated, wrong_at_most: float, error: float) -> dict[str, Any]:
+    """What the file says: the promise, what it rests on, and for which method and settings it was made."""
+    if made.threshold is None:
+        raise SetupError(no_threshold_words(made, wrong_at_most, len(results.ids)))
+    found = made.threshold
+    settings = {name: value for name, value in results.settings(made.method).items() if name not in LEFT_OUT}
+    return {
+        "kind": "quorum calibration",
+        "method": settings.pop("method", made.method),
+        "answer_from": found.value,
+        "wrong_at_most": wrong_at_most,
+        "confidence": round(1 - error, 12),
+        "answered": found.answered,
+        "wrong": found.wrong,
+        "questions": found.of,
+        "measure": results.measure,
+        "data": dict(results.data),
+        "settings": settings,
+    }
+
+
+def write_calibration(path: Path, made: dict[str, Any]) -> None:
+    """Write the file whole; a place that cannot be written is a `SetupError`."""
+    if not path.parent.is_dir():
+        raise SetupError(f"{path} cannot be written: there is no folder {path.parent}; give another with --out.")
+    write_json(path, made)
+
+
+def promise_words(made: Calibrated, wrong_at_most: float, confidence: float) -> str:
+    """'post_fusion: answer where the confidence is 0.6 or more. ... At most 5% of the answers are wrong ...'."""
+    found = made.threshold
+    if found is None:
+        raise ValueError("no threshold")
+    return (
+        f"{made.method}: answer where the confidence is {found.value:g} or more. That was {found.answered} of "
+        f"{found.of} questions ({found.answered / found.of:.0%}), {found.wrong} of them wrong. On questions like "
+        f"these, at most {100 * wrong_at_most:g}% of the answers are wrong, with confidence {confidence:g}."
+    )
+
+
+def no_threshold_words(made: Calibrated, wrong_at_most: float, questions: int) -> str:
+    """Why a method can promise nothing, and what would help."""
+    share = f"{100 * wrong_at_most:g}% wrong at most"
+    if made.needed is None:
+        return (
+            f"{made.method} cannot promise {share}: even its surest answers are wrong more often, and more questions "
+            "would not help; promise less with --wrong-at-most, or take another method."
+        )
+    return (
+        f"{made.method} cannot promise {share} from {format_count(questions, 'question')}; about {made.needed:,} would "
+        "do, or promise less with --wrong-at-most."
+    )

@@ -1,0 +1,264 @@
+"""A cascade from what was compared, certified on questions that did not design it, without a further call."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quorum.algorithms.cascades import (
+    DESIGN_SHARE,
+    Cascade,
+    Certificate,
+    Recorded,
+    Stage,
+    certify,
+    design,
+    losses,
+    replay,
+    split,
+    stage_shares,
+)
+from quorum.algorithms.paired import least_questions, questions_to_certify
+from quorum.core.composed_file import KIND
+from quorum.core.errors import SetupError
+from quorum.core.text import format_count
+from quorum.evaluation.compare.recommend import dollars, percent
+from quorum.evaluation.decisions.answer_table import UNITS, Unit, answer_table
+from quorum.evaluation.decisions.recorded_results import RecordedResults
+from quorum.evaluation.run.details import Lines
+from quorum.evaluation.run.results import write_json
+from quorum.prompts import BUILT_IN
+
+LOSE_AT_MOST, CONFIDENCE, SEED = 0.03, 0.9, 0
+ROUNDING = 6
+
+
+@dataclass(frozen=True)
+class Composed:
+    """What the results allow.
+
+    cascade: the certified one, or the best single method where none is; certificate: of the cascade, None for a single
+    method. tried: all that was tested, in order. best: the best single method, and its score and cost over all
+    questions; score, cost: the cascade's, as it would have been; shares: the share of questions that reach each stage.
+    needed: about how many questions would certify the first cascade that was not, None where that cannot be said.
+    """
+
+    cascade: Cascade
+    certificate: Certificate | None
+    tried: tuple[Certificate, ...]
+    best: str
+    best_score: float
+    best_cost: float
+    score: float
+    cost: float
+    shares: Mapping[str, float]
+    questions: int
+    certifying: int
+    needed: int | None
+
+    @property
+    def saved(self) -> float:
+        """The share of the best method's cost that the cascade does without."""
+        return 1 - self.cost / self.best_cost if self.best_cost else 0.0
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What is promised: to lose so much at most, how surely; what is saved; what a wrong answer costs."""
+
+    lose_at_most: float = LOSE_AT_MOST
+    error: float = round(1 - CONFIDENCE, 12)
+    unit: Unit = "tokens"
+    wrong_cost: float = 0.0
+    seed: int = SEED
+
+
+def check_terms(terms: Terms) -> None:
+    if terms.unit not in UNITS:
+        raise SetupError(f"--cost {terms.unit!r} does not fit; choose one of: {', '.join(UNITS)}.")
+    if not 0 < terms.lose_at_most < 1:
+        raise SetupError(
+            f"--lose-at-most {terms.lose_at_most:g} does not fit; give the loss that you would accept, such as 0.03."
+        )
+
+
+def least_to_compose(terms: Terms) -> int:
+    """How many questions are the least that can certify anything under these terms."""
+    certifying = least_questions(terms.lose_at_most / (1 + terms.wrong_cost), terms.error)
+    return -(-certifying * DESIGN_SHARE // (DESIGN_SHARE - 1))
+
+
+def compose(results: RecordedResults, terms: Terms, prices: Path | None = None) -> Composed:
+    """Design on a third of the questions, certify on the others. Too few questions are a `SetupError`."""
+    check_terms(terms)
+    recorded = answer_table(results, terms.unit, wrong_cost=terms.wrong_cost, prices=prices)
+    least, groups = least_to_compose(terms), len(np.unique(recorded.group))
+    if groups < least:
+        raise SetupError(
+            f"{format_count(groups, 'question')} are too few to lose {terms.lose_at_most:g} at most: {least} are "
+            "the least that can; compare on more questions, or give a larger --lose-at-most."
+        )
+    return compose_from(recorded, terms)
+
+
+def compose_from(recorded: Recorded, terms: Terms) -> Composed:
+    """`compose`, from the tables of the answers."""
+    designs, certifies = split(recorded.group, terms.seed)
+    on = recorded.at(certifies)
+    tried = certify(on, design(recorded.at(designs)), terms.lose_at_most, terms.error, terms.wrong_cost)
+    accepted = [one for one in tried if one.passed]
+    score, cost = recorded.worst.mean(axis=1), recorded.cost.mean(axis=1)
+    best = max(range(len(recorded.methods)), key=lambda one: (score[one], -cost[one]))
+    single: Cascade = (Stage(recorded.methods[best], None),)
+    chosen = min(accepted, key=lambda one: mean_cost(recorded, one.candidate.cascade), default=None)
+    cascade = chosen.candidate.cascade if chosen else single
+    replayed = replay(recorded, cascade)
+    return Composed(
+        cascade=cascade,
+        certificate=chosen,
+        tried=tuple(tried),
+        best=recorded.methods[best],
+        best_score=float(score[best]),
+        best_cost=float(cost[best]),
+        score=float(replayed.worst.mean()),
+        cost=float(replayed.cost.mean()),
+        shares=stage_shares(recorded, cascade),
+        questions=recorded.questions,
+        certifying=len(certifies),
+        needed=None if chosen else questions_needed(on, tried, terms),
+    )
+
+
+def mean_cost(recorded: Recorded, cascade: Cascade) -> float:
+    return float(replay(recorded, cascade).cost.mean())
+
+
+def questions_needed(on: Recorded, tried: Sequence[Certificate], terms: Terms) -> int | None:
+    """About how many questions in all would certify the cascade that failed, were the losses as they are here."""
+    if not tried:
+        return None
+    cascade, margin = tried[-1].candidate.cascade, terms.lose_at_most / (1 + terms.wrong_cost)
+    found = [questions_to_certify(one, margin, terms.error) for one in losses(on, cascade, terms.wrong_cost).values()]
+    known = [one for one in found if one is not None]
+    if len(known) < len(found) or not known:
+        return None
+    return max(
+        -(-max(known) * DESIGN_SHARE // (DESIGN_SHARE - 1)), on.questions * DESIGN_SHARE // (DESIGN_SHARE - 1) + 1
+    )
+
+
+def composed_file(
+    results: RecordedResults, made: Composed, terms: Terms, collection: Mapping[str, str | None] | None = None
+) -> dict[str, Any]:
+    """What composed.json says: the stages with their settings, the certificate, the data that it rests on."""
+    found = made.certificate
+    certificate = None
+    if found is not None:
+        certificate = {
+            "lose_at_most": terms.lose_at_most,
+            "confidence": round(1 - terms.error, 12),
+            "p": round(found.p, ROUNDING),
+            "against": found.against,
+            "loss": round(found.loss, ROUNDING),
+            "questions": made.certifying,
+            "seed": terms.seed,
+            "wrong_cost": terms.wrong_cost,
+            "measure": results.measure,
+        }
+    return {
+        "kind": KIND,
+        "stages": [stage_of(results, stage) for stage in made.cascade],
+        "certificate": certificate,
+        "expected": {
+            "score": round(made.score, ROUNDING),
+            terms.unit: round(made.cost, ROUNDING),
+            "reached": {name: round(share, ROUNDING) for name, share in made.shares.items()},
+            "best": made.best,
+            "best_score": round(made.best_score, ROUNDING),
+            f"best_{terms.unit}": round(made.best_cost, ROUNDING),
+        },
+        "questions": made.questions,
+        "questions_needed": made.needed,
+        "data": dict(results.data),
+        "collection": None if collection is None else dict(collection),
+    }
+
+
+def stage_of(results: RecordedResults, stage: Stage) -> dict[str, Any]:
+    """A stage with the settings that it was measured with, and the versions of the prompts that it sent."""
+    settings = {name: value for name, value in results.settings(stage.method).items() if name != "graph"}
+    if "top" in settings or "gold" in settings:
+        raise SetupError(f"{stage.method} was given chosen passages in this experiment, so that it cannot be composed.")
+    method = settings.pop("method", stage.method)
+    accept = None if stage.accept is None else {"test": stage.accept.test, "at_least": stage.accept.at_least}
+    versions = {**results.config.get("prompts", {}), **(settings.get("prompts") or {})}
+    sent = prompts_of(results, stage.method) or set(BUILT_IN)
+    return {
+        "name": stage.method,
+        "method": method,
+        "accept": accept,
+        "settings": settings,
+        "prompts": {name: versions[name] for name in sorted(sent) if name in versions},
+    }
+
+
+def prompts_of(results: RecordedResults, method: str) -> set[str]:
+    """The prompts that the method sent in these results; empty where the results have no details."""
+    found: set[str] = set()
+    with Lines(results.folder / "details.jsonl") as details:
+        for id_ in results.ids:
+            line = details.get(method, id_)
+            found |= set(line["usage"]) if line is not None else set()
+    return found
+
+
+def write_composed(path: Path, made: Mapping[str, Any]) -> None:
+    """Write the file whole; a place that cannot be written is a `SetupError`."""
+    if not path.parent.is_dir():
+        raise SetupError(f"{path} cannot be written: there is no folder {path.parent}; give another with --out.")
+    write_json(path, made)
+
+
+def composed_words(made: Composed, terms: Terms) -> list[str]:
+    """What was found, in sentences."""
+    if made.certificate is None:
+        return single_words(made, terms)
+    steps = [
+        f"{stage.method} ({stage.accept.words()}; asked {percent(made.shares[stage.method], 0)})"
+        if stage.accept
+        else f"{stage.method} (asked {percent(made.shares[stage.method], 0)})"
+        for stage in made.cascade
+    ]
+    change = 100 * (made.score - made.best_score)
+    return [
+        f"Ask {', else '.join(steps)}.",
+        f"It takes {amount(made.cost, terms.unit)} a question, {percent(made.saved, 0)} less than {made.best} "
+        f"({amount(made.best_cost, terms.unit)}), and scored {change:+.1f} points against it.",
+        f"On questions like these it loses at most {100 * terms.lose_at_most:g} points to the best single method, with "
+        f"confidence {1 - terms.error:g} (p = {made.certificate.p:.3f} over {made.certifying:,} questions that did not "
+        "design it).",
+    ]
+
+
+def single_words(made: Composed, terms: Terms) -> list[str]:
+    """No cascade: the single method, and what would help."""
+    lost = f"{100 * terms.lose_at_most:g} points"
+    if not made.tried:
+        return [f"No cascade is cheaper than {made.best}, the best single method: ask {made.best}."]
+    would = (
+        f"about {made.needed:,} questions would do"
+        if made.needed
+        else "more questions would hardly help, a larger --lose-at-most might"
+    )
+    return [
+        f"No cascade can be certified to lose {lost} at most from {made.certifying:,} questions; {would}.",
+        f"Ask {made.best}, the best single method ({percent(made.best_score)}, "
+        f"{amount(made.best_cost, terms.unit)} a question).",
+    ]
+
+
+def amount(cost: float, unit: Unit) -> str:
+    """'612 tokens', '2.4 calls', '$0.0012'."""
+    return dollars(cost) if unit == "dollars" else f"{cost:,.0f} tokens" if unit == "tokens" else f"{cost:.1f} calls"

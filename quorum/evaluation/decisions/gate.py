@@ -1,0 +1,165 @@
+"""May a new system replace the one in use? Yes, no, or these questions cannot tell (`quorum gate`)."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from quorum.algorithms.cascades import by_group
+from quorum.algorithms.paired import (
+    better_p_value,
+    least_questions,
+    margin_p_value,
+    paired_interval,
+    questions_to_certify,
+)
+from quorum.core.errors import SetupError
+from quorum.core.text import format_count
+from quorum.evaluation.decisions.recorded_results import RecordedResults, check_method
+from quorum.evaluation.run.results import differences
+
+ERROR = 0.05
+Verdict = Literal["pass", "fail", "cannot tell"]
+EXIT_CODES: Mapping[Verdict, int] = {"pass": 0, "fail": 1, "cannot tell": 3}
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The verdict on a new system against a baseline.
+
+    loss: the mean of baseline minus new, in the unit of the measure; low, high: its 95% interval; p_pass: of "the loss
+    is at least the margin"; p_fail: of "there is no loss"; n: questions, or documents where several questions belong to
+    one; needed: about how many would tell, None where that cannot be said.
+    """
+
+    verdict: Verdict
+    baseline: str
+    new: str
+    measure: str
+    margin: float
+    wrong_cost: float
+    n: int
+    loss: float
+    low: float
+    high: float
+    p_pass: float
+    p_fail: float
+    needed: int | None
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def decide_gate(
+    baseline: RecordedResults,
+    new: RecordedResults,
+    margin: float,
+    *,
+    methods: tuple[str | None, str | None] = (None, None),
+    wrong_cost: float = 0.0,
+    error: float = ERROR,
+) -> Gate:
+    """Pass where the loss is surely below the margin, fail where there surely is one, else "cannot tell".
+
+    No loss and a loss of the margin exclude each other, so that one of the two answers is wrong with chance `error` at
+    most. An answer that failed counts against what would be claimed.
+    """
+    if not 0 < margin < 1:
+        raise SetupError(f"--margin {margin:g} does not fit; give the loss that would matter, such as 0.03.")
+    check_comparable(baseline, new)
+    one, other = one_method(baseline, methods[0]), one_method(new, methods[1])
+    old_low, old_high = values_of(baseline, one, baseline.ids, wrong_cost)
+    new_low, new_high = values_of(new, other, baseline.ids, wrong_cost)
+    scale = 1 + wrong_cost
+    most = by_group((old_high - new_low) / scale, baseline.group)
+    least = by_group((old_low - new_high) / scale, baseline.group)
+    fewest = least_questions(margin / scale, error)
+    if len(most) < fewest:
+        raise SetupError(
+            f"{format_count(len(most), 'question')} are too few for a margin of {margin:g}: {fewest} are the least "
+            "that can show it; ask more questions, or allow a larger margin."
+        )
+    p_pass, p_fail = margin_p_value(most, margin / scale), better_p_value(least)
+    verdict: Verdict = "pass" if p_pass <= error else "fail" if p_fail <= error else "cannot tell"
+    seen = (most + least) / 2
+    low, high = paired_interval(seen)
+    needed = None if verdict != "cannot tell" else needed_to_tell(seen, margin / scale, error)
+    return Gate(
+        verdict=verdict,
+        baseline=one,
+        new=other,
+        measure=baseline.measure,
+        margin=margin,
+        wrong_cost=wrong_cost,
+        n=len(seen),
+        loss=round(float(seen.mean()) * scale, 6),
+        low=round(low * scale, 6),
+        high=round(high * scale, 6),
+        p_pass=round(p_pass, 6),
+        p_fail=round(p_fail, 6),
+        needed=needed,
+    )
+
+
+def needed_to_tell(losses: np.ndarray, margin: float, error: float) -> int | None:
+    """About how many questions would tell, were the loss as seen: for the verdict that it is nearer to."""
+    found = [questions_to_certify(losses, margin, error), questions_to_certify(-losses, 0.0, error)]
+    needed = [one for one in found if one is not None]
+    return max(min(needed), len(losses) + 1) if needed else None
+
+
+def check_comparable(baseline: RecordedResults, new: RecordedResults) -> None:
+    """Results of different questions, passages or measures are a `SetupError`."""
+    lines = differences(dict(baseline.data), dict(new.data))
+    if lines:
+        raise SetupError(
+            f"{new.folder} and {baseline.folder} are results of different data ({'; '.join(lines[:3])}); evaluate "
+            "both on the same questions."
+        )
+    if baseline.measure != new.measure:
+        raise SetupError(
+            f"{baseline.folder} is decided by {baseline.measure}, {new.folder} by {new.measure}; name one with "
+            "--measure."
+        )
+    if set(baseline.ids) != set(new.ids):
+        raise SetupError(
+            f"{new.folder} holds {format_count(len(new.ids), 'question')}, {baseline.folder} {len(baseline.ids):,}; "
+            "finish both evaluations first."
+        )
+
+
+def one_method(results: RecordedResults, method: str | None) -> str:
+    """The method that was named, or the only one there is; it must have been asked every question."""
+    if method is None and len(results.methods) > 1:
+        raise SetupError(
+            f"{results.folder} holds {len(results.methods)} methods ({', '.join(results.methods)}); name one as "
+            f"{results.folder}:METHOD."
+        )
+    name = check_method(results, method) if method else results.methods[0]
+    if name not in results.complete:
+        raise SetupError(f"{name} was not asked all questions of {results.folder}; finish the evaluation first.")
+    return name
+
+
+def values_of(
+    results: RecordedResults, method: str, ids: tuple[str, ...], wrong_cost: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The least and most that the method's answers are worth, in the order of `ids`."""
+    low, high = results.worth(method, wrong_cost)
+    place = {id_: number for number, id_ in enumerate(results.ids)}
+    order = [place[id_] for id_ in ids]
+    return low[order], high[order]
+
+
+def gate_words(gate: Gate) -> str:
+    """The verdict in a sentence."""
+    change = f"{100 * -gate.loss:+.1f} points [{100 * -gate.high:+.1f}, {100 * -gate.low:+.1f}]"
+    over = f"over {format_count(gate.n, 'question')}"
+    if gate.verdict == "pass":
+        return f"Pass: {gate.new} loses less than {100 * gate.margin:g} points to {gate.baseline} ({change} {over})."
+    if gate.verdict == "fail":
+        return f"Fail: {gate.new} is worse than {gate.baseline} ({change} {over})."
+    tell = f"about {gate.needed:,} questions would tell" if gate.needed else "no number of questions can be named"
+    lost = f"{100 * gate.margin:g} points to {gate.baseline}"
+    return f"Cannot tell whether {gate.new} loses {lost} ({change} {over}); {tell}."

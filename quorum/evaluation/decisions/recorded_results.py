@@ -1,0 +1,185 @@
+"""The results of an evaluation or a comparison, read back as tables of methods by questions."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorum.algorithms.vote_key import vote_key
+from quorum.core.errors import SetupError
+from quorum.evaluation.run.results import read_config
+from quorum.evaluation.run.tasks import measures_of
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class RecordedResults:
+    """What is in a folder of results.
+
+    config: config.json; measure: what decides; methods, ids: the names and the questions; rows: by method and question,
+    the answer where there is one, else the error; questions that a method was not asked are missing.
+    """
+
+    folder: Path
+    config: Mapping[str, Any]
+    measure: str
+    methods: tuple[str, ...]
+    ids: tuple[str, ...]
+    rows: Mapping[tuple[str, str], Row]
+
+    def numbers(self, method: str, name: str) -> Floats:
+        """A number of every row of a method, by question; NaN where it is null or there is no answer."""
+        found = (self.rows.get((method, id_)) or {} for id_ in self.ids)
+        values: list[Any] = [row.get(name) for row in found]
+        return np.array([math.nan if value is None else float(value) for value in values])
+
+    def asked(self, method: str) -> Flags:
+        """Which questions the method was asked, whether it answered or failed."""
+        return np.array([(method, id_) in self.rows for id_ in self.ids], dtype=np.bool_)
+
+    def failed(self, method: str) -> Flags:
+        """Which questions have no answer of the method that could be scored."""
+        scored = ~np.isnan(self.numbers(method, self.measure))
+        return self.asked(method) & ~scored
+
+    def answers(self, method: str) -> list[str]:
+        """The answer to each question as it counts in a vote; empty without one."""
+        return [vote_key(str((self.rows.get((method, id_)) or {}).get("answer") or "")) for id_ in self.ids]
+
+    def worth(self, method: str, wrong_cost: float = 0.0) -> tuple[Floats, Floats]:
+        """The least and the most that each answer may be worth: its measure, less `wrong_cost` for what is wrong in an
+        answer that is not unknown. The two differ where an answer failed.
+        """
+        score, unknown = self.numbers(method, self.measure), self.numbers(method, "unknown") == 1
+        value = np.where(unknown, score, score - wrong_cost * (1 - score))
+        missing = np.isnan(value)
+        return np.where(missing, -wrong_cost, value), np.where(missing, 1.0, value)
+
+    @property
+    def is_right_or_wrong(self) -> bool:
+        """Whether the measure says right or wrong, and nothing between."""
+        return self.is_binary(measure)
+
+    @cached_property
+    def complete(self) -> tuple[str, ...]:
+        """The methods that were asked every question: a race leaves others out."""
+        return tuple(method for method in self.methods if self.asked(method).all())
+
+    @cached_property
+    def group(self) -> NDArray[np.int64]:
+        """The number of the document or conversation that each question belongs to; its own where none is stated."""
+        named: dict[str, str] = {}
+        for (_, id_), row in self.rows.items():
+            if row.get("group"):
+                named[id_] = str(row["group"])
+        places: dict[tuple[str, str], int] = {}
+        keys = [("group", named[id_]) if id_ in named else ("question", id_) for id_ in self.ids]
+        return np.array([places.setdefault(key, len(places)) for key in keys], dtype=np.int64)
+
+    def settings(self, method: str) -> Mapping[str, Any]:
+        """The method and its settings, as config.json describes them."""
+        found: Mapping[str, Any] = self.config.get("methods", {}).get(method, {})
+        return found
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """Which questions these are, and where the passages came from: what results must share to be compared."""
+        return {name: self.config.get(name) for name in ("data", "source", "task")}
+
+
+def read_results(folder: Path, measure: str | None = None) -> RecordedResults:
+    """The results in a folder that `quorum eval` or `quorum compare` wrote.
+
+    measure: what decides; without it a judge's verdicts where there are some, else what the task calls for. What is no
+    such folder is a `SetupError`.
+    """
+    config_file, results = folder / "config.json", folder / "results.jsonl"
+    if not config_file.exists() or not results.exists():
+        raise SetupError(f"{folder} holds no results; name a folder that quorum eval or quorum compare wrote.")
+    config = read_config(config_file)
+    rows: dict[tuple[str, str], Row] = {}
+    for number, row in read_lines(results):
+        try:
+            key = str(row["method"]), str(row["id"])
+            if key not in rows or (rows[key]["error"] is not None and row["error"] is None):
+                rows[key] = row
+        except KeyError as error:
+            raise SetupError(f"{results}, line {number} is not a result (no {error}); remove the line.") from None
+    if not rows:
+        raise SetupError(f"{results} holds no answers yet; finish the evaluation first.")
+    judged = judgements(folder)
+    if judged:
+        rows = {key: {**row, "judged": judged.get(key)} for key, row in rows.items()}
+    chosen = measure or ("judged" if judged else measures_of({row.get("task") or "short" for row in rows.values()})[0])
+    if all(row.get(chosen) is None for row in rows.values()):
+        raise SetupError(f"The results in {folder} have no measure {chosen!r}; name one of results.jsonl.")
+    known = config.get("methods", {}) if isinstance(config, dict) else {}
+    methods = tuple(dict.fromkeys([*known, *(method for method, _ in rows)]))
+    answered = tuple(method for method in methods if any(key[0] == method for key in rows))
+    ids = tuple(dict.fromkeys(id_ for _, id_ in rows))
+    return RecordedResults(folder, config, chosen, answered, ids, rows)
+
+
+def read_lines(path: Path) -> "list[tuple[int, dict[str, Any]]]":
+    """(line number, object) of a file of JSON lines; a last line that a kill cut short is passed over."""
+    found = []
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith("\n"):
+                break
+            try:
+                value = json.loads(line)
+            except ValueError:
+                value = None
+            if not isinstance(value, dict):
+                raise SetupError(f"{path}, line {number} is not a result; remove the line.")
+            found.append((number, value))
+    return found
+
+
+def judgements(folder: Path) -> dict[tuple[str, str], float | None]:
+    """What a judge said of the answers, by method and question; empty without a judge."""
+    path = folder / "judged.jsonl"
+    lines = read_lines(path) if path.exists() else []
+    return {(str(line["method"]), str(line["id"])): line.get("judged") for _, line in lines}
+
+
+def check_method(results: RecordedResults, method: str) -> str:
+    """The name of a method of the results; another one is a `SetupError` that lists them."""
+    if method not in results.methods:
+        raise SetupError(f"{results.folder} has no method {method!r}; it has: {', '.join(results.methods)}.")
+    return method
+
+
+def read_share(text: str, option: str) -> float:
+    """A share between 0 and 1 from '5%' or '0.05'."""
+    try:
+        value = float(text.strip().removesuffix("%")) / (100 if text.strip().endswith("%") else 1)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < 1:
+        raise SetupError(f"{option} {text!r} does not fit; give a share between 0 and 1, such as 5% or 0.05.")
+    return value
+
+
+def check_confidence_level(confidence: float) -> float:
+    """The error that a confidence leaves; what is not between 0.5 and 1 is a `SetupError`."""
+    if not 0.5 <= confidence < 1:
+        raise SetupError(f"--confidence {confidence:g} does not fit; give a probability from 0.5 up to 1, such as 0.9.")
+    return round(1 - confidence, 12)
+
+
+def check_wrong_cost(wrong_cost: float) -> float:
+    """A cost of a wrong answer, from 0 on."""
+    if not 0 <= wrong_cost < math.inf:
+        raise SetupError(f"--wrong-cost {wrong_cost:g} does not fit; give what a wrong answer costs, from 0 on.")
+    return wrong_cost

@@ -1,0 +1,54 @@
+"""Thresholds of confidence with a promise: kept where it is given, and given where it can be."""
+
+import math
+
+import numpy as np
+
+from quorum.algorithms.abstention import NoThreshold, Threshold, answers_needed, find_threshold, least_answers
+
+
+def test_fifty_nine_answers_without_a_mistake_are_the_least_for_five_per_cent() -> None:
+    assert least_answers(0.05, 0.05) == 59
+    assert isinstance(find_threshold([0.9] * 59, [False] * 59, 59, 0.05, 0.05), Threshold)
+    assert find_threshold([0.9] * 58, [False] * 58, 58, 0.05, 0.05) == NoThreshold(58, 0, 59)
+
+
+def test_the_promise_is_kept_also_where_confidence_misleads() -> None:
+    draw, broken, given = np.random.default_rng(1), 0, 0
+    for _ in range(200):
+        sure = np.round(draw.random(400), 2)
+        chance = np.where(sure > 0.9, 0.02, np.where(sure > 0.6, 0.06, 0.01))  # not monotone
+        found = find_threshold(sure, draw.random(400) < chance, 400, 0.05, 0.1)
+        if isinstance(found, Threshold):
+            given += 1
+            grid = np.arange(round(100 * found.value), 101) / 100
+            true = np.where(grid > 0.9, 0.02, np.where(grid > 0.6, 0.06, 0.01))
+            weights = np.where((grid == 0) | (grid == 1), 0.5, 1.0)  # ends of the rounding
+            broken += float(np.average(true, weights=weights)) > 0.05
+    assert broken / 200 <= 0.1 + 3 * math.sqrt(0.09 / 200)
+    assert given > 20
+
+
+def test_the_threshold_lets_as_many_answers_through_as_the_promise_allows() -> None:
+    sure = [0.9] * 100 + [0.5] * 100 + [0.1] * 100
+    wrong = [False] * 100 + [False] * 98 + [True] * 2 + [True] * 50 + [False] * 50
+    found = find_threshold(sure, wrong, 320, 0.05, 0.05)
+    assert isinstance(found, Threshold)
+    assert (found.value, found.answered, found.wrong, found.of) == (0.11, 200, 2, 320)
+
+
+def test_what_is_missing_is_said() -> None:
+    few = find_threshold([0.8] * 30, [False] * 29 + [True], 40, 0.05, 0.05)
+    assert isinstance(few, NoThreshold)
+    assert few.needed is not None
+    assert few.needed > 100
+    assert find_threshold([0.8] * 100, [True] * 50 + [False] * 50, 100, 0.05, 0.05) == NoThreshold(100, 50, None)
+    assert find_threshold([], [], 10, 0.05, 0.05) == NoThreshold(0, 0, None)
+
+
+def test_the_number_of_answers_needed_is_the_smallest_that_does() -> None:
+    from quorum.algorithms.binomial import at_most
+
+    needed = answers_needed(0.02, 0.05, 0.05)
+    assert needed is not None
+    assert at_most(math.ceil(0.02 * needed), needed, 0.05) <= 0.05

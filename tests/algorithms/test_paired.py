@@ -1,0 +1,109 @@
+"""Two methods on the same questions: exact sizes by adding up every table, not by drawing."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+
+from quorum.algorithms import betting
+from quorum.algorithms.binomial import at_most, log_factorials, upper_bound
+from quorum.algorithms.paired import (
+    better_p_value,
+    counts_p_value,
+    margin_p_value,
+    paired_interval,
+    questions_to_certify,
+    scores,
+    tango,
+)
+
+
+@pytest.mark.parametrize(("n", "margin", "error"), [(30, 0.1, 0.1), (30, 0.2, 0.05)])
+def test_the_margin_test_rejects_a_true_null_hypothesis_with_the_stated_chance_at_most(
+    n: int, margin: float, error: float
+) -> None:
+    tables = [(one, other) for one in range(n + 1) for other in range(n + 1 - one)]
+    rejected = [table for table in tables if counts_p_value(n, *table, margin) <= error]
+    assert rejected
+    ones, others = np.array(rejected).T
+    logs = log_factorials(n)
+    ways = logs[n] - logs[ones] - logs[others] - logs[n - ones - others]
+    largest = 0.0
+    for unequal in np.linspace(margin, 1, 120):
+        for loss in np.linspace(margin, unequal, 4):
+            plus, minus, equal = ((max(c, 1e-300)) for c in ((unequal + loss) / 2, (unequal - loss) / 2, 1 - unequal))
+            chance = ways + ones * math.log(plus) + others * math.log(minus) + (n - ones - others) * math.log(equal)
+            largest = max(largest, float(np.exp(chance).sum()))
+    assert 0.7 * error < largest <= error
+    inside = set(rejected)
+    assert all((one - 1, other) in inside for one, other in rejected if one)  # fewer losses are rejected, too
+    assert all((one, other + 1) in inside for one, other in rejected if one + other < n)
+
+
+@pytest.mark.parametrize(("n", "least"), [(133, 0.6), (266, 0.82), (500, 0.95)])
+def test_equal_methods_are_certified_as_often_as_said(n: int, least: float) -> None:
+    draw = np.random.default_rng(n)
+    drawn = draw.multinomial(n, [0.05, 0.05, 0.9], size=150)
+    assert np.mean([counts_p_value(n, int(plus), int(minus), 0.05) <= 0.1 for plus, minus, _ in drawn]) > least
+
+
+def test_graded_losses_are_bet_on() -> None:
+    losses = [0.25, -0.25, 0.0, 0.0] * 60
+    assert margin_p_value(losses, 0.1) == betting.p_value([-loss for loss in losses], mean=-0.1)
+    assert margin_p_value(losses, 0.1) < 0.05 < margin_p_value([0.25, 0.0, 0.0, 0.0] * 60, 0.06)
+
+
+def test_nothing_is_shown_by_no_question_or_by_a_margin_of_one() -> None:
+    assert margin_p_value([], 0.1) == margin_p_value([0, 0], 1.0) == better_p_value([]) == better_p_value([0.0]) == 1.0
+
+
+def test_the_sign_test_is_a_coin() -> None:
+    assert better_p_value([1] * 5 + [0] * 9) == pytest.approx(1 / 32)
+    assert better_p_value([1, -1]) == pytest.approx(0.75)
+
+
+def test_the_binomial_tail_and_bound_are_those_of_scipy() -> None:
+    from scipy.stats import beta, binom
+
+    for k, n, chance in product((0, 3, 17), (17, 60), (0.01, 0.3, 0.9)):
+        assert at_most(k, n, chance) == pytest.approx(binom.cdf(k, n, chance), abs=1e-12)
+        expected = 1.0 if k == n else beta.ppf(0.99, k + 1, n - k)
+        assert upper_bound(k, n, 0.01) == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_score_maximises_the_likelihood_under_the_supposed_difference() -> None:
+    plus, minus, n, difference = 12, 2, 50, 0.1
+    shares = np.linspace(1e-6, (1 - difference) / 2 - 1e-6, 400_001)
+    likelihood = plus * np.log(shares + difference) + minus * np.log(shares)
+    likelihood += (n - plus - minus) * np.log1p(-2 * shares - difference)
+    share = shares[likelihood.argmax()]
+    variance = n * (2 * share + difference * (1 - difference))
+    assert float(scores(plus, minus, n, difference)) == pytest.approx(
+        (plus - minus - n * difference) / math.sqrt(variance), abs=1e-4
+    )
+
+
+def test_tangos_interval_covers_on_few_questions() -> None:
+    draw = np.random.default_rng(3)
+    drawn = draw.multinomial(40, [0.12, 0.02, 0.86], size=400)
+    inside = [low <= 0.1 <= high for low, high in (tango(int(a), int(b), 40) for a, b, _ in drawn)]
+    assert np.mean(inside) > 0.92
+    low, high = tango(0, 0, 30)
+    assert low == pytest.approx(-high)
+    assert 0 < high < 0.15
+
+
+def test_graded_differences_have_the_betting_interval() -> None:
+    assert paired_interval([0.5, 0.0, -0.25]) == betting.interval([0.5, 0.0, -0.25])
+    assert paired_interval([1, 0, -1]) == tango(1, 1, 3)
+
+
+def test_the_number_of_questions_that_would_do() -> None:
+    losses = [0] * 180 + [1] * 10 + [-1] * 10
+    needed = questions_to_certify(losses, 0.03, 0.1)
+    assert needed is not None
+    assert 200 < needed < 900
+    assert questions_to_certify(losses, -0.01, 0.1) is None
+    assert questions_to_certify([1] * 50, 0.03, 0.1) is None
+    assert questions_to_certify([0] * 10, 0.03, 0.1) == 76

@@ -1,0 +1,83 @@
+"""The race: who is dropped when, and that the best seldom is."""
+
+import math
+
+import numpy as np
+import pytest
+
+from quorum.algorithms.race import MODES, Mode, Race, run_race, worth
+
+REPETITIONS = 120
+SLACK = 3 * math.sqrt(0.05 * 0.95 / REPETITIONS)
+
+
+def tables(count: int, questions: int, shares: list[float], seed: int) -> list[np.ndarray]:
+    draw = np.random.default_rng(seed)
+    return [(draw.random((questions, len(shares))) < np.array(shares)).astype(float) for _ in range(count)]
+
+
+def test_exact_drops_what_arithmetic_leaves_no_way_to_win() -> None:
+    race = Race(2, population=10, mode="exact")
+    for _ in range(5):
+        assert race.settle([1.0, 0.0]) == []  # five questions are left: a tie is possible
+    assert race.settle([1.0, 0.0]) == [1]
+    assert race.dropped == {1: 6}
+    assert race.live.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("mode", ["exact", "questions"])
+def test_the_best_of_these_questions_is_hardly_ever_dropped(mode: Mode) -> None:
+    lost = 0
+    for table in tables(REPETITIONS, 80, [0.5, 0.5, 0.45, 0.3, 0.3], seed=1):
+        means = table.mean(axis=0)
+        race = run_race(table, mode)
+        lost += not race.live[np.flatnonzero(means == means.max())].any()
+    assert lost <= (0 if mode == "exact" else REPETITIONS * (0.05 + SLACK))
+
+
+def test_the_best_on_questions_like_these_is_hardly_ever_dropped() -> None:
+    races = [run_race(table, "future") for table in tables(REPETITIONS, 150, [0.4, 0.4, 0.4, 0.4], seed=2)]
+    assert np.mean([not race.live[0] for race in races]) <= 0.05 + SLACK
+
+
+def test_questions_are_saved_where_methods_differ() -> None:
+    saved = {mode: [] for mode in MODES}
+    for table in tables(10, 200, [0.6, 0.55, 0.3, 0.2, 0.1], seed=3):
+        for mode in MODES:
+            race = run_race(table, mode)
+            asked = sum(race.dropped.get(one, race.settled) for one in range(5))
+            saved[mode].append(1 - asked / table.size)
+    assert np.mean(saved["exact"]) > 0.05
+    assert np.mean(saved["questions"]) > 0.35
+    assert np.mean(saved["future"]) > 0.3
+
+
+def test_the_last_method_stays() -> None:
+    race = run_race([[1.0, 0.0, 0.0]] * 60, "questions")
+    assert race.live.tolist() == [True, False, False]
+    assert run_race([[1.0]] * 5, "future").live.tolist() == [True]
+
+
+def test_a_missing_answer_counts_as_the_worst_for_what_is_claimed() -> None:
+    race = Race(2, population=10, mode="exact")
+    for _ in range(6):
+        gone = race.settle([0.0, 0.0], [1.0, 0.0])  # the first failed: it may have been right
+    assert gone == []
+    assert race.leads.tolist() == [[0.0, 0.0], [-6.0, 0.0]]
+
+
+def test_what_a_dropped_method_would_have_answered_is_not_read() -> None:
+    table = np.array([[1.0, 0.0, 1.0]] * 30 + [[0.0, 1.0, 1.0]] * 30)
+    other = table.copy()
+    race = run_race(table, "questions")
+    other[race.dropped[1] :, 1] = np.nan
+    again = run_race(other, "questions")
+    assert again.dropped == race.dropped
+    assert np.isfinite(again.leads).all()
+
+
+def test_unknown_is_never_charged_for() -> None:
+    assert worth(0.0, True, 1.0) == 0.0
+    assert worth(1.0, True, 1.0) == 1.0  # unknown was right
+    assert worth(0.25, False, 1.0) == -0.5
+    assert worth(0.25, False) == 0.25

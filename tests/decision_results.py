@@ -1,0 +1,100 @@
+"""Folders of results made up for tests of decisions: as many questions as wanted, with answers as right as wanted."""
+
+import json
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from quorum.core.context import Context
+from quorum.nodes.describe_settings import HOW, describe_settings
+from quorum.prompts import BUILT_IN, get_version
+
+CALLS = {"concat": 1, "concat_pf": 3, "post_fusion": 2, "sure": 7}
+
+
+def write_results(
+    folder: Path,
+    right: Mapping[str, float],
+    *,
+    questions: int = 240,
+    seed: int = 1,
+    unknown: float = 0.5,
+    context: Context | None = None,
+    agree: float = 0.85,
+    **changes: Any,
+) -> Path:
+    """A folder as `quorum compare` writes it. right: by method, the share of right answers; unknown: the share of the
+    others that say so; agree: how alike the methods find the same questions hard. A right answer's confidence is 0.5 or
+    more, a wrong one's below 0.7. changes: of config.json.
+    """
+    draw = random.Random(seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = describe_settings(context or Context(model="openai:test", k=2), HOW | {"retriever", "collection"})
+    config = {
+        "quorum": "0",
+        "data": {"file": "questions.jsonl", "sha256": "1" * 64, "limit": questions},
+        "source": {"passages": "given"},
+        "prompts": {name: get_version(name) for name in BUILT_IN},
+        "methods": {name: {"method": name, **settings} for name in right},
+        **changes,
+    }
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    with (folder / "results.jsonl").open("w") as results, (folder / "details.jsonl").open("w") as details:
+        for number in range(questions):
+            hard = draw.random()
+            for method, share in right.items():
+                is_right = (hard if draw.random() < agree else draw.random()) < share
+                says_unknown = not is_right and draw.random() < unknown
+                row = make_row(number, method, is_right, says_unknown, draw)
+                results.write(json.dumps(row) + "\n")
+                details.write(json.dumps(make_detail(number, method, row["answer"])) + "\n")
+    return folder
+
+
+def make_row(number: int, method: str, right: bool, unknown: bool, draw: random.Random) -> dict[str, Any]:
+    """A line of results.jsonl."""
+    calls = CALLS[method]
+    sure = draw.randint(5, 10) / 10 if right else draw.randint(1, 6) / 10
+    return {
+        "id": f"q{number}",
+        "method": method,
+        "question": f"What is {number}?",
+        "task": "short",
+        "answer": f"right {number}" if right else "unknown" if unknown else f"wrong {number} {method}",
+        "gold": [f"right {number}"],
+        "em": float(right),
+        "f1": float(right),
+        "unknown": unknown,
+        "confidence": None if method == "concat" or unknown else sure,
+        "calls": calls,
+        "input_tokens": 100 * calls,
+        "output_tokens": 2 * calls,
+        "malformed": 0,
+        "dropped": 0,
+        "seconds": 0.5,
+        "error": None,
+    }
+
+
+def make_detail(number: int, method: str, answer: str) -> dict[str, Any]:
+    """A line of details.jsonl: the first call is the same for concat and concat_pf."""
+    calls = [
+        {
+            "step": 1,
+            "name": "answer" if call == 0 and method.startswith("concat") else f"{method}: {call}",
+            "reply": answer if call else f"first {number}",
+            "input_tokens": 100,
+            "output_tokens": 2,
+            "seconds": 0.1,
+            "stored": False,
+        }
+        for call in range(CALLS[method])
+    ]
+    return {
+        "id": f"q{number}",
+        "method": method,
+        "votes": None,
+        "usage": {"answer": {"calls": CALLS[method], "input_tokens": 100, "output_tokens": 2, "cached_tokens": 0}},
+        "calls": calls,
+    }

@@ -1,0 +1,144 @@
+"""A promise of few wrong answers, from results in a folder to answers that are withheld."""
+
+import json
+from pathlib import Path
+
+import pytest
+from decision_results import write_results
+from openai_server import OpenAIServer
+from quorum_command import Quorum
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.evaluation.decisions.calibrate import calibrate_methods, calibration_file
+from quorum.evaluation.decisions.recorded_results import read_results
+from quorum.graphs import answer, answer_sync
+from quorum.graphs.post_fusion import graph as post_fusion
+
+GIVEN = [{"id": "a", "title": "A", "text": "One says red."}, {"id": "b", "title": "B", "text": "One says blue."}]
+CONTEXT = {"model": "openai:test", "k": 2, "journal": "off"}
+
+
+@pytest.fixture
+def results(tmp_path: Path, openai_server: OpenAIServer) -> Path:
+    return write_results(tmp_path / "out", {"concat": 0.5, "post_fusion": 0.6, "sure": 0.6})
+
+
+def test_the_surest_answers_are_promised_and_the_file_says_for_whom(results: Path) -> None:
+    read = read_results(results)
+    made = calibrate_methods(read, 0.1, 0.05, "post_fusion")
+    assert [one.method for one in made] == ["post_fusion"]
+    found = made[0].threshold
+    assert found is not None
+    assert 0.5 < found.value <= 0.7  # from 0.7 on nothing is wrong
+    assert found.of == 240
+    written = calibration_file(read, made[0], 0.1, 0.05)
+    assert (written["method"], written["answer_from"], written["confidence"]) == ("post_fusion", found.value, 0.95)
+    assert written["settings"]["k"] == 2
+    assert "answer_type" not in written["settings"]
+
+
+def test_of_several_methods_each_has_its_part_of_the_error(results: Path) -> None:
+    read = read_results(results)
+    alone = calibrate_methods(read, 0.1, 0.05, "sure")[0].threshold
+    together = {one.method: one.threshold for one in calibrate_methods(read, 0.1, 0.05)}
+    assert set(together) == {"post_fusion", "sure"}  # concat states no confidence
+    shared = together["sure"]
+    assert alone is not None
+    assert shared is not None
+    assert shared.p <= 0.025
+    assert shared.answered <= alone.answered
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--wrong-at-most", "0"], "--wrong-at-most '0' does not fit"),
+        (["--wrong-at-most", "x%"], "--wrong-at-most 'x%' does not fit"),
+        (["--wrong-at-most", "5%", "--confidence", "1"], "--confidence 1 does not fit"),
+        (["--wrong-at-most", "1%"], "240 questions are too few for 1% wrong at most: that takes 368 answers"),
+        (["--wrong-at-most", "5%", "--method", "nobody"], "has no method 'nobody'; it has: concat, post_fusion, sure."),
+        (["--wrong-at-most", "5%", "--method", "concat"], "state no confidence of concat"),
+        (["--wrong-at-most", "5%", "--measure", "f1"], "needs a measure that says right or wrong, and f1 does not"),
+        (["--wrong-at-most", "5%", "--measure", "charm"], "have no measure 'charm'"),
+    ],
+)
+def test_what_cannot_be_promised_is_one_sentence(
+    quorum: Quorum, results: Path, arguments: list[str], message: str
+) -> None:
+    ran = quorum("calibrate", str(results), *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
+    assert ran.err.count("\n") == 1
+    assert not (results / "calibration.json").exists()
+
+
+def test_a_method_that_is_too_often_wrong_promises_nothing(quorum: Quorum, tmp_path: Path) -> None:
+    folder = write_results(tmp_path / "bad", {"sure": 0.05}, unknown=0.0)
+    ran = quorum("calibrate", str(folder), "--wrong-at-most", "2%", "--confidence", "0.9")
+    assert ran.code == 2
+    assert "sure cannot promise 2% wrong at most" in ran.err
+
+
+def test_an_answer_below_the_threshold_is_withheld_and_shown_in_json(
+    quorum: Quorum, results: Path, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    ran = quorum("calibrate", str(results), "--wrong-at-most", "10%", "--method", "post_fusion")
+    assert ran.code == 0
+    assert "at most 10% of the answers are wrong" in " ".join(ran.out.split())
+    openai_server.reply(lambda request: "red" if "says red" in request.text else "blue")
+    passages = tmp_path / "passages.jsonl"
+    passages.write_text("".join(json.dumps(one) + "\n" for one in GIVEN), encoding="utf-8")
+    file = str(results / "calibration.json")
+    command = ["ask", "Which colour?", "--passages", str(passages), "--model", "openai:test", "--set", "journal=off"]
+    asked = [*command, "--k", "2", "--method", "post_fusion", "--calibration", file]
+    ran = quorum(*asked, "--json")
+    found = json.loads(ran.out)
+    assert (ran.code, found["answer"], found["unknown"], found["evidence"]) == (0, "unknown", True, [])
+    assert found["suppressed"]["answer"] == "red"
+    assert found["suppressed"]["confidence"] == 0.5
+    assert "the answer 'red' was withheld: confidence 0.50" in ran.err
+    openai_server.reply("red")
+    assert json.loads(quorum(*asked, "--json").out)["answer"] == "red"
+    wrong = quorum(*command, "--k", "2", "--method", "concat", "--calibration", file)
+    assert (wrong.code, wrong.err.count("\n")) == (2, 1)
+    assert "was made for post_fusion, not for concat" in wrong.err
+    other = quorum(*command, "--k", "3", "--method", "post_fusion", "--calibration", file)
+    assert "was made with k=2, and it is 3 now" in other.err
+    both = quorum(*asked, "--abstain-below", "0.5")
+    assert both.code == 2
+    assert "Both --abstain-below and a calibration" in both.err
+
+
+async def test_every_way_to_ask_a_graph_keeps_the_promise(results: Path, openai_server: OpenAIServer) -> None:
+    read = read_results(results)
+    file = results / "calibration.json"
+    made = calibrate_methods(read, 0.1, 0.05, "post_fusion")[0]
+    file.write_text(json.dumps(calibration_file(read, made, 0.1, 0.05)), encoding="utf-8")
+    openai_server.reply(lambda request: "red" if "says red" in request.text else "blue")
+    context = Context(**CONTEXT, calibration=str(file))
+    question = {"question": "Which colour?", "given": GIVEN}
+    assert (await answer("Which colour?", "post_fusion", context, given=GIVEN))["answer"] == "unknown"
+    assert answer_sync("Which colour?", "post_fusion", context, given=GIVEN)["suppressed"]["answer"] == "red"
+    assert post_fusion.invoke(question, context=context)["unknown"]
+    assert (await post_fusion.abatch([question], context=context))[0]["unknown"]
+    assert post_fusion.invoke(question, context=CONTEXT | {"calibration": str(file)})["unknown"]
+    without = await post_fusion.ainvoke(question, context=Context(**CONTEXT))
+    assert (without["answer"], without["suppressed"]) == ("red", None)
+    with pytest.raises(SetupError, match="cannot be kept in a stream"):
+        [item async for item in post_fusion.astream(question, context=context)]
+
+
+def test_the_environment_names_a_calibration_too(
+    results: Path, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUORUM_CALIBRATION", str(results / "none.json"))
+    with pytest.raises(SetupError, match=r"calibration .*none.json cannot be read"):
+        post_fusion.invoke({"question": "Which colour?", "given": GIVEN})
+
+
+def test_what_is_no_calibration_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "x.json"
+    file.write_text('{"kind": "else"}', encoding="utf-8")
+    with pytest.raises(SetupError, match="holds no calibration"):
+        post_fusion.invoke({"question": "?", "given": GIVEN}, context=Context(**CONTEXT, calibration=str(file)))

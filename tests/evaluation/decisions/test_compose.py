@@ -1,0 +1,96 @@
+"""Composing: from a folder of results to a file that is a method, and what it would have saved."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from decision_results import write_results
+from quorum_command import Quorum
+
+from quorum.core.composed_file import read_composed
+from quorum.evaluation.decisions.answer_table import answer_table
+from quorum.evaluation.decisions.compose import Terms, compose
+from quorum.evaluation.decisions.recorded_results import read_results
+
+RIGHT = {"concat": 0.5, "concat_pf": 0.55, "sure": 0.62}
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    return write_results(tmp_path / "out", RIGHT, questions=400, unknown=0.9, agree=0.97)
+
+
+def test_a_cascade_is_certified_and_cheaper(results: Path) -> None:
+    made = compose(read_results(results), Terms(lose_at_most=0.08))
+    assert made.certificate is not None
+    assert made.certificate.p <= 0.1
+    assert made.best == "sure"
+    assert made.saved > 0.2
+    assert made.cascade[-1].accept is None
+    assert made.shares[made.cascade[0].method] == 1.0
+
+
+def test_calls_that_methods_share_are_paid_once(results: Path) -> None:
+    table = answer_table(read_results(results), "calls")
+    concat, fallback, sure = (table.methods.index(name) for name in ("concat", "concat_pf", "sure"))
+    assert table.cost.mean(axis=1).tolist() == [1.0, 3.0, 7.0]
+    assert (table.shared[concat, fallback] == 1).all()
+    assert not table.shared[concat, sure].any()
+    tokens = answer_table(read_results(results), "tokens")
+    assert np.allclose(tokens.cost, 102 * table.cost)
+
+
+def test_the_command_writes_a_method(quorum: Quorum, results: Path) -> None:
+    ran = quorum("compose", str(results), "--lose-at-most", "0.08", "--cost", "calls")
+    assert ran.code == 0
+    assert ran.out.startswith("Ask ")
+    assert "with confidence 0.9" in ran.out
+    composed = read_composed(str(results / "composed.json"))
+    assert len(composed.stages) in (2, 3)
+    assert composed.certificate is not None
+    assert composed.certificate["lose_at_most"] == 0.08
+    assert composed.stages[0].settings["k"] == 2
+    assert composed.stages[0].prompts.keys() == {"answer"}
+    diagram = quorum("methods", str(results / "composed.json"), "--diagram")
+    assert diagram.code == 0
+    assert f"begin --> {composed.stages[0].method};" in diagram.out
+    again = quorum("compose", str(results), "--lose-at-most", "0.08", "--cost", "calls", "--json")
+    assert json.loads(again.out) == json.loads((results / "composed.json").read_text())
+
+
+def test_without_a_certificate_the_single_method_stands(quorum: Quorum, tmp_path: Path) -> None:
+    folder = write_results(tmp_path / "out", {"concat": 0.6, "sure": 0.65}, questions=150, unknown=0.0, agree=0.8)
+    ran = quorum("compose", str(folder))
+    assert ran.code == 0
+    assert "No cascade can be certified to lose 3 points at most" in ran.out
+    assert "Ask sure, the best single method" in ran.out
+    composed = read_composed(str(folder / "composed.json"))
+    assert [stage.method for stage in composed.stages] == ["sure"]
+    assert composed.certificate is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--lose-at-most", "0"], "--lose-at-most 0 does not fit"),
+        (["--cost", "time"], "--cost 'time' does not fit; choose one of: tokens, calls, dollars."),
+        (["--cost", "dollars"], "openai:test has no price"),
+        (["--lose-at-most", "0.003"], "400 questions are too few to lose 0.003 at most: "),
+        (["--out", "nowhere/x.json"], "there is no folder nowhere"),
+    ],
+)
+def test_what_cannot_be_composed_is_one_sentence(
+    quorum: Quorum, results: Path, arguments: list[str], message: str
+) -> None:
+    ran = quorum("compose", str(results), *arguments)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert message in ran.err
+
+
+def test_a_method_that_was_not_asked_everything_is_left_out(results: Path) -> None:
+    file = results / "results.jsonl"
+    lines = [line for line in file.read_text().splitlines() if '"q7", "method": "sure"' not in line]
+    file.write_text("\n".join(lines) + "\n")
+    assert read_results(results).complete == ("concat", "concat_pf")
+    assert compose(read_results(results), Terms(lose_at_most=0.08)).best == "concat_pf"

@@ -1,0 +1,238 @@
+"""A composed method: a cascade of whole methods that is asked, drawn and compared like any other."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import OpenAIServer, Request
+from quorum_command import Quorum
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.remembered import RUNS
+from quorum.evaluation.run.columns import parse_methods
+from quorum.graphs import answer, method_of
+from quorum.graphs.composed import composed_graph
+from quorum.nodes.describe_settings import HOW, describe_settings
+from quorum.prompts import get_version
+
+GIVEN = [
+    {"id": "a", "title": "A", "text": "The tower is red."},
+    {"id": "b", "title": "B", "text": "The tower is old."},
+]
+CONTEXT = Context(model="openai:test", k=2, journal="off", retriever="bm25")
+Test = dict[str, Any] | None
+
+
+def write_cascade(folder: Path, *stages: tuple[str, Test, dict[str, Any]]) -> str:
+    """A file of stages: the method, its test, settings that differ from the context's."""
+    settings = describe_settings(CONTEXT, HOW | {"retriever", "collection"})
+    written = [
+        {"name": method, "method": method, "accept": accept, "settings": {**settings, **own}, "prompts": {}}
+        for method, accept, own in stages
+    ]
+    file = folder / "composed.json"
+    file.write_text(json.dumps({"kind": "quorum composed", "stages": written, "certificate": None}))
+    return str(file)
+
+
+@pytest.fixture
+def cascade(tmp_path: Path, openai_server: OpenAIServer) -> str:
+    """concat; if unknown, concat_pf where its confidence is 0.7; else base."""
+    return write_cascade(
+        tmp_path,
+        ("concat", {"test": "known"}, {}),
+        ("concat_pf", {"test": "confidence", "at_least": 0.7}, {}),
+        ("base", None, {}),
+    )
+
+
+async def test_the_first_stage_that_passes_its_test_answers(cascade: str, openai_server: OpenAIServer) -> None:
+    openai_server.reply("red")
+    found = await answer("Which colour?", cascade, CONTEXT, given=GIVEN)
+    assert (found["answer"], found["usage"]["answer"]["calls"]) == ("red", 1)
+    assert len(openai_server.requests) == 1
+    assert found["passages"] == GIVEN
+
+
+async def test_calls_of_an_earlier_stage_are_neither_made_nor_counted_again(
+    cascade: str, openai_server: OpenAIServer
+) -> None:
+    def reply(request: Request) -> str:
+        both = "is red" in request.text and "is old" in request.text
+        return "unknown" if both else "red"
+
+    openai_server.reply(reply)
+    found = await answer("Which colour?", cascade, CONTEXT, given=GIVEN)
+    assert (found["answer"], found["confidence"]) == ("red", 1.0)
+    assert found["usage"]["answer"]["calls"] == 3  # concat's call serves concat_pf, which asks two passages
+    assert len(openai_server.requests) == 3
+    assert len(found["votes"]) == 2
+    alone = await answer("Which colour?", "concat_pf", CONTEXT, given=GIVEN)
+    assert alone["usage"]["answer"]["calls"] == 3
+
+
+async def test_the_last_stage_answers_whatever_it_says(cascade: str, openai_server: OpenAIServer) -> None:
+    openai_server.reply(lambda request: "unknown" if "three words" not in request.text else "blue")
+    found = await answer("Which colour?", cascade, CONTEXT, given=GIVEN)
+    assert found["answer"] == "blue"
+    assert found["votes"] is None  # base has none: nothing is left of the stage before
+    assert not RUNS
+
+
+async def test_an_answer_that_an_earlier_stage_gave_is_the_same(tmp_path: Path, openai_server: OpenAIServer) -> None:
+    file = write_cascade(
+        tmp_path,
+        ("base", {"test": "confidence", "at_least": 0.5}, {}),  # base has no confidence: never accepted
+        ("concat", {"test": "same"}, {}),
+        ("post_fusion", None, {}),
+    )
+    openai_server.reply("The red")
+    found = await answer("Which colour?", file, CONTEXT, given=GIVEN)
+    assert (found["usage"]["answer"]["calls"], found["votes"]) == (1, None)
+    openai_server.reply(lambda request: "red" if "three words" in request.text else "blue")
+    other = await answer("Which colour?", file, CONTEXT, given=GIVEN)
+    assert other["usage"]["answer"]["calls"] == 3
+    assert len(other["votes"]) == 2
+
+
+async def test_a_certified_vote_is_accepted(tmp_path: Path, openai_server: OpenAIServer) -> None:
+    file = write_cascade(tmp_path, ("post_fusion", {"test": "certified"}, {"k": 4}), ("base", None, {}))
+    given = [*GIVEN, *({**one, "id": one["id"] * 2, "text": f"Now: {one['text']}"} for one in GIVEN)]
+    openai_server.reply("red")
+    found = await answer("Which colour?", file, CONTEXT, given=given)
+    assert (found["certified"], set(found["usage"])) == (1, {"answer"})
+    openai_server.reply(lambda request: "red" if "is red" in request.text else "old")
+    assert set((await answer("Which colour?", file, CONTEXT, given=given))["usage"]) == {"answer", "answer_base"}
+
+
+async def test_what_was_searched_for_is_searched_once(
+    tmp_path: Path, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from langchain_core.callbacks import CallbackManagerForRetrieverRun
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+
+    asked: list[str] = []
+
+    class Counting(BaseRetriever):
+        def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+            asked.append(query)
+            return [Document("The tower is red.", id="a", metadata={"id": "a", "title": "A", "score": 1.0})]
+
+    file = write_cascade(tmp_path, ("concat", {"test": "known"}, {}), ("base", None, {}))
+    openai_server.reply("unknown")
+    context = Context(model="openai:test", k=2, journal="off", retriever=Counting())
+    found = await answer("Which colour?", file, context)
+    assert asked == ["Which colour?"]
+    assert len(openai_server.requests) == 2
+    assert [one["id"] for one in found["passages"]] == ["a"]
+    await answer("Which colour?", file, context)
+    assert len(asked) == 2  # nothing is remembered from one question to the next
+
+
+async def test_a_stage_has_the_settings_that_it_was_measured_with(tmp_path: Path, openai_server: OpenAIServer) -> None:
+    file = write_cascade(tmp_path, ("concat", None, {"k": 1}))
+    openai_server.reply("red")
+    found = await answer("Which colour?", file, Context(model="openai:test", journal="off"), given=GIVEN)
+    assert [one["id"] for one in found["passages"]] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("context", "message"),
+    [
+        ({"k": 3}, "was made for concat with k=2, and it is 3 now"),
+        ({"model": "openai:other"}, "with model=openai:test, and it is openai:other now"),
+        ({"temperature": 0.5}, "with temperature=0.0, and it is 0.5 now"),
+    ],
+)
+async def test_a_setting_that_differs_is_one_sentence(
+    cascade: str, openai_server: OpenAIServer, context: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(SetupError, match=message):
+        await answer("Which colour?", cascade, Context(journal="off", **context), given=GIVEN)
+    assert not openai_server.requests
+
+
+async def test_a_prompt_that_changed_since_is_one_sentence(cascade: str, openai_server: OpenAIServer) -> None:
+    found = json.loads(Path(cascade).read_text())
+    found["stages"][0]["prompts"] = {"answer": get_version("answer")}
+    Path(cascade).write_text(json.dumps(found))
+    openai_server.reply("red")
+    assert (await answer("Which colour?", cascade, CONTEXT, given=GIVEN))["answer"] == "red"
+    found["stages"][0]["prompts"] = {"answer": "0000000000"}
+    Path(cascade).write_text(json.dumps(found))
+    with pytest.raises(SetupError, match="with prompt answer=0000000000, and it is"):
+        await answer("Which colour?", cascade, CONTEXT, given=GIVEN)
+
+
+def test_the_drawing_shows_stages_and_tests(cascade: str) -> None:
+    drawn = method_of(cascade).graph.get_graph().draw_mermaid()
+    for line in ("begin --> concat;", "known&nbsp; .-> __end__;", "else&nbsp; .-> concat_pf;", "base --> __end__;"):
+        assert line in drawn
+    assert "confidence 0.7 or more" in drawn
+    inside = method_of(cascade).graph.get_graph(xray=True).nodes
+    assert "concat_pf:passage_answer" in inside
+
+
+def test_one_method_twice_has_two_nodes(tmp_path: Path) -> None:
+    file = write_cascade(tmp_path, ("concat", {"test": "known"}, {"k": 1}), ("concat", None, {}))
+    assert {"concat", "concat_2"} <= set(composed_graph(file).nodes)
+
+
+def test_it_works_without_a_running_loop_and_in_a_stream(cascade: str, openai_server: OpenAIServer) -> None:
+    openai_server.reply("red")
+    graph, question = composed_graph(cascade), {"question": "Which colour?", "given": GIVEN}
+    assert graph.invoke(question, context=CONTEXT)["answer"] == "red"
+    steps = [name for step in graph.stream(question, context=CONTEXT, stream_mode="updates") for name in step]
+    assert steps == ["begin", "concat"]
+
+
+def test_two_questions_on_one_thread_do_not_mix(cascade: str, openai_server: OpenAIServer) -> None:
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    openai_server.reply(lambda request: "unknown" if "Which colour" in request.text else "old")
+    graph = composed_graph(cascade)
+    graph.checkpointer = InMemorySaver()
+    config = {"configurable": {"thread_id": "1"}}
+    first = graph.invoke({"question": "Which colour?", "given": GIVEN}, config, context=CONTEXT)
+    second = graph.invoke({"question": "How is it?", "given": GIVEN}, config, context=CONTEXT)
+    assert (first["unknown"], second["answer"], second["usage"]["answer"]["calls"]) == (True, "old", 1)
+
+
+def test_its_column_is_named_by_its_content(cascade: str) -> None:
+    run = parse_methods(f"concat,{cascade}", CONTEXT)[1]
+    assert run.name.startswith("composed-")
+    Path(cascade).write_text(Path(cascade).read_text() + "\n")
+    assert parse_methods(cascade, CONTEXT)[0].name != run.name
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"kind": "quorum composed", "stages": []}', "[1]"])
+def test_what_is_no_composed_method_is_one_sentence(quorum: Quorum, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "x.json"
+    file.write_text(text)
+    ran = quorum("ask", "Which colour?", "--method", str(file))
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert "holds no composed method" in ran.err
+    ran = quorum("methods", str(tmp_path / "none.json"), "--diagram")
+    assert "cannot be read (No such file or directory)" in ran.err
+
+
+def test_it_is_compared_like_any_method(quorum: Quorum, cascade: str, openai_server: OpenAIServer) -> None:
+    folder = Path(cascade).parent
+    data = folder / "data.jsonl"
+    asked = [
+        {"id": f"q{n}", "question": f"Which colour has number {n}?", "answers": ["red"], "passages": GIVEN}
+        for n in range(6)
+    ]
+    data.write_text("".join(json.dumps(one) + "\n" for one in asked))
+    openai_server.reply("red")
+    ran = quorum(
+        "compare", "given", str(data), "--methods", f"base,{cascade}", "--models", "openai:test", "--k", "2",
+        "--out", str(folder / "out"), "--set", "journal=off",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    summary = json.loads((folder / "out" / "summary.json").read_text())
+    name = next(name for name in summary if name.startswith("composed-"))
+    assert (summary[name]["em"], summary[name]["calls"]) == (1.0, 1.0)
