@@ -13,7 +13,7 @@ import openai
 from quorum import Context
 from quorum.evaluation.compare.prices import Prices
 from quorum.serving.address import listen
-from quorum.serving.serve import Options, make_server_app
+from quorum.serving.serve import MakePage, Options, make_server_app
 
 
 @dataclass(frozen=True)
@@ -53,17 +53,17 @@ Serve = Callable[..., Api]
 
 
 @contextmanager
-def serving(base: Context, **options: Any) -> Iterator[Api]:
-    """The API with these settings; the other arguments are those of `Options`."""
+def serving(base: Context, *, page: MakePage | None = None, **options: Any) -> Iterator[Api]:
+    """The API with these settings; page: at all other paths; the rest are those of `Options`."""
     import uvicorn
 
     listening = listen("127.0.0.1", 0)  # clients may come before it is served
     chosen = Options(**options)
     config = uvicorn.Config(
-        make_server_app(base, chosen, chosen.tokens, Prices(chosen.prices), None),
+        make_server_app(base, chosen, chosen.tokens, Prices(chosen.prices), page),
         log_level="warning",
         access_log=False,
-        lifespan="off",
+        lifespan="off" if page is None else "on",
         timeout_graceful_shutdown=5,
     )
     server = uvicorn.Server(config)

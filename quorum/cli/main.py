@@ -19,6 +19,7 @@ from quorum.cli.filter import app as filters
 from quorum.cli.finetune import generator
 from quorum.cli.gate import gate
 from quorum.cli.index import index
+from quorum.cli.mcp import mcp
 from quorum.cli.methods import methods
 from quorum.cli.prompts import app as prompts
 from quorum.cli.questions import questions
@@ -40,6 +41,7 @@ app.command()(methods)
 app.command()(index)
 app.command()(demo)
 app.command()(serve)
+app.command()(mcp)
 app.command("eval")(evaluate)
 app.command()(compare)
 app.command()(compose)

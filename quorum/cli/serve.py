@@ -1,12 +1,15 @@
 """`quorum serve`: the page and the API, on this machine."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quorum.cli.options import Embeddings, K, Model, Retriever, Settings, Store
 from quorum.core.errors import SetupError
+
+if TYPE_CHECKING:
+    from quorum.serving.serve import Options
 
 ALL = "all"
 
@@ -62,10 +65,9 @@ def serve(
 
     from quorum.cli.ask import make_sample
     from quorum.cli.settings import made_context
-    from quorum.serving.address import check_tokens
-    from quorum.serving.serve import Options, serve
+    from quorum.serving.serve import serve
 
-    tokens = check_tokens(host, token or ())
+    options = make_options(host, token, collections, allow_models, questions_per_minute, dollars_per_day, prices)
     if not no_page and find_spec("nicegui") is None:
         raise SetupError(
             "The page needs the extra [ui]; install it with: pip install -e '.[ui]', or run: make serve; or serve the "
@@ -74,14 +76,6 @@ def serve(
     context = made_context(
         settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings
     )
-    options = Options(
-        tokens=tokens,
-        collections=None if collections.strip() == ALL else read_names(collections),
-        models=read_names(allow_models),
-        questions_per_minute=questions_per_minute,
-        dollars_per_day=dollars_per_day,
-        prices=prices,
-    )
     make_sample(context)
     if no_page:
         serve(context, host, port, options, tell)
@@ -89,6 +83,29 @@ def serve(
     from quorum.ui.serve import make_page
 
     serve(context, host, port, options, tell, make_page)
+
+
+def make_options(
+    host: str,
+    token: list[str] | None,
+    collections: str,
+    allow_models: str,
+    questions_per_minute: int | None,
+    dollars_per_day: float | None,
+    prices: Path | None,
+) -> "Options":
+    """What clients may do, from the options; an address that others reach without a token is a `SetupError`."""
+    from quorum.serving.address import check_tokens
+    from quorum.serving.serve import Options
+
+    return Options(
+        tokens=check_tokens(host, token or ()),
+        collections=None if collections.strip() == ALL else read_names(collections),
+        models=read_names(allow_models),
+        questions_per_minute=questions_per_minute,
+        dollars_per_day=dollars_per_day,
+        prices=prices,
+    )
 
 
 def read_names(text: str) -> tuple[str, ...]:

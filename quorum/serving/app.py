@@ -18,7 +18,7 @@ from quorum.serving.door import App, Door
 from quorum.serving.errors import Refusal, explain_failure
 from quorum.serving.openapi import describe_api
 from quorum.serving.replies import Reply, new_head, write_chunk, write_completion, write_event, write_rest
-from quorum.serving.service import Job, Service
+from quorum.serving.service import Job, Service, end_task
 
 PULSE_S = 10  # how often a stream without news shows that it lives: proxies close silent ones
 LEFT = 499  # what nginx notes where a client left
@@ -100,7 +100,7 @@ async def wait_for_reply(request: Request, task: "asyncio.Task[Reply]", job: Job
         raise explain_failure(error, job.context, request.state.request_id) from None
     finally:
         gone.cancel()
-        await end(task)
+        await end_task(task)
 
 
 async def stream(task: "asyncio.Task[Reply]", job: Job, request_id: str) -> AsyncIterator[str]:
@@ -118,13 +118,7 @@ async def stream(task: "asyncio.Task[Reply]", job: Job, request_id: str) -> Asyn
     except Exception as error:  # noqa: BLE001  every failure is told in OpenAI's format
         yield write_event(explain_failure(error, job.context, request_id).body)
     finally:
-        await end(task)
-
-
-async def end(task: "asyncio.Task[Any]") -> None:
-    """Cancel what is under way still, and wait for it."""
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+        await end_task(task)
 
 
 def describe_model(offer: Offer, created: int) -> dict[str, Any]:

@@ -10,10 +10,13 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import FILTERING, JUDGING, Prices, model_of
 from quorum.serving.access import Access
 from quorum.serving.address import check_tokens, listen
-from quorum.serving.door import App
+from quorum.serving.app import make_app
+from quorum.serving.door import App, split_paths
+from quorum.serving.limits import Limits
+from quorum.serving.service import Service
 
 STOPS_IN_S = 10  # how long the answers under way may take when the server is stopped
-MakePage = Callable[[Context, str | None, int], App]
+MakePage = Callable[[Service, Sequence[str], int], App]
 
 
 @dataclass(frozen=True)
@@ -31,23 +34,19 @@ class Options:
 def serve(
     base: Context, host: str, port: int, options: Options, ready: Callable[[str], None], page: MakePage | None = None
 ) -> None:
-    """Serve until it is stopped. `ready` is told the address; `page` makes the page. Blocks.
+    """Serve until it is stopped. `ready` is told the address; `page` makes what is served at all other paths. Blocks.
 
     An address that cannot be had or that others reach without a token, a collection that is not there, and a limit in
     dollars for a model without a price are a `SetupError`.
     """
     tokens = check_tokens(host, options.tokens)
-    prices = Prices(options.prices)
-    check_collections(base, options.collections)
-    check_models(base, options.models)
-    if options.dollars_per_day is not None:
-        check_prices(base, options.models, prices)
+    prices = check_options(base, options)
     listening = listen(host, port)
     import uvicorn
 
     port = int(listening.getsockname()[1])
     config = uvicorn.Config(
-        make_server_app(base, options, tokens, prices, None if page is None else page(base, first(tokens), port)),
+        make_server_app(base, options, tokens, prices, page, port),
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=STOPS_IN_S,
@@ -61,20 +60,28 @@ def serve(
         return
 
 
-def make_server_app(base: Context, options: Options, tokens: Sequence[str], prices: Prices, page: App | None) -> Any:
+def make_server_app(
+    base: Context, options: Options, tokens: Sequence[str], prices: Prices, page: MakePage | None = None, port: int = 0
+) -> Any:
     """The API and the page as one application."""
-    from quorum.serving.app import make_app
-    from quorum.serving.door import split_paths
-    from quorum.serving.limits import Limits
-    from quorum.serving.service import Service
+    service = make_service(base, options, prices)
+    return split_paths(make_app(service, tokens), None if page is None else page(service, tokens, port))
 
+
+def make_service(base: Context, options: Options, prices: Prices) -> Service:
+    """What all requests share."""
     limits = Limits(options.questions_per_minute, options.dollars_per_day)
-    service = Service(Access(base, options.collections, options.models), limits, prices)
-    return split_paths(make_app(service, tokens), page)
+    return Service(Access(base, options.collections, options.models), limits, prices)
 
 
-def first(tokens: Sequence[str]) -> str | None:
-    return tokens[0] if tokens else None
+def check_options(base: Context, options: Options) -> Prices:
+    """The prices; options that do not fit are a `SetupError`."""
+    prices = Prices(options.prices)
+    check_collections(base, options.collections)
+    check_models(base, options.models)
+    if options.dollars_per_day is not None:
+        check_prices(base, options.models, prices)
+    return prices
 
 
 def check_collections(base: Context, allowed: Sequence[str] | None) -> None:

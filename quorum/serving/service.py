@@ -2,14 +2,16 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from quorum.api.stream import NodeFinished, RunFinished, stream
 from quorum.core.context import Context
 from quorum.core.state import Usage
 from quorum.evaluation.compare.prices import Prices
+from quorum.graphs import answer
 from quorum.models.call import call
 from quorum.serving.access import Access, Offer
 from quorum.serving.chat_request import ChatRequest
@@ -24,6 +26,7 @@ from quorum.serving.spending import Spending
 MOST_AT_ONCE, MOST_WAITING = 32, 1000  # questions of all clients
 LONGEST_TASK = 60_000  # characters of a side task
 SIDE_TASK = "side_task"
+OnNode = Callable[[str], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -61,18 +64,23 @@ class Service:
             raise Refusal(400, f"The message has more than {LONGEST_TASK:,} characters.", "string_above_max_length")
         return Job(chat, offer, context, question, key, task)
 
-    def start(self, job: Job) -> "asyncio.Task[Reply]":
-        """Begin the work; beyond the limits it is a `Refusal`. What it took is counted in whatever way it ends."""
+    def start(self, job: Job, on_node: OnNode | None = None) -> "asyncio.Task[Reply]":
+        """Begin the work; beyond the limits it is a `Refusal`. What it took is counted in whatever way it ends.
+
+        on_node: told the name of every node of the method that has finished.
+        """
         self.limits.begin(job.key, is_question=job.task is None)
         spending, begun = Spending(), time.perf_counter()
-        task = asyncio.create_task(self.work(job, spending))
+        task = asyncio.create_task(self.work(job, spending, on_node))
         task.add_done_callback(lambda done: self.count(job, done, spending, time.perf_counter() - begun))
         return task
 
-    async def work(self, job: Job, spending: Spending) -> Reply:
+    async def work(self, job: Job, spending: Spending, on_node: OnNode | None) -> Reply:
         """The reply, once there is a place for the question."""
         async with self.place():
-            return await (self.answer(job, spending) if job.task is None else self.do_task(job, job.task, spending))
+            if job.task is not None:
+                return await self.do_task(job, job.task, spending)
+            return await self.answer(job, spending, on_node)
 
     def count(self, job: Job, done: "asyncio.Task[Reply]", spending: Spending, seconds: float) -> None:
         """Note what has ended. An answer counts what its method takes alone; what failed, what it really asked."""
@@ -101,12 +109,19 @@ class Service:
         finally:
             self.metrics.under_way -= 1
 
-    async def answer(self, job: Job, spending: Spending) -> Reply:
+    async def answer(self, job: Job, spending: Spending, on_node: OnNode | None) -> Reply:
         """A question's answer by the method."""
-        from quorum.graphs import answer
-
         config: Any = {"callbacks": [spending]}
-        result = await answer(job.question, job.offer.method, job.context, config=config)
+        if on_node is None:
+            result = await answer(job.question, job.offer.method, job.context, config=config)
+            return reply_of(result, has_sources=job.chat.has_sources)
+        found: Any = stream(job.question, job.offer.method, job.context, config=config)
+        async with aclosing(found) as events:
+            async for event in events:
+                if isinstance(event, NodeFinished) and not event.inside:
+                    await on_node(event.node)
+                elif isinstance(event, RunFinished):
+                    result = event.result
         return reply_of(result, has_sources=job.chat.has_sources)
 
     async def do_task(self, job: Job, kind: str, spending: Spending) -> Reply:
@@ -115,3 +130,9 @@ class Service:
             return Reply(write_fallback(kind, job.question))
         [said] = await call(SIDE_TASK, job.question, context=job.context, config={"callbacks": [spending]})
         return Reply(said.text, usage={SIDE_TASK: said.usage})
+
+
+async def end_task(task: "asyncio.Task[Any]") -> None:
+    """Cancel what is under way still, and wait for it."""
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)

@@ -1,14 +1,17 @@
 """The page as `quorum serve` serves it, beside the API."""
 
-from quorum.core.context import Context
+from collections.abc import Sequence
+
+from quorum.serving.service import Service
 from quorum.ui.guard import App, Guard
 
 SPARE = 10_000_000  # bytes of a request beside the files in it
 
 
-def make_page(base: Context, token: str | None, port: int) -> App:
-    """The page behind its guard. token: demanded of every visitor; None on this machine alone."""
+def make_page(service: Service, tokens: Sequence[str], port: int) -> App:
+    """The page behind its guard. The first token is demanded of every visitor; without one, it is this machine's."""
     from quorum.ui.app import build
     from quorum.ui.files import LARGEST_UPLOAD
 
-    return Guard(build(base), token, port=port, largest=LARGEST_UPLOAD + SPARE)
+    token = tokens[0] if tokens else None
+    return Guard(build(service.access.base), token, port=port, largest=LARGEST_UPLOAD + SPARE)

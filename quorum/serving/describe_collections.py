@@ -1,0 +1,21 @@
+"""What a collection holds, in a sentence for agents."""
+
+from quorum.core.errors import QuorumError
+
+FIRST, MOST_TITLES = 300, 12  # passages that are looked at; titles that are named
+
+
+def describe_collection(store: str, name: str) -> str:
+    """'5 passages, such as from: Ada Korn, Vell.' Blocks."""
+    from quorum.retrievers.store import open_store
+
+    where = open_store(store)
+    try:
+        count = where.count(name)
+        with where.opened():
+            found = where.readable(name).get(limit=FIRST, include=["metadatas"])
+    except QuorumError:
+        return "cannot be read now."
+    titles = dict.fromkeys(" ".join(str((one or {}).get("title") or "").split()) for one in found["metadatas"] or [])
+    named = [title[:80] for title in titles if title][:MOST_TITLES]
+    return f"{count:,} passage{'' if count == 1 else 's'}{', among them from: ' + '; '.join(named) if named else ''}."

@@ -1,0 +1,172 @@
+"""Quorum for agents by the Model Context Protocol: tools that ask and search, passages as resources (extra [mcp])."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from mcp.server.mcpserver import Context as Call
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import Field
+
+from quorum.core.context import Context
+from quorum.core.state import Passage
+from quorum.graphs import DEFAULT
+from quorum.graphs.catalogue import all_methods
+from quorum.retrievers import search
+from quorum.serving.access import Access
+from quorum.serving.chat_request import ChatRequest
+from quorum.serving.conversation import Message
+from quorum.serving.describe_collections import describe_collection
+from quorum.serving.door import App, Door
+from quorum.serving.errors import Refusal, explain_failure
+from quorum.serving.replies import PUBLIC
+from quorum.serving.service import Service, end_task
+
+READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+ADDRESS = "quorum://{collection}/passages/{passage}"
+Question = Annotated[str, Field(description="The question, complete in itself")]
+Query = Annotated[str, Field(description="What to search for")]
+MethodName = Annotated[str, Field(description="How to answer; the tool methods lists them")]
+CollectionName = Annotated[str | None, Field(description="Where to look; the tool collections lists them")]
+Settings = Annotated[dict[str, Any] | None, Field(description='Settings of the method, such as {"k": 10}')]
+Count = Annotated[int, Field(description="Passages at most", ge=1, le=50)]
+
+
+def make_mcp(service: Service) -> Any:
+    """The server: its descriptions say what the collections hold now. Blocks."""
+    from quorum import __version__
+
+    tools = Tools(service)
+    held = " ".join(f"{name}: {about}" for name, about in tools.describe_collections().items())
+    server: Any = MCPServer("quorum", title="Quorum", version=__version__, instructions=held, log_level="WARNING")
+    abouts = {
+        tools.ask: f"Answer a question from documents, with the passages that support the answer. {held}",
+        tools.search: f"Find the passages of documents that fit a query, best first. {held}",
+        tools.collections: "List the collections of documents that can be asked, and what each holds.",
+        tools.methods: "List the methods that can answer, with what each does and how many model calls it takes.",
+    }
+    for tool, about in abouts.items():
+        server.add_tool(tool, name=tool.__name__, description=about, annotations=READ_ONLY)
+    server.resource(ADDRESS, name="passage", description="The text of a passage")(tools.passage)
+    return server
+
+
+def make_mcp_app(service: Service, tokens: Sequence[str], port: int) -> App:
+    """The server over streamable HTTP at /mcp, behind the same door as the API."""
+    checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the door does
+    app: App = make_mcp(service).streamable_http_app(transport_security=checked)
+    return Door(app, tokens)
+
+
+class Tools:
+    """What an agent may call. Mistakes are errors that it can read."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+
+    @property
+    def access(self) -> Access:
+        return self.service.access
+
+    async def ask(
+        self,
+        question: Question,
+        call: Call,
+        method: MethodName = DEFAULT,
+        collection: CollectionName = None,
+        settings: Settings = None,
+    ) -> CallToolResult:
+        """The answer with its sources as text, the whole result as structure."""
+        name = f"{method}@{collection or self.access.base.collection}"
+        chat = ChatRequest(name, (Message("user", question),), settings or {})
+        context, done = self.access.base, 0
+
+        async def report(node: str) -> None:
+            nonlocal done
+            done += 1
+            await call.report_progress(done, None, node)
+
+        try:
+            job = await self.service.accept(chat, key_of(call))
+            context, task = job.context, self.service.start(job, report)
+            try:
+                reply = await task
+            finally:
+                await end_task(task)
+        except Exception as error:  # noqa: BLE001  every failure is told to the agent
+            raise refuse(error, context, call) from None
+        found = dict(reply.result or {})
+        sources = [address(job.offer.collection, item["passage"]) for item in found.get("evidence") or []]
+        text = "\n".join([reply.answer + reply.sources, *(f"[{one}]" for one in dict.fromkeys(sources))])
+        return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=found)
+
+    async def search(self, query: Query, call: Call, collection: CollectionName = None, k: Count = 5) -> CallToolResult:
+        """The passages, best first."""
+        key, context = key_of(call), self.access.base
+        try:
+            offer = await asyncio.to_thread(self.access.find_offer, f"{DEFAULT}@{collection or context.collection}")
+            context = self.access.make_context(offer, {"k": k})
+            self.service.limits.begin(key)
+            try:
+                passages = await search(query, context)
+            finally:
+                self.service.limits.end(key, None)
+        except Exception as error:  # noqa: BLE001  every failure is told to the agent
+            raise refuse(error, context, call) from None
+        texts = [f"[{address(offer.collection, one['id'])}] {one['title']}\n{one['text']}" for one in passages]
+        return CallToolResult(
+            content=[TextContent(type="text", text="\n\n".join(texts) or "Nothing was found.")],
+            structured_content={"passages": [publish_passage(one) for one in passages]},
+        )
+
+    async def collections(self) -> dict[str, str]:
+        """What each collection holds."""
+        return await asyncio.to_thread(self.describe_collections)
+
+    async def methods(self) -> dict[str, dict[str, str]]:
+        """What each method does."""
+        return {
+            name: {"summary": one.summary, "calls": one.calls, "paper": one.paper}
+            for name, one in all_methods().items()
+        }
+
+    async def passage(self, collection: str, passage: str) -> str:
+        """The title and the text of a passage."""
+        from quorum.retrievers.store import open_store
+
+        found: list[Passage] = []
+        if collection in await asyncio.to_thread(self.access.list_collections):
+            store = open_store(self.access.base.store)
+            found = await asyncio.to_thread(store.texts, collection, [passage])
+        if not found:
+            raise ResourceNotFoundError(f"There is no passage {passage[:100]!r} in {collection[:100]!r}.")
+        return f"{found[0]['title']}\n\n{found[0]['text']}"
+
+    def describe_collections(self) -> dict[str, str]:
+        """What each collection holds, by name. Blocks."""
+        return {name: describe_collection(self.access.base.store, name) for name in self.access.list_collections()}
+
+
+def refuse(error: Exception, context: Context, call: Any) -> ToolError:
+    """The error that an agent reads."""
+    refusal = error if isinstance(error, Refusal) else explain_failure(error, context, str(call.request_id))
+    return ToolError(refusal.message)
+
+
+def key_of(call: Any) -> str:
+    """Under which name the limits of the caller are kept: its key's over HTTP."""
+    request = call.request_context.request
+    return str(getattr(getattr(request, "state", None), "key", "local"))
+
+
+def address(collection: str, passage: str) -> str:
+    """The address of a passage as a resource."""
+    return ADDRESS.format(collection=collection, passage=passage)
+
+
+def publish_passage(passage: Passage) -> dict[str, Any]:
+    """A passage as a client gets it."""
+    return {name: passage[name] for name in PUBLIC if name in passage}  # type: ignore[literal-required]

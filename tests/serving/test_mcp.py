@@ -1,0 +1,132 @@
+"""Agents' tools, with the protocol's own client: over stdio in a process, and over HTTP."""
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from api_server import Serve
+from openai_server import OpenAIServer, error
+
+pytest.importorskip("mcp", reason="the extra [mcp] is not installed")
+
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+
+from quorum.serving.mcp_server import make_mcp_app
+
+ROOT = Path(__file__).parents[2]
+TOKEN = "the-key-of-this-mcp-server"
+QUESTION = "When was the Lumen Tower finished?"
+OFFLINE = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "tests")!r})
+import conftest  # from here on this process reaches this machine alone
+from quorum.cli.main import main
+main()
+"""
+
+
+@asynccontextmanager
+async def over_stdio(store: Path, model: OpenAIServer) -> AsyncIterator[Client]:
+    """A client of `quorum mcp` as a process."""
+    args = ["mcp", "--store", str(store), "--collection", "towers", "--model", "openai:test", "--retriever", "bm25"]
+    env = {"OPENAI_BASE_URL": model.url, "PYTHONPATH": str(ROOT), "LANGSMITH_TRACING": "false"}
+    command = StdioServerParameters(command=sys.executable, args=["-c", OFFLINE, *args], env=env)
+    async with Client(command, read_timeout_seconds=120) as client:
+        yield client
+
+
+@asynccontextmanager
+async def over_http(url: str, mode: Any = "auto") -> AsyncIterator[Client]:
+    """A client of the server at this address, with the key."""
+    headers = {"authorization": f"Bearer {TOKEN}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=60) as http,
+        Client(streamable_http_client(f"{url}/mcp", http_client=http), mode=mode) as client,
+    ):
+        yield client
+
+
+async def use_tools(client: Client, model: OpenAIServer) -> None:
+    """What an agent does: look around, search, ask with progress, read a source, and err."""
+    tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert set(tools) == {"ask", "search", "collections", "methods"}
+    assert "towers: 1 passage, among them from: Towers" in str(tools["ask"].description)
+    assert set(tools["ask"].input_schema["properties"]) == {"question", "method", "collection", "settings"}
+    assert set((await client.call_tool("collections")).structured_content) == {"towers"}
+    assert "concat_pf" in (await client.call_tool("methods")).structured_content
+
+    found = await client.call_tool("search", {"query": "harbour"})
+    [passage] = found.structured_content["passages"]
+    assert "harbour of Vell" in passage["text"]
+
+    model.reply("1931")
+    steps: list[str | None] = []
+
+    async def note(done: float, total: float | None, message: str | None) -> None:
+        steps.append(message)
+
+    asked = {"question": QUESTION, "method": "concat", "settings": {"k": 1}}
+    answer = await client.call_tool("ask", asked, progress_callback=note)
+    assert not answer.is_error
+    assert answer.content[0].text.startswith("1931\n\nSources:\n1. Towers:")  # type: ignore[union-attr]
+    assert answer.structured_content["answer"] == "1931"
+    assert steps == ["begin", "retrieve", "concat_answer"]
+    [source] = (await client.read_resource(f"quorum://towers/passages/{passage['id']}")).contents
+    assert "finished in 1931" in source.text  # type: ignore[union-attr]
+
+    for wrong in ({"collection": "private"}, {"method": "nothing"}, {"settings": {"store": "/etc"}}):
+        refused = await client.call_tool("ask", asked | wrong)
+        assert refused.is_error
+    for place in ("private/passages/private", "towers/passages/none", "towers/passages/..%2F..%2Fetc"):
+        with pytest.raises(MCPError):
+            await client.read_resource(f"quorum://{place}")
+
+
+async def test_an_agent_uses_the_tools_over_stdio(store: Path, openai_server: OpenAIServer) -> None:
+    async with over_stdio(store, openai_server) as client:
+        await use_tools(client, openai_server)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_an_agent_uses_the_tools_over_http(mode: str, serve: Serve, openai_server: OpenAIServer) -> None:
+    api = serve(tokens=(TOKEN,), page=make_mcp_app)
+    async with over_http(api.url, mode) as client:
+        await use_tools(client, openai_server)
+
+
+async def test_a_failure_is_told_without_the_servers_places(serve: Serve, openai_server: OpenAIServer) -> None:
+    openai_server.reply(error(500, f"no space in /srv/secret at {openai_server.url}"))
+    async with over_http(serve(tokens=(TOKEN,), page=make_mcp_app).url) as client:
+        found = await client.call_tool("ask", {"question": QUESTION, "method": "concat"})
+    assert found.is_error
+    assert "no space in [hidden]" in found.content[0].text  # type: ignore[union-attr]
+    assert "127.0.0.1" not in found.content[0].text  # type: ignore[union-attr]
+
+
+async def test_limits_hold_for_agents_too(serve: Serve, openai_server: OpenAIServer) -> None:
+    api = serve(tokens=(TOKEN,), page=make_mcp_app, questions_per_minute=1)
+    async with over_http(api.url) as client:
+        first = await client.call_tool("ask", {"question": QUESTION, "method": "concat"})
+        second = await client.call_tool("search", {"query": "harbour"})
+    assert (first.is_error, second.is_error) == (False, True)
+    assert "1 times a minute" in second.content[0].text  # type: ignore[union-attr]
+
+
+def test_without_the_key_there_are_no_tools(serve: Serve) -> None:
+    api = serve(tokens=(TOKEN,), page=make_mcp_app)
+    assert api.get("/mcp").status_code == 401
+
+
+def test_help_works_without_the_extra(quorum: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    assert quorum("mcp", "--help").code == 0
+    ran = quorum("mcp")
+    assert ran.code == 2
+    assert "needs the extra [mcp]" in ran.err
