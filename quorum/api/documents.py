@@ -20,7 +20,7 @@ def index(
 ) -> "IndexReport":
     """Put the passages of files and folders into a collection. Running it again changes only what changed.
 
-    paths: one path or several: folders, and files of txt, md, html, pdf, docx, and JSON lines of {"id", "title",
+    paths: one path or several: folders, and files of the types in docs/documents.md, such as JSON lines of {"id", "title",
     "text"}. collection: its name; without it, the context's. context: its store and embeddings are used. words: the
     most for a passage. prune: remove the documents that lay under the paths and are gone. progress: called with files
     and lines done, in all, and the path. It blocks; in async code, `await asyncio.to_thread(quorum.index, ...)`.

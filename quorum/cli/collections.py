@@ -52,7 +52,7 @@ def list_collections(store: Store = None, json: AsJson = False) -> None:
         return
     from quorum.cli.show import plain_table, stdout
 
-    table = plain_table("collection", "passages", "files", "embeddings", "size", "changed", "")
+    table = plain_table("collection", "passages", "files", "embeddings", "size", "changed", "remarks")
     for one in found:
         table.add_row(*line_of(one))
     stdout().print(table)
@@ -65,7 +65,7 @@ def line_of(one: "Summary") -> list[str]:
         one.name,
         f"{one.passages:,}",
         "" if one.files is None else f"{one.files:,}",
-        one.embedding,
+        "embedded" if one.embedding.startswith("embedded:") else one.embedding,
         "" if one.bytes is None else size(one.bytes),
         (one.changed or "")[:16].replace("T", " "),
         ", ".join(remarks),

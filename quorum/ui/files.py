@@ -127,9 +127,12 @@ def remove(paths: Sequence[Path]) -> None:
 
 
 def results(job: Indexing, report: IndexReport) -> None:
-    """What became of each file: indexed, or why it was not read."""
+    """What became of each file: indexed, with what should be known of it, or why it was not read."""
     job.passages = report.passages
     job.files = dict.fromkeys(job.files, "indexed")
+    for where, note in report.notes:
+        if Path(where).name in job.files:
+            job.files[Path(where).name] = f"indexed; {note}"
     lines: dict[str, list[str]] = {}
     for where, reason in report.skipped:
         line = LINE.fullmatch(where)

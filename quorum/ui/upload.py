@@ -8,13 +8,14 @@ from nicegui import background_tasks, html, ui
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.text import format_count
+from quorum.documents.readers import READERS
 from quorum.retrievers.collection_names import SAMPLE
 from quorum.ui.files import LARGEST_FILE, LARGEST_UPLOAD, Indexing, check_target, take_in
 from quorum.ui.run import sentence
 from quorum.ui.texts import table, text
 
 OWN = "my-documents"
-KINDS = ".txt,.text,.md,.markdown,.html,.htm,.pdf,.docx,.jsonl,.jsonl.gz,.gz"
+KINDS = ",".join([*READERS, ".jsonl", ".ndjson", ".jsonl.gz", ".gz"])
 REDRAWN_EVERY = 0.2  # seconds, while documents are indexed
 
 
@@ -37,7 +38,7 @@ class Upload:
                 on_rejected=self.reject,
             )
             self.files.props(f'flat accept="{KINDS}" aria-label="Documents"')
-            html.small("txt, md, html, pdf, docx or jsonl; up to 100 MB each.")
+            html.small("txt, md, html, pdf, docx, pptx, xlsx, csv, epub, eml, json or code; up to 100 MB each.")
             self.said = text("p").props("role=status").classes("said")
             self.bar = ui.linear_progress(value=0, show_value=False).props("instant-feedback")
             self.bar.props["aria-label"] = "Indexed so far"

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 from awkward_documents import write_pdf
+from plugin_package import install_plugin
 
+from quorum.core.plugins import forget_plugins
 from quorum.documents.document import Document, Unreadable
 from quorum.documents.encodings import decode_text
 from quorum.documents.html_blocks import read_html
 from quorum.documents.pieces import pieces_of, split_document
 from quorum.documents.read import read_document, read_lines
-from quorum.documents.readers import add_reader
+from quorum.documents.readers import READERS, add_reader
 from quorum.documents.readers.plain_text import read as read_text
 from quorum.documents.tables import rows_of
 
@@ -241,7 +243,21 @@ def markdown(text: str) -> Document:
     return read(text.encode(), "x.md")
 
 
-def test_other_packages_may_add_a_reader(tmp_path: Path) -> None:
+def test_a_reader_may_be_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quorum.documents.readers.READERS", dict(READERS))
     add_reader(".quo", read_text)
     (tmp_path / "a.quo").write_text("A type of its own.")
     assert read_document(tmp_path / "a.quo").text == "A type of its own."
+
+
+def test_an_installed_package_may_bring_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "from quorum.documents.readers.plain_text import read\nnothing = 3\n"
+    points = {"abc": "abc_reader:read", "md": "abc_reader:read", "odd": "abc_reader:nothing"}
+    install_plugin(tmp_path, monkeypatch, "abc-reader", code, {"quorum.readers": points})
+    for name in ("a.abc", "a.md", "a.odd"):
+        (tmp_path / name).write_text("*Its* text.")
+    assert read_document(tmp_path / "a.abc").text == "*Its* text."
+    assert read_document(tmp_path / "a.md").text == "Its text."  # ours stays
+    with pytest.raises(Unreadable, match=r"files of type '\.odd' are not read"):
+        read_document(tmp_path / "a.odd")
+    forget_plugins()

@@ -67,7 +67,7 @@ class RecordedResults:
     @property
     def is_right_or_wrong(self) -> bool:
         """Whether the measure says right or wrong, and nothing between."""
-        return self.is_binary(measure)
+        return is_binary(self.measure)
 
     @cached_property
     def complete(self) -> tuple[str, ...]:

@@ -1,0 +1,183 @@
+"""How fast documents of each type are read, and the memory for many files: python -m benchmarks.documents [--files N]
+
+Reading is from file to passages, without embedding: passages a second of processor time, one document of some
+60,000 words of each type. Memory: N small files (10,000) are indexed with vectors that cost nothing; the memory of this
+process (resident) before, and the most on the way.
+"""
+
+import argparse
+import json
+import resource
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+
+from langchain_core.embeddings import Embeddings
+
+from quorum.documents.pieces import pieces_of
+from quorum.retrievers.index import index_documents
+
+PARAGRAPHS = 1000
+SENTENCE = "The gate of lock number {n} is opened at {n} past seven by the keeper, who notes the level of the water. "
+HEAD = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>'
+
+
+class Free(Embeddings):
+    """Vectors that cost nothing."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [float(hash(text) % 97), 1.0, 2.0, 3.0]
+
+
+def paragraphs() -> list[str]:
+    return ["".join(SENTENCE.format(n=3 * number + part) for part in range(3)).strip() for number in range(PARAGRAPHS)]
+
+
+def write_all(folder: Path) -> None:
+    """A document of each type with the same paragraphs."""
+    texts = paragraphs()
+    plain = "\n\n".join(texts)
+    html = "".join(f"<h2>Part {n}</h2><p>{escape(text)}</p>" for n, text in enumerate(texts))
+    rows = [(str(number), text) for number, text in enumerate(texts)]
+    write = {
+        "a.txt": plain,
+        "a.md": "\n\n".join(f"## Part {n}\n\n{text}" for n, text in enumerate(texts)),
+        "a.rst": "\n\n".join(f"Part {n}\n{'-' * 12}\n\n{text}" for n, text in enumerate(texts)),
+        "a.html": f"<html><body>{html}</body></html>",
+        "a.csv": "number,text\n" + "".join(f'{number},"{text}"\n' for number, text in rows),
+        "a.json": json.dumps([{"number": number, "text": text} for number, text in rows]),
+        "a.ipynb": json.dumps({"cells": [{"cell_type": "markdown", "source": text} for text in texts]}),
+        "a.eml": f"From: a@b.example\nSubject: Gates\n\n{plain}",
+        "a.py": "\n\n".join(f"def part_{n}():\n    '''{text}'''" for n, text in enumerate(texts)),
+    }
+    for name, text in write.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    write_office(folder, rows)
+    write_pdf(folder / "a.pdf", texts)
+
+
+def write_office(folder: Path, rows: list[tuple[str, str]]) -> None:
+    from openpyxl import Workbook
+    from pptx import Presentation
+
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("Gates")
+    for row in [("number", "text"), *rows]:
+        sheet.append(row)
+    book.save(folder / "a.xlsx")
+    deck = Presentation()
+    for number, text in rows:
+        slide = deck.slides.add_slide(deck.slide_layouts[1])
+        slide.shapes.title.text, slide.placeholders[1].text = f"Part {number}", text
+    deck.save(str(folder / "a.pptx"))
+    body = "".join(f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>" for _, text in rows)
+    package = "http://schemas.openxmlformats.org"
+    with zipfile.ZipFile(folder / "a.docx", "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("word/document.xml", f"{HEAD}{body}</w:body></w:document>")
+        file.writestr(
+            "[Content_Types].xml",
+            f'<Types xmlns="{package}/package/2006/content-types"><Override PartName="/word/document.xml" ContentType='
+            '"application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>',
+        )
+        file.writestr(
+            "_rels/.rels",
+            f'<Relationships xmlns="{package}/package/2006/relationships"><Relationship Id="r1" Type="{package}/office'
+            'Document/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>',
+        )
+    chapters = "".join(f"<p>{escape(text)}</p>" for _, text in rows)
+    with zipfile.ZipFile(folder / "a.epub", "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr(
+            "META-INF/container.xml",
+            '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfile full-path="b.opf"/>'
+            "</container>",
+        )
+        file.writestr(
+            "b.opf",
+            '<package xmlns="http://www.idpf.org/2007/opf"><manifest><item id="a" href="a.xhtml" media-type='
+            '"application/xhtml+xml"/></manifest><spine><itemref idref="a"/></spine></package>',
+        )
+        file.writestr("a.xhtml", f"<html><body>{chapters}</body></html>")
+
+
+def write_pdf(path: Path, texts: list[str]) -> None:
+    """Five paragraphs a page, each sentence a line."""
+    lines = [line for text in texts for line in text.replace(". ", ".\n").split("\n")]
+    pages = [lines[begin : begin + 15] for begin in range(0, len(lines), 15)]
+    kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    for number, page in enumerate(pages):
+        stream = "\n".join(f"BT /F1 9 Tf 40 {740 - 14 * n} Td ({line}) Tj ET" for n, line in enumerate(page))
+        objects += [
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {5 + 2 * number} 0 R "
+            "/Resources << /Font << /F1 3 0 R >> >> >>",
+            f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
+        ]
+    data, places = b"%PDF-1.4\n", []
+    for number, content in enumerate(objects, start=1):
+        places.append(len(data))
+        data += f"{number} 0 obj\n{content}\nendobj\n".encode()
+    table = "".join(f"{place:010d} 00000 n \n" for place in places)
+    size = len(objects) + 1
+    end = (
+        f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer << /Size {size} /Root 1 0 R >>\nstartxref\n{len(data)}\n"
+    )
+    path.write_bytes(data + f"{end}%%EOF".encode())
+
+
+def passages_a_second(path: Path) -> tuple[int, float]:
+    """(passages, passages a second of processor time), of the second reading: the first imports the library."""
+    list(pieces_of(path))
+    begin = time.process_time()
+    count = len(list(pieces_of(path)))
+    return count, count / max(time.process_time() - begin, 1e-6)
+
+
+def resident() -> float:
+    """Megabytes of this process in memory now."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 1e6
+
+
+def memory_for(folder: Path, files: int) -> tuple[float, float, float]:
+    """(megabytes before, the most on the way, seconds) of indexing so many files."""
+    docs = folder / "many"
+    docs.mkdir()
+    texts = paragraphs()
+    for number in range(files):
+        part = [texts[(number + place) % PARAGRAPHS] for place in range(3)]
+        (docs / f"{number}.md").write_text(f"# Text {number}\n\n" + "\n\n".join(part), encoding="utf-8")
+    index_documents([docs / "0.md"], collection="warm", store=folder / "store", embeddings=Free())
+    before, most = resident(), [0.0]
+    begin = time.perf_counter()
+    watch: Callable[[object], None] = lambda _: most.append(max(most.pop(), resident()))  # noqa: E731
+    index_documents([docs], collection="many", store=folder / "store", embeddings=Free(), watch=watch)
+    return before, most[0], time.perf_counter() - begin
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--files", type=int, default=10_000)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_all(folder)
+        print(f"{'type':8}{'passages':>10}{'a second':>10}")
+        for path in sorted(folder.glob("a.*")):
+            count, speed = passages_a_second(path)
+            print(f"{path.suffix[1:]:8}{count:>10,}{speed:>10,.0f}", flush=True)
+        if options.files:
+            before, most, seconds = memory_for(folder, options.files)
+            print(f"{options.files:,} files: {before:.0f} MB before, {most:.0f} MB at most, {seconds:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

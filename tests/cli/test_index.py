@@ -1,0 +1,181 @@
+"""`quorum index` and `quorum collections`: what they print, keep, and say when they are stopped."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from awkward_documents import FILLER
+from quorum_command import Quorum
+
+from quorum.cli.progress import TimeLeft, duration, index_progress, so_far
+from quorum.documents.document import Document
+from quorum.documents.readers import READERS
+from quorum.retrievers.index_report import IndexProgress
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "handbook.md").write_text("# Handbook\n\n## Leave\n\nParents may take fourteen weeks of leave.\n")
+    return folder
+
+
+def test_the_last_line_says_what_was_done(docs: Path, quorum: Quorum) -> None:
+    (docs / "valley.txt").write_text(FILLER)
+    (docs / "valley 2.txt").write_text(FILLER)
+    (docs / "latin.txt").write_bytes("Köln".encode("latin-1"))
+    (docs / "image.png").write_bytes(b"\x89PNG")
+    (docs / "old.bak").write_text("x")
+    (docs / ".gitignore").write_text("*.bak\n")
+    ran = quorum("index", docs, "--collection", "notes")
+    assert ran.out == ("notes: 4 added, 1 skipped; 3 passages in all; 1 copy is kept as one passage.\n")
+    assert ran.err.splitlines() == [
+        f"quorum: skipped {docs}/image.png: files of type '.png' are not read",
+        f"quorum: {docs}/latin.txt: read as Windows-1252, which was assumed: it is not UTF-8 and names no encoding",
+        "quorum: 1 file or folder left out by .gitignore; --no-gitignore reads them",
+    ]
+    assert ran.code == 0
+    strict = quorum("index", docs, "--collection", "notes", "--strict", "--exclude", "latin.*")
+    assert (strict.code, strict.out.startswith("notes: 3 unchanged, 1 skipped;")) == (1, True)
+    assert quorum("index", docs, "--collection", "notes", "--strict", "--include", "*.md").code == 0
+
+
+def test_names_that_lie_are_shown_as_they_are_and_many_of_a_kind_are_counted(docs: Path, quorum: Quorum) -> None:
+    (docs / "a\nquorum: all is well\u202e.png").write_bytes(b"x")
+    for number in range(30):
+        (docs / f"{number:02}.jpg").write_bytes(b"x")
+    err = quorum("index", docs, "--collection", "notes").err.splitlines()
+    assert len(err) == 2
+    assert err[0].startswith(
+        f"quorum: skipped 30 files ({docs}/00.jpg, {docs}/01.jpg, {docs}/02.jpg, ...): files of type"
+    )
+    assert "a\\nquorum: all is well\\u202e.png: files of type '.png'" in err[1]
+
+
+def test_ctrl_c_says_what_is_kept_and_the_same_command_goes_on(
+    docs: Path, quorum: Quorum, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The interrupt comes while the second file is read."""
+
+    def interrupted(data: bytes, name: str) -> Document:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(READERS, ".later", interrupted)
+    (docs / "a.txt").write_text(" ".join(f"Gate {n} opens at {n}." for n in range(140)))
+    (docs / "b.later").write_text("x")
+    command = ("index", docs / "a.txt", docs / "b.later", "--collection", "notes", "--words", "5")
+    ran = quorum(*command)
+    assert (ran.code, ran.err) == (
+        130,
+        "quorum: Stopped: 128 passages kept in notes; the same command goes on there.\n",
+    )
+    monkeypatch.setitem(READERS, ".later", "plain_text")
+    assert quorum(*command).out == "notes: 1 added, 1 replaced; 141 passages in all.\n"
+    monkeypatch.setitem(READERS, ".later", interrupted)
+    stopped = quorum("index", docs / "b.later", "--collection", "other")
+    assert (stopped.code, "Stopped before anything was stored" in stopped.err) == (130, True)
+
+
+def test_without_a_terminal_a_line_comes_every_ten_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    times = iter([0.0, 1.0, 9.9, 10.0, 15.0, 20.0])
+    with index_progress(clock=lambda: next(times)) as watch:
+        for number in range(1, 6):
+            watch(IndexProgress(number * 100, number, 10, number / 10, f"/docs/{number}.txt"))
+    assert capsys.readouterr().err.splitlines() == [
+        "quorum: 300 passages of 3 of 10 files, 30%, about 25 s left, at 3.txt",
+        "quorum: 500 passages of 5 of 10 files, 50%, about 20 s left, at 5.txt",
+    ]
+
+
+def test_the_time_left_settles_before_it_is_told_and_follows_the_speed() -> None:
+    left = TimeLeft(now=0.0)
+    assert left.update(0.02, now=1.0) is None
+    steady = [left.update(0.02 * second, now=float(second)) for second in range(5, 26)]
+    assert steady[-1] == pytest.approx(25.0)
+    slower = [left.update(0.5 + 0.005 * second, now=25.0 + second) or 0.0 for second in range(1, 90)]
+    assert slower[0] == pytest.approx(25, rel=0.1)  # one slow second changes little
+    assert slower[-1] == pytest.approx((1 - 0.945) / 0.005, rel=0.2)
+
+
+def test_durations_are_said_roughly() -> None:
+    assert [duration(seconds) for seconds in (1, 42, 58, 700, 7500)] == ["5 s", "40 s", "1 min", "12 min", "2 h 5 min"]
+    assert so_far(IndexProgress(1240, 3, 10, 0.31, "x"), None) == "1,240 passages of 3 of 10 files, 31%"
+
+
+def test_an_answer_says_where_it_stands(docs: Path, quorum: Quorum) -> None:
+    quorum("index", docs, "--collection", "notes")
+    asking = ("ask", "How many weeks may parents take?", "--collection", "notes", "--method", "concat")
+    ran = quorum(*asking)
+    assert "1. Handbook  handbook.md, Leave\n" in ran.out
+    passage = json.loads(quorum(*asking, "--json").out)["passages"][0]
+    assert (passage["where"], passage["link"]) == ("handbook.md, Leave", f"file://{docs}/handbook.md")
+    assert passage["places"][0]["headings"] == ["Leave"]
+    assert passage["id"] not in ran.out
+    traced = quorum(*asking, "--trace").out
+    assert f"{passage['id']}" in traced
+    assert "score" in traced
+
+
+def test_collections_are_listed_shown_renamed_and_removed(docs: Path, quorum: Quorum) -> None:
+    assert "There are no collections yet" in quorum("collections").out
+    quorum("index", docs, "--collection", "notes")
+    (line,) = quorum("collections").out.splitlines()[1:]
+    assert line.split()[:3] == ["notes", "1", "1"]
+    (listed,) = json.loads(quorum("collections", "list", "--json").out)
+    assert (listed["passages"], listed["files"], listed["made_for"], listed["unfinished"]) == (1, 1, None, False)
+    assert listed["bytes"] > 100
+    assert listed["changed"].startswith("20")
+    assert f"  {docs}/handbook.md: 1 passage" in quorum("collections", "show", "notes").out.splitlines()
+    assert quorum("collections", "rename", "notes", "minutes").out == "notes is now minutes.\n"
+    assert "fourteen" in quorum("ask", "How many weeks?", "--collection", "minutes", "--method", "concat").out
+    taken = quorum("collections", "rename", "minutes", "minutes")
+    assert (taken.code, "already" in taken.err) == (2, True)
+    assert quorum("collections", "rename", "minutes", "sample").code == 2
+    assert quorum("collections", "show", "notes").code == 2
+    assert quorum("collections", "rm", "minutes").out == "minutes is removed.\n"
+    assert quorum("collections", "rm", "minutes").code == 2
+
+
+def test_an_export_comes_back_as_it_was(docs: Path, quorum: Quorum, tmp_path: Path) -> None:
+    (docs / "facts.jsonl").write_text('{"id": "f1", "title": "Lumen", "text": "The lake is fed by the Sarn."}\n')
+    quorum("index", docs, "--collection", "notes")
+    printed = quorum("collections", "export", "notes").out
+    assert quorum("collections", "export", "notes", "--out", tmp_path / "out.jsonl").code == 0
+    assert (tmp_path / "out.jsonl").read_text("utf-8") == printed
+    ran = quorum("collections", "import", tmp_path / "out.jsonl", "--collection", "again")
+    assert ran.out == "again: 2 added; 2 passages in all.\n"
+    assert quorum("collections", "export", "again").out == printed
+    os.mkfifo(tmp_path / "pipe")
+    refused = quorum("collections", "import", tmp_path / "pipe", "--collection", "again")
+    assert (refused.code, "a pipe, not a regular file" in refused.err) == (2, True)
+    assert quorum("collections", "export", "notes", "--out", tmp_path / "no" / "out.jsonl").code == 2
+
+
+def test_what_an_evaluation_made_for_itself_is_marked_and_cleared(docs: Path, quorum: Quorum, tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_text('{"id": "1", "question": "How many weeks?", "answers": ["fourteen"]}\n')
+    quorum("index", docs, "--collection", "notes")
+    quorum("eval", tmp_path / "q.jsonl", "--methods", "concat", "--corpus", docs, "--out", tmp_path / "out")
+    made = {one["name"]: one["made_for"] for one in json.loads(quorum("collections", "list", "--json").out)}
+    (own,) = [name for name in made if name != "notes"]
+    assert made == {"notes": None, own: "evaluation"}
+    assert "made by an evaluation" in " ".join(quorum("collections").out.split())
+    assert quorum("collections", "clear").out == f"1 collection removed: {own}.\n"
+    assert [one["name"] for one in json.loads(quorum("collections", "list", "--json").out)] == ["notes"]
+
+
+@pytest.mark.parametrize("where", ["--passages", "examples", "eval"])
+@pytest.mark.parametrize("kind", ["pipe", "/dev/zero"])
+def test_files_that_never_end_are_refused(where: str, kind: str, quorum: Quorum, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    path = str(tmp_path / kind)
+    command = {
+        "--passages": ("ask", "Who?", "--passages", path),
+        "examples": ("ask", "Who?", "--method", "cot", "--set", f"examples={path}"),
+        "eval": ("eval", path, "--methods", "direct"),
+    }[where]
+    ran = quorum(*command)
+    assert ran.code == 2
+    assert "not a regular file" in ran.err
+    assert len(ran.err.splitlines()) == 1

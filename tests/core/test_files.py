@@ -1,0 +1,58 @@
+"""Files that somebody names: what is no regular file is refused at once, and nothing is read without end."""
+
+import gzip
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from quorum.core.files import bounded_lines, open_regular, open_unpacked, read_regular, shown_name
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Path:
+    """A folder with a pipe and links to devices."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    (tmp_path / "null").symlink_to("/dev/null")
+    (tmp_path / "folder").mkdir()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("pipe", "a pipe"), ("zero", "a device"), ("null", "a device"), ("folder", "a folder"), ("gone", "No such file")],
+)
+def test_what_is_no_regular_file_is_refused(name: str, reason: str, odd: Path) -> None:
+    for read in (open_regular, open_unpacked, read_regular):
+        with pytest.raises(OSError, match=reason):
+            read(odd / name)
+
+
+def test_no_more_is_read_than_the_limit(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"x" * 100)
+    assert len(read_regular(tmp_path / "a", limit=100)) == 100
+    with pytest.raises(OSError, match="larger than"):
+        read_regular(tmp_path / "a", limit=99)
+
+
+def test_lines_are_bounded() -> None:
+    assert list(bounded_lines(io.BytesIO(b"ab\ncde"), limit=4)) == [b"ab\n", b"cde"]
+    with pytest.raises(OSError, match="a line is longer"):
+        list(bounded_lines(io.StringIO("ab\n" + "c" * 9), limit=4))
+
+
+@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.jsonl"])
+def test_packed_files_are_unpacked_and_closed(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(gzip.compress(b"text"))
+    with open_unpacked(tmp_path / name) as file:
+        assert file.read() == b"text"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("plan.md", "plan.md"), ("a\nb", "a\\nb"), ("exe\u202etxt.md", "exe\\u202etxt.md"), ("漢 é", "漢 é")],
+)
+def test_names_are_shown_so_that_they_cannot_lie(name: str, shown: str) -> None:
+    assert shown_name(name) == shown

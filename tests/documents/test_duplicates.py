@@ -1,0 +1,76 @@
+"""When one passage says all that another says."""
+
+import pytest
+
+from quorum.core.state import Passage, Place
+from quorum.documents.duplicates import said_by, says_all, sketch_of, words_of
+
+RULES = (
+    "Pump {name} is serviced every {months} months by two people who have passed the course. They close the inlet, "
+    "wait until the pressure has fallen below {bar} bar, open the lid, change both seals and write the date into "
+    "the book."
+)
+
+
+def passage(text: str, title: str = "Rules", file: str = "rules.md", headings: tuple[str, ...] = ()) -> Passage:
+    place = Place(file=f"/docs/{file}", headings=list(headings))
+    return Passage(id=text[:9], title=title, text=text, places=[place])
+
+
+KEPT = passage(RULES.format(name="Kestrel", months=6, bar=2.5))
+
+
+def is_copy(other: Passage, kept: Passage = KEPT) -> bool:
+    """Whether it is found by its sketch, and nothing of it is lost."""
+    return bool(set(sketch_of(kept)) & set(sketch_of(other))) and says_all(said_by(kept), said_by(other))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        KEPT["text"],
+        KEPT["text"].upper(),
+        KEPT["text"].replace(",", "").replace(". They", "\n\n* They"),
+        KEPT["text"].replace("serviced", "ser\u00adviced").replace(" ", "\u00a0 "),
+        KEPT["text"].removesuffix(" into the book."),
+    ],
+)
+def test_the_same_words_in_other_dress_are_a_copy(text: str) -> None:
+    assert is_copy(passage(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        RULES.format(name="Kestrel", months=8, bar=2.5),
+        RULES.format(name="Kestrel", months=6, bar=25),
+        RULES.format(name="Kestrel", months=6, bar="-2.5"),
+        RULES.format(name="Osprey", months=6, bar=2.5),
+        KEPT["text"].replace("who have", "who have not"),
+        KEPT["text"].replace("below", "above"),
+        KEPT["text"] + " Nobody enters alone.",
+        "A hundred words more. " * 25 + KEPT["text"],
+    ],
+)
+def test_templates_and_texts_that_say_more_are_no_copies(text: str) -> None:
+    assert not is_copy(passage(text))
+
+
+def test_titles_and_headings_count_unless_they_are_file_names() -> None:
+    text = KEPT["text"]
+    assert not is_copy(passage(text, title="Rules of 2024"))
+    assert not is_copy(passage(text, headings=("Kestrel",)))
+    assert is_copy(passage(text, title="old rules", file="old rules.txt"))
+    assert not is_copy(passage(text), kept=passage(text, title="rules-2023", file="rules-2023.txt"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("x < 5", "x > 5"), ("-3 °C", "3 °C"), ("3.5", "35"), ("5%", "5"), ("Wifi ✓", "Wifi ✗"), ("a/b", "a b")],
+)
+def test_signs_that_mean_something_are_words(one: str, other: str) -> None:
+    assert words_of(one) != words_of(other)
+
+
+def test_short_passages_are_no_copies_whatever_they_say() -> None:
+    assert sketch_of(passage("Closed on Mondays.")) == ()

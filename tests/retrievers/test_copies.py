@@ -1,0 +1,140 @@
+"""Copies in a collection: kept as one passage with several places, and told apart again when the files change."""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from wordvectors import WordVectors
+
+from quorum.core.context import Context
+from quorum.core.places import where
+from quorum.core.state import Passage
+from quorum.datasets.records import content_hash
+from quorum.retrievers import collections
+from quorum.retrievers.index import index_documents
+from quorum.retrievers.index_report import IndexReport
+from quorum.retrievers.metadata import Entry
+from quorum.retrievers.store import Changes, open_store
+
+VECTORS = WordVectors()
+TEXT = " ".join(f"Rule number {n} says that the gate of the lock number {n} is closed at night." for n in range(24))
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def index(docs: Path, tmp_path: Path) -> Callable[[], IndexReport]:
+    return lambda: index_documents([docs], collection="docs", store=tmp_path / "store", embeddings=VECTORS, prune=True)
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Callable[[], list[Passage]]:
+    context = Context(store=str(tmp_path / "store"), collection="docs", embeddings=VECTORS)
+    return lambda: collections.documents(context)
+
+
+def files(passage: Passage) -> list[str]:
+    return [Path(place["file"]).name for place in passage["places"]]
+
+
+def test_a_copy_under_another_name_takes_no_passages(
+    docs: Path, index: Callable[[], IndexReport], held: Callable[[], list[Passage]]
+) -> None:
+    (docs / "a.txt").write_text(TEXT)
+    alone = index().passages
+    (docs / "copy of a.txt").write_text(TEXT.replace("Rule number", "RULE NUMBER"))
+    VECTORS.embedded = 0
+    report = index()
+    assert (report.added, report.unchanged, report.passages, report.copies) == (1, 1, alone, alone)
+    assert VECTORS.embedded == 0
+    assert all(files(passage) == ["a.txt", "copy of a.txt"] for passage in held())
+    assert where(held()[0]) == "a.txt (also in copy of a.txt)"
+    again = index()
+    assert (again.unchanged, again.passages, again.copies) == (2, alone, alone)
+
+
+def test_when_the_original_goes_the_copy_gets_its_own_passages(
+    docs: Path, index: Callable[[], IndexReport], held: Callable[[], list[Passage]]
+) -> None:
+    (docs / "a.txt").write_text(TEXT)
+    (docs / "b.txt").write_text(TEXT.replace("Rule number", "RULE NUMBER"))
+    index()
+    (docs / "a.txt").unlink()
+    index()  # the copy was read before it was known that the original is gone
+    report = index()
+    assert report.copies == 0
+    assert all(files(passage) == ["b.txt"] and "RULE NUMBER" in passage["text"] for passage in held())
+
+
+def test_an_edited_original_replaces_its_passages(
+    docs: Path, index: Callable[[], IndexReport], held: Callable[[], list[Passage]]
+) -> None:
+    (docs / "a.txt").write_text(TEXT)
+    (docs / "b.txt").write_text(TEXT)
+    index()
+    (docs / "a.txt").write_text(TEXT.replace("number 5 is closed", "number 5 is open"))
+    index()
+    of = {name: " ".join(one["text"] for one in held() if name in files(one)) for name in ("a.txt", "b.txt")}
+    assert ("number 5 is open" in of["a.txt"], "number 5 is closed" in of["a.txt"]) == (True, False)
+    assert ("number 5 is open" in of["b.txt"], "number 5 is closed" in of["b.txt"]) == (False, True)
+
+
+def test_templates_that_differ_in_a_number_are_all_kept(
+    docs: Path, index: Callable[[], IndexReport], held: Callable[[], list[Passage]]
+) -> None:
+    form = "The pump in hall {} is serviced by two people who have passed the course, and by nobody else at any time."
+    for number in range(12):
+        (docs / f"hall{number}.txt").write_text(form.format(number))
+    report = index()
+    assert (report.passages, report.copies) == (12, 0)
+
+
+def test_lines_of_passages_keep_their_ids_even_if_they_say_the_same(
+    docs: Path, index: Callable[[], IndexReport], held: Callable[[], list[Passage]]
+) -> None:
+    text = TEXT[:300]
+    (docs / "a.jsonl").write_text(f'{{"id": "1", "text": "{text}"}}\n{{"id": "2", "text": "{text}"}}\n')
+    assert (index().copies, [passage["id"] for passage in held()]) == (0, ["1", "2"])
+
+
+def test_a_touched_file_is_unchanged_and_its_time_is_kept(
+    docs: Path, index: Callable[[], IndexReport], held: Callable[[], list[Passage]]
+) -> None:
+    (docs / "a.txt").write_text("One.")
+    index()
+    os.utime(docs / "a.txt", (1_000_000_000, 1_000_000_000))
+    assert index().unchanged == 1
+    assert held()[0]["places"][0]["modified"] == "2001-09-09T01:46:40+00:00"
+
+
+def test_a_collection_of_an_older_version_goes_on_and_is_brought_up_to_date(
+    docs: Path, index: Callable[[], IndexReport], held: Callable[[], list[Passage]], tmp_path: Path
+) -> None:
+    """It knew no places but the file's path, and no headings."""
+    (docs / "a.txt").write_text("One.")
+    (docs / "b.md").write_text("# B\n\n## Part\n\nTwo.")
+    store = open_store(tmp_path / "store")
+    old = [("a", "One.", "a.txt"), ("B", "## Part\nTwo.", "b.md")]
+    index()
+    info = replace(store.info("docs"), format=None, files=None, changed=None)
+    store.delete("docs")
+    store.create("docs", info)
+    changes = Changes()
+    for title, text, name in old:
+        hash_ = content_hash(title, text)
+        entry = Entry(title, hash_, {str(docs / name): 0})
+        changes.passages.append((Passage(id=hash_, title=title, text=text), entry, VECTORS.embed_documents([text])[0]))
+    store.write("docs", info, changes)
+    assert [where(passage) for passage in held()] == ["a.txt", "b.md"]
+    report = index()
+    assert report.notes == [("docs", "made by an older version: files that are read better now are replaced")]
+    assert (report.unchanged, report.replaced) == (1, 1)
+    assert [where(passage) for passage in held()] == ["a.txt", "b.md, Part"]
+    assert index().notes == []
