@@ -12,7 +12,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 
 from quorum.core.redaction import redact
-from quorum.evaluation.callbacks import node_name, usage_of
+from quorum.evaluation.callbacks import message_of, node_name, usage_of
 from quorum.models.tracing import cleaned, hides_passages
 
 FORMAT = "quorum trace 1"
@@ -107,10 +107,8 @@ class Tracer(AsyncCallbackHandler):
         usage = usage_of(response)
         if run_id in self.open and usage:
             self.open[run_id].details.append(f"{usage['input_tokens']:,} tokens in, {usage['output_tokens']:,} out")
-        generation = response.generations[0][0]
-        message = getattr(generation, "message", None)
-        reasoning = str(getattr(message, "additional_kwargs", {}).get("reasoning_content") or "")
-        self.end(run_id, reply=clean_text(generation.text), reasoning=clean_text(reasoning))
+        reasoning = str(getattr(message_of(response), "additional_kwargs", {}).get("reasoning_content") or "")
+        self.end(run_id, reply=clean_text(response.generations[0][0].text), reasoning=clean_text(reasoning))
 
     async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         self.end(run_id, error=describe_failure(error))

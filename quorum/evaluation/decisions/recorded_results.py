@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from quorum.algorithms.vote_key import vote_key
 from quorum.core.errors import SetupError
+from quorum.evaluation.metrics.registry import is_binary
 from quorum.evaluation.run.results import read_config
 from quorum.evaluation.run.tasks import measures_of
 

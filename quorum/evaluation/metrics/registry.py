@@ -5,7 +5,7 @@ installed packages (docs/plugins.md).
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from threading import Lock
 
 from quorum.core import plugins
 from quorum.core.state import Result
@@ -15,6 +15,8 @@ from quorum.evaluation.metrics.answers import Reference
 Scorer = Callable[[Result, Reference], float | bool | None]
 
 LOG = logging.getLogger("quorum")
+warned: set[tuple[str, str]] = set()
+warning = Lock()
 JUDGED = "judged"  # what a judge says of an answer; it comes from a model, not from a function
 
 
@@ -114,9 +116,12 @@ def compute(name: str, metric: Metric, result: Result, reference: Reference) -> 
     return None
 
 
-@lru_cache(maxsize=256)
 def warn_once(name: str, reason: str) -> None:
-    """One warning for each metric and reason."""
+    """One warning for each metric and reason; answers are scored on several threads."""
+    with warning:
+        if (name, reason) in warned:
+            return
+        warned.add((name, reason))
     LOG.warning(
         "The metric %r of an installed package failed on an answer, which has no value for it: %s", name, reason
     )
