@@ -252,11 +252,7 @@ def test_a_reader_may_be_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_an_installed_package_may_bring_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = "from quorum.documents.readers.plain_text import read\nnothing = 3\n"
-<<<<<<< HEAD
     points = {".abc": "abc_reader:read", ".md": "abc_reader:read", ".odd": "abc_reader:nothing"}
-=======
-    points = {".abc": "abc_reader:read", ".md": "abc_reader:read", ".odd": "abc_reader:nothing"}
->>>>>>> h4
     install_plugin(tmp_path, monkeypatch, "abc-reader", code, {"quorum.readers": points})
     for name in ("a.abc", "a.md", "a.odd"):
         (tmp_path / name).write_text("*Its* text.")
