@@ -84,7 +84,7 @@ def test_its_retriever_is_named_by_an_option(quorum: Quorum, data: Path, tmp_pat
     assert list(all_retrievers()) == [*RETRIEVERS, "titles"]
     command = ("eval", str(data), "--methods", "concat", "--corpus", "pool", "--retriever", "titles", "--k", "1")
     assert quorum(*command, "--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")).code == 0
-    assert [row["passages"] for row in rows_in(tmp_path / "out")] == [["p1"], ["p2"]]
+    assert {row["id"]: row["passages"] for row in rows_in(tmp_path / "out")} == {"1": ["p1"], "2": ["p2"]}
     refused = quorum("ask", "Who?", "--retriever", "tittles")
     assert (refused.code, "choose one of: hybrid, chroma, bm25, colbert:MODEL, titles." in refused.err) == (2, True)
 
