@@ -3,14 +3,30 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+import numpy as np
+
+from quorum.algorithms.cross_fit import cross_fitted_score
+from quorum.core.errors import SetupError
 from quorum.evaluation.compare.estimate import Estimate
 from quorum.evaluation.compare.figures import calibrate, figures_of, mean_costs, shared_questions
-from quorum.evaluation.compare.recommend import Figures, Recommendation, as_json, describe_baseline, recommend
+from quorum.evaluation.compare.recommend import (
+    Figures,
+    Recommendation,
+    as_json,
+    describe_baseline,
+    percent,
+    recommend,
+    signed,
+)
 from quorum.evaluation.compare.spending_limit import TotalSpent
+from quorum.evaluation.decisions.compose import Terms, compose
+from quorum.evaluation.decisions.recorded_results import read_results
 from quorum.evaluation.metrics.uncertainty import Calibration
 from quorum.evaluation.run.columns import Column
-from quorum.evaluation.run.results import write_json
+from quorum.evaluation.run.results import ColumnScores, write_json
 from quorum.evaluation.run.score import Scores
+
+FEWEST_QUESTIONS = 20  # whose halves can choose anything
 
 
 @dataclass(frozen=True)
@@ -44,6 +60,40 @@ class Decision:
         return self.scores.plan.left_out
 
 
+def cross_fit(
+    by_column: Mapping[str, ColumnScores], measure: str, names: Sequence[str], common: Sequence[str]
+) -> float | None:
+    """What the best column is worth when other questions choose it; None with one column, or too few questions."""
+    if len(names) < 2 or len(common) < FEWEST_QUESTIONS:
+        return None
+    values = np.array([by_column[name].of(measure, common) for name in names]).T
+    values = values[~np.isnan(values).any(axis=1)]
+    return round(cross_fitted_score(values), 6) if len(values) >= FEWEST_QUESTIONS else None
+
+
+def cross_fit_words(best: float, fair: float) -> str:
+    """The honest figure beside the one that chose."""
+    return (
+        f"Chosen on one half of the questions and scored on the other, the best method has {percent(fair)} "
+        f"({signed(fair - best)}): the figure to expect on new questions."
+    )
+
+
+def compose_words(scores: Scores) -> list[str]:
+    """What `quorum compose` would save, where a cascade can be certified; else nothing."""
+    try:
+        made = compose(read_results(scores.folder), Terms())
+    except SetupError:
+        return []
+    if made.certificate is None:
+        return []
+    asked = " -> ".join(stage.method for stage in made.cascade)
+    return [
+        f"A cascade ({asked}) would take {percent(made.saved, 0)} fewer tokens than {made.best} and lose 3 points at "
+        f"most, with confidence 0.9: quorum compose {scores.folder}"
+    ]
+
+
 def decide(scores: Scores, spent: TotalSpent) -> Decision:
     """The decision; writes recommendation.json and, where a column states a confidence, uncertainty.json."""
     measure, by_column = scores.measures[0], scores.by_column
@@ -52,7 +102,12 @@ def decide(scores: Scores, spent: TotalSpent) -> Decision:
     figures = [figures_of(name, one, measure, costs[name], common) for name, one in by_column.items()]
     recommendation = recommend(figures, by_column, measure, scores.plan.options.budget)
     recommendation.sentences[1:1] = describe_baseline(recommendation, scores.comparisons)
-    write_json(scores.folder / "recommendation.json", as_json(recommendation))
+    fair = cross_fit(by_column, measure, [one.name for one in figures if one.n], common)
+    best = max((one.quality for one in figures if one.n), default=0.0)
+    added = [] if fair is None else [cross_fit_words(best, fair)]
+    place = len(recommendation.sentences) - any(one.errors for one in figures)  # what failed is said last
+    recommendation.sentences[place:place] = [*added, *compose_words(scores)]
+    write_json(scores.folder / "recommendation.json", {**as_json(recommendation), "cross_fitted": fair})
     found = {name: calibrate(one, measure) for name, one in by_column.items()}
     calibrations = {name: one for name, one in found.items() if one is not None}
     if calibrations:

@@ -1,0 +1,35 @@
+"""What a comparison says beside its recommendation: an honest figure, and what a cascade would save."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from report_folder import made_decision
+
+from quorum.algorithms.paired import tango
+from quorum.evaluation.compare.baseline import interval_of
+from quorum.evaluation.metrics.statistics import bootstrap
+
+
+def test_the_cross_fitted_score_stands_beside_the_one_that_chose(tmp_path: Path) -> None:
+    decision = made_decision(tmp_path / "out", 60)
+    words = next(one for one in decision.recommendation.sentences if one.startswith("Chosen on one half"))
+    fair = json.loads((tmp_path / "out" / "recommendation.json").read_text())["cross_fitted"]
+    assert f"{100 * fair:.1f}%" in words
+    best = max(one.quality for one in decision.figures)
+    assert best - 0.1 < fair <= best
+    assert decision.recommendation.sentences[-1].startswith("Answers that failed")
+
+
+def test_few_questions_choose_nothing_twice(tmp_path: Path) -> None:
+    sentences = made_decision(tmp_path / "out", 12).recommendation.sentences
+    assert not any(one.startswith("Chosen on one half") for one in sentences)
+
+
+def test_a_difference_on_few_questions_has_an_interval_that_holds_there() -> None:
+    few = np.array([1.0] * 6 + [-1.0] * 2 + [0.0] * 40)
+    assert interval_of(few)[1:] == tango(6, 2, 48)
+    assert interval_of(few).mean == pytest.approx(4 / 48)
+    many = np.tile(few, 3)
+    assert interval_of(many) == bootstrap(many)
