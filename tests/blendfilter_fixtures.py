@@ -87,6 +87,8 @@ def short(update: dict[str, Any]) -> dict[str, Any]:
     if "provided" in update:
         return {}
     left = {key: value for key, value in update.items() if key not in ("usage", "votes")}
+    if not left.get("not_greedy"):
+        left.pop("not_greedy", None)
     left = {key: value for key, value in left.items() if value not in ({}, 0, None) or value is False}
     if "passages" in left:
         left["passages"] = names(left["passages"])

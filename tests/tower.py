@@ -72,8 +72,9 @@ def short(update: State) -> dict[str, Any]:
         del left["retrieved"]  # a search without a filter
     if "votes" in update:
         left["votes"] = [f"{vote['rank']} {'?' if vote['unknown'] else vote['answer']}" for vote in votes_in(update)]
-    if not left.get("unsupported"):
-        left.pop("unsupported", None)
+    for name in ("unsupported", "not_greedy"):
+        if not left.get(name):
+            left.pop(name, None)
     if "evidence" in update:
         left["evidence"] = [f"{e['passage']} {e['start']}-{e['end']}" for e in update["evidence"]]
     if "passages" in update:

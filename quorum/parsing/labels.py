@@ -49,6 +49,7 @@ CONCLUDES = re.compile(
 )
 CONCEDED = re.compile(r"\A\W*(?:although|though|even though|while|even if)\b[^,.;]{1,300},", re.IGNORECASE)
 TURN = re.compile(r"\b(?:but|however|yet)\b", re.IGNORECASE)
+WORD = re.compile(r"\w")
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
@@ -75,7 +76,7 @@ def label_answer(reply: str, question: str = "") -> Parsed[str]:
 def concluded(text: str) -> str | None:
     """The label in the clause after the last word that concludes, of the last sentence which has one."""
     for sentence in reversed(SENTENCE.split(text)):
-        marks = list(CONCLUDES.finditer(sentence))
+        marks = [mark for mark in CONCLUDES.finditer(sentence) if WORD.search(sentence, mark.end())]  # not "says so."
         if marks and (label := said_in(sentence[marks[-1].end() :])):
             return label
     return None
@@ -123,7 +124,7 @@ DOUBTED = re.compile(
 
 def said_in(text: str) -> str | None:
     """The label that the words of a clause or line agree on; null for what is partly true."""
-    if PARTLY.search(text):
+    if PARTLY.search(text) or not WORD.search(text):
         return None
     if DOUBTED.search(text) and not UNSURE.search(text):
         return REFUTES

@@ -119,6 +119,7 @@ CONTRACTS: dict[str, Contract] = {
     "self_ask": FOLLOW_UP,
     "self_ask_answer": SHORT,
     "self_ask_final": takes(final_answer),
+    "shorten": SHORT,
     "summary": REASONED,
     "topic": takes(topic_of, "question"),
     "validity": Contract(validity_verdict),

@@ -49,6 +49,7 @@ SENT_BY: Mapping[str, tuple[str, ...]] = {
     "self_ask": ("self_ask",),
     "self_ask_answer": ("self_ask",),
     "self_ask_final": ("self_ask",),
+    "shorten": ("any method with shorten=auto",),
     "summary": ("summary",),
     "topic": ("blendfilter",),
     "validity": ("sure", RATIONALE),

