@@ -6,7 +6,8 @@ from quorum.core.state import Passage
 from quorum.documents.duplicates import is_comparable, said_by, says_all, sketch_of
 from quorum.retrievers.metadata import Entry
 
-MOST_LOOKED_AT = 20  # passages with a run of words in common
+MOST_LOOKED_AT = 5  # passages that may say the same
+LEAST_SHARED = 2  # smallest hashes that two passages have in common before their texts are compared
 
 
 class Copies:
@@ -29,21 +30,21 @@ class Copies:
         """
         if not is_comparable(passage):
             return None
-        said = None
-        for id_ in self.near(passage):
-            if not self.entries[id_].is_held_exactly(without=source):
-                continue
-            found = [waiting[id_]] if id_ in waiting else self.fetch([id_])
-            said = said or said_by(passage)
-            if found and says_all(said_by(found[0]), said):
-                return id_
-        return None
+        near = [id_ for id_ in self.near(passage) if self.entries[id_].is_held_exactly(without=source)]
+        if not near:
+            return None
+        stored = [id_ for id_ in near if id_ not in waiting]
+        texts = {one["id"]: one for one in (self.fetch(stored) if stored else [])}
+        said = said_by(passage)
+        found = (id_ for id_ in near if (one := waiting.get(id_) or texts.get(id_)) and says_all(said_by(one), said))
+        return next(found, None)
 
     def near(self, passage: Passage) -> Iterator[str]:
-        """Passages that share one of the smallest hashes, those that share more first."""
+        """Passages that share enough of the smallest hashes, those that share more first."""
         shared: dict[str, int] = {}
         for number in sketch_of(passage):
             for id_ in self.ids.get(number, ()):
                 if id_ in self.entries and id_ != passage["id"]:
                     shared[id_] = shared.get(id_, 0) + 1
-        yield from sorted(shared, key=lambda id_: -shared[id_])[:MOST_LOOKED_AT]
+        likely = [id_ for id_, count in shared.items() if count >= LEAST_SHARED]
+        yield from sorted(likely, key=lambda id_: -shared[id_])[:MOST_LOOKED_AT]
