@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from quorum.algorithms.vote_key import contains_key
 from quorum.core.labels import is_verdict
-from quorum.core.state import Evidence, Passage
+from quorum.core.state import Evidence, Passage, Result
 from quorum.core.text import contains_answer, is_unknown, normalize
 
 CLAIMED = ("yes_no", "label", "long", "dialogue")  # types of answers that no passage contains word for word
@@ -40,6 +40,13 @@ def split_voters(
         else:
             unsupported.append(passage["id"])
     return evidence, unsupported
+
+
+def is_claimed(result: Result) -> bool:
+    """Whether the evidence is the method's word alone: it voted for an answer that none of the passages contains."""
+    passages = {passage["id"]: passage for passage in result.get("passages") or []}
+    found = [passages[one["passage"]] for one in result.get("evidence") or [] if one["passage"] in passages]
+    return bool(found) and (has_no_evidence(result["answer"]) or not find_evidence(result["answer"], found))
 
 
 def has_no_evidence(answer: str) -> bool:

@@ -46,7 +46,7 @@ def short_key(answer: str) -> str:
     verdict = YES_NO.match(said)
     if verdict:
         return "yes" if verdict["yes"] else "no"
-    words = drop_preposition(split_words(said))
+    words = drop_preposition(drop_repetition(split_words(said), said))
     country = COUNTRIES.get(tuple(words))
     return country or join_words(write_numbers([word.lower() for word in words])) or answer.strip().lower()
 
@@ -168,6 +168,14 @@ def is_article(words: list[str], index: int) -> bool:
     if word.lower() not in ("a", "an") or not following or A_SCALE.match(following[0]):
         return False
     return word != "A" or (index == 0 and len(following[0]) > 1)
+
+
+def drop_repetition(words: list[str], text: str) -> list[str]:
+    """ "Kigali Kigali" -> "Kigali", a title and the text that begins with it; "New York, New York" is another place."""
+    half = len(words) // 2
+    if half and words[:half] == words[half:] and "," not in text and not words[0][0].isdecimal():
+        words = words[:half]
+    return words[1:] if len(words) > 2 and words[0] in ("Sir", "Dame") and words[2][0].isupper() else words
 
 
 def drop_preposition(words: list[str]) -> list[str]:

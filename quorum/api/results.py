@@ -22,6 +22,7 @@ TITLES = {
     "rouge_l": "ROUGE-L",
     "str_em": "STR-EM",
     "judged": "judged",
+    "contains": "contains",
     "unknown": "%Unk",
     "calls": "calls",
     "input_tokens": "tokens in",
@@ -29,7 +30,7 @@ TITLES = {
     "seconds_p50": "p50 s",
     "seconds_p95": "p95 s",
 }
-SHARES = ("unknown",)
+SHARES = ("contains", "unknown")
 COSTS = ("calls", "input_tokens", "output_tokens", "seconds_p50", "seconds_p95")
 COUNTS = ("errors", "malformed", "unscored", "judge_errors")
 

@@ -73,21 +73,17 @@ def write_whole(file: Path, text: str) -> None:
 
 def load(file: Path) -> "Step":
     """The run in a file; a file that holds none is a `SetupError`."""
-    from json import loads
-
     from quorum.core.files import read_regular
-    from quorum.evaluation.trace import FORMAT, Step, step_of
+    from quorum.evaluation.saved_run import read_saved_run
+    from quorum.evaluation.trace import Step
 
     try:
-        kept = loads(read_regular(file))
-        if kept["format"] != FORMAT:
-            raise ValueError(f"it says {kept['format']!r} where {FORMAT!r} is known")
-        return Step("run", "run", steps=[step_of(one) for one in kept["steps"]])
+        return Step("run", "run", steps=read_saved_run(read_regular(file))[1])
     except OSError as error:
         raise SetupError(
             f"The trace {file} cannot be read ({error.strerror}); give the file of --save-trace."
         ) from None
-    except (ValueError, KeyError, TypeError) as error:
+    except ValueError as error:
         raise SetupError(
             f"{file} holds no trace ({error}); make one with: quorum ask QUESTION --save-trace {file}"
         ) from None

@@ -14,6 +14,7 @@ from rich.text import Text
 from quorum.core.places import link, where
 from quorum.core.state import Evidence, Passage, Result
 from quorum.core.text import format_count
+from quorum.nodes.evidence import is_claimed
 
 
 def stdout() -> Console:
@@ -38,13 +39,27 @@ def shown_result(result: Result, method: str, *, colours: bool, numbers: bool = 
     parts: list[RenderableType] = [head, Text(" · ".join(facts(result, method)), style="dim")]
     if result.get("rationale"):
         parts += [Text(), Text(result["rationale"] or "")]
-    evidence = result.get("evidence") or []
-    parts += [Text(), Text("Evidence" if evidence else "No passage supports an answer.", style="bold")]
+    evidence, unsupported = result.get("evidence") or [], result.get("unsupported") or []
+    parts += [Text(), Text(name_evidence(result), style="bold")]
     passages = {passage["id"]: (rank, passage) for rank, passage in enumerate(result.get("passages") or [], start=1)}
     for item in evidence:
         if item["passage"] in passages:
             parts += shown_passage(item, *passages[item["passage"]], colours=colours, numbers=numbers)
+    if unsupported:
+        parts.append(Text("Voted for it, but do not contain it:", style="bold"))
+    for id_ in unsupported:
+        rank, passage = passages.get(id_, (None, None))
+        named = f"{rank}. {passage['title'] or id_}" if passage else id_
+        parts.append(Padding(Text(named, style="dim"), (0, 0, 0, 3)))
     return Group(*parts)
+
+
+def name_evidence(result: Result) -> str:
+    """The heading above the passages: evidence where they contain the answer, else what the method claims of them."""
+    evidence = result.get("evidence") or []
+    if not evidence:
+        return "No passage contains the answer." if not result["unknown"] else "No passage supports an answer."
+    return "Voted for it" if is_claimed(result) else "Evidence"
 
 
 def shown_passage(

@@ -11,6 +11,7 @@ from quorum.cli.show import plain_table
 from quorum.core.text import format_count
 from quorum.evaluation.compare.baseline import Comparison, Difference
 from quorum.evaluation.metrics.registry import added_measures
+from quorum.evaluation.metrics.wordy import describe_wordy_answers
 from quorum.evaluation.run.results import Summary
 
 
@@ -33,6 +34,7 @@ JUDGED = {
     "judged": Column("judged", "judged", interval=True),
 }
 MORE = (
+    Column("contains", "contains"),
     Column("%Unk", "unknown"),
     Column("%NM", "not_majority"),
     Column("%pool", "gold_in_pool"),
@@ -87,9 +89,11 @@ def score_tables(
     """
     brought = [Column(name, name, 1, 3) for name in (*added_measures(summary), *own)]
     answers = [*(JUDGED[name] for name in measures), *present(summary, MORE), *brought]
+    wordy = describe_wordy_answers(summary)
     more = present(summary, [FURTHER[name] for name in further])
     return [
         measure_table(summary, answers, counts=True),
+        *([Text(wordy, style="yellow")] if wordy else []),
         *(difference_table(one, measures) for one in comparisons),
         *([measure_table(summary, more)] if more else []),
         measure_table(summary, TOOK if further else [*present(summary, READ), *TOOK]),

@@ -9,6 +9,7 @@ from quorum.core.places import where
 from quorum.core.state import Evidence, Passage, Result
 from quorum.core.text import format_count
 from quorum.evaluation.trace import Step
+from quorum.nodes.evidence import is_claimed
 from quorum.ui.run import Answer, lights
 from quorum.ui.texts import folded, said, table
 
@@ -35,22 +36,28 @@ def parts(answer: Answer) -> dict[str, Part]:
     return found
 
 
+BADGES = {True: "voted for it, does not contain it"}
+
+
 def draw_passages(result: Result) -> None:
     passages = result.get("passages") or []
     marked = {one["passage"]: one for one in result.get("evidence") or []}
+    unsupported = set(result.get("unsupported") or [])
+    badge = "voted for it" if is_claimed(result) else "evidence"
     with html.ol().classes("passages"):
         for rank, passage in enumerate(passages[:MOST_SHOWN], start=1):
-            draw_passage(rank, passage, marked.get(passage["id"]))
+            found = marked.get(passage["id"])
+            draw_passage(rank, passage, found, badge if found else BADGES.get(passage["id"] in unsupported))
     draw_rest(len(passages), "passages")
 
 
-def draw_passage(rank: int, passage: Passage, evidence: Evidence | None) -> None:
-    """A passage; the span that supports the answer is marked."""
+def draw_passage(rank: int, passage: Passage, evidence: Evidence | None, badge: str | None) -> None:
+    """A passage; the span that supports the answer is marked. badge: what it did for the answer."""
     with html.li().classes("passage" + (" evidence" if evidence else "")).props(f"data-rank={rank}"):
         with html.div().classes("title"):
             html.b(f"{rank}. {passage['title'] or passage['id']}")
-            if evidence:
-                html.span("evidence").classes("badge")
+            if badge:
+                html.span(badge).classes("badge")
             html.small(where(passage) or passage["id"])
         with html.p():
             for text, is_marked in spans(passage["text"], evidence):

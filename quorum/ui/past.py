@@ -8,16 +8,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
+from quorum.core.files import read_regular
 from quorum.core.private_files import make_private_folder, open_private_text
-from quorum.evaluation.trace import FORMAT, Step, plain, step_of
+from quorum.evaluation.saved_run import read_number, read_result, read_saved_run
+from quorum.evaluation.trace import FORMAT, Step, plain
 from quorum.models.tracing import cleaned, hides_passages
 from quorum.ui.asking import Asking
-from quorum.ui.run import Answer, Run
+from quorum.ui.run import Answer, Phase, Run
 
+LATEST = 253_402_214_400  # the last day of the year 9999, in every time zone; seconds since 1970
 ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
 
 
@@ -73,28 +76,47 @@ def told(run: Run) -> dict[str, Any]:
 def load(id_: str, folder: Path) -> Run:
     """The run of that name; one that is not there or cannot be read is a `SetupError`. Blocks."""
     if not ID.fullmatch(id_) or not (folder / f"{id_}.json").is_file():
-        raise SetupError(f"There is no run {id_[:40]!r} in {folder}; choose one from the list of past runs.")
+        raise SetupError(f"There is no run {id_[:40]!r}; choose one from the list of past runs.")
     try:
-        kept = json.loads((folder / f"{id_}.json").read_text(encoding="utf-8"))
-        page, steps = kept["page"], iter([step_of(one) for one in kept["steps"]])
-        asking = Asking(str(kept["question"]), str(page["methods"]), dict(page["settings"]))
-        return Run(id_, asking, float(page["asked"]), [answer_of(one, steps) for one in page["answers"]])
-    except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
+        kept, steps = read_saved_run(read_regular(folder / f"{id_}.json"))
+        line = describe_run(id_, kept)
+        page, left = kept["page"], iter(steps)
+        settings = {read_text(name): read_text(value) for name, value in page["settings"].items()}
+        asking = Asking(line.question, read_text(page["methods"]), settings)
+        return Run(id_, asking, line.asked, [answer_of(one, left) for one in page["answers"]])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration) as error:
         raise SetupError(f"The run {id_} cannot be read ({type(error).__name__}); ask its question again.") from None
 
 
 def answer_of(kept: dict[str, Any], steps: Iterator[Step]) -> Answer:
     """An answer with the graphs that are its own, which come in order."""
-    root = Step("run", "run", steps=[next(steps) for _ in range(int(kept["graphs"]))])
+    if kept["phase"] not in get_args(Phase):
+        raise ValueError("an answer has an unknown phase")
+    root = Step("run", "run", steps=[next(steps) for _ in range(kept["graphs"])])
     return Answer(
-        name=kept["name"],
-        method=kept["method"],
-        phase=kept["phase"],
-        result=kept["result"],
-        error=kept["error"],
-        seconds=kept["seconds"],
+        name=read_text(kept["name"]),
+        method=read_text(kept["method"]),
+        phase="stopped" if kept["phase"] == "running" else kept["phase"],  # nothing of a file runs
+        result=read_result(kept["result"]),
+        error=None if kept["error"] is None else read_text(kept["error"]),
+        seconds=read_number(kept["seconds"]),
         root=root,
     )
+
+
+def describe_run(id_: str, kept: dict[str, Any]) -> Kept:
+    """The line of a run, as far as its file is one."""
+    asked = float(kept["page"]["asked"])
+    if not 0 <= asked <= LATEST:
+        raise ValueError("it was asked at no time that a calendar has")
+    return Kept(id_, read_text(kept["question"]), read_text(kept["method"]), asked)
+
+
+def read_text(value: Any) -> str:
+    """A text; a ValueError for anything else."""
+    if isinstance(value, str):
+        return value
+    raise ValueError("something else stands where a text belongs")
 
 
 def recent(folder: Path, count: int = 30) -> list[Kept]:
@@ -108,7 +130,6 @@ def recent(folder: Path, count: int = 30) -> list[Kept]:
 def line_of(file: Path) -> Kept | None:
     """What the list says of a run, whose file never changes."""
     try:
-        kept = json.loads(file.read_text(encoding="utf-8"))
-        return Kept(file.stem, str(kept["question"]), str(kept["method"]), float(kept["page"]["asked"]))
+        return describe_run(file.stem, read_saved_run(read_regular(file))[0])
     except (OSError, ValueError, KeyError, TypeError):
         return None

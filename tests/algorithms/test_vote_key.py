@@ -41,6 +41,8 @@ SAME = [
     "St. Louis|Saint Louis",
     "the United States|U.S.|USA|the United States of America",
     "19th century|the nineteenth century",
+    "Kigali|Kigali Kigali",
+    "Alex Ferguson|Sir Alex Ferguson",
     "yes|Yes.|Yes, it is.|YES!",
     "no|No.|No, he was not there.",
     "Paris|Paris, which is its capital|Paris [1]|Paris (passage 2)|Paris, according to the passage|in Paris|"
@@ -67,6 +69,9 @@ APART = [
     "Henry V|Henry IV|Henry",
     "the gospel according to john|the gospel according to matthew",
     "Bruges|In Bruges",
+    "New York|New York, New York",
+    "21|21 21",
+    "Mix|Sir Mix-a-Lot|Sir",
     "12|1 2|1/2",
     "5'10|510",
     "10²|102",

@@ -50,6 +50,24 @@ def f1(outputs: Result, reference_outputs: Reference) -> float:
     return text.f1(outputs["answer"], reference_outputs["answers"])
 
 
+def contains(outputs: Result, reference_outputs: Reference) -> float | None:
+    """Whether a gold answer stands in the answer, on normalised token boundaries; None where EM is no measure, either.
+
+    The accuracy of PopQA (Mallen et al. 2023, section 3) and Self-RAG (Asai et al. 2024, section 4.1), whose code also
+    finds "US" in "must". It counts right answers in sentences, and answers that name everything.
+
+    >>> contains({"answer": "It was Ada Korn.", "unknown": False}, {"answers": ["Ada Korn"]})
+    1.0
+    """
+    if reference_outputs.get("task") in ("yes_no", "label", "long", "dialogue"):
+        return None
+    if unknown(outputs) or not reference_outputs["answers"]:
+        return em(outputs, reference_outputs)
+    return float(
+        text.contains_answer(outputs["answer"], reference_outputs["answers"]) or em(outputs, reference_outputs)
+    )
+
+
 def accuracy(outputs: Result, reference_outputs: Reference) -> float | None:
     """Whether the label is right, or the yes or no with which the answer begins; None for other tasks."""
     task = reference_outputs.get("task")

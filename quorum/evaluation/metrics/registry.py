@@ -38,6 +38,7 @@ class Metric:
 METRICS: dict[str, Metric] = {
     "em": Metric(answers.em, compared=True, binary=True),
     "f1": Metric(answers.f1, compared=True),
+    "contains": Metric(answers.contains),
     "accuracy": Metric(answers.accuracy, compared=True, binary=True),
     "rouge_l": Metric(answers.rouge_l, compared=True),
     "str_em": Metric(answers.str_em, compared=True),

@@ -9,7 +9,14 @@ from quorum.evaluation.compare.recommend import NAMES, Figures, dollars
 from quorum.evaluation.metrics.registry import added_measures
 from quorum.evaluation.report.chart_labels import NUMBERED
 from quorum.evaluation.report.charts import NARROW, WIDE, Frame, colour, quality_against_cost, risk_coverage
-from quorum.evaluation.report.text import facts_of, judge_words, not_compared, p_against_best, saved_words, spent_words
+from quorum.evaluation.report.text import (
+    facts_of,
+    judge_words,
+    p_against_best,
+    saved_words,
+    sentences_below,
+    spent_words,
+)
 
 if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision
@@ -37,8 +44,8 @@ def write_body(decision: "Decision") -> str:
 
 def opening(decision: "Decision") -> str:
     """The recommendation in words, before anything else."""
-    first, *more = decision.recommendation.sentences
-    words = "".join(f"<li>{escape(one)}</li>" for one in [*more, *not_compared(decision)])
+    first = decision.recommendation.sentences[0]
+    words = "".join(f"<li>{escape(one)}</li>" for one in sentences_below(decision))
     about = escape(" · ".join(facts_of(decision)))
     return (
         "<header><h1>Quorum: which method is worth its cost</h1>"
@@ -106,6 +113,7 @@ def table_row(decision: "Decision", one: Figures) -> dict[str, str]:
         "questions": f"{summary['n']:,}",
         **{JUDGED[name]: with_ends(summary, name) for name in decision.scores.measures},
         **{escape(name): number(summary.get(name), 3) for name in added_measures(decision.scores.summary)},
+        **({"contains": share(summary.get("contains"))} if "em" in decision.scores.measures else {}),
         "p&nbsp;against the&nbsp;best": escape(p_against_best(decision, one.name)),
         "unknown": share(summary["unknown"]),
         "cost": "–" if one.cost is None else dollars(one.cost),

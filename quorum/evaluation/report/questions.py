@@ -5,16 +5,18 @@ import gzip
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from quorum.core.places import where
+from quorum.core.state import Result
 from quorum.evaluation.run.details import Lines
+from quorum.nodes.evidence import is_claimed
 
 CHUNK = 25  # questions packed together: what is unpacked when one of them is opened
 COSTS = ("calls", "input_tokens", "output_tokens", "seconds")
 ROW = ("answer", "error", "confidence", *COSTS, "malformed", "verbose", "dropped")
-DETAIL = ("rationale", "candidates", "summaries", "validity", "scores", "votes", "evidence", "steps", "calls")
-SCORED = ("em", "f1", "accuracy", "rouge_l", "str_em")
+DETAIL = ("rationale", "candidates", "summaries", "validity", "scores", "votes", "evidence", "unsupported", "steps")
+SCORED = ("em", "f1", "contains", "accuracy", "rouge_l", "str_em")
 
 
 def questions_of(results: Lines) -> list[str]:
@@ -63,7 +65,8 @@ def question_details(
         answers.append(
             {name: row.get(name) for name in ROW}
             | {"marks": marks_of(row, None if verdicts is None else verdicts.get(method, id_))}
-            | {name: detail.get(name) for name in DETAIL if name != "calls"}
+            | {name: detail.get(name) for name in DETAIL}
+            | {"claimed": is_claimed(cast(Result, {**detail, "answer": row["answer"] or ""}))}
             | {"replies": detail.get("calls"), "passages": shown, "unknown": row.get("unknown")}
         )
     return {"answers": answers, "passages": list(passages)}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from quorum.core.private_files import open_private_text
 from quorum.evaluation.compare.recommend import ALPHA, NAMES, dollars, percent
 from quorum.evaluation.metrics.registry import added_measures
+from quorum.evaluation.metrics.wordy import describe_wordy_answers
 from quorum.evaluation.run.details import Lines
 from quorum.evaluation.run.eligibility import describe_left_out
 from quorum.evaluation.run.results import Summary, read_config
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with what a spreadsheet takes a cell for a formula
 QUESTION = [*("id", "method", "question", "gold", "answer", "em", "f1", "accuracy", "rouge_l", "str_em", "unknown")]
-QUESTION += ["confidence", "calls", "input_tokens", "output_tokens", "seconds", "error"]
+QUESTION += ["confidence", "calls", "input_tokens", "output_tokens", "seconds", "error", "contains"]
 
 
 def facts_of(decision: "Decision") -> list[str]:
@@ -33,6 +34,12 @@ def facts_of(decision: "Decision") -> list[str]:
 def not_compared(decision: "Decision") -> list[str]:
     """Which methods of 'all' are not in the comparison, and why."""
     return [f"Compared {one}" for one in describe_left_out(decision.left_out)]
+
+
+def sentences_below(decision: "Decision") -> list[str]:
+    """What stands below the recommendation's first sentence: the others, what exact match hides, what is left out."""
+    wordy = describe_wordy_answers(decision.scores.summary)
+    return [*decision.recommendation.sentences[1:], *([wordy] if wordy else []), *not_compared(decision)]
 
 
 def p_against_best(decision: "Decision", name: str) -> str:
@@ -94,7 +101,7 @@ def saved_words(decision: "Decision") -> str:
 
 def markdown(decision: "Decision") -> str:
     """report.md."""
-    first, *more = decision.recommendation.sentences
+    first = decision.recommendation.sentences[0]
     lines = [
         "# Which method is worth its cost",
         "",
@@ -103,7 +110,7 @@ def markdown(decision: "Decision") -> str:
         f"**{escape_markdown(first)}**",
         "",
     ]
-    lines += [f"- {escape_markdown(one)}" for one in [*more, *not_compared(decision)]]
+    lines += [f"- {escape_markdown(one)}" for one in sentences_below(decision)]
     lines += ["", "## All methods", "", *methods_table(decision), ""]
     if decision.calibrations:
         lines += [
@@ -130,6 +137,7 @@ def methods_table(decision: "Decision") -> Iterator[str]:
         f"{measure}, %",
         *(["judged, %"] if judged else []),
         *(escape_markdown(name) for name in added),
+        *(["contains, %"] if "em" in decision.scores.measures else []),
         "p against the best",
         "unknown, %",
         "wrong majority, %",
@@ -146,8 +154,9 @@ def methods_table(decision: "Decision") -> Iterator[str]:
         row = decision.scores.summary[one.name]
         quality = f"{100 * one.quality:.1f} [{100 * one.low:.1f}, {100 * one.high:.1f}]" if one.n else "-"
         cost = "-" if one.cost is None else dollars(one.cost)
-        shares = (
-            f"{100 * value:.1f}" if (value := row[name]) is not None else "-" for name in ("unknown", "not_majority")
+        held, *shares = (
+            f"{100 * value:.1f}" if (value := row.get(name)) is not None else "-"
+            for name in ("contains", "unknown", "not_majority")
         )
         times = (f"{value:.2f}" if (value := row[name]) is not None else "-" for name in ("seconds_p50", "seconds_p95"))
         cells = [
@@ -155,6 +164,7 @@ def methods_table(decision: "Decision") -> Iterator[str]:
             quality,
             *([judged_words(row)] if judged else []),
             *("-" if (value := row.get(name)) is None else f"{value:.3f}" for name in added),
+            *([held] if "em" in decision.scores.measures else []),
             escape_markdown(p_against_best(decision, one.name)),
             *shares,
             cost,

@@ -17,7 +17,7 @@ from quorum.core.state import Evidence, Passage, Result, Usage, Vote
 from quorum.evaluation.run.results import whole_lines, writable
 from quorum.evaluation.watch import Call, Step, Watch
 
-KEPT = ("rationale", "candidates", "summaries", "validity", "scores", "votes")
+KEPT = ("rationale", "candidates", "summaries", "validity", "scores", "votes", "unsupported")
 
 
 class Detail(TypedDict):
@@ -32,6 +32,7 @@ class Detail(TypedDict):
     scores: list[float] | None
     votes: list[Vote] | None
     evidence: list[Evidence]
+    unsupported: list[str] | None
     passages: list[Passage]
     usage: dict[str, Usage]
     malformed: dict[str, int]

@@ -40,6 +40,7 @@ class Row(TypedDict, total=False):
     gold: list[str]
     em: float | None
     f1: float | None
+    contains: float | None
     accuracy: float | None
     rouge_l: float | None
     str_em: float | None
@@ -64,6 +65,7 @@ class Row(TypedDict, total=False):
     confidence: float | None
     candidates: list[str] | None
     evidence: list[str]
+    unsupported: list[str] | None
     passages: list[str]
     retrieved: list[str] | None
     calls: int | None

@@ -8,8 +8,18 @@ from hypothesis import strategies as st
 
 from quorum.core.state import Result, Vote
 from quorum.evaluation.metrics import registry
-from quorum.evaluation.metrics.answers import Reference, accuracy, oracle, overlap_other, overlap_own, rouge_l, str_em
+from quorum.evaluation.metrics.answers import (
+    Reference,
+    accuracy,
+    contains,
+    oracle,
+    overlap_other,
+    overlap_own,
+    rouge_l,
+    str_em,
+)
 from quorum.evaluation.metrics.registry import METRICS
+from quorum.evaluation.metrics.wordy import describe_wordy_answers
 
 
 def score(outputs: Result, answers: list[str], **given: Any) -> dict[str, Any]:
@@ -182,3 +192,35 @@ def test_measures_agree_with_one_another(answer: str, golds: list[str], votes: l
     if scores["not_majority"]:
         assert scores["gold_in_pool"]
         assert scores["em"] == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "golds", "expected"),
+    [
+        ("It was built by Ada Korn in 1874.", ["Ada Korn"], 1.0),
+        ("You must go.", ["US"], 0.0),
+        ("The U.S. did.", ["US"], 1.0),
+        ("The", ["the"], 1.0),  # nothing is left of it after normalisation, and exact match counts it
+        ("Someone", [], 0.0),
+    ],
+)
+def test_contains_is_a_gold_answer_on_word_boundaries(answer: str, golds: list[str], expected: float) -> None:
+    outputs: Any = {"answer": answer, "unknown": False}
+    assert contains(outputs, Reference(answers=golds)) == expected
+    for task in ("yes_no", "label", "long", "dialogue"):
+        assert contains(outputs, Reference(answers=golds, task=task)) is None
+
+
+def test_the_words_of_a_refusal_contain_nothing() -> None:
+    outputs: Any = {"answer": "unknown", "unknown": True}
+    assert (contains(outputs, Reference(answers=["who"])), contains(outputs, Reference(answers=[]))) == (0.0, 1.0)
+
+
+def test_sentences_that_exact_match_counts_as_wrong_are_told() -> None:
+    wordy = {"em": 0.05, "contains": 0.4}
+    words = describe_wordy_answers({"concat": wordy, "sure": {"em": 0.3, "contains": 0.4}, "cot": {"em": None}}) or ""
+    assert words.startswith("concat: 40.0% of the answers contain a gold answer, 5.0% equal one. ")
+    assert "--set shorten=auto" in words
+    assert "--judge" in words
+    assert "sure" not in words
+    assert describe_wordy_answers({"concat": {"em": 0.3, "contains": 0.4}}) is None

@@ -87,9 +87,11 @@ async def test_the_folder_says_what_was_asked_and_what_came_of_it(data: Path, op
     known = {key: value for key, value in row.items() if value is not None}
     assert known | {"seconds": 0, "input_tokens": 0, "output_tokens": 0} == {
         "id": "q1", "method": "concat_pf", "question": "Who is number 1?", "task": "short", "answer": "person 1",
-        "gold": ["person 1"], "em": 1, "f1": 1, "unknown": False, "not_majority": False, "gold_in_pool": True,
+        "gold": ["person 1"], "em": 1, "f1": 1, "contains": 1, "unknown": False, "not_majority": False,
+        "gold_in_pool": True,
         "oracle": True, "answer_in_passages": True, "answer_on_top": False, "context_tokens": 16,
-        "context_precision": 0.222222222, "confidence": 1, "evidence": ["q1b"], "passages": ["q1a", "q1b"], "calls": 3,
+        "context_precision": 0.222222222, "confidence": 1, "evidence": ["q1b"],
+        "unsupported": [], "passages": ["q1a", "q1b"], "calls": 3,
         "input_tokens": 0, "output_tokens": 0, "malformed": 0, "verbose": 0, "not_greedy": False,
         "dropped": 0, "seconds": 0,
     }  # fmt: skip

@@ -195,10 +195,11 @@
   function listing(answer, passages) {
     if (!answer.passages.length) return null;
     const marked = new Map((answer.evidence || []).map((one) => [one.passage, one]));
-    const node = folded(answer.passages.length + " passages" + (marked.size ? ", " + marked.size + " with evidence" : ""));
+    const voters = new Set(answer.unsupported || []), claim = answer.claimed ? " that voted for it" : " with evidence";
+    const node = folded(answer.passages.length + " passages" + (marked.size ? ", " + marked.size + claim : ""));
     answer.passages.forEach((place, rank) => {
       const [id, title, text, where] = passages[place], part = make("div", "passage"), found = marked.get(id), body = make("p");
-      add(part, make("b", "", rank + 1 + ". " + (title || id)), make("small", "", where || id), body);
+      add(part, make("b", "", rank + 1 + ". " + (title || id)), make("small", "", (where || id) + (voters.has(id) ? " · voted for it, does not contain it" : "")), body);
       if (found && found.start !== null && found.end !== null) {
         const signs = [...text]; // spans count characters, not halves of them
         add(body, signs.slice(0, found.start).join(""), make("mark", "", signs.slice(found.start, found.end).join("")), signs.slice(found.end).join(""));

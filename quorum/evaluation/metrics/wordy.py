@@ -1,0 +1,30 @@
+"""Says when exact match hides right answers, because the model writes sentences where a few words were asked for."""
+
+from collections.abc import Mapping
+from typing import Any
+
+GAP = 0.10  # of the questions: from here on the two measures tell different stories
+
+
+def describe_wordy_answers(summary: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """One sentence about the methods whose answers contain a gold answer far more often than they equal one.
+
+    summary: for each method the means in 0..1, as in summary.json. None where EM and contains differ by at most 10
+    points in every method.
+
+    >>> describe_wordy_answers({"concat": {"em": 0.05, "contains": 0.4}})[:66]
+    'concat: 40.0% of the answers contain a gold answer, 5.0% equal one'
+    >>> describe_wordy_answers({"concat": {"em": 0.35, "contains": 0.4}}) is None
+    True
+    """
+    wordy = [
+        f"{name}: {100 * row['contains']:.1f}% of the answers contain a gold answer, {100 * row['em']:.1f}% equal one"
+        for name, row in summary.items()
+        if row.get("em") is not None and row.get("contains") is not None and round(row["contains"] - row["em"], 9) > GAP
+    ]
+    if not wordy:
+        return None
+    return (
+        f"{'; '.join(wordy)}. The model answers in sentences, which exact match counts as wrong: "
+        "cut its answers with --set shorten=auto, or let a model judge them with --judge MODEL."
+    )

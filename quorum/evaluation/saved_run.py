@@ -1,0 +1,85 @@
+"""Reads runs that were saved as JSON. The files may come from strangers, and every fault is a ValueError."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from quorum.core.json_text import parse_json
+from quorum.core.state import Result
+from quorum.evaluation.trace import FORMAT, Step, step_of
+
+DEEPEST = 60  # lists and objects inside each other; a graph in a graph takes about ten
+LARGEST = 10**15  # of any number
+TEXTS = ("kind", "name", "prompt", "reply", "reasoning")
+LISTS = ("details", "changes")
+STEP = {*TEXTS, *LISTS, "seconds", "error", "steps"}
+
+
+def read_saved_run(data: bytes) -> tuple[dict[str, Any], list[Step]]:
+    """The object in the file of a saved run, and its steps.
+
+    Raises ValueError for what is no run: no JSON, nested too deeply, numbers that nobody can count to, another format,
+    steps with keys or types of their own.
+
+    >>> read_saved_run(b'{"format": "quorum trace 1", "steps": [{"kind": "node", "name": "vote"}]}')[1][0].name
+    'vote'
+    """
+    kept = parse_json(data)
+    check_bounds(kept)
+    if not isinstance(kept, dict) or "format" not in kept:
+        raise ValueError("it is no object with a format")
+    if kept["format"] != FORMAT:
+        raise ValueError(f"it says {str(kept['format'])[:40]!r} where {FORMAT!r} is known")
+    steps = kept.get("steps")
+    check_steps(steps)
+    return kept, [step_of(one) for one in steps or []]
+
+
+def check_bounds(value: Any) -> None:
+    """ValueError if the value is nested too deeply or holds a number that is not finite or too large."""
+    level = [value]
+    for _ in range(DEEPEST):
+        if not level:
+            return
+        for one in level:
+            if isinstance(one, int | float) and not abs(one) <= LARGEST:  # no number is larger or smaller than NaN
+                raise ValueError("a number in it is too large")
+        inside = [list(one.values()) if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
+        level = [item for part in inside for item in part]
+    if level:
+        raise ValueError("it is nested too deeply")
+
+
+def check_steps(steps: Any) -> None:
+    """ValueError unless these are the steps of a run as `quorum.evaluation.trace.plain` writes them."""
+    if not isinstance(steps, list):
+        raise ValueError("its steps are no list")
+    for step in steps:
+        if not isinstance(step, dict) or not step.keys() <= STEP or not {"kind", "name"} <= step.keys():
+            raise ValueError("a step has no kind and name, or unknown keys")
+        texts = [step.get(name, "") for name in TEXTS] + [step.get("error") or ""]
+        lists = [step.get(name, []) for name in LISTS]
+        texts += [item for one in lists if isinstance(one, list) for item in one]
+        if not all(isinstance(one, str) for one in texts) or not all(isinstance(one, list) for one in lists):
+            raise ValueError("a step holds something else where a text belongs")
+        read_number(step.get("seconds"))
+        check_steps(step.get("steps", []))
+
+
+def read_number(value: Any) -> float | None:
+    """A number, or None; a ValueError for anything else."""
+    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+        return value
+    raise ValueError("something else stands where a number belongs")
+
+
+def read_result(value: Any) -> Result | None:
+    """A result as a graph returns it, with its answer; null is none. A ValueError for anything else."""
+    if value is None:
+        return None
+    if not isinstance(value, Mapping) or not isinstance(value.get("answer"), str) or value.get("unknown") is None:
+        raise ValueError("a result has no answer")
+    empty = {name: content for name, content in value.items() if content is not None}
+    TypeAdapter(Result).validate_python(empty)  # pydantic's ValidationError is a ValueError
+    return Result(**value)  # type: ignore[typeddict-item]

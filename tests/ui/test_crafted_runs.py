@@ -1,0 +1,151 @@
+"""Files of past runs that somebody else wrote: they are read or refused in one sentence, and break no list."""
+
+import json
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from quorum.cli import saved_trace
+from quorum.core.errors import SetupError
+from quorum.evaluation.trace import FORMAT
+from quorum.ui import past
+from quorum.ui.cards import facts, headline
+from quorum.ui.run import Answer, lights, path, totals
+
+ID = "20260101-120000-abcdef"
+RESULT = {
+    "answer": "1889",
+    "unknown": False,
+    "confidence": 0.5,
+    "certified": 1,
+    "rationale": None,
+    "evidence": [{"passage": "a", "start": 0, "end": 4}],
+    "unsupported": ["b"],
+    "votes": [{"rank": 0, "passage": "a", "answer": "1889", "unknown": False}],
+    "passages": [{"id": "a", "title": "", "text": "1889 it was.", "score": 0.5}],
+    "usage": {"answer": {"calls": 1, "input_tokens": 9, "output_tokens": 1, "cached_tokens": 0}},
+    "malformed": {},
+    "dropped": 0,
+}
+STEPS = [{"kind": "graph", "name": "concat", "seconds": 0.5, "steps": [{"kind": "node", "name": "vote", "seconds": 1}]}]
+ANSWER = {"name": "concat", "method": "concat", "phase": "done", "error": None, "seconds": 1.5, "graphs": 1}
+RUN: dict[str, Any] = {
+    "format": FORMAT,
+    "question": "When?",
+    "method": "concat",
+    "page": {"asked": 1.0, "methods": "concat", "settings": {"k": "5"}, "answers": [{**ANSWER, "result": RESULT}]},
+    "steps": STEPS,
+}
+
+
+def places(value: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Where something stands in a value."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [here, *(place for key, item in inside for place in places(item, (*here, key)))]
+
+
+def crafted(place: tuple[Any, ...], content: Any) -> Any:
+    """RUN with something else in one place; what is `...` is left out."""
+    if not place:
+        return content
+    made = deepcopy(RUN)
+    above: Any = made
+    for key in place[:-1]:
+        above = above[key]
+    if content is ...:
+        del above[place[-1]]
+    else:
+        above[place[-1]] = content
+    return made
+
+
+def look_at(text: str, folder: Path) -> None:
+    """Open a run as the page and the command do: it is shown, or refused in one sentence."""
+    file = folder / f"{ID}.json"
+    file.write_text(text, encoding="utf-8", errors="surrogatepass")
+    past.line_of.cache_clear()
+    past.recent(folder)
+    assert "\n" not in refusal_of(lambda: saved_trace.load(file))
+    refusal = refusal_of(lambda: past.load(ID, folder))
+    assert str(folder) not in refusal
+    assert refusal.startswith(f"The run {ID} cannot be read") or not refusal
+    for answer in [] if refusal else past.load(ID, folder).answers:
+        draw(answer)
+
+
+def refusal_of(read: Callable[[], object]) -> str:
+    """What is said of a file that cannot be read; empty where it can be."""
+    try:
+        read()
+    except SetupError as error:
+        return str(error)
+    return ""
+
+
+def draw(answer: Answer) -> None:
+    assert all(isinstance(word, str) for word in [*headline(answer), *facts(answer)])
+    lights(answer)
+    path(answer)
+    totals(answer)
+
+
+NUMBERS = st.integers() | st.floats() | st.sampled_from([10**400, -1, 2**63, 1e308])
+CONTENTS = st.recursive(
+    st.none() | st.booleans() | NUMBERS | st.text() | st.just("\ud800") | st.sampled_from(["running", "done", "x"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(place=st.sampled_from(places(RUN)), content=CONTENTS | st.just(...))
+def test_whatever_stands_in_one_place(place: tuple[Any, ...], content: Any, tmp_path: Path) -> None:
+    if place or content is not ...:
+        look_at(json.dumps(crafted(place, content)), tmp_path)
+
+
+def test_a_run_that_is_whole_is_read(tmp_path: Path) -> None:
+    (tmp_path / f"{ID}.json").write_text(json.dumps(RUN), encoding="utf-8")
+    run = past.load(ID, tmp_path)
+    assert (run.answers[0].result or {})["answer"] == "1889"
+    assert [line.question for line in past.recent(tmp_path)] == ["When?"]
+    assert saved_trace.load(tmp_path / f"{ID}.json").steps[0].steps[0].name == "vote"
+
+
+def nested(depth: int) -> str:
+    return '{"format": "quorum trace 1", "steps": ' + "[" * depth + "]" * depth + "}"
+
+
+DEEP_STEP = STEPS[0]
+for _ in range(200):
+    DEEP_STEP = {"kind": "node", "name": "n", "steps": [DEEP_STEP]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        nested(100_000),
+        nested(200),
+        json.dumps({**RUN, "steps": [DEEP_STEP]}),
+        json.dumps(crafted(("page", "answers", 0, "phase"), "unknown")),
+        json.dumps(crafted(("page", "answers", 0, "graphs"), 10**9)),
+        json.dumps(crafted(("page", "asked"), 1e300)),
+        json.dumps(crafted(("page", "answers", 0, "result"), {})),
+        json.dumps(crafted(("page", "answers", 0, "result", "usage", "answer"), {"calls": "many"})),
+        json.dumps(crafted(("page",), [])),
+        '{"format": "quorum trace 1", "steps": [{"kind": "node", "name": "n", "seconds": 1' + "0" * 5000 + "}]}",
+        "",
+        "\x00",
+        "[1, 2",
+    ],
+)
+def test_what_cannot_be_a_run_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / f"{ID}.json").write_text(text, encoding="utf-8")
+    with pytest.raises(SetupError, match=f"The run {ID} cannot be read"):
+        past.load(ID, tmp_path)
+    look_at(text, tmp_path)
