@@ -13,8 +13,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import TypeAdapter
+
 from quorum.core.errors import SetupError
 from quorum.core.files import read_regular
+from quorum.core.json_text import parse_json
 
 CARD = "quorum.json"
 ADAPTER = "adapter_config.json"
@@ -69,9 +72,10 @@ def read_card(folder: str | Path) -> Trained | None:
     if not path.is_file():
         return None
     try:
-        return Trained(**json.loads(read_regular(path)))
-    except (OSError, ValueError, TypeError) as error:
-        raise SetupError(f"{path} cannot be read ({error}); train again, or copy the folder whole.") from None
+        return TypeAdapter(Trained).validate_python(parse_json(read_regular(path)))
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no card of a trained model"
+        raise SetupError(f"{path} cannot be read ({why}); train again, or copy the folder whole.") from None
 
 
 def write_card(folder: Path, card: Trained) -> None:

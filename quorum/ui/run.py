@@ -1,6 +1,7 @@
 """Runs: one question by several methods at the same time, as plain state that a page draws. Nothing here draws."""
 
 import asyncio
+import re
 import sys
 import time
 import traceback
@@ -19,6 +20,8 @@ from quorum.graphs import answer
 from quorum.models.tracing import cleaned
 from quorum.ui.asking import Asking
 
+QUOTED_PATH = r"(?<=['\"])(?:~|[A-Za-z]:)?[/\\][^'\"]+(?=['\"])"  # may hold spaces
+PATH = re.compile(rf"{QUOTED_PATH}|(?<![\w.:/\\])(?:~|[A-Za-z]:)?[/\\][\w.@%+~-]+(?:[/\\][\w.@%+~-]*)*")
 Phase = Literal["running", "done", "failed", "stopped"]
 
 
@@ -147,8 +150,12 @@ def bug(error: Exception) -> str:
 
 
 def sentence(error: BaseException) -> str:
-    """An error on one line, without secrets."""
-    return " ".join(str(cleaned(str(error), False)).split())
+    """An error on one line, without secrets and without the server's absolute paths, which its terminal gets."""
+    whole = " ".join(str(cleaned(str(error), False)).split())
+    shown = PATH.sub("[a path on the server]", whole)
+    if shown != whole:
+        print(f"quorum: {whole}", file=sys.stderr)
+    return shown
 
 
 def top_nodes(answer: Answer) -> Iterator[Step]:

@@ -16,7 +16,7 @@ from quorum.core.errors import SetupError
 from quorum.retrievers.index import index_passages
 from quorum.ui.asking import Asking
 from quorum.ui.past import load, recent, save
-from quorum.ui.run import Answer, Run, lights, path, start, totals
+from quorum.ui.run import Answer, Run, lights, path, sentence, start, totals
 
 BASE = {"model": "openai:test", "collection": "towers", "retriever": "bm25", "k": 2}
 FOLDER = Path("runs")
@@ -177,3 +177,18 @@ def test_a_past_run_is_its_owners_alone() -> None:
         os.umask(before)
     modes = [stat.S_IMODE(path.stat().st_mode) for path in (FOLDER, *FOLDER.iterdir())]
     assert modes == [0o700, 0o600]
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("The folder /srv/data/x.json is bad.", "The folder [a path on the server] is bad."),
+        ("No file '/srv/my data/x'; give one.", "No file '[a path on the server]'; give one."),
+        (r"C:\Users\me\store cannot be written.", "[a path on the server] cannot be written."),
+        ("See ~/store or input/output, 1/2 and and/or.", "See [a path on the server] or input/output, 1/2 and and/or."),
+        ("http://host:8000/v1/chat refused it.", "http://host:8000/v1/chat refused it."),
+    ],
+)
+def test_a_page_says_no_path_of_the_server(said: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert sentence(SetupError(said)) == shown
+    assert capsys.readouterr().err == ("" if said == shown else f"quorum: {said}\n")

@@ -1,0 +1,18 @@
+"""A folder's quorum.json that something else wrote is refused in one sentence."""
+
+from pathlib import Path
+
+import pytest
+
+from quorum.core.errors import SetupError
+from quorum.models.pretrained import CARD, read_card
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"kind": 5}', "[" * 100_000, "\x00", '{"kind": "filter", "prompts": "x"}']
+)
+def test_a_card_of_something_else(text: str, tmp_path: Path) -> None:
+    (tmp_path / CARD).write_text(text, encoding="utf-8")
+    with pytest.raises(SetupError, match="cannot be read \\(it is no card of a trained model\\)") as caught:
+        read_card(tmp_path)
+    assert "\n" not in str(caught.value)
