@@ -264,7 +264,7 @@ def test_eval_with_a_judge(
     command = ("eval", str(data), "--methods", "concat", "--model", "openai:test", "--out", "o")
     code, out, err = quorum(*command, "--judge", "openai:judge")
     head, line = out.splitlines()[:2]
-    assert head.split() == ["method", "n", "EM", "F1", "judged", "%Unk", "unscored", "judge", "errors"]
+    assert head.split() == ["method", "n", "EM", "F1", "judged", "contains", "%Unk", "unscored", "judge", "errors"]
     assert (line.split()[0], line.split()[-2:]) == ("concat", ["1", "1"])
     assert "made 5 calls now" in err
     assert "the judge's calls, apart: 1 now (" in err
