@@ -77,9 +77,6 @@ async def test_begin_resets_every_key_of_an_earlier_question() -> None:
         "verbose": Overwrite({}),
         "not_greedy": Overwrite(False),
         "dropped": Overwrite(0),
-        "suppressed": None,
-        "run": None,
-        "earlier": [],
     }
 
 
