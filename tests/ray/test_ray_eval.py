@@ -56,7 +56,8 @@ def reader(request: Request) -> str:
 
 def rows(folder: Path) -> list[dict[str, Any]]:
     path = folder / "results.jsonl"
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return [json.loads(line) for line in text.split("\n")[:-1]]  # the last line may be being written
 
 
 def settled(folder: Path) -> dict[Any, Any]:
