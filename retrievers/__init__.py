@@ -22,7 +22,7 @@ def retriever(context: "Context") -> "BaseRetriever":
     """The context's retriever over its collection, by its name (see `quorum.retrievers.registry`); an object is used as
     it is.
 
-    The sample collection is made here if it is not there: blocks.
+    Creates the sample collection if it is missing: blocks.
     """
     if not isinstance(context.retriever, str):
         return context.retriever
@@ -57,7 +57,7 @@ async def search(
 
 
 def search_key(query: str, context: "Context", given: list[Passage] | None) -> tuple[Hashable, ...]:
-    """What two searches share that find the same: the query, the number of passages, and where they are sought."""
+    """The key that equal searches share: the query, the number of passages, and the place searched."""
     parts = (context.retriever, context.collection, context.store, context.embeddings)
     where = tuple(part if isinstance(part, str) else id(part) for part in parts)
     return query, context.k, where, None if given is None else tuple(passage["id"] for passage in given)

@@ -18,7 +18,7 @@ from quorum.retrievers.passages import indexed_text, scored
 
 K1, B = 0.9, 0.4
 HANGUL = "\uac00-\ud7a3"
-MARKED = "\u0900-\u0963\u0966-\u0dff"  # scripts of India, whose vowel signs are not letters to Python
+MARKED = "\u0900-\u0963\u0966-\u0dff"  # scripts of India; Python does not count their vowel signs as letters
 STEMMERS = threading.local()  # a Stemmer must not be shared between threads
 RUN = re.compile(rf"(?P<unspaced>[{UNSPACED}{HANGUL}]+)|(?:[^\W_{UNSPACED}{HANGUL}]|[{MARKED}])+")
 SPECIAL = re.compile(rf"[{UNSPACED}{HANGUL}{MARKED}]")
@@ -82,7 +82,7 @@ def stem(words: list[str]) -> list[str]:
 
 
 class Ranking:
-    """A BM25 index over passages. `index` is a bm25s index made before; None makes it."""
+    """A BM25 index over passages. `index` is an existing bm25s index; None builds it."""
 
     def __init__(self, passages: Sequence[Passage], index: Any = None) -> None:
         self.passages = passages
@@ -128,7 +128,7 @@ def build(texts: Iterable[str]) -> Any:
 
 
 class Numbers(dict[str, int]):
-    """The number of each word: how many there were before it was first looked up."""
+    """Numbers each word, in the order in which the words are first looked up."""
 
     def __missing__(self, word: str) -> int:
         self[word] = number = len(self)

@@ -16,7 +16,7 @@ from quorum.core.state import Passage
 from quorum.retrievers.bm25 import Ranking
 from quorum.retrievers.store import Store
 
-FORMAT = "1"  # changes with tokens, parameters or files: indexes of another format are built again
+FORMAT = "1"  # increase it when tokens, parameters or files change: indexes of another format are rebuilt
 IN_MEMORY = 8
 LOG = logging.getLogger("quorum")
 held: OrderedDict[tuple[str, str], tuple[str, Ranking]] = OrderedDict()
@@ -45,7 +45,7 @@ def made(store: Store, name: str) -> tuple[str, Ranking]:
 
 
 def kept(store: Store, name: str, revision: str) -> tuple[str, Ranking]:
-    """(revision, index) from disk, else built and put there."""
+    """(revision, index) from disk; if absent, it is built and saved."""
     place = sha256(f"{store.where}\n{name}".encode()).hexdigest()[:8]
     folder = store.folder / "bm25" / f"{name[:80]}-{place}"
     try:
@@ -62,22 +62,22 @@ def kept(store: Store, name: str, revision: str) -> tuple[str, Ranking]:
 
 
 def load(folder: Path) -> Ranking | None:
-    """The index in a folder; None when there is none, or not a whole one."""
+    """The index in a folder; None if it is missing or incomplete."""
     import bm25s
 
     try:
         lines = (folder / "passages.jsonl").read_text(encoding="utf-8").splitlines()
         passages: list[Passage] = [json.loads(line) for line in lines]
         index = bm25s.BM25.load(folder / "index", load_corpus=False, backend="numpy")
-        whole = index.scores["num_docs"] == len(passages)  # a loss of power may have cut either
+        whole = index.scores["num_docs"] == len(passages)  # a loss of power may have cut either file
         return Ranking(passages, index) if whole else None
     except (OSError, ValueError, KeyError, TypeError, EOFError):
         return None
 
 
 def save(index: Ranking, folder: Path) -> None:
-    """Write an index beside its place and swap it in; indexes of other revisions go. Where that fails (the disk is
-    full) it stays in memory alone, and the next process builds it again.
+    """Write an index to a temporary place, swap it in, and remove indexes of other revisions. If that fails (the disk
+    is full), the index stays only in memory, and the next process rebuilds it.
     """
     if index.index is None:
         return

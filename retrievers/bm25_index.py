@@ -1,4 +1,4 @@
-"""Making a bm25s index from arrays: the scores that bm25s computes one text after the other, for all texts at once."""
+"""Builds a bm25s index from arrays: computes for all texts at once the scores that bm25s computes text by text."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +12,7 @@ AT_ONCE = 4_000_000  # occurrences that are counted together: some 100 MB
 
 
 class Index(bm25s.BM25):  # type: ignore[misc]
-    """A bm25s index by Lucene's BM25, which is saved, loaded and asked as any other of bm25s."""
+    """A bm25s index by Lucene's BM25; it is saved, loaded and queried like any other bm25s index."""
 
     @classmethod
     def of(cls, numbers: Integers, lengths: Integers, vocabulary: dict[str, int], k1: float, b: float) -> "Index":
@@ -45,7 +45,7 @@ def counted(numbers: Integers, lengths: Integers) -> tuple[Integers, Integers, I
     """(token, text, how often) of each token in each text, in order of token and then of text."""
     texts, ends = len(lengths), np.cumsum(lengths)
     keys, counts, begin = [], [], 0
-    while begin < texts:  # a share of the texts at a time: a sort needs several times their memory
+    while begin < texts:  # a part of the texts at a time: a sort needs several times their memory
         first = ends[begin - 1] if begin else 0
         end = max(begin + 1, int(np.searchsorted(ends, first + AT_ONCE, side="right")))
         places = np.repeat(np.arange(begin, end), lengths[begin:end])

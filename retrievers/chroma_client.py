@@ -1,4 +1,4 @@
-"""Clients of a Chroma store, a folder or a server, and what their failures mean to a user."""
+"""Opens clients of a Chroma store (a folder or a server), and explains their failures to the user."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def connect(where: str) -> "ClientAPI":
     host, port, ssl = address(where)
     try:
         return chromadb.HttpClient(host=host, port=port, ssl=ssl, settings=quiet)
-    except ValueError as error:  # Chroma's word for whatever goes wrong on the first call
+    except ValueError as error:  # Chroma raises this for any failure on the first call
         raise unreachable(where, error) from error
 
 
@@ -47,7 +47,7 @@ def address(url: str) -> tuple[str, int, bool]:
 
 @contextmanager
 def told(where: str) -> Iterator[None]:
-    """Failures of the store, not of our code, as a `SetupError`."""
+    """Turn failures of the store, not of our code, into a `SetupError`."""
     import httpx
     from chromadb.errors import ChromaAuthError, ChromaError, InternalError
 
@@ -96,7 +96,7 @@ def said(error: Exception) -> str:
 
 
 def make_folder(folder: Path) -> None:
-    """The store's folder, made if it is not there."""
+    """The store's folder, created if it is missing."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

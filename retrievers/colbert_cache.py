@@ -1,6 +1,6 @@
 """The token vectors of a collection: computed from its passages, kept on the local disk until they change.
 
-A passage whose title and text were there in the revision before keeps its vectors: only new ones are computed.
+A passage whose title and text are unchanged since the previous revision keeps its vectors: only new ones are computed.
 """
 
 import json
@@ -22,7 +22,7 @@ from quorum.retrievers.colbert import TokenIndex, Vectors
 from quorum.retrievers.passages import indexed_text
 from quorum.retrievers.store import Store
 
-FORMAT = "1"  # changes with the files: indexes of another format are made again
+FORMAT = "1"  # increase it when the files change: indexes of another format are rebuilt
 IN_MEMORY = 4
 ENCODED_AT_ONCE = 256
 held: OrderedDict[tuple[str, str, str], tuple[str, TokenIndex]] = OrderedDict()
@@ -45,7 +45,7 @@ def token_index(store: Store, name: str, encoder: TokenEncoder) -> TokenIndex:
 
 
 def kept(store: Store, name: str, revision: str, encoder: TokenEncoder) -> tuple[str, TokenIndex]:
-    """(revision, index) from disk, else made and put there."""
+    """(revision, index) from disk; if absent, it is computed and saved."""
     place = sha256(f"{store.where}\n{name}\n{encoder.fingerprint}".encode()).hexdigest()[:8]
     folder = store.folder / "colbert" / f"{name[:80]}-{place}"
     try:
@@ -61,13 +61,13 @@ def kept(store: Store, name: str, revision: str, encoder: TokenEncoder) -> tuple
 
 
 def load(folder: Path) -> TokenIndex | None:
-    """The index in a folder; None when there is none, or not a whole one."""
+    """The index in a folder; None if it is missing or incomplete."""
     try:
         lines = (folder / "passages.jsonl").read_text(encoding="utf-8").splitlines()
         passages: list[Passage] = [json.loads(line) for line in lines]
         vectors: Vectors = np.load(folder / "vectors.npy", mmap_mode="r")
         starts = np.load(folder / "starts.npy")
-        whole = len(starts) == len(passages) + 1 and starts[-1] == len(vectors)  # a loss of power may have cut any
+        whole = len(starts) == len(passages) + 1 and starts[-1] == len(vectors)  # a loss of power may have cut any file
         return TokenIndex(passages, vectors, starts) if whole else None
     except (OSError, ValueError, KeyError, TypeError, EOFError):
         return None
@@ -79,8 +79,8 @@ def before(folder: Path) -> TokenIndex | None:
 
 
 def made(passages: list[Passage], encoder: TokenEncoder, old: TokenIndex | None, folder: Path) -> TokenIndex:
-    """Compute an index beside its place, swap it in and read it from there; indexes of other revisions go."""
-    for left in folder.parent.glob("new-*"):  # by a process that was killed
+    """Compute an index in a temporary place, swap it in, load it, and remove indexes of other revisions."""
+    for left in folder.parent.glob("new-*"):  # left by a process that was killed
         shutil.rmtree(left)
     temporary = Path(tempfile.mkdtemp(prefix="new-", dir=folder.parent))
     try:
@@ -120,9 +120,8 @@ def write(temporary: Path, passages: list[Passage], encoder: TokenEncoder, old: 
 
 
 def settle(folder: Path, count: int, dimension: int) -> None:
-    """Turn the rows written one after another into an array that is read without being held in memory.
-
-    Copied as a file: a full disk refuses to write one, while it ends a process that writes to a mapped one.
+    """Turn the rows written one after another into an array that is read without loading it into memory. Copies it as a
+    file: a full disk raises an error there, but kills a process that writes to a mapped file.
     """
     head = {"descr": "<f2", "fortran_order": False, "shape": (count, dimension)}
     with (folder / "rows").open("rb") as rows, (folder / "vectors.npy").open("wb") as array:

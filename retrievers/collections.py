@@ -1,4 +1,4 @@
-"""Collections: which there are, what they hold, and the sample collection."""
+"""Lists collections and their passages, and creates the sample collection."""
 
 from functools import lru_cache
 from hashlib import sha256
@@ -14,7 +14,7 @@ from quorum.retrievers.index import Options, add_documents
 from quorum.retrievers.index_report import Progress
 from quorum.retrievers.store import DEFAULT_FOLDER, Store, open_store
 
-FORMAT = "2"  # changes with the splitter, and with what is kept with a passage
+FORMAT = "2"  # increase it when the splitter or a passage's metadata change
 ready: set[tuple[str, str]] = set()
 
 
@@ -38,10 +38,11 @@ def delete(collection: str, store: str | Path = DEFAULT_FOLDER) -> None:
 
 
 def ensure_sample(context: Context, progress: Progress | None = None) -> None:
-    """Make the collection "sample" in the context's store, if it is not there as the files and embeddings are now.
+    """Create the collection "sample" in the context's store, unless it is there and matches the present files and
+    embeddings.
 
-    Blocks: a few seconds the first time. `progress(done, total, path)` counts files. A collection of that name which is
-    not the sample is left as it is.
+    Blocks: a few seconds the first time. `progress(done, total, path)` counts files. Another collection with that name
+    is left unchanged.
     """
     store, embedding = open_store(context.store), embedding_name(context.embeddings)
     key = (store.where, embedding)
@@ -57,7 +58,7 @@ def ensure_sample(context: Context, progress: Progress | None = None) -> None:
 
 
 def outdated(store: Store, embedding: str) -> bool:
-    """Whether the sample collection has to be made: missing, unfinished, of other files or other embeddings."""
+    """Whether the sample collection must be created: it is missing, unfinished, or of other files or embeddings."""
     info = store.find(SAMPLE)
     if info is None:
         return True

@@ -7,7 +7,7 @@ from quorum.documents.duplicates import is_comparable, said_by, says_all, sketch
 from quorum.retrievers.metadata import Entry
 
 MOST_LOOKED_AT = 5  # passages that may say the same
-LEAST_SHARED = 2  # smallest hashes that two passages have in common before their texts are compared
+LEAST_SHARED = 2  # shared smallest hashes from which two passages' texts are compared
 
 
 class Copies:

@@ -69,7 +69,7 @@ def index_passages(
     progress: Progress | None = None,
     made_for: str | None = None,
 ) -> IndexReport:
-    """Put passages as they are, with their own ids, into a collection; what `source` held before and lacks now goes."""
+    """Put passages unchanged, with their ids, into a collection; passages that `source` no longer has are removed."""
     check_name(collection)
     report, where = IndexReport(), open_store(store)
     with where.writer():
@@ -83,7 +83,7 @@ def index_passages(
 
 @dataclass(frozen=True)
 class Options:
-    """How documents are indexed. `sample` is kept with the collection when all is done."""
+    """How documents are indexed. `sample` is stored with the collection at the end."""
 
     words: int = 100
     prune: bool = False
@@ -155,7 +155,7 @@ def read_by(
     ledger: Ledger,
     embeddings: str | Embeddings,
 ) -> Generator[tuple[Path, Iterator[Passage]], None, None]:
-    """Each file with its passages, which are read while they are taken."""
+    """Each file with its passages; these are read lazily."""
     if engine == "ray":
         from quorum.retrievers.index_on_ray import read_on_ray
 
@@ -181,12 +181,12 @@ def size_of(path: Path) -> int:
 
 
 def length_of(path: Path) -> int:
-    """What a file counts in the progress: 1, or its lines."""
+    """A file's weight in the progress: 1, or its number of lines."""
     return count_lines(path) if is_lines(path) else 1
 
 
 def prune_gone(ledger: Ledger, roots: list[Path], here: list[str]) -> int:
-    """Remove the documents that lay under the roots and are not here any more; how many."""
+    """Remove the documents that lay under the roots and are gone; returns their number."""
     kept = set(here)
     folders = [Path(path) for path in here if Path(path).is_dir()]  # that could not be read
     gone = [

@@ -31,7 +31,9 @@ Vector = NDArray[np.float32] | Sequence[float]
 
 @dataclass(frozen=True)
 class Part:
-    """What one worker reads at a time: a document, or some lines of a file of passages; `broken`: why it ends here."""
+    """The part that one worker reads at a time: a document, or some lines of a file of passages; `broken`: why it ends
+    here.
+    """
 
     path: Path
     lines: Sequence[tuple[int, Passage | str]] | None = None
@@ -40,7 +42,7 @@ class Part:
 
 @dataclass
 class Read:
-    """What came of a part: passages, with a vector where the collection lacks them, and the lines that are skipped."""
+    """The result of a part: passages, with vectors for those that the collection lacks, and the skipped lines."""
 
     path: Path
     passages: list[tuple[Passage, Vector | None]] = field(default_factory=list)
@@ -51,7 +53,7 @@ class Read:
 
 
 def parts_of(files: Sequence[Path]) -> Iterator[Part]:
-    """The files in their order, those of JSON lines some lines at a time."""
+    """The files in order; files of JSON lines are cut into parts of some lines."""
     for path in files:
         if not is_lines(path):
             yield Part(path)
@@ -116,7 +118,7 @@ class Reader:
 
 
 def digest_of(id_: str, hash_: str) -> np.uint64:
-    """Eight bytes for a passage. Two that share them cost nothing but an embedding made by the driver."""
+    """Eight bytes for a passage. If two passages share them, the only cost is one embedding by the driver."""
     return np.uint64(int.from_bytes(blake2b(f"{id_}\n{hash_}".encode(), digest_size=8).digest(), "big"))
 
 
@@ -163,7 +165,7 @@ def passages_of(
 
 
 class Ahead(Embeddings):
-    """The vectors that workers have made; what they have not, the model makes."""
+    """The vectors from the workers; the model embeds the rest."""
 
     def __init__(self, model: Callable[[], Embeddings]) -> None:
         self.model = model

@@ -1,9 +1,9 @@
-"""Vector indexes of Chroma that an abrupt end has torn: how they are told, and cleared to be made anew.
+"""Detects vector-index files of Chroma left half-written by a crash, and removes them so that they are rebuilt.
 
-Chroma writes the files of a collection's vector index in place, so that a process killed in that moment, or a loss of
-power, leaves them cut or mixed. The passages themselves are in its database, which is transactional. So a mark stands
-beside the store while it is written to: a mark that is still there, with files of the index that are younger or from
-before the machine was started, says that they cannot be trusted. Files that are shorter than they say cannot either.
+Chroma writes the files of a collection's vector index in place. If the process is killed at that moment, or power is
+lost, the files are cut or mixed. The passages themselves are in Chroma's database, which is transactional. So a writer
+places a mark file beside the store while it writes. We distrust the index if the mark is still there and index files
+are younger than it, or the machine has restarted since. We also distrust files that are shorter than their header says.
 """
 
 import os
@@ -22,7 +22,7 @@ HEADER = struct.Struct("<i4q64x")  # version, offset, capacity, elements, bytes 
 
 
 def is_torn(collection: "Collection", folder: Path) -> bool:
-    """Whether a collection's vector index cannot be read, or is shorter than it says. `folder`: Chroma's own."""
+    """Whether a collection's vector index cannot be read, or is too short for its header. `folder`: Chroma's own."""
     from chromadb.errors import InternalError
 
     if is_cut(collection, folder) or any(map(lacks_links, index_folders(folder, str(collection.id)))):
@@ -38,15 +38,15 @@ def is_torn(collection: "Collection", folder: Path) -> bool:
 
 
 def take_in(collection: "Collection", folder: Path) -> None:
-    """Where a writer ended before Chroma wrote its vectors: have that done now, under a mark as any write."""
+    """If a writer ended before Chroma wrote its vectors, make Chroma write them now, under a mark like any write."""
     if mark_of(folder, str(collection.id)).exists():
         with marked(collection, folder):
             collection.get(limit=1, include=[])
 
 
 def is_cut(collection: "Collection", folder: Path) -> bool:
-    """Whether a vector index was being written when its writer ended, or is shorter than it says. Chroma would not
-    notice: it finds wrong passages, or crashes.
+    """Whether a vector index was being written when its writer ended, or is shorter than its header says. Chroma does
+    not notice: it finds wrong passages, or crashes.
     """
     indexes = index_folders(folder, str(collection.id))
     return is_half_written(mark_of(folder, str(collection.id)), indexes) or any(map(is_short, indexes))
@@ -54,7 +54,9 @@ def is_cut(collection: "Collection", folder: Path) -> bool:
 
 @contextmanager
 def marked(collection: "Collection", folder: Path) -> Iterator[None]:
-    """A mark stands while a collection is written to, until the disk holds it; what ends before leaves the mark."""
+    """Keep a mark file while a collection is written, until the disk has the data. A writer that crashes leaves the
+    mark.
+    """
     mark = mark_of(folder, str(collection.id))
     with mark.open("w", encoding="utf-8") as file:
         file.write(boot())
@@ -66,8 +68,8 @@ def marked(collection: "Collection", folder: Path) -> Iterator[None]:
 
 
 def settle(folder: Path) -> None:
-    """Have the disk hold what Chroma wrote to its vector indexes, which it leaves to the system: after a loss of power
-    they would be shorter than the database says, and searching a torn one never ends.
+    """Flush Chroma's vector indexes to disk, because Chroma does not. Otherwise, after a loss of power, they would be
+    shorter than the database says, and a search in a torn index never ends.
     """
     for path in folder.glob("*/*"):
         with suppress(OSError):
@@ -83,13 +85,13 @@ def mark_of(folder: Path, collection: str) -> Path:
 
 
 def boot() -> str:
-    """What tells this start of the machine from every other; empty where the system does not say."""
+    """The id of the machine's present boot; empty if the system does not provide one."""
     path = Path("/proc/sys/kernel/random/boot_id")
     return path.read_text("utf-8").strip() if path.exists() else ""
 
 
 def is_half_written(mark: Path, indexes: list[Path]) -> bool:
-    """Whether the mark of an unfinished write stands, and files of the index may have been written since."""
+    """Whether the mark of an unfinished write exists, and index files may have been written since."""
     if not mark.exists() or not indexes:
         return False
     begun = mark.stat().st_mtime_ns
@@ -98,13 +100,13 @@ def is_half_written(mark: Path, indexes: list[Path]) -> bool:
 
 
 def speaks_of_index(error: Exception) -> bool:
-    """Whether a failure is that of a vector index that makes no sense; not one of the system's, which may pass."""
+    """Whether a corrupt vector index caused the failure, not the system, whose failures may pass."""
     said = str(error).lower()
     return "hnsw" in said and any(word in said for word in ("deserializ", "corrupt", "end of file"))
 
 
 def is_short(index: Path) -> bool:
-    """Whether files of an index lack elements that its header counts; False where none has been written yet."""
+    """Whether files of an index lack elements that its header counts; False if none has been written yet."""
     if not (index / "header.bin").exists():
         return False
     elements, size = counted(index)
@@ -113,7 +115,7 @@ def is_short(index: Path) -> bool:
 
 
 def counted(index: Path) -> tuple[int, int]:
-    """(elements, bytes of each) by the header of an index; (0, 0) where it is cut."""
+    """(elements, bytes of each) according to the header of an index; (0, 0) if the header is cut."""
     begin = (index / "header.bin").read_bytes()[: HEADER.size]
     if len(begin) < HEADER.size:
         return 0, 0
@@ -122,7 +124,7 @@ def counted(index: Path) -> tuple[int, int]:
 
 
 def lacks_links(index: Path) -> bool:
-    """Whether the upper levels of an index, a length and so many bytes for each element, are cut. Reads all of them."""
+    """Whether the upper levels of an index are cut. Each element has a length and that many bytes; reads all."""
     if not (index / "header.bin").exists():
         return False
     elements, _ = counted(index)
@@ -138,14 +140,14 @@ def length_of(path: Path) -> int:
 
 
 def clear(folder: Path, collection: str) -> None:
-    """Remove the vector index of a collection, by id, which no client has open: Chroma begins an empty one."""
+    """Remove the vector index of a collection, by id; no client may have it open. Chroma then starts an empty one."""
     for index in index_folders(folder, collection):
         shutil.rmtree(index, ignore_errors=True)
     mark_of(folder, collection).unlink(missing_ok=True)
 
 
 def index_folders(folder: Path, collection: str) -> list[Path]:
-    """Where the vector index of a collection lies."""
+    """The folders of a collection's vector index."""
     place = (folder / "chroma.sqlite3").resolve().as_uri()
     with closing(sqlite3.connect(f"{place}?mode=ro", uri=True)) as database:
         found = database.execute(

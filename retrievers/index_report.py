@@ -13,9 +13,9 @@ Progress = Callable[[int, int, str], None]
 class IndexReport:
     """What indexing did, in files; `passages` is the collection's total. A file of JSON lines counts once.
 
-    `skipped` names each file, or line of a file, that was not read, with the reason; `notes` what else a user should
-    know of a file, such as an encoding that was assumed. `copies`: passages of the collection's files that are not
-    stored because another file says the same; `ignored`: files and folders left out by .gitignore.
+    `skipped` names each file, or line of a file, that was not read, with the reason; `notes` has other remarks on a
+    file, such as an assumed encoding. `copies`: passages of the collection's files that are not stored because another
+    file says the same; `ignored`: files and folders left out by .gitignore.
     """
 
     added: int = 0
@@ -46,7 +46,7 @@ Watch = Callable[[IndexProgress], None]
 
 
 class Counted:
-    """Tells callbacks how far indexing is: one by files and lines, the other by passages and bytes."""
+    """Reports indexing progress to two callbacks: one by files and lines, the other by passages and bytes."""
 
     def __init__(
         self, progress: Progress | None, total: int, watch: Watch | None = None, sizes: Sequence[int] = ()

@@ -1,4 +1,5 @@
-"""The retrievers: dense (Chroma), BM25, both fused, and BM25 over given passages. Each is a LangChain `BaseRetriever`.
+"""The retrievers: dense (Chroma), BM25, ColBERT, dense and BM25 fused, and BM25 over given passages. Each is a
+LangChain `BaseRetriever`.
 
 Their documents carry the passage's id, its text, and `title` and `score` as metadata. Asynchronous calls embed with the
 embeddings' own asynchronous method and run Chroma and BM25 on threads.
@@ -29,12 +30,12 @@ RRF_K = 60
 
 
 def depth(k: int) -> int:
-    """How far down hybrid reads each of its two rankings."""
+    """How many passages the hybrid retriever reads from each of its two rankings."""
     return max(4 * k, 20)
 
 
 class Retriever(BaseRetriever):
-    """What the retrievers share: the k best passages for a query."""
+    """The base of the retrievers: the k best passages for a query."""
 
     k: int = Field(default=5, ge=1)
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -127,7 +128,7 @@ class HybridRetriever(Retriever):
 
 
 def matching(passages: list[Passage]) -> list[Passage]:
-    """Without those that share no word with the question: their rank says nothing."""
+    """The passages that share a word with the question; the rank of the others means nothing."""
     return [passage for passage in passages if passage["score"] > 0]
 
 

@@ -23,10 +23,10 @@ Change = Literal["added", "unchanged", "replaced", "empty"]
 
 
 class Ledger:
-    """One run of changes to a collection. Used by its store's one writer.
+    """One run of changes to a collection. Only the store's one writer uses it.
 
-    Passages are embedded and stored in batches, each marked as unfinished; what has to go is removed in `finish`, after
-    everything new is stored. So a run that is killed loses no passage, and the next run ends where this one would have.
+    The ledger embeds and stores passages in batches, each marked as unfinished. `finish` removes old passages after all
+    new ones are stored. So a killed run loses no passage, and the next run reaches the same final state.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Ledger:
                 self.held.setdefault(source, {})[id_] = place
 
     def mend(self, info: Info) -> None:
-        """Make the vectors of a torn index anew, of the passages that the collection holds. Killed, it begins again."""
+        """Rebuild the vectors of a torn index from the collection's passages. If killed, it starts over."""
         if not self.store.is_torn(self.name):
             return
         self.info = replace(info, torn=True).revised(writing=True)
@@ -82,7 +82,7 @@ class Ledger:
         return list(self.held)
 
     def replace(self, source: str, passages: Iterable[Passage], skipped: list[tuple[str, str]]) -> Change:
-        """Make these the passages of a document; names what cannot be stored in `skipped`."""
+        """Make these the passages of a document; adds passages that cannot be stored to `skipped`."""
         before, now, changed = self.held.get(source, {}), dict[str, int](), False
         copied = self.copied_before(source, before)
         try:
@@ -139,7 +139,7 @@ class Ledger:
         return self.copies.kept_for(passage, source, self.new) or passage["id"]
 
     def put(self, source: str, place: int, passage: Passage, id_: str) -> bool:
-        """Note a passage of a document, kept under `id_`; whether that changes anything but times."""
+        """Record a passage of a document under `id_`; returns whether anything but times changes."""
         hash_, entry, spot = passage_hash(passage), self.entries.get(id_), spot_of(passage)
         if spot is not None and id_ != passage["id"]:
             spot["own"] = hash_
@@ -169,7 +169,7 @@ class Ledger:
             self.drop(source, id_)
 
     def drop(self, source: str, id_: str) -> None:
-        """A document no longer holds a passage; it goes with the last one that does."""
+        """Record that a document no longer holds a passage; without any document left, the passage is removed."""
         entry = self.entries[id_].without(source)
         if entry.places:
             self.entries[id_] = entry
@@ -180,7 +180,7 @@ class Ledger:
             self.gone[id_] = None
 
     def flush(self, removed: Iterable[str] = ()) -> None:
-        """Embed and store what is waiting."""
+        """Embed and store the waiting passages."""
         moved = [(id_, self.entries[id_]) for id_ in self.moved if id_ in self.entries and id_ not in self.new]
         changes = Changes(self.embedded(), moved, list(removed))
         if changes.passages or changes.entries or changes.removed:
@@ -218,14 +218,14 @@ class Ledger:
         return sum(len(entry.places) - 1 for entry in self.entries.values())
 
     def finish(self, sample: str | None = None) -> int:
-        """Store the rest, remove what has to go, mark the collection as finished; the number of its passages."""
+        """Store the rest, remove old passages, mark the collection as finished; returns the number of its passages."""
         self.flush(removed=self.gone)
         if self.info is None:
             return 0
         is_read = self.held.keys() <= self.read_now
         format_ = FORMAT if is_read else self.info.format
         settled = replace(self.info, sample=sample, files=len(self.held), format=format_)
-        if self.made_for is None:  # somebody's own from now on
+        if self.made_for is None:  # from now on the user's own collection
             settled = replace(settled, made_for=None)
         if self.info.writing or settled != self.info:
             self.info = settled

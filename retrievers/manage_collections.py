@@ -1,4 +1,4 @@
-"""Collections as things to look after: list, show, rename, export, import, clear."""
+"""Manages collections: list, show, rename, export, import, clear."""
 
 import json
 import os
@@ -25,13 +25,13 @@ from quorum.retrievers.index_report import IndexReport
 from quorum.retrievers.ledger import Ledger
 from quorum.retrievers.store import Store, open_store
 
-OWN = re.compile(r"corpus-[0-9a-f]{8,}")  # how evaluations name what they index; older ones left no other mark
+OWN = re.compile(r"corpus-[0-9a-f]{8,}")  # how evaluations name their collections; older versions left no other mark
 
 
 @dataclass(frozen=True)
 class Summary:
     """A collection at a glance. files: documents in it, null where that is not known; bytes: on disk, null on a server;
-    changed: ISO 8601; made_for: what made it for its own use, null for somebody's own.
+    changed: ISO 8601; made_for: the command that made it for its own use, null for a user's own.
     """
 
     name: str
@@ -68,7 +68,7 @@ def summary_of(where: Store, name: str) -> Summary:
 
 
 def bytes_of(where: Store, name: str) -> int:
-    """What a collection takes on disk, about: its vectors' files, its texts and what is kept with them."""
+    """Approximate bytes of a collection on disk: its vector files, its texts and their metadata."""
     with where.opened():
         id_ = str(where.get(name).id)
     folder = where.folder / "chroma"
@@ -92,7 +92,7 @@ def documents_of(collection: str, store: str | Path) -> dict[str, int]:
 
 
 def rename(collection: str, new: str, store: str | Path) -> None:
-    """Give a collection another name; one that is taken is a `SetupError`. Blocks."""
+    """Rename a collection. Raises `SetupError` if the name is taken. Blocks."""
     where = open_store(store)
     if SAMPLE in (collection, check_name(new)):
         raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; it keeps its name.")
@@ -104,7 +104,7 @@ def rename(collection: str, new: str, store: str | Path) -> None:
 
 
 def clear(store: str | Path) -> list[str]:
-    """Remove the collections that evaluations made for their own use; their names. Blocks."""
+    """Remove the collections that evaluations made for their own use; returns their names. Blocks."""
     where, removed = open_store(store), []
     with where.writer():
         for one in summaries(store):
@@ -121,7 +121,7 @@ def exported(collection: str, store: str | Path) -> Iterator[str]:
 
 
 def write_export(collection: str, store: str | Path, file: Path) -> int:
-    """Write those lines to a file, which is whole or is not there; how many."""
+    """Write those lines to a file, all or nothing; returns their number."""
     count = 0
     draft = file.with_name(f".{file.name}.part")
     try:
@@ -140,7 +140,8 @@ def write_export(collection: str, store: str | Path, file: Path) -> int:
 def import_lines(file: Path, collection: str, store: str | Path, embeddings: str | Embeddings) -> IndexReport:
     """Put exported passages into a collection, as they are, with their ids and places. Blocks.
 
-    They are embedded anew, so any embeddings will do. Passages that the collection holds of the same documents go.
+    They are embedded again, so any embeddings will do. The collection's earlier passages of the same documents are
+    removed.
     """
     if check_name(collection) == SAMPLE:
         raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; give another name.")
@@ -163,7 +164,7 @@ def import_lines(file: Path, collection: str, store: str | Path, embeddings: str
 
 
 def by_source(file: Path) -> dict[str, list[Passage]]:
-    """Document -> its passages in their order; those that stand in no file go under the name of this one."""
+    """Document -> its passages in order; passages without a file are grouped under the name of this file."""
     found: dict[str, list[Passage]] = {}
     for number, value in read_json_lines(file):
         passage = imported(value, f"{file}, line {number}")

@@ -1,4 +1,4 @@
-"""What is kept with a collection and with each of its passages."""
+"""The metadata of a collection and of each of its passages."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,8 +20,8 @@ MOST_PLACES = 50  # that a passage names
 
 @dataclass(frozen=True)
 class Info:
-    """What is kept with a collection. `revision` changes with every change of content; `sample`: hash of the sample;
-    `torn`: its vectors were lost and are being made anew; `format`: how its files were read, 1 in collections of older
+    """The metadata of a collection. `revision` changes with every change of content; `sample`: hash of the sample;
+    `torn`: its vectors were lost and are being rebuilt; `format`: how its files were read, 1 in collections of older
     versions; `files`: documents in it; `changed`: when, in ISO 8601; `made_for`: what made it for its own use.
     """
 
@@ -46,10 +46,10 @@ class Info:
 
 @dataclass(frozen=True)
 class Entry:
-    """What is kept with a passage: its title, a hash of its content, its place in each document that holds it.
+    """The metadata of a passage: its title, a hash of its content, its place in each document that holds it.
 
-    headings: those above it. where: JSON {document: page, offsets, time ...}; under "own" the hash of a copy that is
-    written a little differently there. sketch: see `quorum.documents.duplicates`.
+    headings: those above it. where: JSON {document: page, offsets, time ...}; under "own" the hash of a copy whose text
+    differs a little there. sketch: see `quorum.documents.duplicates`.
     """
 
     title: str
@@ -85,7 +85,7 @@ class Entry:
         return replace(self, places=places, where=as_json({k: v for k, v in self.spots().items() if k != source}))
 
     def is_held_exactly(self, without: str) -> bool:
-        """Whether another document than this one holds the passage just as it is written."""
+        """Whether another document holds exactly this text of the passage."""
         spots = self.spots()
         return any(other != without and "own" not in spots.get(other, {}) for other in self.places)
 
@@ -95,7 +95,7 @@ def as_json(spots: Mapping[str, Any]) -> str:
 
 
 def spot_of(passage: Passage) -> dict[str, Any] | None:
-    """Where a passage stands in its document, without what the entry says anyway; None where it does not say."""
+    """A passage's place in its document, without fields that the entry has; None if the passage has no place."""
     places = passage.get("places")
     if not places:
         return None
@@ -103,7 +103,7 @@ def spot_of(passage: Passage) -> dict[str, Any] | None:
 
 
 def info_of(collection: "Collection") -> Info:
-    """What is kept with a collection, if it is one of ours."""
+    """The metadata of a collection, if it is one of ours."""
     kept = collection.metadata or {}
     try:
         return Info(

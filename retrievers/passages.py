@@ -28,7 +28,7 @@ def to_document(passage: Passage) -> Document:
 
 
 def from_document(document: Document) -> Passage:
-    """The passage of a document, also of a retriever that is not ours: a missing id is made from the content."""
+    """The passage of a document from any retriever: a missing id is made from the content."""
     title, text = str(document.metadata.get("title") or ""), document.page_content
     id_ = document.id or document.metadata.get("id") or content_hash(title, text)
     passage = Passage(id=str(id_), title=title, text=text)
@@ -47,7 +47,7 @@ def scored(passage: Passage, score: float) -> Passage:
 
 
 def check_question(query: str) -> str:
-    """The query, if it asks anything."""
+    """The query. Raises `SetupError` if it is empty."""
     if not query.strip():
         raise SetupError("The question is empty; ask something in words.")
     return query

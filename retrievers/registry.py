@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class RetrieverKind:
     """A kind of retriever. make: (context, argument) -> the retriever over the context's collection; it may block.
 
-    argument: what is written behind the name, as in "colbert:MODEL"; empty where nothing is.
+    argument: the text after the name, as in "colbert:MODEL"; empty if there is none.
     """
 
     make: "Callable[[Context, str], BaseRetriever]"

@@ -67,8 +67,8 @@ def open_store(where: str | Path) -> "Store":
 class Store:
     """Access to one Chroma store. Every method blocks: call it on a thread.
 
-    Chroma breaks when one process reads a folder to which another writes. So every piece of work on a folder takes a
-    lock that all processes share, and the client is opened anew when a collection's revision is not the one it read.
+    Chroma breaks if one process reads a folder while another writes to it. So every operation on a folder takes a lock
+    that all processes share. The client is reopened if a collection's revision has changed since it was read.
     """
 
     def __init__(self, where: str) -> None:
@@ -123,7 +123,7 @@ class Store:
             raise unknown_collection(name, self.where, names_in(self.connected())) from None
 
     def readable(self, name: str) -> "Collection":
-        """The collection, whose vector index is whole as far as can be seen; inside `opened` only."""
+        """The collection, after a check for visible damage of its vector index; inside `opened` only."""
         collection = self.get(name)
         if not self.remote and name not in self.whole:
             if is_cut(collection, self.folder / "chroma"):
@@ -165,7 +165,7 @@ class Store:
         return self.info(name) if name in self.names() else None
 
     def check_embedding(self, name: str, embedding: str) -> None:
-        """SetupError where the collection was not made with these embeddings. Looked up once: `query` looks again."""
+        """SetupError if the collection was made with other embeddings. The check is cached; `query` checks again."""
         if (name, embedding) not in self.fitting:
             check_fit(name, self.info(name), embedding)
             self.fitting.add((name, embedding))
@@ -250,8 +250,8 @@ class Store:
             return bool(info_of(collection).torn) or is_torn(collection, self.folder / "chroma")
 
     def without_vectors(self, name: str, info: Info) -> list[Passage]:
-        """Remove a torn vector index and keep `info`; the passages that now have no vector. Killed in between, it is
-        torn as before.
+        """Remove a torn vector index and store `info`; returns the passages that now have no vector. If killed in
+        between, the index stays torn.
         """
         with self.opened():
             collection = self.get(name)
@@ -263,7 +263,7 @@ class Store:
         return self.passages(name)[1]
 
     def rename(self, name: str, new: str, info: Info) -> None:
-        """Give a collection another name and keep `info` with it; its content stays as it is."""
+        """Rename a collection and store `info` with it; its content is unchanged."""
         with self.opened():
             self.get(name).modify(name=new, metadata=info.metadata())
             self.read.pop(name, None)

@@ -142,7 +142,7 @@ def comparison_of(decision: "Decision") -> Comparison:
 
 
 def answers_in(path: Path) -> Iterator[Row]:
-    """The lines of results.jsonl; of a question that failed and was asked again, what came of it at last."""
+    """The lines of results.jsonl; of a question that failed and was asked again, only the last line."""
     found: dict[tuple[str, str], Row] = {}
     with path.open(encoding="utf-8") as file:
         for row in map(json.loads, file):

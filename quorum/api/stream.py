@@ -93,6 +93,6 @@ async def stream(
 
 
 def result_names(graph: "Graph") -> Sequence[str]:
-    """The parts of a graph's state that it hands back."""
+    """The names of the state fields that a graph returns."""
     names = graph.output_channels
     return [names] if isinstance(names, str) else list(names)

@@ -94,7 +94,7 @@ def ask(
 
 
 def check_asked(question: str, method: str, context: "Context") -> None:
-    """A mistake is told before the sample collection is made, which takes some seconds."""
+    """Report mistakes before the sample collection is created, which takes some seconds."""
     from quorum.graphs import method_of
     from quorum.retrievers import find_retriever
     from quorum.retrievers.passages import check_question
@@ -106,7 +106,7 @@ def check_asked(question: str, method: str, context: "Context") -> None:
 
 
 def check_abstaining(method: str, context: "Context", below: float) -> None:
-    """A bound out of range, or a method that never states a confidence, is a `SetupError` before anything is asked."""
+    """Raises `SetupError`, before asking, for a bound out of range or a method that never states a confidence."""
     from quorum.evaluation.metrics.uncertainty import check_confidence
     from quorum.graphs import method_of
 
@@ -116,8 +116,8 @@ def check_abstaining(method: str, context: "Context", below: float) -> None:
 
 
 def sure_enough(result: "Result", method: str, below: float) -> "Result":
-    """The result, unknown where the confidence is below the bound; it is said on stderr what was withheld, or that this
-    answer came without a confidence.
+    """The result; its answer becomes unknown if the confidence is below the bound. Stderr shows the withheld answer, or
+    says that the answer has no confidence.
     """
     from quorum.evaluation.metrics.uncertainty import abstained
 
@@ -131,7 +131,7 @@ def sure_enough(result: "Result", method: str, below: float) -> "Result":
 
 
 def check_promise(method: str, context: "Context", abstain_below: float | None) -> None:
-    """A calibration of another method or of other settings is a `SetupError` before anything is asked."""
+    """Raises `SetupError`, before asking, for a calibration of another method or other settings."""
     from quorum.graphs import method_of
     from quorum.nodes.abstain import check_calibration, read_calibration
 
@@ -143,7 +143,7 @@ def check_promise(method: str, context: "Context", abstain_below: float | None) 
 
 
 def tell_suppressed(result: "Result") -> None:
-    """On stderr: what a calibration withheld."""
+    """Print on stderr the answer that a calibration withheld."""
     withheld = result["suppressed"]
     if withheld is not None:
         sure = "no confidence" if withheld["confidence"] is None else f"confidence {withheld['confidence']:.2f}"
@@ -152,7 +152,7 @@ def tell_suppressed(result: "Result") -> None:
 
 
 def make_sample(context: "Context") -> None:
-    """The sample collection, if the question goes there and it is not made yet; this takes some seconds once."""
+    """Create the sample collection if the question needs it and it is missing; this takes some seconds once."""
     from quorum.retrievers.collection_names import SAMPLE
 
     if context.collection != SAMPLE or not isinstance(context.retriever, str):
@@ -189,7 +189,7 @@ def given_passages(file: Path | None, collection: str | None) -> "list[Passage] 
 
 
 def valid_text(text: str) -> str:
-    """The argument with bytes that are no UTF-8 replaced."""
+    """The argument; bytes that are not UTF-8 are replaced."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
@@ -208,7 +208,7 @@ def started_tracer(stream: bool) -> "Tracer":
 
 
 def trace_keeper(file: Path | None, method: str) -> "Callable[[Step, str], bool] | None":
-    """What writes the run to --save-trace; a file that cannot be written is told before anything is asked."""
+    """The function that writes the run to --save-trace; reports an unwritable file before anything is asked."""
     if file is None:
         return None
     from quorum.cli.saved_trace import check_writable, save
@@ -218,7 +218,7 @@ def trace_keeper(file: Path | None, method: str) -> "Callable[[Step, str], bool]
 
 
 def print_result(result: "Result", method: str, *, as_json: bool, numbers: bool = False) -> None:
-    """The result for a reader, or as JSON, where passages that stand in files also say so in words and with a link."""
+    """Print the result for a reader, or as JSON. In JSON, a passage from a file also has its place and a link."""
     if as_json:
         from json import dumps
 

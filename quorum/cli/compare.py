@@ -148,7 +148,7 @@ def print_left_out(left_out: "Mapping[str, str]") -> None:
 
 
 def print_estimate(estimate: "Estimate", *, to_stderr: bool) -> None:
-    """What it will take, before anything is paid for: the answer of a dry run, else a message."""
+    """Print the estimate before anything is paid for: as the output of a dry run, else as a message."""
     from rich.text import Text
 
     from quorum.cli.show import plain_table, stderr, stdout
@@ -178,7 +178,7 @@ def total_words(estimate: "Estimate") -> str:
 
 
 def judge_words(estimate: "Estimate", methods: int) -> str:
-    """What the estimate does not know: which answers the judge will have to be asked about."""
+    """The words that the estimate does not include the judge, whose number of calls depends on the answers."""
     most = estimate.questions * methods
     return f"the judge comes on top: at most {most:,} calls, about answers that are neither unknown nor an exact match."
 

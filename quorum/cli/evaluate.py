@@ -104,7 +104,7 @@ def evaluate(
 
 
 def mention_retriever(retriever: str | None, options: "Options") -> None:
-    """Say that a retriever was named which nothing needed."""
+    """Warn that the named retriever is not needed."""
     searched = options.corpus is not None or options.collection is not None
     if retriever not in (None, "given") and not searched:
         typer.echo(

@@ -123,7 +123,7 @@ def experiment(
 
 
 def find_experiment(name: str, data: Path | None) -> "Experiment":
-    """The experiment of that name; without data for it a `SetupError`."""
+    """The experiment with that name. Raises `SetupError` if its data are missing."""
     from quorum.evaluation.experiments.catalogue import experiment_of
 
     chosen = experiment_of(name)

@@ -87,7 +87,7 @@ def print_report(report: "IndexReport", collection: str) -> None:
 
 
 def print_reasons(what: str, found: Sequence[tuple[str, str]]) -> None:
-    """A line for each file; of many with the same reason the first are named and the rest are counted."""
+    """A line for each file; if many have the same reason, the first are named and the rest counted."""
     from quorum.core.files import shown_name
 
     by_reason: dict[str, list[str]] = defaultdict(list)

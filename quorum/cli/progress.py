@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 LINE_EVERY = 10.0  # seconds between lines where there is no terminal
 DRAWN_EVERY = 0.1
-SETTLES_AFTER = 5.0  # seconds before a time left is worth anything
+SETTLES_AFTER = 5.0  # seconds before an estimate of the time left is reliable
 SMOOTHED_OVER = 20.0  # seconds
 
 
 class Tell(Protocol):
-    """Told of a stage, the steps done and the steps in all (None: not known)."""
+    """A callback: receives a stage, the steps done and the total steps (None: not known)."""
 
     def __call__(self, stage: str, done: int, total: int | None) -> None: ...
 
 
 @contextmanager
 def resumable() -> Iterator[None]:
-    """Say how to go on, where Ctrl-C ends what the block does."""
+    """Say how to continue if Ctrl-C ends the block."""
     try:
         yield
     except KeyboardInterrupt:
@@ -54,7 +54,7 @@ def progress_bar() -> Iterator[Tell]:
 
 
 class TimeLeft:
-    """Seconds until a share that grows to 1 is there, from its speed of late; None until that has settled.
+    """Estimates the seconds until a share reaches 1, from its recent speed; None until the speed has settled.
 
     >>> left = TimeLeft(now=0.0)
     >>> left.update(0.1, now=2.0), left.update(0.5, now=10.0)

@@ -37,7 +37,7 @@ def check_writable(file: Path) -> None:
 def save(file: Path, root: "Step", question: str, method: str) -> bool:
     """Write a run as JSON: {"format", "question", "method", "steps"}, a step with the steps inside it.
 
-    A disk that is full or fails is said on stderr, and False is returned: the answer was paid for and is still to come.
+    If the disk is full or fails, stderr says so and the function returns False: the paid answer must still be printed.
     """
     from json import dumps
 
@@ -53,7 +53,9 @@ def save(file: Path, root: "Step", question: str, method: str) -> bool:
 
 
 def write_whole(file: Path, text: str) -> None:
-    """Write a file that is never seen half-written; its permissions stay. What is no regular file is written to."""
+    """Write a whole file at once, so no reader sees it half-written; its permissions stay. Other than regular files are
+    written directly.
+    """
     if not file.is_file() or not os.access(file.parent, os.W_OK):
         with open_private_text(file) as device:
             device.write(text)
@@ -67,7 +69,7 @@ def write_whole(file: Path, text: str) -> None:
     except OSError:
         draft.unlink(missing_ok=True)
         if not file.stat().st_size:
-            file.unlink()  # made to see whether it can be
+            file.unlink()  # created only to test whether it can be
         raise
 
 

@@ -25,5 +25,5 @@ def made_context(settings: Sequence[str] | None, **options: Any) -> Context:
 
 
 def stated(name: str, settings: Sequence[str] | None) -> bool:
-    """Whether a setting is given among the key=value texts, be it with its default."""
+    """Whether the key=value texts contain a setting, even with its default value."""
     return any(item.partition("=")[0].strip() == name for item in settings or ())

@@ -31,7 +31,7 @@ def stderr() -> Console:
 def shown_result(result: Result, method: str, *, colours: bool, numbers: bool = False) -> RenderableType:
     """The answer on the first line, what it took on the second, then the passages that support it and where they stand.
 
-    numbers: with ids and scores, for who looks into a run.
+    numbers: also show ids and scores, for debugging a run.
     """
     head = Text(
         "unknown" if result["unknown"] else result["answer"], style="bold red" if result["unknown"] else "bold green"
@@ -86,7 +86,7 @@ def shown_passage(
 
 
 def facts(result: Result, method: str) -> list[str]:
-    """Method, confidence, calls, tokens, and what went wrong on the way."""
+    """Method, confidence, calls, tokens, and problems of the run."""
     usage = (result.get("usage") or {}).values()
     calls = sum(one["calls"] for one in usage)
     malformed = sum(one["count"] for one in (result.get("malformed") or {}).values())

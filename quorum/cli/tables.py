@@ -1,4 +1,4 @@
-"""The tables of an evaluation: what was right, what makes the difference, what was read and what it took."""
+"""The tables of an evaluation: scores, differences between methods, passages and costs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -8,7 +8,7 @@ import typer
 
 
 def check_langsmith(name: str | None) -> None:
-    """A missing account is told before anything is asked."""
+    """Report a missing account before anything is asked."""
     if name is not None:
         from quorum.evaluation.langsmith_upload import check_access
 
@@ -17,7 +17,7 @@ def check_langsmith(name: str | None) -> None:
 
 @contextmanager
 def uploaded(name: str | None, folder: Path) -> Iterator[None]:
-    """Upload the results when they are printed, also where questions failed, whose exit code stays."""
+    """Upload the results after they are printed, also if questions failed; the exit code for these stays."""
     failed: typer.Exit | None = None
     try:
         yield

@@ -1,4 +1,4 @@
-"""Files to passages: which files there are, what they say, and how they are split.
+"""Turns files into passages: finds the files, reads them, and splits their text.
 
 Begin with `read`. Imports datasets, algorithms and core.
 """

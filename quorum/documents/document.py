@@ -1,4 +1,4 @@
-"""What a reader makes of a file: a title, and blocks of text that know what they are and where they stood."""
+"""A reader's result: a title, and blocks of text with their kind and place."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,14 +12,14 @@ GAP = "\n\n"
 
 
 class Unreadable(Exception):  # noqa: N818  (a reason, not a bug)
-    """Why a file or line is skipped."""
+    """Raised for a file or line that is skipped; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Block:
     """A piece of a document.
 
-    kind: "text" is prose, whose line ends mean nothing; "code" keeps its lines; "row" is a line of a table or another
+    kind: "text" is prose, in which line ends mean nothing; "code" keeps its lines; "row" is a table row or another
     record, kept whole; "heading" has a `level` from 1, the highest. page: from 1, where the file has pages. names: for
     code, the definitions around it.
     """
@@ -35,8 +35,8 @@ class Block:
 class Document:
     """A file as it was read.
 
-    title: empty where the file says none. metadata: what the file says about itself, such as author and date. notes:
-    what a user should know, such as an encoding that was assumed.
+    title: empty if the file has none. metadata: the file's own metadata, such as author and date. notes: for the user,
+    such as an assumed encoding.
     """
 
     title: str
@@ -51,7 +51,7 @@ class Document:
 
 
 def clean(text: str) -> str:
-    """Without what cannot be stored: NUL and lone surrogates."""
+    """The text without characters that cannot be stored: NUL and lone surrogates."""
     return replace_half_characters(text.replace("\0", ""))
 
 

@@ -1,10 +1,9 @@
-"""Copies: passages that say what another passage says already.
+"""Finds copies: passages that only repeat another passage.
 
 Sketches (the smallest hashes of all runs of five words, as in MinHash; Broder 1997) find passages that share most of
-their words. They only propose. A passage counts as a copy where nothing that it says is lost without it: all its words,
-numbers, signs and symbols stand in the other passage in the same order without a gap, and the same goes for its title
-and the headings above it. So one number, one name or one "not" that differs keeps two passages apart; case,
-punctuation, hyphens and white space do not.
+their words. Sketches only propose pairs. A passage is a copy if the other passage contains all its words, numbers,
+signs and symbols in the same order without a gap. The same must hold for its title and the headings above it. So one
+number, one name or one "not" that differs keeps two passages apart; case, punctuation, hyphens and white space do not.
 """
 
 import re
@@ -18,7 +17,7 @@ from quorum.documents.pieces import headings_of
 
 RUN = 5  # words of a shingle
 SKETCH = 4  # hashes that stand for a passage
-FEWEST_WORDS = 20  # of a passage that may be a copy: short ones repeat without meaning the same
+FEWEST_WORDS = 20  # of a passage that may be a copy: equal short passages may mean different things
 LEAST_SHARE = 0.8  # of the kept passage's words that a copy has
 TOKEN = re.compile(r"(?<![\w.,])[-\u2212+]?\d+(?:[.,:]\d+)*(?!\w)|\w+|[^\w\s]")
 TELLING = frozenset("%&@§/")  # punctuation that means something
@@ -45,7 +44,7 @@ def words_of(text: str) -> list[str]:
 
 
 def is_comparable(passage: Passage) -> bool:
-    """Whether a passage may be a copy: it comes from a document, whose passages have no ids of their own."""
+    """Whether a passage may be a copy: only passages split from a document may, as they have no own ids."""
     places = passage.get("places") or []
     return bool(places) and "line" not in places[0]
 
@@ -60,7 +59,7 @@ def sketch_of(passage: Passage) -> tuple[int, ...]:
 
 
 def said_by(passage: Passage) -> Said:
-    """What a passage says; a title that is only the file's name says nothing."""
+    """The words of a passage, for comparison; a title that is only the file's name is ignored."""
     words = words_of(passage["text"])
     title = "" if has_file_title(passage) else " ".join(words_of(passage["title"]))
     headings = JOINT.join(" ".join(words_of(heading)) for heading in headings_of(passage))

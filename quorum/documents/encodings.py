@@ -1,4 +1,4 @@
-"""Bytes to text: by the byte order mark, as UTF-8, as declared, else as a detector says."""
+"""Decodes bytes: by the byte order mark, as UTF-8, as declared, else by a detector."""
 
 import codecs
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from quorum.documents.document import Unreadable
 
 MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, because it begins with the mark of UTF-16
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
@@ -23,14 +23,14 @@ FEW_ODD = 0.25  # of the letters: a text in Latin script
 
 
 class Decoded(NamedTuple):
-    """A text with "\\n" as line end, and a note where its encoding was assumed."""
+    """A text with "\\n" as line end, and a note if its encoding was assumed."""
 
     text: str
     note: str = ""
 
 
 def decode_text(data: bytes, declared: str = "") -> Decoded:
-    """The text of a file. declared: the encoding that the file itself names, which is believed after UTF-8.
+    """The text of a file. declared: the encoding that the file itself names; it is tried after UTF-8.
 
     Raises `Unreadable` for what is no text.
 

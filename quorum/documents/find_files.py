@@ -20,8 +20,8 @@ LARGEST_RULES = 1_000_000  # bytes of a .gitignore
 class Choice:
     """Which files below a folder are read. Patterns are those of .gitignore, from the folder that was given.
 
-    include: only files that match one of these, all where there is none; exclude: none of these. gitignore: nothing
-    that git would ignore. follow: also links that lead out of the folder.
+    include: only files that match one of these; all if empty. exclude: no files that match one of these. gitignore:
+    skip files that git ignores. follow: also follow links that lead out of the folder.
 
     >>> Choice(include=("*.md",), exclude=("drafts/",)).follow
     False
@@ -35,8 +35,8 @@ class Choice:
 
 @dataclass
 class Found:
-    """files: each once, in order; skipped: what is not read and why; notes: what a user should know; ignored: how many
-    files and folders .gitignore left out.
+    """files: each once, in order; skipped: the paths not read, and why; notes: for the user; ignored: how many files
+    and folders .gitignore left out.
     """
 
     files: list[Path] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Found:
 
 
 def absolute(path: str | Path) -> Path:
-    """The path as it is kept with passages: absolute, links resolved."""
+    """The path as it is stored with passages: absolute, links resolved."""
     return Path(path).expanduser().resolve()
 
 
@@ -59,7 +59,7 @@ def find_files(
 
 
 def choose_files(roots: Iterable[Path], without: Path | None = None, choice: Choice | None = None) -> Found:
-    """Files as given, and of folders what lies below them but hidden files, as `choice` says.
+    """The given files, and the files below the given folders except hidden ones, according to `choice`.
 
     `without` is a folder to leave out: the store itself. A file is listed once however often it is reached.
     """
@@ -78,7 +78,7 @@ def choose_files(roots: Iterable[Path], without: Path | None = None, choice: Cho
 
 
 def why_not(path: Path) -> str:
-    """Why a path is not read at all: no regular file. Empty for one that is."""
+    """The reason why a path cannot be read: it is no regular file. Empty for a regular file."""
     try:
         check_regular(path.stat().st_mode, path)
     except OSError as error:
@@ -133,7 +133,9 @@ class Walk:
             yield path, is_folder
 
     def is_followed(self, path: Path, is_folder: bool) -> bool:
-        """Whether a link is followed, which is said of folders; one that leads out of the folder only if asked for."""
+        """Whether a link is followed; links to folders are reported. A link out of the folder is followed only on
+        request.
+        """
         target = path.resolve()
         if not self.choice.follow and not any(target == root or root in target.parents for root in self.roots):
             self.found.skipped.append((str(path), f"a link out of the folder, to {target}; --follow reads it"))
@@ -168,7 +170,9 @@ class Walk:
         return self.is_ignored_by([*inner, *self.above], path, is_folder)
 
     def is_ignored_by(self, folders: Iterable[Path], path: Path, is_folder: bool) -> bool:
-        """What the .gitignore files of these folders say, nearest first: the first that says something counts."""
+        """Whether the .gitignore files of these folders, nearest first, ignore a path; the first with a matching rule
+        decides.
+        """
         for folder in folders:
             if folder not in self.rules:
                 self.rules[folder] = ignore_rules(folder)
@@ -187,7 +191,7 @@ def is_dir(entry: "os.DirEntry[str]") -> bool:
 
 
 def patterns(lines: Sequence[str], option: str) -> "GitIgnoreSpec":
-    """The patterns of an option; one that makes no sense is a `SetupError`."""
+    """The patterns of an option. Raises `SetupError` for an invalid pattern."""
     from pathspec import GitIgnoreSpec
 
     try:

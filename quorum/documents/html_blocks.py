@@ -1,4 +1,4 @@
-"""HTML to blocks: of pages, and of what other formats are turned into (Markdown, Word, EPUB, mail)."""
+"""Turns HTML into blocks: web pages, and formats that are converted to HTML (Markdown, Word, EPUB, mail)."""
 
 import re
 from dataclasses import dataclass, field, replace
@@ -32,7 +32,7 @@ WIDEST_CELL, MOST_CELLS = 200, 1_000_000  # columns that one cell may span; cell
 
 @dataclass
 class Page:
-    """What a page says: its title, what it says about itself, and its blocks."""
+    """The content of a page: its title, its metadata, and its blocks."""
 
     title: str = ""
     metadata: dict[str, str] = field(default_factory=dict)
@@ -82,7 +82,7 @@ def is_hidden(element: Any) -> bool:
 
 
 class Walk:
-    """One pass over a tree, without recursion: pages are nested as deep as anybody likes."""
+    """One pass over a tree, without recursion, because pages may be nested to any depth."""
 
     def __init__(self) -> None:
         self.found: list[Block] = []
@@ -105,7 +105,7 @@ class Walk:
         return self.found
 
     def enter(self, element: Any) -> bool:
-        """Take in the beginning of an element; True: all of it is done."""
+        """Process the start of an element; returns True if the whole element is done."""
         tag = element.tag
         if is_hidden(element):
             return True
@@ -142,7 +142,7 @@ class Walk:
                 self.lists.pop()
 
     def mark(self) -> str:
-        """What an item of the list begins with: a bullet or its number."""
+        """The mark of a list item: a bullet or its number."""
         if not self.lists or self.lists[-1] is None:
             return "- "
         number = self.lists[-1]
@@ -204,7 +204,7 @@ def inner_text(element: Any, *, keep: bool = False) -> str:
 
 
 def flat(table: Any) -> str:
-    """A table inside a cell, on one line; what nests deeper than that is plain text."""
+    """A table inside a cell, on one line; a deeper table becomes plain text."""
     deeper = table.find(".//table") is not None
     grid = [[" ".join(table.itertext())]] if deeper else grid_of(table)
     return " " + ", ".join(rows_of(grid, has_head=None if deeper else has_head(table))) + " "
@@ -238,7 +238,7 @@ def is_layout(table: Any) -> bool:
 
 
 def has_head(table: Any) -> bool | None:
-    """True where the first row is marked as names of columns, False where names stand at the left, None: unsaid."""
+    """True if the first row is marked as column names, False if the names stand at the left, None if unmarked."""
     rows = own_rows(table)
     first = cells_of(rows[0]) if rows else []
     if rows and (rows[0].getparent().tag == "thead" or (first and all(cell.tag == "th" for cell in first))):
@@ -249,9 +249,9 @@ def has_head(table: Any) -> bool | None:
 
 
 def grid_of(table: Any) -> list[list[str]]:
-    """The cells' texts; one that spans rows or columns stands in each of them."""
+    """The cells' texts; a cell that spans rows or columns appears in each of them."""
     grid: list[list[str]] = []
-    below: dict[int, tuple[str, int]] = {}  # column -> what reaches down into it, and through how many rows
+    below: dict[int, tuple[str, int]] = {}  # column -> the cell text that spans down into it, and for how many rows
     room = MOST_CELLS
     for row in own_rows(table):
         line: list[str] = []
@@ -272,7 +272,7 @@ def grid_of(table: Any) -> list[list[str]]:
 
 
 def fill(line: list[str], below: dict[int, tuple[str, int]]) -> None:
-    """Put what reaches down from the rows above where the line has come to."""
+    """Insert the cells that span down from rows above at the line's present column."""
     while len(line) in below:
         text, left = below.pop(len(line))
         if left > 1:

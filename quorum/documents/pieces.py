@@ -1,4 +1,4 @@
-"""A document or a long passage, cut into the passages that are indexed."""
+"""Cuts a document or a long passage into the passages that are indexed."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -36,7 +36,7 @@ class Piece(NamedTuple):
 
 
 def pieces_of(path: Path, words: int = 100, notes: list[tuple[str, str]] | None = None) -> Iterator[Passage]:
-    """The passages of a document, named by what they say. `notes` takes (path, what a user should know).
+    """The passages of a document, with ids made from their content. `notes` receives (path, note for the user).
 
     Raises `Unreadable`.
     """
@@ -69,14 +69,14 @@ def headings_of(passage: Passage) -> list[str]:
 
 
 def passage_hash(passage: Passage) -> str:
-    """16 hex digits that name what a passage says: its title, the headings above it, its text."""
+    """16 hex digits that identify a passage's content: its title, the headings above it, its text."""
     headings = headings_of(passage)
     text = f"{' > '.join(headings)}\n{passage['text']}" if headings else passage["text"]
     return content_hash(passage["title"], text)
 
 
 def split_document(document: Document, words: int = 100) -> Iterator[Piece]:
-    """The passages of a document, of at most `words` words each, none over more than one section.
+    """The passages of a document, of at most `words` words each, none across sections.
 
     A section is what stands under a heading; its passages begin and end as `quorum.documents.split` says, rows of
     tables and lines of code are kept whole. A heading stays with what follows it.
@@ -109,7 +109,7 @@ def located(document: Document, limit: int) -> Iterator[Located]:
 
 
 def block_units(text: str, begin: int, end: int, block: Block, limit: int) -> Iterator[Unit]:
-    """What of a block may not be cut: sentences of prose, lines of code, a row, a heading."""
+    """The units of a block that may not be cut: sentences of prose, lines of code, a row, a heading."""
     if block.kind == "text":
         for unit in units(text[begin:end], limit):
             yield unit._replace(start=unit.start + begin, end=unit.end + begin)
@@ -123,7 +123,7 @@ def block_units(text: str, begin: int, end: int, block: Block, limit: int) -> It
 
 
 def line_spans(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """(start, end) of the lines in a part of the text that hold something, without the white space at their end."""
+    """(start, end) of the non-empty lines in a part of the text, without the white space at their end."""
     while begin < end:
         stop = text.find("\n", begin, end)
         stop = end if stop < 0 else stop
@@ -149,7 +149,7 @@ def section_pieces(document: Document, section: Sequence[Located], limit: int) -
 
 
 def shared_headings(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """What all paths begin with."""
+    """The common beginning of all paths."""
     shared = paths[0]
     for path in paths[1:]:
         length = next((place for place, (a, b) in enumerate(zip(shared, path, strict=False)) if a != b), len(path))
@@ -165,7 +165,7 @@ def block_text(text: str, block: Block) -> str:
 
 
 def pieces_of_passage(passage: Passage, words: int) -> Iterator[Passage]:
-    """The passage as it is; one that is far too long in parts."""
+    """The passage unchanged, or split into parts if it is far too long."""
     limit = 2 * LONGEST_LINE * words
     if len(passage["text"]) <= limit or size(passage["text"]) <= limit:
         yield passage

@@ -27,7 +27,7 @@ def read_document(path: Path) -> Document:
     """A document of a known type, by the reader of its type; its title is empty where the file says none.
 
     Raises `Unreadable`: for a type without a reader, for a file that is damaged, empty, too large or no regular file,
-    and for one that somebody writes to meanwhile.
+    and for a file that changes while it is read.
     """
     reader = reader_of(path)
     document = reader(read_settled(path), path.name)
@@ -41,7 +41,7 @@ def read_document(path: Path) -> Document:
 
 
 def read_settled(path: Path) -> bytes:
-    """The bytes of a file that nobody changes meanwhile."""
+    """The bytes of a file that does not change while it is read."""
     try:
         before = path.stat()
         data = read_regular(path)
@@ -67,7 +67,7 @@ def count_lines(path: Path) -> int:
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, Passage | str]]:
-    """(line number from 1, passage, or why the line is skipped). A file that breaks off is `Unreadable` there."""
+    """(line number from 1, passage, or why the line is skipped). Raises `Unreadable` where a file breaks off."""
     number = 0
     try:
         modified = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")

@@ -47,7 +47,7 @@ def tidy(text: str) -> str:
 
 
 def units(text: str, limit: int) -> list[Unit]:
-    """What `pack` may not cut, in order; none is longer than the limit (in half words)."""
+    """The units that `pack` may not cut, in order; none is longer than the limit (in half words)."""
     found: list[Unit] = []
     for start, end in find_sentences(text):
         length = size(text[start:end])

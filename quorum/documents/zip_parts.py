@@ -1,4 +1,4 @@
-"""Formats that are zip archives (Office, EPUB), looked over before anything in them is unpacked."""
+"""Checks files that are zip archives (Office, EPUB) before anything in them is unpacked."""
 
 import io
 import re
@@ -12,14 +12,15 @@ from quorum.documents.document import Unreadable
 
 MOST_PARTS = 20_000
 LARGEST_WHOLE = 500_000_000  # bytes, unpacked
-LARGEST_TEXT = 50_000_000  # bytes of one part of XML, which takes some twenty times as much memory
+LARGEST_TEXT = 50_000_000  # bytes of one XML part; parsing it takes about twenty times as much memory
 XML = (".xml", ".rels", ".opf", ".ncx", ".xhtml", ".html", ".htm")
 ENTITY = re.compile(rb"<!\s*ENTITY", re.IGNORECASE)
 
 
 @contextmanager
 def opened(data: bytes, kind: str, *, entities: bool = False) -> Iterator[zipfile.ZipFile]:
-    """The archive, which unpacks to a bearable size; `Unreadable` for a bomb, a damaged or a locked one.
+    """The archive, after a check of its unpacked size. Raises `Unreadable` for a zip bomb, a damaged or a locked
+    archive.
 
     entities: whether its XML may declare entities; Office formats never do, and a few lines of them mean gigabytes.
     """
@@ -38,7 +39,7 @@ def opened(data: bytes, kind: str, *, entities: bool = False) -> Iterator[zipfil
 
 
 def look_over(archive: zipfile.ZipFile) -> None:
-    """Refuse what would fill the memory. What a part claims to unpack to is never exceeded by `zipfile`."""
+    """Refuse archives that would fill the memory. `zipfile` never unpacks more than a part declares."""
     parts = archive.infolist()
     if len(parts) > MOST_PARTS:
         raise Unreadable(f"a zip archive of {len(parts):,} parts; at most {MOST_PARTS:,} are read")

@@ -1,4 +1,4 @@
-"""Questions asked by several methods, scored, compared, reported. One way leads through it, each step a module:
+"""Asks questions by several methods, scores, compares and reports the answers. Each step is a module:
 
     Options  run/options.py         what was asked for, read once
       -> columns   run/columns.py       Column: a method with its settings, model, retriever and prices

@@ -1,4 +1,4 @@
-"""What LangChain's callbacks say of a run, read in one place: which events are nodes, and what a reply used."""
+"""Reads LangChain's callback events: which events are nodes, and which tokens a reply used."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,7 @@ def message_of(response: LLMResult) -> Any:
 
 
 def usage_of(response: LLMResult) -> Mapping[str, Any]:
-    """The tokens of a reply by kind; empty where the model does not say."""
+    """The tokens of a reply by kind; empty if the model does not report them."""
     return getattr(message_of(response), "usage_metadata", None) or {}
 
 

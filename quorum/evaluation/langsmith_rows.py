@@ -1,6 +1,6 @@
-"""Rows of an evaluation as LangSmith has them: examples, runs, feedback.
+"""Converts rows of an evaluation to LangSmith's examples, runs and feedback.
 
-Every id follows from what it names, so that what is sent twice is there once.
+Every id is derived from the content, so anything sent twice is stored once.
 """
 
 import json
@@ -20,8 +20,8 @@ COUNTED = ("calls", "malformed", "verbose", "dropped")
 
 @dataclass(frozen=True)
 class Place:
-    """Where the rows of one method go. model: as settings have it ("openai:gpt-4o"); started: when the experiment was
-    made, which is when its runs begin.
+    """Where the rows of one method go. model: as in the settings ("openai:gpt-4o"); started: when the experiment was
+    created, used as the start of its runs.
     """
 
     dataset: UUID
@@ -33,7 +33,7 @@ class Place:
 
 
 def example_id(dataset: UUID, row: Row) -> UUID:
-    """The same question with the same answers is the same example, whichever evaluation asked it."""
+    """The id of an example: the same question with the same answers has the same id in every evaluation."""
     return uuid5(dataset, json.dumps([row["id"], row["question"], row["gold"]]))
 
 
@@ -48,7 +48,7 @@ def example_of(dataset: UUID, row: Row, hide: bool) -> dict[str, Any]:
 
 
 def dated_id(when: datetime, *what: str) -> UUID:
-    """A UUID of version 7, which LangSmith wants of runs: a time, then what follows from `what`."""
+    """A UUID of version 7, as LangSmith requires for runs: a time, then bits derived from `what`."""
     digest = int.from_bytes(sha256(json.dumps(what).encode()).digest()[:10])
     value = int(when.timestamp() * 1000) << 80 | digest
     version, variant = 0xF << 76, 0x3 << 62
@@ -56,12 +56,12 @@ def dated_id(when: datetime, *what: str) -> UUID:
 
 
 def run_id(place: Place, row: Row) -> UUID:
-    """A failed answer and the one got later are two runs."""
+    """The id of a run. A failed answer and its later replacement are two runs."""
     return dated_id(place.started, str(place.experiment), row["id"], "failed" if row["error"] else "answered")
 
 
 def runs_of(place: Place, row: Row) -> Iterator[dict[str, Any]]:
-    """The run of an answer and, below it, one for its model calls, by which LangSmith counts and prices tokens."""
+    """The run of an answer and a child run for its model calls, from which LangSmith counts and prices tokens."""
     id_, started = run_id(place, row), place.started.astimezone(UTC)
     ended = started + timedelta(seconds=row["seconds"])
     order = f"{started:%Y%m%dT%H%M%S%fZ}{id_}"
@@ -93,7 +93,7 @@ def runs_of(place: Place, row: Row) -> Iterator[dict[str, Any]]:
 
 
 def outputs_of(row: Row) -> dict[str, Any]:
-    """What was answered: the answer, what it was read from (ids), and what the method says of itself."""
+    """The outputs of a run: the answer, the ids of its passages, and what the method reports about the run."""
     found: dict[str, Any] = {
         "answer": row["answer"],
         "unknown": row["unknown"],
@@ -120,7 +120,7 @@ def model_metadata(model: str) -> dict[str, str]:
 
 
 def feedback_of(place: Place, row: Row) -> Iterator[dict[str, Any]]:
-    """The measures that an answer has, each as a score of its run."""
+    """The measures of an answer, each as a score of its run."""
     id_ = run_id(place, row)
     for key in all_metrics():
         score: Any = row.get(key)

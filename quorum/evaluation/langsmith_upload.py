@@ -1,7 +1,7 @@
 """The results of an evaluation as a LangSmith dataset with an experiment for each method (`--langsmith NAME`).
 
-What is in the results is sent, nothing is asked again. The dataset is found by its name, examples by their ids, an
-experiment by dataset, method and configuration: the same again sends what is missing.
+The upload sends recorded results and asks nothing again. The dataset is found by its name, examples by their ids, an
+experiment by dataset, method and configuration: a repeated upload sends only what is missing.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ from quorum.evaluation.run.source import Progress, silent
 from quorum.models.tracing import TraceClient, cleaned, hides_passages
 
 AT_ONCE = 100  # rows, or examples that are looked up
-LONGEST = 200  # characters of what LangSmith said
+LONGEST = 200  # characters of LangSmith's error message
 QUERY = re.compile(r"\?[^\s'\"]+")  # of an address: ids without end
 SET = (str, int, float)
 T = TypeVar("T")
@@ -40,8 +40,8 @@ FAILURES = (LangSmithError, RequestException, ValidationError)
 
 @dataclass(frozen=True)
 class Uploaded:
-    """What lies in LangSmith now. url: of the dataset, where LangSmith tells it; experiments: their names; runs: how
-    many were sent this time.
+    """What LangSmith now holds. url: of the dataset, if LangSmith reports it; experiments: their names; runs: how many
+    were sent this time.
     """
 
     url: str | None
@@ -50,7 +50,7 @@ class Uploaded:
 
 
 def check_access(name: str) -> None:
-    """Raises `SetupError` where there is no account, or LangSmith lets nobody in, before anything is asked."""
+    """Raises `SetupError`, before any question is asked, if there is no account or LangSmith refuses access."""
     if not name.strip():
         raise SetupError(f"The name {name!r} for LangSmith is empty; write --langsmith NAME, the name of a dataset.")
     if not (get_env_var("API_KEY") or get_env_var("ENDPOINT")):
@@ -69,7 +69,7 @@ def check_access(name: str) -> None:
 
 
 def upload(folder: Path, name: str, progress: Progress = silent) -> Uploaded:
-    """Send the results of a folder to the dataset `name`. Raises `SetupError` where that fails; the results stay."""
+    """Send the results of a folder to the dataset `name`. Raises `SetupError` on failure; the results are kept."""
     try:
         with connected() as client, Lines(folder / "results.jsonl") as lines:
             return send(client, read_config(folder / "config.json"), lines, name, progress)
@@ -82,7 +82,7 @@ def upload(folder: Path, name: str, progress: Progress = silent) -> Uploaded:
 
 @contextmanager
 def connected() -> Iterator["Sender"]:
-    """A client, closed at the end. What LangSmith would log of a failure is said by us."""
+    """A client that is closed at the end. We report failures ourselves, so LangSmith's log is silenced."""
     log = logging.getLogger("langsmith")
     level, client = log.level, Sender()
     log.setLevel(logging.CRITICAL)
@@ -94,21 +94,21 @@ def connected() -> Iterator["Sender"]:
 
 
 class Sender(TraceClient):
-    """A client whose work in the background fails aloud, and that sends every run, whatever share is traced."""
+    """A client that reports failures of its background work, and sends every run whatever the tracing sample rate."""
 
     def __init__(self) -> None:
         self.failures: list[Exception] = []
         super().__init__(tracing_error_callback=self.failures.append, tracing_sampling_rate=1.0)
 
     def arrived(self) -> None:
-        """Wait for what is under way; raises what went wrong with it."""
+        """Wait for pending uploads; raises their error."""
         self.flush()
         if self.failures:
             raise self.failures[0]
 
 
 def reason(error: Exception) -> str:
-    """The beginning of what went wrong, without secrets."""
+    """The beginning of the error message, without secrets."""
     said = " ".join(QUERY.sub("", str(cleaned(str(error), False))).split()) or type(error).__name__
     return said if len(said) <= LONGEST else f"{said[:LONGEST]} ..."
 
@@ -171,21 +171,21 @@ def experiment_of(
 
 
 def metadata_of(config: Mapping[str, Any], method: str) -> dict[str, Any]:
-    """What an experiment is found by: the settings of its method, those that are set."""
+    """The metadata that identifies an experiment: the settings of its method that are set."""
     settings = {name: in_words(value) for name, value in config["methods"][method].items()}
     known = {name: value for name, value in settings.items() if isinstance(value, SET)}
     return dict(cleaned({"quorum": config["quorum"], "configuration": short_hash(config), **known}, False))
 
 
 def in_words(value: Any) -> Any:
-    """A model's identity as settings write it, "openai:gpt-4o"; anything else as it is."""
+    """A model's identity as in the settings, "openai:gpt-4o"; any other value unchanged."""
     if not isinstance(value, dict) or "provider" not in value:
         return value
     return value["provider"] if value["provider"] == "embedded" else f"{value['provider']}:{value['model']}"
 
 
 def digest_of(lines: Lines, method: str, ids: Sequence[str]) -> str:
-    """What tells results from those that were sent before."""
+    """A digest that distinguishes results from those sent before."""
     digest = hashlib.sha256()
     for id_ in ids:
         digest.update(json.dumps(row_of(lines, method, id_)).encode())
@@ -193,7 +193,7 @@ def digest_of(lines: Lines, method: str, ids: Sequence[str]) -> str:
 
 
 def chunks(items: Iterable[T]) -> Iterator[list[T]]:
-    """So many at a time as are sent at once."""
+    """Split rows into batches of the size of one request."""
     rest = iter(items)
     while chunk := list(islice(rest, AT_ONCE)):
         yield chunk

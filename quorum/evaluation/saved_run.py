@@ -19,8 +19,8 @@ STEP = {*TEXTS, *LISTS, "seconds", "error", "steps"}
 def read_saved_run(data: bytes) -> tuple[dict[str, Any], list[Step]]:
     """The object in the file of a saved run, and its steps.
 
-    Raises ValueError for what is no run: no JSON, nested too deeply, numbers that nobody can count to, another format,
-    steps with keys or types of their own.
+    Raises ValueError for anything else: no JSON, too deep nesting, too large numbers, another format, steps with
+    unknown keys or wrong types.
 
     >>> read_saved_run(b'{"format": "quorum trace 1", "steps": [{"kind": "node", "name": "vote"}]}')[1][0].name
     'vote'

@@ -37,7 +37,7 @@ class Step:
 
 
 class Tracer(AsyncCallbackHandler):
-    """Collects the steps of one run; `listener` is told of every step that ends."""
+    """Collects the steps of one run; calls `listener` with every step that ends."""
 
     def __init__(self, listener: Listener = lambda step: None) -> None:
         self.root = Step("run", "run")
@@ -46,7 +46,7 @@ class Tracer(AsyncCallbackHandler):
         self.parents: dict[UUID, Step] = {}
 
     def begin(self, step: Step | None, run_id: UUID, parent: UUID | None) -> None:
-        """Hang a step under the nearest ancestor that is a step; None: a run of LangGraph's own, seen through."""
+        """Attach a step to the nearest ancestor that is a step. None: a run of LangGraph's own, which is skipped."""
         above = self.parents.get(parent, self.root) if parent is not None else self.root
         if step is not None:
             above.steps.append(step)
@@ -126,12 +126,12 @@ class Tracer(AsyncCallbackHandler):
 
 
 def clean_text(text: str) -> str:
-    """A text without secrets, or a note in its place where passages are to be hidden."""
+    """A text without secrets; a note replaces it if passages must be hidden."""
     return str(cleaned(text, hides_passages()))
 
 
 def describe_failure(error: BaseException) -> str:
-    """What went wrong; its kind alone where passages are to be hidden."""
+    """The error message; only the error's type if passages must be hidden."""
     kind = type(error).__name__
     return kind if hides_passages() else clean_text(redact(str(error))) or kind
 
@@ -157,7 +157,7 @@ def describe_changes(node: str, update: dict[str, Any]) -> list[str]:
 
 
 def plain(step: Step) -> dict[str, Any]:
-    """A step as JSON, without what it does not have, nor when it started, which says nothing to another process."""
+    """A step as JSON, without empty fields and without its start time, which means nothing in another process."""
     found = {name: value for name, value in asdict(step).items() if value not in (None, "", []) and name != "started"}
     return found | ({"steps": [plain(inner) for inner in step.steps]} if step.steps else {})
 

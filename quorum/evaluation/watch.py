@@ -1,5 +1,5 @@
-"""What one answer went through, seen by LangChain callbacks: the nodes of its graph, the model's replies, and the time
-that it would have taken alone.
+"""Watches one answer through LangChain callbacks: the nodes of its graph, the model's replies, and the time that it
+would have taken alone.
 """
 
 import time
@@ -29,7 +29,7 @@ class Step(TypedDict):
 class Call(TypedDict):
     """A reply. step: the number of the node that asked; name: the prompt and which of several ("answer: passage 2").
 
-    seconds: what the model took when it was really asked, also where the reply came from the journal (`stored`).
+    seconds: the model's time for the real call, also if the reply came from the journal (`stored`).
     """
 
     step: int | None
@@ -131,7 +131,7 @@ def longest_path(
 
 
 def in_turn(spans: Sequence[tuple[int | None, float, float, float]]) -> float:
-    """Seconds of the calls of one node: those that overlapped count as the longest of them."""
+    """Seconds of the calls of one node; overlapping calls count as the longest of them."""
     total, longest, until = 0.0, 0.0, float("-inf")
     for _, start, end, took in sorted(spans, key=lambda span: span[1]):
         if start >= until:

@@ -1,4 +1,4 @@
-"""What a client may choose: a method, a collection, settings. Everything that is not listed here is the server's."""
+"""Defines what a client may choose: a method, a collection, settings. The server decides everything else."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ SETTINGS = (
     "speculative",
     "vote",
 )  # none of them names a file, an address or code
-MOST = {"k": 50, "samples": 10, "candidates": 10}  # more only where the server itself is set to more: it costs calls
+MOST = {"k": 50, "samples": 10, "candidates": 10}  # or the server's own setting, if that is higher
 NAMED = {"retriever": ("hybrid", "chroma", "bm25"), "context_filter": ("embedded", "llm")}
 MODELS = ("model", "verifier")
 
@@ -56,7 +56,7 @@ class Access:
     models: tuple[str, ...] = ()
 
     def list_collections(self) -> list[str]:
-        """The collections that a client may ask, the server's own first. Blocks."""
+        """The collections that a client may query, the server's own first. Blocks."""
         from quorum.retrievers.collections import names
 
         others = names(self.base.store) if self.collections is None else self.collections
@@ -69,7 +69,7 @@ class Access:
         return plain + [Offer(f"{one.id}@{name}", one.method, name) for one in plain for name in collections]
 
     def find_offer(self, id_: Any) -> Offer:
-        """The offer of that name; another is a `Refusal` (404), which tells nothing of other collections. Blocks."""
+        """The offer with that name; else a `Refusal` (404) that does not reveal other collections. Blocks."""
         method, _, collection = str(id_).partition("@")
         if method in list_methods() and (not collection or collection in self.list_collections()):
             return Offer(str(id_), method, collection or self.base.collection)
@@ -78,7 +78,7 @@ class Access:
         )
 
     def make_context(self, offer: Offer, given: Mapping[str, Any]) -> Context:
-        """The server's settings with a client's over them; what it may not choose or does not fit is a `Refusal`."""
+        """The server's settings, overridden by a client's. Raises `Refusal` for a forbidden or invalid setting."""
         try:
             values = {name: self.read_setting(name, value) for name, value in given.items()}
             return replace(self.base, collection=offer.collection, **values)
@@ -86,7 +86,7 @@ class Access:
             raise Refusal(400, str(error), "invalid_setting", param="quorum") from None
 
     def read_setting(self, name: str, value: Any) -> Any:
-        """The value of one setting that a client gives; a `SetupError` where it may not."""
+        """The value of one setting from a client. Raises `SetupError` if the client may not choose it."""
         if not (value is None or isinstance(value, str | int | float)):
             raise SetupError(f"Setting {name[:40]!r} is no text, number, true or false; give one of these.")
         if name in MODELS:
@@ -117,7 +117,7 @@ def list_methods() -> list[str]:
 
 
 def write_setting(value: str | int | float | None) -> str:
-    """A value of JSON as --set writes it."""
+    """A JSON value in the notation of --set."""
     if value is None or isinstance(value, bool):
         return "none" if value is None else str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)

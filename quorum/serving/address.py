@@ -10,7 +10,7 @@ SHORTEST_TOKEN = 16  # characters: it cannot be guessed by trying
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or address is this machine's own."""
+    """Whether a name or address is a loopback address of this machine."""
     name = host.strip("[]").lower()
     if name == "localhost":
         return True
@@ -21,7 +21,7 @@ def is_loopback(host: str) -> bool:
 
 
 def check_address(host: str, token: str | None) -> str | None:
-    """The token; an address that others reach demands one of some length, else it is a `SetupError`."""
+    """The token. Raises `SetupError` if others can reach the address and the token is missing or too short."""
     if token is not None and len(token) < SHORTEST_TOKEN:
         raise SetupError(
             f"The token has {len(token)} characters; give one of {SHORTEST_TOKEN} or more, for example the output of: "
@@ -36,7 +36,7 @@ def check_address(host: str, token: str | None) -> str | None:
 
 
 def check_tokens(host: str, tokens: Sequence[str]) -> tuple[str, ...]:
-    """The tokens that are not empty, each once; `check_address` says what is wrong with them."""
+    """The distinct non-empty tokens; `check_address` checks them."""
     found = tuple(dict.fromkeys(token for token in tokens if token))
     for token in found or (None,):
         check_address(host, token)
@@ -44,14 +44,14 @@ def check_tokens(host: str, tokens: Sequence[str]) -> tuple[str, ...]:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket at the address; one that is taken, or is not this machine's, is a `SetupError`."""
+    """A socket at the address. Raises `SetupError` if it is taken, or is not this machine's."""
     made = None
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         made = socket.socket(family)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(address)
-        made.listen(1024)  # who is told the address may come at once, and no other server can take it any more
+        made.listen(1024)  # listen now: clients can connect at once, and no other server can take the address
     except OSError as error:
         if made is not None:
             made.close()

@@ -20,14 +20,14 @@ from quorum.serving.openapi import describe_api
 from quorum.serving.replies import Reply, new_head, write_chunk, write_completion, write_event, write_rest
 from quorum.serving.service import Job, Service, end_task
 
-PULSE_S = 10  # how often a stream without news shows that it lives: proxies close silent ones
-LEFT = 499  # what nginx notes where a client left
+PULSE_S = 10  # how often a stream without news sends a sign of life: proxies close silent streams
+LEFT = 499  # the status that nginx logs when a client has left
 STREAM = {"x-accel-buffering": "no"}
 Handler = Callable[[Request], Awaitable[Response]]
 
 
 def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
-    """The application, behind its door. `tokens` are the keys; without one it is for this machine alone."""
+    """The application behind its access control. `tokens` are the keys; without one, only this machine is served."""
     started = int(time.time())
 
     async def list_models(request: Request) -> Response:
@@ -68,7 +68,7 @@ def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
 
 
 def refusing(handler: Handler) -> Handler:
-    """The handler, whose refusals become responses."""
+    """The handler, wrapped so that its refusals become responses."""
 
     async def handle(request: Request) -> Response:
         try:
@@ -80,7 +80,7 @@ def refusing(handler: Handler) -> Handler:
 
 
 async def refuse_request(request: Request, error: Exception) -> Response:
-    """A path or an HTTP method that there is not."""
+    """The response to an unknown path or HTTP method."""
     assert isinstance(error, HTTPException)  # what it is registered for
     said = f"{request.method} {request.url.path[:100]} is not served; see /openapi.json."
     return Refusal(error.status_code, said, "not_found", headers=error.headers or {}).respond()
@@ -88,7 +88,7 @@ async def refuse_request(request: Request, error: Exception) -> Response:
 
 async def wait_for_reply(request: Request, task: "asyncio.Task[Reply]", job: Job) -> Response:
     """The whole completion. A client that leaves ends the work."""
-    gone = asyncio.ensure_future(request.receive())  # after the body nothing comes but the end
+    gone = asyncio.ensure_future(request.receive())  # after the body, the only message is the disconnect
     try:
         await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
@@ -104,7 +104,7 @@ async def wait_for_reply(request: Request, task: "asyncio.Task[Reply]", job: Job
 
 
 async def stream(task: "asyncio.Task[Reply]", job: Job, request_id: str) -> AsyncIterator[str]:
-    """The completion as events, then [DONE]. What goes wrong is an event, too; a client that leaves ends the work."""
+    """The completion as events, then [DONE]. An error is an event, too; a client that leaves ends the work."""
     head = new_head(job.offer.id, "chat.completion.chunk")
     has_usage = job.chat.has_usage
     try:

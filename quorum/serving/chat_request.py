@@ -27,7 +27,7 @@ class ChatRequest:
 
 
 async def read_body(request: Request) -> Any:
-    """The JSON of a request; one that is too large (413) or is no JSON (400) is a `Refusal`."""
+    """The JSON of a request. Raises `Refusal` if it is too large (413) or is no JSON (400)."""
     too_large = Refusal(413, f"The request has more than {LARGEST_BODY // 1_000_000} MB.", "request_too_large")
     length = request.headers.get("content-length", "0")
     if length.isdecimal() and int(length) > LARGEST_BODY:
@@ -44,7 +44,7 @@ async def read_body(request: Request) -> Any:
 
 
 def read_chat(body: Any) -> ChatRequest:
-    """The request in a body; what does not fit is a `Refusal` that names the field."""
+    """The request in a body. Raises a `Refusal` that names the field if one is invalid."""
     found = body if isinstance(body, dict) else {}
     model, messages = found.get("model"), found.get("messages")
     if not isinstance(model, str) or not model:
@@ -83,7 +83,7 @@ def read_message(found: Any) -> Message:
 
 
 def read_part(found: Any, role: str) -> str:
-    """The text of one part of a message; a picture or a file in a user's is a `Refusal`."""
+    """The text of one part of a message. Raises `Refusal` for a picture or a file in a user's message."""
     one = found if isinstance(found, dict) else {}
     if isinstance(one.get("text"), str):
         return str(one["text"])
@@ -93,5 +93,5 @@ def read_part(found: Any, role: str) -> str:
 
 
 def wrong(name: str, expected: str) -> Refusal:
-    """The refusal of a field."""
+    """The refusal of an invalid field."""
     return Refusal(400, f"The field {name!r} does not fit; expected {expected}.", "invalid_value", param=name)

@@ -17,9 +17,9 @@ class Message:
 
 
 def question_of(messages: Sequence[Message]) -> str:
-    """The last user message. Earlier ones do not change it yet: this is the place to make a follow-up stand alone.
+    """The last user message. Earlier messages do not change it yet: rewrite follow-up questions here.
 
-    No question, or one that is too long, is a `Refusal`.
+    Raises `Refusal` if there is no question, or it is too long.
     """
     asked = next((one.text.strip() for one in reversed(messages) if one.role == "user"), "")
     if not asked:

@@ -1,4 +1,4 @@
-"""Who gets in over HTTP: an ASGI wrapper around the API. It demands a key, and gives every request an id."""
+"""Access control over HTTP: an ASGI wrapper around the API. It requires a key, and gives every request an id."""
 
 import hmac
 import re
@@ -19,14 +19,16 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-OPEN = "/health"  # answers everybody: whoever watches the server needs no key
+OPEN = "/health"  # public: monitoring needs no key
 PATHS = ("/v1", OPEN, "/metrics", "/openapi.json")
 ID = re.compile(r"[\w.:-]{1,100}")
 KEY = {"www-authenticate": "Bearer"}
 
 
 class Door:
-    """tokens: any of them is a key; without one, only clients on this machine are let in, and no page of a site."""
+    """Access control of an application. tokens: each is a key; without any, only clients on this machine may enter, but
+    no website's pages.
+    """
 
     def __init__(self, app: App, tokens: Sequence[str]) -> None:
         self.app, self.tokens = app, tuple(tokens)
@@ -54,7 +56,7 @@ class Door:
         await self.app(scope, receive, send_with_id)
 
     def check(self, headers: Headers, path: str) -> str:
-        """Under which name the request's limits are kept; one that may not come in is a `Refusal`."""
+        """The name under which the request's limits are counted. Raises `Refusal` if the request may not enter."""
         if not self.tokens:
             self.check_local(headers)
             return "local"
@@ -71,7 +73,7 @@ class Door:
         return sha256(b"quorum key " + right[0].encode()).hexdigest()[:16]
 
     def check_local(self, headers: Headers) -> None:
-        """Refuse what a foreign site's page sends, be it under a name of its own for this machine (DNS rebinding)."""
+        """Refuse requests from a foreign site's page, even if its host name points to this machine (DNS rebinding)."""
         host, origin = headers.get("host", ""), headers.get("origin")
         try:
             name, site = urlsplit(f"//{host}").hostname, None if origin is None else urlsplit(origin).netloc

@@ -42,7 +42,7 @@ class Refusal(Exception):  # noqa: N818  it reads as what it says
 
 
 def explain_failure(error: BaseException, context: Context, request_id: str) -> Refusal:
-    """The refusal for what went wrong in a run. The server's terminal gets the whole of it, by the request's id."""
+    """The refusal for a failure in a run. The server's terminal gets the full error, with the request's id."""
     print(f"quorum: request {request_id}: {' '.join(str(cleaned(str(error), False)).split())}", file=sys.stderr)
     if isinstance(error, TooLong):
         return Refusal(400, hide_places(str(error), context), "context_length_exceeded")
@@ -56,7 +56,7 @@ def explain_failure(error: BaseException, context: Context, request_id: str) -> 
 
 
 def hide_places(text: str, context: Context) -> str:
-    """The text on one line, without secrets and without the places on the server that its settings name."""
+    """The text on one line, without secrets and without the server's paths and addresses from its settings."""
     said = MISSING.sub(r"\1.", " ".join(str(cleaned(text, False)).split()))
     own = (context.store, context.journal, context.examples, context.prompts)
     for place in sorted((one for one in own if isinstance(one, str) and one != "off"), key=len, reverse=True):

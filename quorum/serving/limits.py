@@ -1,4 +1,4 @@
-"""What one token may ask for: questions a minute and dollars a day."""
+"""Limits each token: questions a minute and dollars a day."""
 
 import time
 from collections import deque
@@ -13,7 +13,7 @@ SIDE_TASKS = 4  # for each question: title, tags, follow-ups and a search
 
 @dataclass
 class Account:
-    """What one token has asked. `day`: the days since 1970 that `dollars` belongs to; `dearest`: its dearest answer."""
+    """The usage of one token. `day`: the days since 1970 that `dollars` belongs to; `dearest`: its dearest answer."""
 
     questions: deque[float] = field(default_factory=deque)
     tasks: deque[float] = field(default_factory=deque)
@@ -24,7 +24,7 @@ class Account:
 
 
 class Limits:
-    """Refuses what goes beyond; None is no limit. Days are those of UTC, and begin anew with the server."""
+    """Refuses requests beyond the limits; None: no limit. Days are in UTC; the counts restart with the server."""
 
     def __init__(
         self, per_minute: int | None = None, dollars: float | None = None, clock: Callable[[], float] = time.time
@@ -33,7 +33,9 @@ class Limits:
         self.accounts: dict[str, Account] = {}
 
     def begin(self, key: str, *, is_question: bool = True) -> None:
-        """Count a question or a side task that begins; a `Refusal` (429) if it may not. `end` has to follow."""
+        """Count the start of a question or a side task. Raises `Refusal` (429) beyond the limits. Call `end`
+        afterwards.
+        """
         now, account = self.clock(), self.accounts.setdefault(key, Account())
         if account.day != int(now // DAY):
             account.day, account.dollars = int(now // DAY), 0.0
@@ -46,7 +48,7 @@ class Limits:
         account.under_way += 1
 
     def end(self, key: str, dollars: float | None) -> None:
-        """What had begun is over, and cost so much; None: nobody knows."""
+        """Count the end of a request and its cost; None: unknown."""
         account = self.accounts[key]
         account.under_way -= 1
         account.dollars += dollars or 0.0
@@ -54,7 +56,7 @@ class Limits:
 
 
 def check_rate(times: deque[float], many: int, now: float) -> None:
-    """Note a time, if fewer than `many` lie in the minute before it; else a `Refusal`."""
+    """Record a time if fewer than `many` lie in the minute before it; else raise `Refusal`."""
     while times and times[0] <= now - MINUTE:
         times.popleft()
     if len(times) >= many:

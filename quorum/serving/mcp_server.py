@@ -56,7 +56,7 @@ def make_mcp(service: Service) -> Any:
 
 def make_mcp_app(service: Service, tokens: Sequence[str], port: int) -> App:
     """The server over streamable HTTP at /mcp, behind the same door as the API."""
-    checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the door does
+    checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the door checks it
     app: App = make_mcp(service).streamable_http_app(transport_security=checked)
     return Door(app, tokens)
 
@@ -151,13 +151,13 @@ class Tools:
 
 
 def refuse(error: Exception, context: Context, call: Any) -> ToolError:
-    """The error that an agent reads."""
+    """The error as the agent sees it."""
     refusal = error if isinstance(error, Refusal) else explain_failure(error, context, str(call.request_id))
     return ToolError(refusal.message)
 
 
 def key_of(call: Any) -> str:
-    """Under which name the limits of the caller are kept: its key's over HTTP."""
+    """The name under which the caller's limits are counted: over HTTP, its key's."""
     request = call.request_context.request
     return str(getattr(getattr(request, "state", None), "key", "local"))
 

@@ -10,12 +10,12 @@ from typing import Any
 from quorum.core.state import Passage, Result, Usage
 
 SNIPPET = 90  # characters of a passage on each side of what supports the answer
-PUBLIC = ("id", "title", "text", "score")  # of a passage; where its file lies is the server's business
+PUBLIC = ("id", "title", "text", "score")  # fields of a passage; clients do not learn where its file lies
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What is said. sources: a text of its own after the answer, or empty; result: None for a side task."""
+    """The content of a reply. sources: a text of its own after the answer, or empty; result: None for a side task."""
 
     answer: str
     sources: str = ""
@@ -69,7 +69,7 @@ def count_usage(usage: Mapping[str, Usage]) -> dict[str, Any]:
 
 
 def new_head(model: str, kind: str) -> dict[str, Any]:
-    """What every completion and every chunk of one begins with."""
+    """The common fields of every completion and every chunk."""
     return {"id": f"chatcmpl-{token_hex(12)}", "object": kind, "created": int(time.time()), "model": model}
 
 

@@ -34,10 +34,11 @@ class Options:
 def serve(
     base: Context, host: str, port: int, options: Options, ready: Callable[[str], None], page: MakePage | None = None
 ) -> None:
-    """Serve until it is stopped. `ready` is told the address; `page` makes what is served at all other paths. Blocks.
+    """Serve until it is stopped. Calls `ready` with the address; `page` creates the application for all other paths.
+    Blocks.
 
-    An address that cannot be had or that others reach without a token, a collection that is not there, and a limit in
-    dollars for a model without a price are a `SetupError`.
+    Raises `SetupError` for an address that is unavailable or that others reach without a token, for a missing
+    collection, and for a limit in dollars on a model without a price.
     """
     tokens = check_tokens(host, options.tokens)
     prices = check_options(base, options)
@@ -85,7 +86,7 @@ def check_options(base: Context, options: Options) -> Prices:
 
 
 def check_collections(base: Context, allowed: Sequence[str] | None) -> None:
-    """Collections that are allowed by name have to be there: a client is never told which others are."""
+    """Collections that are allowed by name must exist: a client is never told about other collections."""
     if not allowed:
         return
     from quorum.retrievers.collections import names
@@ -100,7 +101,7 @@ def check_collections(base: Context, allowed: Sequence[str] | None) -> None:
 
 
 def check_models(base: Context, models: Sequence[str]) -> None:
-    """Models that are allowed by name have to be specs that can be read."""
+    """Models that are allowed by name must be valid specs."""
     from quorum.models.model_spec import read_spec
 
     for model in models:

@@ -42,7 +42,7 @@ class Job:
 
     @property
     def label(self) -> str:
-        """Under what it is counted."""
+        """The label under which the job is counted."""
         return self.offer.method if self.task is None else SIDE_TASK
 
 
@@ -55,7 +55,7 @@ class Service:
         self.slots = asyncio.Semaphore(MOST_AT_ONCE)
 
     async def accept(self, chat: ChatRequest, key: str) -> Job:
-        """Check a request; what may not be asked is a `Refusal`."""
+        """Check a request. Raises `Refusal` if it is not allowed."""
         offer = await asyncio.to_thread(self.access.find_offer, chat.model)
         context = self.access.make_context(offer, chat.settings)
         task = kind_of(chat.messages)
@@ -65,9 +65,9 @@ class Service:
         return Job(chat, offer, context, question, key, task)
 
     def start(self, job: Job, on_node: OnNode | None = None) -> "asyncio.Task[Reply]":
-        """Begin the work; beyond the limits it is a `Refusal`. What it took is counted in whatever way it ends.
+        """Begin the work. Raises `Refusal` beyond the limits. Its cost is counted however it ends.
 
-        on_node: told the name of every node of the method that has finished.
+        on_node: called with the name of every finished node of the method.
         """
         self.limits.begin(job.key, is_question=job.task is None)
         spending, begun = Spending(), time.perf_counter()
@@ -76,14 +76,14 @@ class Service:
         return task
 
     async def work(self, job: Job, spending: Spending, on_node: OnNode | None) -> Reply:
-        """The reply, once there is a place for the question."""
+        """Wait for a free place, then make the reply."""
         async with self.place():
             if job.task is not None:
                 return await self.do_task(job, job.task, spending)
             return await self.answer(job, spending, on_node)
 
     def count(self, job: Job, done: "asyncio.Task[Reply]", spending: Spending, seconds: float) -> None:
-        """Note what has ended. An answer counts what its method takes alone; what failed, what it really asked."""
+        """Record the end of a job. An answer counts what its method costs alone; a failure counts its actual calls."""
         usage: Mapping[str, Usage] = spending.usage
         if done.cancelled():
             outcome = "stopped"
@@ -98,7 +98,7 @@ class Service:
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[None]:
-        """A place among the questions that are asked at once. Too many that wait are a `Refusal` (503)."""
+        """Hold a place among the concurrent questions. Raises `Refusal` (503) if too many wait."""
         if self.metrics.under_way >= MOST_AT_ONCE + MOST_WAITING:
             said = "Too many questions are waiting; ask again in a moment."
             raise Refusal(503, said, "overloaded", "server_error", headers={"retry-after": "2"})
@@ -125,7 +125,7 @@ class Service:
         return reply_of(result, has_sources=job.chat.has_sources)
 
     async def do_task(self, job: Job, kind: str, spending: Spending) -> Reply:
-        """A side task by the chat model; by none where that is the embedded one, which only reads passages."""
+        """Answer a side task by the chat model; by a fallback if it is the embedded one, which only reads passages."""
         if job.context.model == "embedded":
             return Reply(write_fallback(kind, job.question))
         [said] = await call(SIDE_TASK, job.question, context=job.context, config={"callbacks": [spending]})
@@ -133,6 +133,6 @@ class Service:
 
 
 async def end_task(task: "asyncio.Task[Any]") -> None:
-    """Cancel what is under way still, and wait for it."""
+    """Cancel a task that is still running, and wait for it."""
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""What chat clients ask of the same model besides questions: titles, tags, follow-ups, searches.
+"""Side tasks that chat clients send besides questions: titles, tags, follow-ups, searches.
 
 Open WebUI begins such a prompt with "### Task:" and puts the chat in <chat_history>; LibreChat asks for a title in a
 sentence. The chat model answers them, without retrieval; the embedded model cannot, so a short fallback stands in.
@@ -46,7 +46,7 @@ def last_user(messages: Sequence[Message]) -> str:
 
 
 def write_fallback(kind: str, text: str) -> str:
-    """What stands in for a model's reply to a side task: a title from the first question, else as good as nothing."""
+    """The fallback reply to a side task: a title from the first question, else an almost empty reply."""
     if kind == "title":
         title = shorten(first_question(text))
         return json.dumps({"title": title}, ensure_ascii=False) if "json" in text.lower() else title

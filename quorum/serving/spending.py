@@ -1,4 +1,4 @@
-"""What a run has really asked of models so far, also where it fails or is stopped."""
+"""Counts a run's actual model calls so far, also if it fails or is stopped."""
 
 from typing import Any
 from uuid import UUID

@@ -17,7 +17,7 @@ PAGES = ("application/xhtml+xml", "text/html")
 
 
 def read(data: bytes, name: str) -> Document:
-    """The chapters of the book's spine, which pages of contents are no part of."""
+    """The chapters of the book's spine, without tables of contents."""
     notes: dict[str, None] = {}
     with opened(data, "epub", entities=True) as archive:
         place, package = package_of(archive)

@@ -37,7 +37,9 @@ def longest_line(text: str) -> int:
 
 
 def front_matter(text: str) -> tuple[dict[str, str], str]:
-    """(what the front matter says, the text after it). What is no mapping in YAML or TOML stays in the text."""
+    """(what the front matter says, the text after it). Front matter that is no mapping in YAML or TOML stays in the
+    text.
+    """
     found = FRONT.match(text)
     if not found or len(found[2]) > LONGEST_FRONT:
         return {}, text
@@ -49,7 +51,7 @@ def front_matter(text: str) -> tuple[dict[str, str], str]:
 
 
 def parsed_front(text: str, *, toml: bool) -> Any:
-    """The value of front matter; None where it cannot be read. No aliases in YAML: they can stand for gigabytes."""
+    """The value of front matter; None if unreadable. YAML aliases are refused: they can expand to gigabytes."""
     if toml:
         import tomllib
 

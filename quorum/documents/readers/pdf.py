@@ -19,7 +19,7 @@ BROKEN_WORD = re.compile(r"(?<=[a-zà-ÿ])(?:[-\u00ad]\n|[\ufffe\u0002]\n?)(?=[a
 ENDS = re.compile(r"[.!?:;…][\"'”’)\]]*\Z")
 FIRST_SENTENCE = re.compile(r"\A[a-zà-ÿ][^.!?]{0,600}[.!?](?=\s|\Z)")
 BULLET = re.compile(r"[•◦▪‣·∙]\s*")
-LARGER = 1.15  # than the letters of the text: a heading
+LARGER = 1.15  # times the size of the text's letters: a heading
 LONGEST_HEADING = 15  # words
 REPEATED = 3  # pages with the same line at their edge: a running title
 RULES = 6  # drawn lines on a page that may hold a table
@@ -160,7 +160,7 @@ def with_tables(lines: list[Line], tables: list[Any], height: float) -> list[Lin
 
 
 def without_edges(pages: list[list[Line]]) -> list[list[Line]]:
-    """The pages without running titles and page numbers: what stands on many of them as first or last line."""
+    """The pages without running titles and page numbers: lines that many pages have as first or last line."""
     edges = Counter(
         edge for lines in pages for edge in {without_digits(line.text) for line in (lines[:1] + lines[-1:])} if lines
     )

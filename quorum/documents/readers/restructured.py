@@ -56,7 +56,7 @@ def to_html(text: str) -> str:
 
 
 def plainer(text: str) -> str:
-    """Without what docutils does not know: roles become their text, directives their content."""
+    """The text without roles and directives unknown to docutils: roles become their text, directives their content."""
     lines, out = text.split("\n"), list[str]()
     place = 0
     while place < len(lines):
@@ -77,7 +77,7 @@ def role_text(found: re.Match[str]) -> str:
 
 
 def content_end(lines: list[str], place: int, indent: int) -> int:
-    """Where the lines that belong to a directive end."""
+    """The index of the first line after a directive's lines."""
     end = place + 1
     while end < len(lines) and (not lines[end].strip() or len(lines[end]) - len(lines[end].lstrip()) > indent):
         end += 1

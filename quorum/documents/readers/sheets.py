@@ -15,7 +15,7 @@ ABOVE = 10  # rows that may stand above the names of the columns
 
 
 def read(data: bytes, name: str) -> Document:
-    """The rows of every sheet, each value after its column's name. Of formulas the value that was last computed."""
+    """The rows of every sheet, each value after its column's name. A formula gives its last computed value."""
     with opened(data, "xlsx") as archive:
         said = core_properties(archive)
     blocks: list[Block] = []
@@ -27,7 +27,7 @@ def read(data: bytes, name: str) -> Document:
         for sheet in book.worksheets:
             if sheet.sheet_state != "visible":
                 continue
-            sheet.reset_dimensions()  # a wrong one would hide rows, or claim millions
+            sheet.reset_dimensions()  # a wrong size would hide rows, or claim millions of them
             grid, room = cells(sheet.iter_rows(), room)
             found = sheet_blocks(grid)
             if found:

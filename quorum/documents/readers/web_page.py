@@ -10,7 +10,7 @@ CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)"
 
 
 def read(data: bytes, name: str) -> Document:
-    """What a reader of the page sees. The title is the page's own, else its first heading."""
+    """The visible content of the page. The title is the page's own, else its first heading."""
     declared = CHARSET.search(data[:2048])
     text, note = decode_text(data, declared[1].decode() if declared else "")
     page = read_html(text)

@@ -18,8 +18,9 @@ FEW_QUESTIONS = 100
 class Difference(TypedDict):
     """A method's mean minus the baseline's, over the same questions, with its 95% interval.
 
-    test: "mcnemar" for what is right or wrong, else "sign flip"; p_holm: p adjusted for the number of methods compared;
-    questions_needed: how many would separate the two at power 0.8 and alpha 0.05, null where the means are equal.
+    test: "mcnemar" for a measure that is right or wrong, else "sign flip"; p_holm: p adjusted for the number of methods
+    compared; questions_needed: how many questions would separate the two at power 0.8 and alpha 0.05, null if the means
+    are equal.
     """
 
     difference: float
@@ -34,8 +35,8 @@ class Difference(TypedDict):
 class Comparison(TypedDict):
     """Methods against the baseline over the `n` questions that all of them answered.
 
-    left_out: questions that only some answered; methods: by name, the difference in each measure, which is taken over
-    those of the questions that have it.
+    left_out: questions that only some methods answered; methods: by name, the difference in each measure, over the
+    questions that have the measure.
     """
 
     baseline: str
@@ -45,7 +46,7 @@ class Comparison(TypedDict):
 
 
 def compare(scores: Mapping[str, ColumnScores], names: Sequence[str], baseline: str) -> Comparison:
-    """The methods `names` against `baseline`, which is one of them."""
+    """Compare the methods `names` with `baseline`, which is one of them."""
     sets = [set(scores[name].ids) for name in names]
     common = sorted(set.intersection(*sets))
     others = [name for name in names if name != baseline]
@@ -63,7 +64,7 @@ def compare(scores: Mapping[str, ColumnScores], names: Sequence[str], baseline: 
 
 
 def differences(methods: Sequence[Floats], base: Floats, *, exact: bool) -> list[Difference]:
-    """The difference of each method from the baseline in one measure, the p-values adjusted together."""
+    """The difference of each method from the baseline in one measure; the p-values are adjusted together."""
     p_values = [mcnemar(values, base) if exact else sign_flip(values - base) for values in methods]
     test = "mcnemar" if exact else "sign flip"
     return [
@@ -73,7 +74,7 @@ def differences(methods: Sequence[Floats], base: Floats, *, exact: bool) -> list
 
 
 def interval_of(found: Floats) -> Interval:
-    """The mean difference and its interval. The bootstrap's is too narrow on few questions: there an exact one."""
+    """The mean difference and its interval. On few questions the bootstrap is too narrow: the interval is exact."""
     if len(found) >= FEW_QUESTIONS:
         return bootstrap(found)
     return Interval(float(found.mean()), *paired_interval(found))
@@ -93,7 +94,7 @@ def difference(found: Floats, test: str, p: float, p_holm: float) -> Difference:
 
 
 def check_baseline(groups: Sequence[Sequence[str]], baseline: str | None) -> None:
-    """A baseline that is no method is a `SetupError`."""
+    """Raises `SetupError` if the baseline is not one of the methods."""
     names = [name for group in groups for name in group]
     if baseline is not None and baseline not in names:
         raise SetupError(f"The baseline {baseline!r} is none of the methods; name one of: {', '.join(names)}.")
@@ -102,7 +103,7 @@ def check_baseline(groups: Sequence[Sequence[str]], baseline: str | None) -> Non
 def compare_groups(
     scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], baseline: str | None = None
 ) -> list[Comparison]:
-    """Each group of two or more methods against its first, or against `baseline` where that is in the group."""
+    """Compare each group of two or more methods with its first method, or with `baseline` if the group contains it."""
     return [
         compare(scores, group, baseline if baseline is not None and baseline in group else group[0])
         for group in groups

@@ -1,4 +1,4 @@
-"""The least and the most calls that a method makes for a question, from its shape as the catalogue states it."""
+"""The fewest and the most calls that a method makes for a question, from the formula in the catalogue."""
 
 import ast
 import math
@@ -20,7 +20,7 @@ OPERATORS: Mapping[type, Callable[[Any, Any], float]] = {
 
 
 def call_bounds(column: Column) -> tuple[float, float]:
-    """The least and the most calls for a question; of a graph of one's own nothing is known.
+    """The fewest and the most calls for a question; unknown for a user's own graph.
 
     >>> from quorum.core.context import Context
     >>> from quorum.evaluation.run.columns import parse_methods
@@ -45,7 +45,7 @@ def call_bounds(column: Column) -> tuple[float, float]:
         parts = (found["sum"] if found else term).split("..")
         low, high = compute(parts[0], values), compute(parts[-1], values)
         least, most = least + (0 if term.startswith("[") else low), most + high
-    return (1.0 if column.method == "sure" else least), most  # SuRe asks no more once it has a single candidate
+    return (1.0 if column.method == "sure" else least), most  # SuRe makes no more calls once it has a single candidate
 
 
 def compute(formula: str, values: Mapping[str, float]) -> float:

@@ -20,21 +20,21 @@ from quorum.evaluation.run.run_plan import exclusive, run
 from quorum.evaluation.run.score import Scores, score
 from quorum.evaluation.run.source import Progress, silent
 
-USUAL_METHODS = "concat,post_fusion,concat_pf,pf_concat,sure"  # compared unless others are named
+USUAL_METHODS = "concat,post_fusion,concat_pf,pf_concat,sure"  # the methods that are compared by default
 
 
 async def plan_comparison(options: Options, *, progress: Progress = silent) -> Plan:
-    """Options -> columns -> plan, with what it will take; a corpus is indexed for that where it is not there yet.
+    """Options -> columns -> plan with its estimate; to estimate, a corpus that is not indexed yet is indexed.
 
-    Raises `SetupError` for a mistake in the options or the data, and for an estimate beyond their `max_cost`.
+    Raises `SetupError` for a mistake in the options or the data, and for an estimate above `max_cost`.
     """
     return await add_estimate(await plan(replace(options, details=True)), progress)
 
 
 async def compare(planned: Plan, *, progress: Progress = silent) -> Decision:
-    """Plan -> rows -> scores -> decision -> report. What was answered before is not asked again.
+    """Plan -> rows -> scores -> decision -> report. Questions that were answered before are not asked again.
 
-    Raises `SetupError` where the models have cost more than the options' `max_cost`; what was answered is kept.
+    Raises `SetupError` once the models have cost more than `max_cost`; the answers so far are kept.
     """
     scores, spent = await measure(planned, progress)
     decision = await asyncio.to_thread(decide, scores, spent)
@@ -43,7 +43,7 @@ async def compare(planned: Plan, *, progress: Progress = silent) -> Decision:
 
 
 async def measure(planned: Plan, progress: Progress) -> tuple[Scores, TotalSpent]:
-    """Plan -> rows -> scores, within the limit on cost; spent.json says what it took, also where the run ends early."""
+    """Plan -> rows -> scores, within the limit on cost. spent.json records the spending, also if the run ends early."""
     before = read_spent(planned.folder)
     spending = LimitedSpending(Prices(planned.options.prices), planned.options.max_cost, before, planned.rehearsed)
     if planned.judge is not None:
@@ -60,7 +60,7 @@ async def measure(planned: Plan, progress: Progress) -> tuple[Scores, TotalSpent
 
 
 def total_spent(spending: LimitedSpending, judge: Judge | None, before: TotalSpent | None) -> TotalSpent:
-    """All that was spent in the folder, a judge's part apart; without one now, what an earlier one spent."""
+    """The total spending in the folder, the judge's separately; without a judge now, that of an earlier judge."""
     spent, part = spending.total(), before and before.get("judge")
     if judge is not None and isinstance(judge.spent, LimitedSpending):
         part = judge.spent.total()

@@ -1,4 +1,4 @@
-"""What follows from the scores: figures of every column, the recommendation, what confidence is worth."""
+"""Draws conclusions from the scores: figures of every column, the recommendation, how far to trust confidence."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -31,7 +31,7 @@ FEWEST_QUESTIONS = 20  # whose halves can choose anything
 
 @dataclass(frozen=True)
 class Decision:
-    """All that a report is made of. spent: what was really spent in this folder, over all runs."""
+    """Everything that a report shows. spent: the actual spending in this folder, over all runs."""
 
     scores: Scores
     figures: list[Figures]
@@ -63,7 +63,7 @@ class Decision:
 def cross_fit(
     by_column: Mapping[str, ColumnScores], measure: str, names: Sequence[str], common: Sequence[str]
 ) -> float | None:
-    """What the best column is worth when other questions choose it; None with one column, or too few questions."""
+    """The best column's score on questions that did not choose it; None with one column, or too few questions."""
     if len(names) < 2 or len(common) < FEWEST_QUESTIONS:
         return None
     values = np.array([by_column[name].of(measure, common) for name in names]).T
@@ -72,7 +72,7 @@ def cross_fit(
 
 
 def cross_fit_words(best: float, fair: float) -> str:
-    """The honest figure beside the one that chose."""
+    """The sentence that states the cross-fitted score beside the score that chose the column."""
     return (
         f"Chosen on one half of the questions and scored on the other, the best method has {percent(fair)} "
         f"({signed(fair - best)}): the figure to expect on new questions."
@@ -80,7 +80,7 @@ def cross_fit_words(best: float, fair: float) -> str:
 
 
 def compose_words(scores: Scores) -> list[str]:
-    """What `quorum compose` would save, where a cascade can be certified; else nothing."""
+    """What `quorum compose` would save, if a cascade can be certified; else nothing."""
     try:
         made = compose(read_results(scores.folder), Terms())
     except SetupError:
@@ -95,7 +95,7 @@ def compose_words(scores: Scores) -> list[str]:
 
 
 def decide(scores: Scores, spent: TotalSpent) -> Decision:
-    """The decision; writes recommendation.json and, where a column states a confidence, uncertainty.json."""
+    """Make the decision; writes recommendation.json and, if a column states a confidence, uncertainty.json."""
     measure, by_column = scores.measures[0], scores.by_column
     costs = mean_costs(scores)
     common = shared_questions(by_column)
@@ -105,7 +105,7 @@ def decide(scores: Scores, spent: TotalSpent) -> Decision:
     fair = cross_fit(by_column, measure, [one.name for one in figures if one.n], common)
     best = max((one.quality for one in figures if one.n), default=0.0)
     added = [] if fair is None else [cross_fit_words(best, fair)]
-    place = len(recommendation.sentences) - any(one.errors for one in figures)  # what failed is said last
+    place = len(recommendation.sentences) - any(one.errors for one in figures)  # failures come last
     recommendation.sentences[place:place] = [*added, *compose_words(scores)]
     write_json(scores.folder / "recommendation.json", {**as_json(recommendation), "cross_fitted": fair})
     found = {name: calibrate(one, measure) for name, one in by_column.items()}

@@ -1,4 +1,4 @@
-"""What a comparison will take, before anything is paid for: calls, tokens, dollars, time.
+"""Estimates a comparison before anything is paid for: calls, tokens, dollars, time.
 
 The bounds of the calls come from each method's shape; everything else from a rehearsal over a few of the questions.
 """
@@ -25,8 +25,8 @@ SECONDS_A_CALL = 2.0  # assumed of a chat model that is not in this process
 
 @dataclass(frozen=True)
 class MethodEstimate:
-    """What one method takes for a question, alone: `calls` expected, between `least` and `most`; cost in dollars, None
-    where a model has no price.
+    """What one method uses for a question when it runs alone. `calls`: expected, between `least` and `most`; cost in
+    dollars, None if a model has no price.
     """
 
     calls: float
@@ -39,7 +39,7 @@ class MethodEstimate:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What the whole takes. Methods count alone in `methods`; in the totals what they share counts once.
+    """The estimate of the whole comparison. `methods` counts each method alone; the totals count shared calls once.
 
     calls, input_tokens, output_tokens: in all; cost: dollars, None where a price is missing; seconds: expected;
     rehearsed: questions that were tried.
@@ -65,9 +65,9 @@ async def estimate(
     spending: AsyncCallbackHandler | None = None,
     progress: Progress = silent,
 ) -> Estimate:
-    """What asking all questions by all columns takes. The columns must have their collections, and share searches.
+    """Estimate asking all columns all questions. The columns must have their collections, and share searches.
 
-    spending: told of the calls that the comparison itself would make, which its journal then holds.
+    spending: receives the calls that the comparison would make anyway; the journal then holds their replies.
     """
     records = sample_questions(dataset, sample)
     done, total = 0, len(records) * len(columns)
@@ -100,7 +100,7 @@ class Rehearsed:
 
 
 def sample_questions(dataset: DataSet, sample: int) -> list[Record]:
-    """So many of the questions, evenly over the data."""
+    """A sample of the questions, spread evenly over the data."""
     count = min(sample, dataset.count)
     wanted = {place * dataset.count // count for place in range(count)}
     return [record for place, record in enumerate(dataset.questions()) if place in wanted]
@@ -126,7 +126,7 @@ def estimate_column(column: Column, tried: Sequence[Sequence[RehearsedCall]]) ->
 
 
 def cost_of(column: Column, calls: Sequence[RehearsedCall]) -> float | None:
-    """Dollars for these calls; None where a price is missing."""
+    """Dollars for these calls; None if a price is missing."""
     total = 0.0
     for one in calls:
         price = column.price_of(one.prompt)
@@ -137,7 +137,7 @@ def cost_of(column: Column, calls: Sequence[RehearsedCall]) -> float | None:
 
 
 def add_up(alone: dict[str, MethodEstimate], rehearsed: Rehearsed, questions: int, concurrency: int) -> Estimate:
-    """The totals, calls that several columns share counted once."""
+    """The totals; calls that several columns share count once."""
     columns = rehearsed.columns
     once: dict[tuple[int, str], tuple[Column, RehearsedCall]] = {}
     for number, question in enumerate(rehearsed.calls):
@@ -166,7 +166,7 @@ def add_up(alone: dict[str, MethodEstimate], rehearsed: Rehearsed, questions: in
 
 
 def estimate_seconds(context: Context, calls: float, tokens: float, concurrency: int) -> float:
-    """Seconds for so many calls of a chat model elsewhere, by the limits on calls at once and in a minute."""
+    """Seconds for this many calls to a remote chat model, under the limits on concurrent calls and calls per minute."""
     seconds = calls * SECONDS_A_CALL / max(1, min(concurrency, context.concurrency))
     if context.requests_per_minute:
         seconds = max(seconds, 60 * calls / context.requests_per_minute)

@@ -1,4 +1,4 @@
-"""The figures of a comparison: every method's quality, what it takes for a question, what its confidence is worth."""
+"""The figures of a comparison: every method's quality, its cost per question, and its calibration."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -14,13 +14,13 @@ from quorum.evaluation.run.score import Scores
 
 
 def shared_questions(scores: Mapping[str, ColumnScores]) -> list[str]:
-    """The questions that all methods answered which answered any."""
+    """The questions that were answered by every method, not counting methods that answered none."""
     sets = [set(one.ids) for one in scores.values() if one.ids]
     return sorted(set.intersection(*sets)) if sets else []
 
 
 def figures_of(name: str, scores: ColumnScores, measure: str, cost: float | None, common: Sequence[str]) -> Figures:
-    """One method in numbers; quality over the questions that all methods answered, what it takes over its own."""
+    """One method in numbers: quality over the questions that all methods answered, costs over all that it answered."""
     ids = [id_ for id_ in common if scores.ids]
     values = scores.of(measure, ids)
     values = values[~np.isnan(values)]
@@ -47,7 +47,7 @@ def average(scores: ColumnScores, name: str) -> float:
 
 
 def mean_costs(scores: Scores) -> dict[str, float | None]:
-    """Dollars for a question by column, from the usage that details.jsonl keeps; None where a price is missing."""
+    """Mean dollars for a question by column, from the usage in details.jsonl; None if a price is missing."""
     means: dict[str, float | None] = {}
     with Lines(scores.folder / "details.jsonl") as details:
         for column in scores.plan.columns:
@@ -58,7 +58,7 @@ def mean_costs(scores: Scores) -> dict[str, float | None]:
 
 
 def costs_of(column: Column, ids: Sequence[str], details: Lines) -> Iterator[float | None]:
-    """Dollars for each of these questions of which there are details."""
+    """Dollars for each of these questions that has details."""
     for id_ in ids:
         detail = details.get(column.name, id_)
         if detail is not None:
@@ -66,7 +66,7 @@ def costs_of(column: Column, ids: Sequence[str], details: Lines) -> Iterator[flo
 
 
 def calibrate(scores: ColumnScores, measure: str) -> Calibration | None:
-    """What a column's confidence is worth, over the answers that it gave."""
+    """How well a column's confidence predicts right answers, over the answers that it gave."""
     sure, right, unknown = (np.array(scores.values[one]) for one in ("confidence", measure, "unknown"))
     said = unknown == 0
     return calibration(sure[said], right[said], of=len(scores.ids))

@@ -1,4 +1,4 @@
-"""What model calls cost, by a table that the user can edit. A model that is not in it has no price, only tokens."""
+"""What model calls cost, by a table that the user can edit. A model that is not listed has no price, only tokens."""
 
 import json
 import re
@@ -32,7 +32,7 @@ class Price:
     cached: float
 
     def of(self, input_tokens: float, output_tokens: float, cached_tokens: float = 0.0) -> float:
-        """Dollars for so many tokens; the cached ones are part of the input."""
+        """Dollars for these tokens; the cached tokens are part of the input."""
         fresh = max(0.0, input_tokens - cached_tokens)
         return (fresh * self.input + cached_tokens * self.cached + output_tokens * self.output) / MILLION
 
@@ -47,15 +47,15 @@ class Prices:
         self.table = read_table(BUILT_IN) | (read_table(file) if file is not None else {})
 
     def of(self, model: Any) -> Price | None:
-        """The price of a model; None for one that is not in the table, and for an object that the caller made."""
+        """The price of a model; None for a model that is not in the table, and for an object that the caller made."""
         if not isinstance(model, str):
             return None
         name = read_spec(model).text
         return self.table.get(name) or self.table.get(DATED.sub("", name)) or (FREE if is_own(name) else None)
 
     def cost(self, context: Context, usage: Mapping[str, Usage]) -> float | None:
-        """Dollars for the calls of one answer by prompt name, each priced by the model that it was asked of; None where
-        a price is missing. No discount for cached input: alone, a method would not have found it in the cache.
+        """Dollars for the calls of one answer by prompt name, each at the price of the model that replied; None if a
+        price is missing. Cached input gets no discount: a method that runs alone would not find it in the cache.
         """
         total = 0.0
         for prompt, one in usage.items():
@@ -67,8 +67,8 @@ class Prices:
 
 
 def check_limit(cost: float | None, most: float | None, *, given: str = "", instead: str) -> None:
-    """An estimate beyond the limit, or without a price where there is a limit, is a `SetupError`. given: what the
-    estimate rests on; instead: what would cost less.
+    """Raises `SetupError` if the estimate is above the limit, or if there is a limit but no price. given: what the
+    estimate is based on; instead: what would cost less.
     """
     if most is None:
         return
@@ -98,7 +98,7 @@ def model_of(prompt: str, context: Context) -> Any:
 
 
 def read_table(file: Path) -> dict[str, Price]:
-    """The prices in a file; anything else in it is a `SetupError`."""
+    """The prices in a file. Raises `SetupError` for any other content."""
     try:
         text = read_regular(file).decode("utf-8")
         found = json.loads(text) if file.suffix.lower() == ".json" else tomllib.loads(text)

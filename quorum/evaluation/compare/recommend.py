@@ -1,4 +1,4 @@
-"""The decision in words: which method is best under the budget, and what the numbers cannot tell apart from it."""
+"""The decision in words: which method is best within the budget, and which methods are not significantly different."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ class Figures:
     """One method in numbers. quality: the mean of the deciding measure in 0..1, with its interval; the rest for a
     question, alone: calls, tokens in and out, dollars (None: no price), seconds that 95% of the questions keep below.
 
-    n: the questions that count for quality, which all methods answered; errors: the method's own that failed.
+    n: the questions that count for quality, which all methods answered; errors: questions on which this method failed.
     """
 
     name: str
@@ -41,19 +41,19 @@ class Figures:
     seconds: float
 
     def of(self, unit: str) -> float | None:
-        """What it takes in a unit of the budget."""
+        """The method's cost in a unit of the budget."""
         found: float | None = getattr(self, unit)
         return found
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """What to take, and why.
+    """Which method to use, and why.
 
-    measure: what decided; best: the method with the highest mean under the budget, None where no method keeps within
-    it; equals: methods under the budget that cannot be told from the best, cheapest first, as far as p_holm >= 0.05
-    goes; cheapest: the cheapest of the best and these; front: the Pareto front, cheap to good; sentences: all of that
-    in words, the most important first.
+    measure: the deciding measure; best: the method with the highest mean within the budget, None if no method is within
+    it; equals: methods within the budget that do not differ significantly from the best (p_holm >= 0.05), cheapest
+    first; cheapest: the cheapest of `best` and `equals`; front: the Pareto front, cheap to good; sentences: the
+    recommendation in words, the most important first.
     """
 
     measure: str
@@ -88,7 +88,7 @@ def read_budget(text: str | None) -> dict[str, float]:
 def recommend(
     figures: Sequence[Figures], scores: Mapping[str, ColumnScores], measure: str, budget: Mapping[str, float]
 ) -> Recommendation:
-    """The recommendation over the methods that answered anything."""
+    """The recommendation among the methods that answered at least one question."""
     answered = [one for one in figures if one.n]
     unit = "cost" if answered and all(one.cost is not None for one in answered) else "tokens"
     if unit == "cost" and not any(one.cost for one in answered):
@@ -121,7 +121,7 @@ def recommend(
 
 
 def is_within(one: Figures, budget: Mapping[str, float]) -> bool:
-    """Whether a method stays within the budget; what has no price does not stay within a limit on cost."""
+    """Whether a method is within the budget; a method without a price is never within a limit on cost."""
     describe_costs = [(one.of(unit), most) for unit, most in budget.items()]
     return all(value is not None and value <= most * (1 + 1e-9) for value, most in describe_costs)
 
@@ -131,7 +131,7 @@ def cost_of(one: Figures, unit: str) -> float:
 
 
 def pareto_front(figures: Sequence[Figures], unit: str) -> list[str]:
-    """The methods than which none is both better and no dearer, from the cheapest to the best."""
+    """The Pareto front, from the cheapest to the best: no other method is better at the same or a lower cost."""
     names, best = [], -1.0
     for one in sorted(figures, key=lambda one: (cost_of(one, unit), -one.quality)):
         if one.quality > best:
@@ -171,7 +171,9 @@ def describe(
 
 
 def describe_equals(made: Recommendation, by_name: Mapping[str, Figures], found: Mapping[str, Difference]) -> list[str]:
-    """What cannot be told from the best, what it would save, and how many questions would tell."""
+    """The methods that do not differ significantly from the best, what they would save, and the sample size needed to
+    tell.
+    """
     if not made.equals:
         return ["Every other method is worse by more than chance would make it (p < 0.05, corrected)."] if found else []
     best = by_name[str(made.best)]
@@ -199,7 +201,7 @@ def describe_worse(best: Figures, found: Mapping[str, Difference]) -> list[str]:
 
 
 def describe_beyond_budget(best: Figures, figures: Sequence[Figures], within: Sequence[Figures]) -> list[str]:
-    """A method beyond the budget that would be better."""
+    """The sentence about a better method that exceeds the budget."""
     names = {one.name for one in within}
     beyond = [one for one in figures if one.n and one.name not in names and one.quality > best.quality]
     if not beyond:
@@ -245,7 +247,7 @@ def describe_costs(one: Figures) -> str:
 
 
 def dollars(value: float) -> str:
-    """Three digits that count: $1.23, $0.000412."""
+    """Dollars with three significant digits: $1.23, $0.000412."""
     if not value:
         return "$0"
     digits = max(2, 2 - math.floor(math.log10(abs(value))))
@@ -253,7 +255,7 @@ def dollars(value: float) -> str:
 
 
 def describe_bill(cost: float | None, seconds: float) -> str:
-    """'$1.23, 12 minutes' of what something is expected to take."""
+    """The expected cost and time: '$1.23, 12 minutes'."""
     money = "no price known" if cost is None else dollars(cost)
     return f"{money}, {seconds / 60:,.0f} minutes" if seconds >= 90 else f"{money}, {seconds:,.0f} seconds"
 
@@ -277,7 +279,7 @@ def join(parts: Sequence[str]) -> str:
 
 
 def join_some(parts: Sequence[str], most: int = 5) -> str:
-    """All of them, or the first ones and how many more the table of all methods shows."""
+    """All of the names, or the first ones and how many more the table of all methods shows."""
     if len(parts) <= most:
         return join(parts)
     return f"{', '.join(parts[: most - 1])} and {len(parts) - most + 1} more (see the table)"

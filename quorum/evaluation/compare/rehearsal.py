@@ -1,6 +1,6 @@
 """A rehearsal: a column answers a question with the embedded reader in place of a chat model.
 
-It sends the same prompts over the real passages, and costs nothing.
+The column sends the same prompts over the real passages, at no cost.
 """
 
 from dataclasses import dataclass, replace
@@ -39,13 +39,13 @@ SHORT_REPLIES = (
 
 @dataclass
 class RehearsedCall:
-    """One call of a rehearsal: the prompt's name, what tells it from others, the tokens a chat model would take."""
+    """One call of a rehearsal: the prompt's name, a key that identifies the call, the tokens a chat model would use."""
 
     prompt: str
     key: str
     input_tokens: float = 0.0
     output_tokens: float = 0.0
-    again: bool = False  # may be asked once more: a short answer of a chat model that may turn out wordy
+    again: bool = False  # may be asked a second time, because a chat model may give a wordy reply
 
 
 class Listener(AsyncCallbackHandler):
@@ -95,7 +95,7 @@ async def rehearse(
 ) -> list[RehearsedCall]:
     """The calls that a column makes for a question, with the embedded reader in place of a chat model.
 
-    spending: told of the calls that the evaluation itself would make, which the journal then holds.
+    spending: receives the calls that the evaluation would make anyway; the journal then holds their replies.
     """
     context = column.context_for(task)
     listener = Listener(context)
@@ -120,7 +120,7 @@ async def rehearse(
 
 
 def add_missing(calls: list[RehearsedCall], least: float) -> list[RehearsedCall]:
-    """The calls of an answer that failed; for those that did not come the last one again, up to the least number."""
+    """The calls of a failed answer; the last call is repeated for the missing ones, up to the method's fewest calls."""
     return calls + [
         replace(calls[-1], key=f"{calls[-1].key} {number}") for number in range(len(calls), int(least)) if calls
     ]

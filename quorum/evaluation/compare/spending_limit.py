@@ -1,4 +1,4 @@
-"""What was really spent, by model and over all runs of a comparison, with a limit; and what sharing saved."""
+"""The actual spending by model over all runs of a comparison, with a limit, and the savings from shared calls."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,8 +21,8 @@ COUNTS = ("calls", "input_tokens", "output_tokens", "cached_tokens")
 
 
 class TotalSpent(TypedDict):
-    """Calls really made and searches: `searches` were wanted by methods, `searched` were made. cost: dollars, null
-    where a model has no price. judge: what a judge of the answers spent, apart.
+    """Calls and searches. Methods requested `searches`; `searched` were really made. cost: dollars, null if a model has
+    no price. judge: the spending of the judge, not included in the rest.
     """
 
     models: dict[str, dict[str, int]]
@@ -33,8 +33,8 @@ class TotalSpent(TypedDict):
 
 
 class LimitedSpending(Spending):
-    """Counts what is spent by model, on top of what earlier runs of the same comparison spent, and refuses the call
-    after the one that spends more than `limit` dollars in this run.
+    """Counts spending by model, on top of earlier runs of the same comparison. Once this run has spent more than
+    `limit` dollars, the next call is refused.
     """
 
     raise_error = True  # a refused call ends the run
@@ -110,7 +110,7 @@ class LimitedSpending(Spending):
         self.looking.discard(run_id)
 
     def total(self) -> TotalSpent:
-        """All that was spent, in this run and before."""
+        """Total spending, of this run and earlier runs."""
         costs = [cost_of(name, used, self.prices) for name, used in self.models.items()]
         known = [one for one in costs if one is not None]
         cost = sum(known) if len(known) == len(costs) else None
@@ -118,7 +118,7 @@ class LimitedSpending(Spending):
 
 
 class JudgeSpending(LimitedSpending):
-    """What a judge spends, counted apart; one limit holds for it and the methods together."""
+    """Counts the judge's spending separately; judge and methods share one limit."""
 
     def __init__(self, methods: LimitedSpending, before: TotalSpent | None = None) -> None:
         super().__init__(methods.prices, methods.limit, before)

@@ -1,4 +1,4 @@
-"""Recorded answers as the tables that cascades are designed on: worth, tests and costs, by method and question."""
+"""Turns recorded answers into the tables for cascade design: worth, tests and costs, by method and question."""
 
 import json
 from collections import Counter
@@ -18,7 +18,7 @@ from quorum.evaluation.run.details import Lines
 Unit = Literal["tokens", "calls", "dollars"]
 UNITS: tuple[Unit, ...] = ("tokens", "calls", "dollars")
 Call = tuple[str, int, int, str]  # name, tokens in, tokens out, reply
-WEIGHTED = ("rerank", "replug")  # a vote that weighs has no certificate
+WEIGHTED = ("rerank", "replug")  # a weighted vote has no certificate
 
 
 def answer_table(
@@ -26,8 +26,8 @@ def answer_table(
 ) -> Recorded:
     """The answers of the methods that were asked every question.
 
-    unit: what a call costs: 1, its tokens, or dollars by the table of prices. What of a method's calls another one made
-    as well is known where the results have details (those of `quorum compare`).
+    unit: the cost of a call: 1, its tokens, or dollars by the table of prices. Calls that two methods share are known
+    only if the results have details (those of `quorum compare`).
     """
     methods, ids = results.complete, results.ids
     if not methods:
@@ -54,7 +54,7 @@ def answer_table(
 
 
 def answer_keys(results: RecordedResults, methods: Sequence[str]) -> np.ndarray:
-    """A number for each answer; equal ones are the same up to normalisation."""
+    """A number for each answer; answers that are equal after normalisation have the same number."""
     places: dict[str, int] = {}
     return np.array([[places.setdefault(one, len(places)) for one in results.answers(name)] for name in methods])
 
@@ -62,7 +62,9 @@ def answer_keys(results: RecordedResults, methods: Sequence[str]) -> np.ndarray:
 def read_calls(
     results: RecordedResults, methods: Sequence[str]
 ) -> tuple[dict[tuple[str, str], Counter[Call]], dict[tuple[str, str], bool]]:
-    """From details.jsonl, by method and question: the calls, and whether the vote stands if one passage is replaced."""
+    """Read details.jsonl by method and question: the calls, and whether the vote stays the same if one passage is
+    replaced.
+    """
     calls: dict[tuple[str, str], Counter[Call]] = {}
     stands: dict[tuple[str, str], bool] = {}
     with Lines(results.folder / "details.jsonl") as details:
@@ -119,7 +121,7 @@ def costs_of(
     unit: Unit,
     prices: Sequence[Mapping[str, Price]],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The cost of every answer, and what of each method's calls each other method made as well."""
+    """The cost of every answer, and the cost of the calls that each pair of methods shares."""
     count, n = len(methods), len(results.ids)
     models = [
         json.dumps([results.settings(name).get("model"), results.settings(name).get("verifier")]) for name in methods
@@ -143,7 +145,7 @@ def costs_of(
 
 
 def cost_without_details(results: RecordedResults, method: str, unit: Unit, prices: Mapping[str, Price]) -> np.ndarray:
-    """From the counts in the rows alone; an answer that failed counts as much as the mean of the others."""
+    """The cost from the counts in the rows alone; a failed answer costs the mean of the others."""
     read, written = results.numbers(method, "input_tokens"), results.numbers(method, "output_tokens")
     found = results.numbers(method, "calls") if unit == "calls" else read + written
     if unit == "dollars":

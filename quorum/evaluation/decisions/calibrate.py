@@ -1,4 +1,4 @@
-"""From which confidence on a method may answer so that few answers are wrong: a promise from recorded results."""
+"""Finds a confidence threshold from recorded results, with a guarantee: above it, few answers are wrong."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +19,8 @@ LEFT_OUT = {"answer_type", "calibration"}  # of the settings that a file must sh
 class Calibrated:
     """A threshold of one method, or why there is none.
 
-    method: its name in the results; threshold: None where no promise can be given; needed: about how many questions
-    would do then, None where more would not help.
+    method: its name in the results; threshold: None if no promise is possible; needed: in that case, about how many
+    questions would be enough, None if more would not help.
     """
 
     method: str
@@ -32,10 +32,10 @@ class Calibrated:
 def calibrate_methods(
     results: RecordedResults, wrong_at_most: float, error: float, method: str | None = None
 ) -> list[Calibrated]:
-    """The thresholds of the named method, or of every method that states a confidence, each with its part of the error;
-    first the one that answers most.
+    """The thresholds of the named method, or of every method that states a confidence; these divide the error among
+    them. The method that answers most comes first.
 
-    Results that say neither right nor wrong, or no method with a confidence, are a `SetupError`.
+    Raises `SetupError` if the measure is not right-or-wrong, or no method states a confidence.
     """
     if not results.is_right_or_wrong:
         raise SetupError(
@@ -65,7 +65,9 @@ def too_few(results: RecordedResults, wrong_at_most: float, error: float) -> Set
 
 
 def calibrated(results: RecordedResults, method: str, wrong_at_most: float, error: float) -> Calibrated:
-    """The threshold of one method. Unknown answers, failed ones and those without a confidence are not answered."""
+    """The threshold of one method. Unknown answers, failed answers and answers without a confidence count as
+    abstentions.
+    """
     sure, score = results.numbers(method, "confidence"), results.numbers(method, results.measure)
     said = np.isfinite(sure) & np.isfinite(score) & (results.numbers(method, "unknown") != 1)
     of = int(results.asked(method).sum())
@@ -76,7 +78,7 @@ def calibrated(results: RecordedResults, method: str, wrong_at_most: float, erro
 
 
 def calibration_file(results: RecordedResults, made: Calibrated, wrong_at_most: float, error: float) -> dict[str, Any]:
-    """What the file says: the promise, what it rests on, and for which method and settings it was made."""
+    """The content of the file: the promise, its evidence, and the method and settings that it holds for."""
     if made.threshold is None:
         raise SetupError(no_threshold_words(made, wrong_at_most, len(results.ids)))
     found = made.threshold
@@ -97,7 +99,7 @@ def calibration_file(results: RecordedResults, made: Calibrated, wrong_at_most: 
 
 
 def write_calibration(path: Path, made: dict[str, Any]) -> None:
-    """Write the file whole; a place that cannot be written is a `SetupError`."""
+    """Write the whole file at once. Raises `SetupError` if it cannot be written."""
     if not path.parent.is_dir():
         raise SetupError(f"{path} cannot be written: there is no folder {path.parent}; give another with --out.")
     write_json(path, made)
@@ -116,7 +118,7 @@ def promise_words(made: Calibrated, wrong_at_most: float, confidence: float) -> 
 
 
 def no_threshold_words(made: Calibrated, wrong_at_most: float, questions: int) -> str:
-    """Why a method can promise nothing, and what would help."""
+    """Explain why no threshold can be promised, and what would help."""
     share = f"{100 * wrong_at_most:g}% wrong at most"
     if made.needed is None:
         return (

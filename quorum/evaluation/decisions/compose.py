@@ -1,4 +1,4 @@
-"""A cascade from what was compared, certified on questions that did not design it, without a further call."""
+"""Designs a cascade from compared methods and certifies it on other questions, without a further model call."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,10 +39,11 @@ ROUNDING = 6
 class Composed:
     """What the results allow.
 
-    cascade: the certified one, or the best single method where none is; certificate: of the cascade, None for a single
-    method. tried: all that was tested, in order. best: the best single method, and its score and cost over all
-    questions; score, cost: the cascade's, as it would have been; shares: the share of questions that reach each stage.
-    needed: about how many questions would certify the first cascade that was not, None where that cannot be said.
+    cascade: the certified cascade, or the best single method if none is certified; certificate: of the cascade, None
+    for a single method. tried: all candidates that were tested, in order. best: the best single method, and its score
+    and cost over all questions; score, cost: the cascade's, computed from the recorded answers; shares: the share of
+    questions that reach each stage. needed: about how many questions would certify the first cascade that failed, None
+    if unknown.
     """
 
     cascade: Cascade
@@ -60,13 +61,13 @@ class Composed:
 
     @property
     def saved(self) -> float:
-        """The share of the best method's cost that the cascade does without."""
+        """The share of the best method's cost that the cascade saves."""
         return 1 - self.cost / self.best_cost if self.best_cost else 0.0
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What is promised: to lose so much at most, how surely; what is saved; what a wrong answer costs."""
+    """The terms of the promise: the largest loss, its error, the unit of cost, the cost of a wrong answer."""
 
     lose_at_most: float = LOSE_AT_MOST
     error: float = round(1 - CONFIDENCE, 12)
@@ -85,13 +86,13 @@ def check_terms(terms: Terms) -> None:
 
 
 def least_to_compose(terms: Terms) -> int:
-    """How many questions are the least that can certify anything under these terms."""
+    """The smallest number of questions that can certify anything under these terms."""
     certifying = least_questions(terms.lose_at_most / (1 + terms.wrong_cost), terms.error)
     return -(-certifying * DESIGN_SHARE // (DESIGN_SHARE - 1))
 
 
 def compose(results: RecordedResults, terms: Terms, prices: Path | None = None) -> Composed:
-    """Design on a third of the questions, certify on the others. Too few questions are a `SetupError`."""
+    """Design on a third of the questions, certify on the others. Raises `SetupError` for too few questions."""
     check_terms(terms)
     recorded = answer_table(results, terms.unit, wrong_cost=terms.wrong_cost, prices=prices)
     least, groups = least_to_compose(terms), len(np.unique(recorded.group))
@@ -136,7 +137,7 @@ def mean_cost(recorded: Recorded, cascade: Cascade) -> float:
 
 
 def questions_needed(on: Recorded, tried: Sequence[Certificate], terms: Terms) -> int | None:
-    """About how many questions in all would certify the cascade that failed, were the losses as they are here."""
+    """About how many questions in all would certify the failed cascade, if the losses stayed as they are here."""
     if not tried:
         return None
     cascade, margin = tried[-1].candidate.cascade, terms.lose_at_most / (1 + terms.wrong_cost)
@@ -152,7 +153,7 @@ def questions_needed(on: Recorded, tried: Sequence[Certificate], terms: Terms) -
 def composed_file(
     results: RecordedResults, made: Composed, terms: Terms, collection: Mapping[str, str | None] | None = None
 ) -> dict[str, Any]:
-    """What composed.json says: the stages with their settings, the certificate, the data that it rests on."""
+    """The content of composed.json: the stages with their settings, the certificate, and the data behind it."""
     found = made.certificate
     certificate = None
     if found is not None:
@@ -205,7 +206,7 @@ def stage_of(results: RecordedResults, stage: Stage) -> dict[str, Any]:
 
 
 def prompts_of(results: RecordedResults, method: str) -> set[str]:
-    """The prompts that the method sent in these results; empty where the results have no details."""
+    """The prompts that the method sent in these results; empty if the results have no details."""
     found: set[str] = set()
     with Lines(results.folder / "details.jsonl") as details:
         for id_ in results.ids:
@@ -215,7 +216,7 @@ def prompts_of(results: RecordedResults, method: str) -> set[str]:
 
 
 def write_composed(path: Path, made: Mapping[str, Any]) -> None:
-    """Write the file whole; a place that cannot be written is a `SetupError`."""
+    """Write the whole file at once. Raises `SetupError` if it cannot be written."""
     if not path.parent.is_dir():
         raise SetupError(f"{path} cannot be written: there is no folder {path.parent}; give another with --out.")
     write_json(path, made)
@@ -243,7 +244,7 @@ def composed_words(made: Composed, terms: Terms) -> list[str]:
 
 
 def single_words(made: Composed, terms: Terms) -> list[str]:
-    """No cascade: the single method, and what would help."""
+    """The words when no cascade is certified: the best single method, and what would help."""
     lost = f"{100 * terms.lose_at_most:g} points"
     if not made.tried:
         return [f"No cascade is cheaper than {made.best}, the best single method: ask {made.best}."]

@@ -28,9 +28,9 @@ EXIT_CODES: Mapping[Verdict, int] = {"pass": 0, "fail": 1, "cannot tell": 3}
 class Gate:
     """The verdict on a new system against a baseline.
 
-    loss: the mean of baseline minus new, in the unit of the measure; low, high: its 95% interval; p_pass: of "the loss
-    is at least the margin"; p_fail: of "there is no loss"; n: questions, or documents where several questions belong to
-    one; needed: about how many would tell, None where that cannot be said.
+    loss: the mean of baseline minus new, in the unit of the measure; low, high: its 95% interval; p_pass: the p-value
+    of "the loss is at least the margin"; p_fail: of "there is no loss"; n: questions, or documents if several questions
+    belong to one; needed: about how many of them would decide, None if unknown.
     """
 
     verdict: Verdict
@@ -60,10 +60,10 @@ def decide_gate(
     wrong_cost: float = 0.0,
     error: float = ERROR,
 ) -> Gate:
-    """Pass where the loss is surely below the margin, fail where there surely is one, else "cannot tell".
+    """Pass if the loss is significantly below the margin, fail if there is a significant loss, else "cannot tell".
 
-    No loss and a loss of the margin exclude each other, so that one of the two answers is wrong with chance `error` at
-    most. An answer that failed counts against what would be claimed.
+    No loss and a loss of the margin exclude each other, so the verdict is wrong with probability `error` at most. A
+    failed answer counts against the claim under test.
     """
     if not 0 < margin < 1:
         raise SetupError(f"--margin {margin:g} does not fit; give the loss that would matter, such as 0.03.")
@@ -103,14 +103,14 @@ def decide_gate(
 
 
 def needed_to_tell(losses: np.ndarray, margin: float, error: float) -> int | None:
-    """About how many questions would tell, were the loss as seen: for the verdict that it is nearer to."""
+    """About how many questions would reach the nearer verdict, if the true loss were the observed one."""
     found = [questions_to_certify(losses, margin, error), questions_to_certify(-losses, 0.0, error)]
     needed = [one for one in found if one is not None]
     return max(min(needed), len(losses) + 1) if needed else None
 
 
 def check_comparable(baseline: RecordedResults, new: RecordedResults) -> None:
-    """Results of different questions, passages or measures are a `SetupError`."""
+    """Raises `SetupError` if the questions, passages or measures of the results differ."""
     lines = differences(dict(baseline.data), dict(new.data))
     if lines:
         raise SetupError(
@@ -130,7 +130,7 @@ def check_comparable(baseline: RecordedResults, new: RecordedResults) -> None:
 
 
 def one_method(results: RecordedResults, method: str | None) -> str:
-    """The method that was named, or the only one there is; it must have been asked every question."""
+    """The named method, or the only method in the results; it must have been asked every question."""
     if method is None and len(results.methods) > 1:
         raise SetupError(
             f"{results.folder} holds {len(results.methods)} methods ({', '.join(results.methods)}); name one as "
@@ -145,7 +145,7 @@ def one_method(results: RecordedResults, method: str | None) -> str:
 def values_of(
     results: RecordedResults, method: str, ids: tuple[str, ...], wrong_cost: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The least and most that the method's answers are worth, in the order of `ids`."""
+    """The lowest and highest worth of the method's answers, in the order of `ids`."""
     low, high = results.worth(method, wrong_cost)
     place = {id_: number for number, id_ in enumerate(results.ids)}
     order = [place[id_] for id_ in ids]

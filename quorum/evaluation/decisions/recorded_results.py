@@ -1,4 +1,4 @@
-"""The results of an evaluation or a comparison, read back as tables of methods by questions."""
+"""Reads the results of an evaluation or a comparison as tables of methods by questions."""
 
 import json
 import math
@@ -24,10 +24,10 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class RecordedResults:
-    """What is in a folder of results.
+    """The content of a results folder.
 
-    config: config.json; measure: what decides; methods, ids: the names and the questions; rows: by method and question,
-    the answer where there is one, else the error; questions that a method was not asked are missing.
+    config: config.json; measure: the deciding measure; methods, ids: the names and the questions; rows: by method and
+    question, the answer if there is one, else the error; questions that a method was not asked are missing.
     """
 
     folder: Path
@@ -38,7 +38,7 @@ class RecordedResults:
     rows: Mapping[tuple[str, str], Row]
 
     def numbers(self, method: str, name: str) -> Floats:
-        """A number of every row of a method, by question; NaN where it is null or there is no answer."""
+        """One number of every row of a method, by question; NaN if it is null or there is no answer."""
         found = (self.rows.get((method, id_)) or {} for id_ in self.ids)
         values: list[Any] = [row.get(name) for row in found]
         return np.array([math.nan if value is None else float(value) for value in values])
@@ -53,12 +53,12 @@ class RecordedResults:
         return self.asked(method) & ~scored
 
     def answers(self, method: str) -> list[str]:
-        """The answer to each question as it counts in a vote; empty without one."""
+        """The answer to each question, normalised as in a vote; empty if there is none."""
         return [vote_key(str((self.rows.get((method, id_)) or {}).get("answer") or "")) for id_ in self.ids]
 
     def worth(self, method: str, wrong_cost: float = 0.0) -> tuple[Floats, Floats]:
-        """The least and the most that each answer may be worth: its measure, less `wrong_cost` for what is wrong in an
-        answer that is not unknown. The two differ where an answer failed.
+        """The lowest and the highest worth of each answer: its measure, minus `wrong_cost` times the wrong part of an
+        answer that is not unknown. The two differ if an answer failed.
         """
         score, unknown = self.numbers(method, self.measure), self.numbers(method, "unknown") == 1
         value = np.where(unknown, score, score - wrong_cost * (1 - score))
@@ -67,17 +67,17 @@ class RecordedResults:
 
     @property
     def is_right_or_wrong(self) -> bool:
-        """Whether the measure says right or wrong, and nothing between."""
+        """Whether the measure only says right or wrong, with nothing in between."""
         return is_binary(self.measure)
 
     @cached_property
     def complete(self) -> tuple[str, ...]:
-        """The methods that were asked every question: a race leaves others out."""
+        """The methods that were asked every question; a race does not ask all of them."""
         return tuple(method for method in self.methods if self.asked(method).all())
 
     @cached_property
     def group(self) -> NDArray[np.int64]:
-        """The number of the document or conversation that each question belongs to; its own where none is stated."""
+        """The number of the document or conversation of each question; its own number if none is stated."""
         named: dict[str, str] = {}
         for (_, id_), row in self.rows.items():
             if row.get("group"):
@@ -93,15 +93,15 @@ class RecordedResults:
 
     @property
     def data(self) -> Mapping[str, Any]:
-        """Which questions these are, and where the passages came from: what results must share to be compared."""
+        """The questions and the source of the passages; results must share both to be compared."""
         return {name: self.config.get(name) for name in ("data", "source", "task")}
 
 
 def read_results(folder: Path, measure: str | None = None) -> RecordedResults:
     """The results in a folder that `quorum eval` or `quorum compare` wrote.
 
-    measure: what decides; without it a judge's verdicts where there are some, else what the task calls for. What is no
-    such folder is a `SetupError`.
+    measure: the deciding measure; by default a judge's verdicts if there are any, else the task's measure. Raises
+    `SetupError` for any other folder.
     """
     config_file, results = folder / "config.json", folder / "results.jsonl"
     if not config_file.exists() or not results.exists():
@@ -131,7 +131,7 @@ def read_results(folder: Path, measure: str | None = None) -> RecordedResults:
 
 
 def read_lines(path: Path) -> "list[tuple[int, dict[str, Any]]]":
-    """(line number, object) of a file of JSON lines; a last line that a kill cut short is passed over."""
+    """(line number, object) of a file of JSON lines; skips a last line that is incomplete after a kill."""
     found = []
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
@@ -148,14 +148,14 @@ def read_lines(path: Path) -> "list[tuple[int, dict[str, Any]]]":
 
 
 def judgements(folder: Path) -> dict[tuple[str, str], float | None]:
-    """What a judge said of the answers, by method and question; empty without a judge."""
+    """The judge's verdicts by method and question; empty without a judge."""
     path = folder / "judged.jsonl"
     lines = read_lines(path) if path.exists() else []
     return {(str(line["method"]), str(line["id"])): line.get("judged") for _, line in lines}
 
 
 def check_method(results: RecordedResults, method: str) -> str:
-    """The name of a method of the results; another one is a `SetupError` that lists them."""
+    """The name, if the results have that method; else raises a `SetupError` that lists the methods."""
     if method not in results.methods:
         raise SetupError(f"{results.folder} has no method {method!r}; it has: {', '.join(results.methods)}.")
     return method
@@ -173,14 +173,14 @@ def read_share(text: str, option: str) -> float:
 
 
 def check_confidence_level(confidence: float) -> float:
-    """The error that a confidence leaves; what is not between 0.5 and 1 is a `SetupError`."""
+    """The error rate of a confidence level. Raises `SetupError` if the level is not between 0.5 and 1."""
     if not 0.5 <= confidence < 1:
         raise SetupError(f"--confidence {confidence:g} does not fit; give a probability from 0.5 up to 1, such as 0.9.")
     return round(1 - confidence, 12)
 
 
 def check_wrong_cost(wrong_cost: float) -> float:
-    """A cost of a wrong answer, from 0 on."""
+    """The cost of a wrong answer, 0 or more."""
     if not 0 <= wrong_cost < math.inf:
         raise SetupError(f"--wrong-cost {wrong_cost:g} does not fit; give what a wrong answer costs, from 0 on.")
     return wrong_cost

@@ -1,4 +1,4 @@
-"""The papers' experiments and what they work out.
+"""The papers' experiments and the analyses of their results.
 
 Begin with `catalogue`. Imports graphs and below.
 """

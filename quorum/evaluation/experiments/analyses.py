@@ -1,4 +1,4 @@
-"""What experiments work out from the results of their runs, question by question."""
+"""Analyses of the results of an experiment's runs, question by question."""
 
 import json
 import statistics
@@ -32,7 +32,7 @@ def shared_questions(scores: Mapping[str, ColumnScores], names: Iterable[str]) -
 def best_of_runs(
     scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], measures: Sequence[str]
 ) -> list[Panel]:
-    """Of a method's attempts at each question the best: EM 1 if any is right, F1 the highest (BlendFilter)."""
+    """The best of a method's attempts at each question: EM 1 if any attempt is right, the highest F1 (BlendFilter)."""
     rows = []
     for names in groups:
         ids = shared_questions(scores, names)
@@ -47,8 +47,8 @@ def best_of_runs(
 def split_by_top(
     scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], measures: Sequence[str]
 ) -> list[Panel]:
-    """Results by whether the top passage, as the first run of the group saw it, held the answer (FILCO, figure 5); and
-    the length of the context against that run's (figure 6).
+    """Results split by whether the top passage of the group's first run contained the answer (FILCO, figure 5), and the
+    length of the context compared with that run's (figure 6).
     """
     rows = []
     for names in groups:
@@ -86,8 +86,8 @@ def spread_of_draws(
 
 
 def known_panel(asked: int, known: int, model: Any) -> Panel:
-    """How many questions the model answers correctly without a context, which the methods are not asked (Post-fusion,
-    section 4). asked: those that the model alone has answered.
+    """How many questions the model answers correctly without a context; the methods are not asked these (Post-fusion,
+    section 4). asked: the questions that the model alone answered.
     """
     title = "Questions that the model answers correctly without a context (EM) are dropped"
     if model == "embedded" and not known:
@@ -101,9 +101,7 @@ def known_panel(asked: int, known: int, model: Any) -> Panel:
 
 
 def gold_panel(results: Path, runs: Sequence[Column], left_out: int) -> Panel:
-    """How often a gold passage was among those found, and how often it had to be put there; runs that were given the
-    same passages have one row.
-    """
+    """How often a gold passage was found, and how often it was inserted; runs with the same passages share a row."""
     placing = {run.name: run.context.k for run in runs if run.gold is not None}
     ranks: dict[str, list[bool]] = {name: [] for name in placing}
     with results.open(encoding="utf-8") as file:
@@ -119,7 +117,7 @@ def gold_panel(results: Path, runs: Sequence[Column], left_out: int) -> Panel:
 
 
 def given_panel(records: Iterable[Record], sizes: Sequence[int]) -> Panel:
-    """How many questions bring so many passages: with fewer, a larger k changes nothing."""
+    """How many questions bring each number of passages: a k above that number changes nothing."""
     brought = [len(record["passages"]) for record in records]
     rows: list[dict[str, Any]] = [
         {"passages": f"k={k}", "questions that bring so many": sum(one >= k for one in brought), "n": len(brought)}
@@ -130,7 +128,7 @@ def given_panel(records: Iterable[Record], sizes: Sequence[int]) -> Panel:
 
 
 def shared_name(names: Sequence[str]) -> str:
-    """The method of several runs with the settings that all of them have."""
+    """The method of several runs, with the settings that all of them share."""
     method, *_ = names[0].partition("[")
     settings = [name.partition("[")[2].removesuffix("]").split(";") for name in names]
     shared = [one for one in settings[0] if one and all(one in others for others in settings)]

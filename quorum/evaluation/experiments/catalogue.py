@@ -1,4 +1,4 @@
-"""The papers' experiments, each some lines: which methods run with which settings, and what is told about them."""
+"""The papers' experiments, a few lines each: which methods run with which settings, and what is reported about them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,18 +22,17 @@ Analysis = Literal["best", "split", "spread", "preference", "gold"]
 class Experiment:
     """Runs and a way to look at them.
 
-    methods: what runs unless the user names others, written as for `quorum eval`. variants: settings, each a run of
-    every method; "{verifier}" stands for what the user gives, a variant with "{filter}" for one with each of the
-    filters given, and "gold=PLACE" for gold passages put there (see `quorum.evaluation.run.gold_placement`). Runs are
-    compared with the first of their group: the variants of a method, with `across` the methods of a variant, without
-    variants all runs.
+    methods: the default methods, written as for `quorum eval`. variants: settings; each variant runs every method.
+    "{verifier}" is replaced by the user's verifier; a variant with "{filter}" is repeated for each of the user's
+    filters; "gold=PLACE" places gold passages (see `quorum.evaluation.run.gold_placement`). Runs are compared with the
+    first of their group: the variants of a method, with `across` the methods of a variant, without variants all runs.
 
-    searching: variants only where a corpus or a collection is searched; otherwise the methods as they are. top: how
-    many of the passages found are read. fits: where the questions bring their passages, no variant with a larger k than
-    the first that holds all of them. shots: demonstrations drawn from the user's examples, `draws` times each, in place
-    of variants; such runs are not compared one by one. drops_known: questions that the model answers without a context
-    are asked of nothing else. further: measures to show besides. keep: keys of the result to keep in the rows. needs:
-    options that must be given. analysis: what is worked out from the results.
+    searching: the variants apply only if a corpus or a collection is searched; otherwise the methods run unchanged.
+    top: how many of the passages found are read. fits: if the questions bring their passages, leave out variants with a
+    larger k than the first that fits all of them. shots: demonstrations drawn from the user's examples, `draws` times
+    each, in place of variants; such runs are not compared one by one. drops_known: if the model answers a question
+    without a context, no other method is asked it. further: additional measures to show. keep: keys of the result to
+    keep in the rows. needs: options that must be given. analysis: the function that analyses the results.
     """
 
     name: str
@@ -240,8 +239,8 @@ def grouped_columns(
 ) -> list[list[Column]]:
     """The columns of an experiment, in the groups within which they are compared.
 
-    most: passages that a question brings at most; None: they are searched for. shots: (label, file) of each set of
-    demonstrations that was drawn.
+    most: the largest number of passages that a question brings; None: passages are retrieved. shots: (label, file) of
+    each drawn set of demonstrations.
     """
     bases = [replace(run, top=experiment.top) for run in parse_methods(methods or experiment.methods, context)]
     if shots:
@@ -259,7 +258,7 @@ def grouped_columns(
 
 
 def variants_that_fit(experiment: Experiment, most: int | None) -> tuple[str, ...]:
-    """The variants, up to the first of which k holds all passages that there are."""
+    """The variants, up to the first whose k fits all passages."""
     if not experiment.fits or most is None:
         return experiment.variants
     sizes = experiment.sizes
@@ -268,7 +267,7 @@ def variants_that_fit(experiment: Experiment, most: int | None) -> tuple[str, ..
 
 
 def add_settings(base: Column, variant: str, context: Context) -> Column:
-    """The run with further settings, which win over its own; where gold passages are put is part of its name."""
+    """The run with further settings, which override its own; the place of gold passages becomes part of its name."""
     settings = parse_settings(variant.split(";"))
     gold = settings.pop("gold", None)
     run = method_run(base.method, {**base.settings, **settings}, context)
@@ -276,11 +275,11 @@ def add_settings(base: Column, variant: str, context: Context) -> Column:
 
 
 def add_shots(base: Column, label: str, file: str, context: Context) -> Column:
-    """The run with drawn demonstrations, named by their label: where their file lies changes nothing."""
+    """The run with drawn demonstrations; its name contains their label, not the path of their file."""
     run = method_run(base.method, {**base.settings, "examples": file}, context)
     return replace(run, name=add_label(base, label), settings=base.settings)
 
 
 def add_label(run: Column, label: str) -> str:
-    """The name of the run with one thing more in its brackets."""
+    """The name of the run with one more item in its brackets."""
     return f"{run.name.removesuffix(']')}{';' if run.settings else '['}{label}]"

@@ -35,7 +35,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the judge said of a pair. preferred: in each order 0 for the first method's, 1 for the other's, null for a
+    """The judge's verdict on a pair. preferred: in each order 0 for the first method's, 1 for the other's, null for a
     tie; unscored: a reply could not be read; failed: a call failed for good.
     """
 
@@ -44,8 +44,8 @@ class Verdict:
 
 
 def pairs_of(results: Path, one: str, other: str) -> Iterator[Pair]:
-    """The questions that both methods have right, with the text that each gave as its rationale. A question without an
-    answer, which both left open, has nothing that a summary could argue for.
+    """The questions that both methods answered correctly, with each method's rationale. Questions without an answer are
+    left out: a summary has nothing to argue for.
     """
     found: dict[str, dict[str, dict[str, Any]]] = {}
     with results.open(encoding="utf-8") as file:
@@ -61,7 +61,7 @@ def pairs_of(results: Path, one: str, other: str) -> Iterator[Pair]:
 
 
 async def ask_judge(pair: Pair, context: Context) -> Verdict:
-    """The judge's verdict: asked in both orders, as judges favour the text that stands first."""
+    """The judge's verdict. The judge is asked in both orders, because judges favour the first text."""
     preferred: list[int | None] = []
     for turned in (False, True):
         texts = (pair.other, pair.one) if turned else (pair.one, pair.other)
@@ -89,7 +89,7 @@ async def ask_preference(pair: Pair, texts: tuple[str, str], context: Context) -
 
 
 def outcome_of(preferred: list[int | None]) -> Outcome:
-    """Who wins both orders, or one of them with a tie in the other; else a tie."""
+    """The method that wins both orders, or wins one and ties in the other; else a tie."""
     lead = sum(0 if place is None else 1 - 2 * place for place in preferred)
     return "one" if lead > 0 else "other" if lead < 0 else "tie"
 
@@ -121,7 +121,7 @@ async def compare_summaries(
 
 
 def count_outcomes(names: tuple[str, str], pairs: list[Pair], verdicts: Mapping[str, Verdict]) -> Panel:
-    """Wins as shares of what was scored, with intervals; lengths, as judges like longer texts."""
+    """Wins as shares of the scored pairs, with intervals; also the lengths, because judges favour longer texts."""
     outcomes = [verdicts[pair.id].outcome for pair in pairs]
     scored = [one for one in outcomes if one not in ("unscored", "failed")]
     rows: list[dict[str, Any]] = []

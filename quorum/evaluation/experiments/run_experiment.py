@@ -1,4 +1,4 @@
-"""Run an experiment: an evaluation of its columns, then what the experiment works out from their scores."""
+"""Run an experiment: evaluate its columns, then analyse their scores."""
 
 import asyncio
 import tempfile
@@ -35,9 +35,9 @@ COUNTED = {"best": best_of_runs, "split": split_by_top, "spread": spread_of_draw
 
 @dataclass(frozen=True)
 class Choices:
-    """What an experiment needs besides the options of any evaluation. judge, verifier: models; examples: a file that
-    demonstrations are drawn from; filters: context filters to compare; drop_known: ask only what the model does not
-    answer correctly without a context.
+    """The options of an experiment beyond those of an evaluation. judge, verifier: models; examples: a file from which
+    demonstrations are drawn; filters: context filters to compare; drop_known: ask only the questions that the model
+    does not answer correctly without a context.
     """
 
     judge: str | None = None
@@ -52,9 +52,8 @@ async def run_experiment(
 ) -> tuple[Scores, list[Panel]]:
     """Ask the columns of an experiment and analyse their scores; the analysis goes to analysis.json.
 
-    options: of any evaluation; their `methods`, where there are any, take the place of the experiment's. An interrupted
-    experiment goes on where it stopped when it is called again. Raises `SetupError` where a choice that it needs is
-    missing.
+    options: as for an evaluation; their `methods`, if any, replace the experiment's. Call it again to continue an
+    interrupted experiment. Raises `SetupError` if a required choice is missing.
     """
     chosen = choices or Choices()
     as_papers = replace(options.context, shorten="off", structured="off")  # their calls and replies
@@ -78,18 +77,18 @@ async def run_experiment(
 
 
 def is_searching(options: Options) -> bool:
-    """Whether passages are retrieved, not brought by the questions."""
+    """Whether passages are retrieved; otherwise the questions bring them."""
     return options.corpus is not None or options.collection is not None
 
 
 def experiment_options(experiment: Experiment, options: Options, choices: Choices) -> Options:
-    """The options, with what the experiment keeps, drops and says of itself in config.json."""
+    """The options, with the keys that the experiment keeps, what it drops, and its description for config.json."""
     unless = CLOSED if drops_known(experiment, choices) else None
     return replace(options, keep=experiment.keep, about=describe(experiment, options, choices), unless=unless)
 
 
 def check_needs(experiment: Experiment, options: Options, choices: Choices) -> None:
-    """Raises `SetupError` where a choice is missing, or gold passages are named that nothing would place."""
+    """Raises `SetupError` if a choice is missing, or if gold passages are named but no column places them."""
     for name in experiment.needs:
         if not getattr(choices, name):
             raise SetupError(f"Experiment {experiment.name} needs --{name}; {NEEDED[name]}.")
@@ -100,7 +99,7 @@ def check_needs(experiment: Experiment, options: Options, choices: Choices) -> N
 
 
 async def check_judge(judge: str, context: Context, columns: Sequence[Column]) -> None:
-    """Raises `SetupError` for a judge that cannot be used, or that has not two methods to compare."""
+    """Raises `SetupError` for an unusable judge, or if there are not two methods to compare."""
     names = [column.name for column in columns]
     if len(names) != 2:
         raise SetupError(f"A judge compares two methods; {len(names)} are named ({', '.join(names)}).")
@@ -118,9 +117,8 @@ NEEDED = {
 def experiment_columns(
     experiment: Experiment, dataset: DataSet, options: Options, choices: Choices, folder: Path
 ) -> list[Column]:
-    """The columns, in the groups within which they are compared; demonstrations that they show are drawn to `folder`.
-
-    Where the questions that the model knows are dropped, the model alone comes first, in no group.
+    """The columns, in the groups within which they are compared; drawn demonstrations are written to `folder`. If known
+    questions are dropped, the model alone is the first column, outside all groups.
     """
     shots: Sequence[tuple[str, str]] = ()
     if experiment.shots and choices.examples is not None:
@@ -144,7 +142,7 @@ def experiment_columns(
 
 
 def drops_known(experiment: Experiment, choices: Choices) -> bool:
-    """Whether the questions that the model answers without a context are asked of nothing else."""
+    """Whether a question that the model answers without a context is not asked of any other column."""
     return experiment.drops_known or choices.drop_known
 
 
@@ -163,7 +161,7 @@ def describe(experiment: Experiment, options: Options, choices: Choices) -> dict
 async def analyse(
     experiment: Experiment, scores: Scores, columns: Sequence[Column], choices: Choices, progress: Progress
 ) -> list[Panel]:
-    """What the experiment works out from its scores."""
+    """Run the experiment's analysis on its scores."""
     if experiment.analysis == "preference":
         from quorum.evaluation.experiments.preference import compare_summaries
 

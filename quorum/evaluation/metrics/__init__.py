@@ -1,4 +1,4 @@
-"""What an answer and its passages are worth: scorers, judges, statistics.
+"""Measures answers and their passages: scorers, judges, statistics.
 
 Begin with `answers`. Imports graphs and below.
 """

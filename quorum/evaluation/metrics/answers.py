@@ -1,7 +1,7 @@
 """Scorers of answers: pure functions of a result and the gold answers, usable alone and by `langsmith.evaluate`.
 
 Each takes `outputs` (a `Result`) and `reference_outputs` (a `Reference`: {"answers": [accepted answer, ...]} and what
-else is known) and returns a number or a truth value, None where there is nothing to measure. A question whose `answers`
+else is known) and returns a number or a truth value, None if there is nothing to measure. A question whose `answers`
 are empty has no answer in the data: "unknown" is right. Scorers of passages are in
 `quorum.evaluation.metrics.passages`.
 """
@@ -20,10 +20,10 @@ WORDS = re.compile(r"[a-z0-9]+")
 
 
 class Reference(TypedDict):
-    """What a question is scored against; no answers: "unknown" is right.
+    """The reference for scoring a question; if it has no answers, "unknown" is right.
 
-    gold: ids of the passages that support the answer; groups: for each part of a long answer the short answers that are
-    accepted; task: what was asked for, as in `Context.answer_type`.
+    gold: ids of the passages that support the answer; groups: for each part of a long answer, its accepted short
+    answers; task: the kind of answer, as in `Context.answer_type`.
     """
 
     answers: list[str]
@@ -51,7 +51,8 @@ def f1(outputs: Result, reference_outputs: Reference) -> float:
 
 
 def contains(outputs: Result, reference_outputs: Reference) -> float | None:
-    """Whether a gold answer stands in the answer, on normalised token boundaries; None where EM is no measure, either.
+    """Whether the answer contains a gold answer, on normalised token boundaries; None for tasks that EM does not
+    measure.
 
     The accuracy of PopQA (Mallen et al. 2023, section 3) and Self-RAG (Asai et al. 2024, section 4.1), whose code also
     finds "US" in "must". It counts right answers in sentences, and answers that name everything.
@@ -69,7 +70,7 @@ def contains(outputs: Result, reference_outputs: Reference) -> float | None:
 
 
 def accuracy(outputs: Result, reference_outputs: Reference) -> float | None:
-    """Whether the label is right, or the yes or no with which the answer begins; None for other tasks."""
+    """Whether the label, or the yes or no at the start of the answer, is right; None for other tasks."""
     task = reference_outputs.get("task")
     if task == "yes_no":
         said = text.normalize(outputs["answer"]).split()[:1]
@@ -79,7 +80,7 @@ def accuracy(outputs: Result, reference_outputs: Reference) -> float | None:
 
 
 def known_votes(outputs: Result) -> list[str] | None:
-    """The known answers that were voted on; None where no vote was held."""
+    """The known answers that were voted on; None if there was no vote."""
     votes = outputs.get("votes")
     return None if votes is None else [vote["answer"] for vote in votes if not vote["unknown"]]
 
@@ -129,8 +130,8 @@ def subsequence_f1(prediction: Sequence[str], gold: Sequence[str]) -> float:
 
 
 def str_em(outputs: Result, reference_outputs: Reference) -> float | None:
-    """STR-EM in 0..1: the share of the groups of short answers of which one stands in the answer (Stelmakh et al. 2022,
-    section 5); None where the data have no groups.
+    """STR-EM in 0..1: the share of the groups with a short answer that the answer contains (Stelmakh et al. 2022,
+    section 5); None if the data have no groups.
 
     On normalised token boundaries, as everywhere here; the published code also finds "US" in "must".
     """

@@ -1,4 +1,4 @@
-"""Measures of all answers of a method at once, brought by the user: the place for MAUVE.
+"""The user's own measures over all answers of a method at once, such as MAUVE.
 
 MAUVE (Pillutla et al. 2021) compares the distribution of a method's answers with that of the gold ones, and needs a
 large language model for it; so it is not part of Quorum. With `pip install mauve-text` and a file mauve_score.py in the

@@ -1,8 +1,8 @@
 """Judged accuracy: a chat model says whether an answer is one of the accepted ones in other words.
 
-An exact match is right and an unknown answer wrong without a question, as is any answer where the data have none. A
-reply that cannot be read leaves the answer unscored: neither right nor wrong. The verdicts go to judged.jsonl, a line
-for each question and method, so that the same call goes on where it stopped; who judged goes to judge.json.
+Three cases need no judge: an exact match is right; an unknown answer is wrong, as is any answer if the data have none.
+A reply that cannot be read leaves the answer unscored: neither right nor wrong. judged.jsonl holds the verdicts, a line
+for each question and method, so an interrupted call can continue; judge.json names the judge.
 """
 
 import json
@@ -39,20 +39,22 @@ COUNTS = ("calls", "input_tokens", "output_tokens")
 
 @dataclass(frozen=True)
 class Judge:
-    """context: the settings of its calls, `model` being the judge; spent: what it really spent, apart from methods."""
+    """context: the settings of its calls, `model` being the judge; spent: its actual spending, not part of the
+    methods'.
+    """
 
     context: Context
     spent: Spending = field(default_factory=Spending)
 
     def described(self) -> dict[str, Any]:
-        """What its verdicts depend on."""
+        """The settings that its verdicts depend on."""
         who = identity(self.context.model, self.context) or type(self.context.model).__name__
         return {"judge": who, "prompt": get_version(PROMPT, self.context.prompts)}
 
 
 class Line(TypedDict):
-    """One line of judged.jsonl. judged: 1 right, 0 wrong, null unscored; asked: whether the judge was; usage: of its
-    call, as if nothing had been stored.
+    """One line of judged.jsonl. judged: 1 right, 0 wrong, null unscored; asked: whether the judge was asked; usage: of
+    its call, as if no reply had been stored.
     """
 
     id: str
@@ -64,20 +66,20 @@ class Line(TypedDict):
 
 
 def judge_of(model: str, context: Context) -> Judge:
-    """The judge of that name, which replies by what is likeliest, whatever the methods' settings are."""
+    """The judge with that name. It always decodes greedily, whatever the methods' settings are."""
     return Judge(replace(context, model=model, verifier=None, temperature=0.0, top_p=1.0, samples=1))
 
 
 async def check_judge(judge: Judge) -> None:
-    """A judge that cannot be used is a `SetupError` before anything is asked."""
+    """Raises `SetupError` for an unusable judge, before any question is asked."""
     if judge.context.model == "embedded":
         raise SetupError(CANNOT)
     await chat_model_async(judge.context.model, judge.context)
 
 
 async def judge_answers(folder: Path, results: Results, judge: Judge, *, concurrency: int, progress: Progress) -> None:
-    """Ask the judge about every answer in `folder` of which it has not spoken yet, and add its verdicts to the scores.
-    Where its calls fail for good, the same call again asks them.
+    """Ask the judge about every answer in `folder` that has no verdict yet, and add its verdicts to the scores. If
+    judge calls fail for good, call this again to retry them.
     """
     path = folder / "judged.jsonl"
     write_judge(folder, judge)
@@ -101,7 +103,7 @@ async def judge_answers(folder: Path, results: Results, judge: Judge, *, concurr
 
 
 def write_judge(folder: Path, judge: Judge) -> None:
-    """Write judge.json. What another judge, or another wording of the question, said before is forgotten."""
+    """Write judge.json. Verdicts of another judge, or of another prompt version, are discarded."""
     path, described = folder / "judge.json", judge.described()
     if not path.exists() or read_config(path) != described:
         (folder / "judged.jsonl").unlink(missing_ok=True)
@@ -109,7 +111,7 @@ def write_judge(folder: Path, judge: Judge) -> None:
 
 
 def read_verdicts(path: Path) -> dict[tuple[str, str], Line]:
-    """The lines of an earlier run."""
+    """The verdict lines of an earlier run."""
     lines: dict[tuple[str, str], Line] = {}
     if not path.exists():
         return lines
@@ -139,7 +141,7 @@ def read_answers(results: Path) -> Iterator[Row]:
 
 
 def rows_to_judge(results: Path, lines: dict[tuple[str, str], Line]) -> Iterator[Row]:
-    """The answers of which nothing has been said; what was said of another answer in an answer's place is forgotten."""
+    """The answers without a verdict; a verdict on an answer that has changed since is discarded."""
     for row in read_answers(results):
         key = row["method"], row["id"]
         if key in lines and lines[key]["answer"] != str(row["answer"]):
@@ -149,14 +151,14 @@ def rows_to_judge(results: Path, lines: dict[tuple[str, str], Line]) -> Iterator
 
 
 def obvious_verdict(row: Row) -> Line | None:
-    """The verdict that needs no judge; None where it needs one."""
+    """The verdict if it needs no judge, else None."""
     if row["em"] != 1 and row["gold"] and not row["unknown"]:
         return None
     return line_of(row, row["em"], {})
 
 
 async def ask_judge(row: Row, judge: Judge) -> Line | None:
-    """The judge's verdict; None where its call failed for good."""
+    """The judge's verdict; None if its call failed for good."""
     config: RunnableConfig = {"callbacks": [judge.spent]}
     try:
         found: Line = await RunnableLambda(partial(get_verdict, context=judge.context)).ainvoke(row, config)
@@ -166,7 +168,7 @@ async def ask_judge(row: Row, judge: Judge) -> Line | None:
 
 
 async def get_verdict(row: Row, context: Context) -> Line:
-    """What the judge says of an answer."""
+    """The judge's verdict on an answer."""
     said = await ask(
         PROMPT,
         Runtime(context=context),
@@ -192,7 +194,7 @@ def line_of(row: Row, judged: float | None, usage: Mapping[str, Usage]) -> Line:
 
 
 def add_to_scores(results: Results, lines: Mapping[tuple[str, str], Line], failed: list[tuple[str, str]]) -> None:
-    """The verdicts and what they took, to the scores of each method."""
+    """Add the verdicts and their usage to the scores of each method."""
     for name, scores in results.scores.items():
         own = {id_: lines[name, id_] for id_ in scores.ids if (name, id_) in lines}
         counts: dict[str, float | int | None] = {

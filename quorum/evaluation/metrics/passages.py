@@ -1,7 +1,7 @@
 """Scorers of the passages that a method read: pure functions, as in `quorum.evaluation.metrics.answers`.
 
-`passages` of a result are those finally shown, shortened where a filter shortened them; `retrieved` are the ids before
-a filter. What is measured by gold passages is None where the data name none; what looks into the texts needs answers.
+`passages` of a result are the final passages, as shortened by a filter; `retrieved` are the ids before a filter.
+Measures based on gold passages are None if the data name none; measures based on the texts need answers.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ def recall(outputs: Result, reference_outputs: Reference) -> float | None:
 
 
 def precision(outputs: Result, reference_outputs: Reference) -> float | None:
-    """The share of the final passages that are gold ones; 0 where none is left."""
+    """The share of the final passages that are gold; 0 if no passage is left."""
     return precision_of(shown_ids(outputs), reference_outputs)
 
 
@@ -72,7 +72,7 @@ def hit_at_1(outputs: Result, reference_outputs: Reference) -> float | None:
 
 
 def reciprocal_rank(outputs: Result, reference_outputs: Reference) -> float | None:
-    """One over the rank of the first gold passage among those found, 0 where there is none; its mean is MRR."""
+    """One over the rank of the first gold passage found, 0 if there is none; the mean is MRR."""
     gold, before = set(reference_outputs.get("gold") or ()), outputs.get("retrieved")
     found = shown_ids(outputs) if before is None else before
     ranks = (1 / rank for rank, id_ in enumerate(found, start=1) if id_ in gold)
@@ -80,14 +80,14 @@ def reciprocal_rank(outputs: Result, reference_outputs: Reference) -> float | No
 
 
 def answer_in_passages(outputs: Result, reference_outputs: Reference) -> bool | None:
-    """Whether an accepted answer stands in a final passage; its mean is FILCO's recall (table 2)."""
+    """Whether a final passage contains an accepted answer; the mean is FILCO's recall (table 2)."""
     if not reference_outputs["answers"]:
         return None
     return any(holds_answer(outputs, index, reference_outputs) for index in range(len(outputs.get("passages") or [])))
 
 
 def answer_on_top(outputs: Result, reference_outputs: Reference) -> bool | None:
-    """Whether an accepted answer stands in the first passage: a positive passage (FILCO, section 4.4)."""
+    """Whether the first passage contains an accepted answer: a positive passage (FILCO, section 4.4)."""
     if not reference_outputs["answers"]:
         return None
     return bool(outputs.get("passages")) and holds_answer(outputs, 0, reference_outputs)

@@ -17,16 +17,16 @@ Scorer = Callable[[Result, Reference], float | bool | None]
 LOG = logging.getLogger("quorum")
 warned: set[tuple[str, str]] = set()
 warning = Lock()
-JUDGED = "judged"  # what a judge says of an answer; it comes from a model, not from a function
+JUDGED = "judged"  # the judge's verdict; it comes from a model, not from a function
 
 
 @dataclass(frozen=True)
 class Metric:
-    """How an answer is measured. score: (result, reference) -> a number or a truth value, None where there is nothing
-    to measure.
+    """How an answer is measured. score: (result, reference) -> a number or a truth value, None if there is nothing to
+    measure.
 
-    compared: methods are compared by it, with intervals and tests; binary: it is 0 or 1, so that the test is
-    McNemar's; counts_all: a question that has no value counts as 0.
+    compared: methods are compared by this metric, with intervals and tests; binary: values are 0 or 1, so the test is
+    McNemar's; counts_all: a question without a value counts as 0.
     """
 
     score: Scorer
@@ -98,12 +98,12 @@ def is_binary(measure: str) -> bool:
 
 
 def score(result: Result, reference: Reference) -> dict[str, float | bool | None]:
-    """Every metric of one result; None where it has nothing to measure."""
+    """Every metric of one result; None if there is nothing to measure."""
     return {name: rounded(compute(name, one, result, reference)) for name, one in all_metrics().items()}
 
 
 def compute(name: str, metric: Metric, result: Result, reference: Reference) -> float | bool | None:
-    """One metric. That of a package may fail: a warning says so once, and the answer has no value."""
+    """Compute one metric. If a package's metric fails, we warn once and the answer has no value."""
     if name in METRICS:
         return metric.score(result, reference)
     try:

@@ -1,7 +1,7 @@
-"""What a measured difference is worth: intervals, tests, and how many questions would settle it.
+"""Significance of a measured difference: intervals, tests, and the sample size that would settle it.
 
-Everything works on the values of single questions, as arrays. A resample of a mean depends on how often each value is
-drawn and on nothing else, so that where values repeat, draws are made by distinct value: as exact, and far quicker.
+All functions take arrays of values, one per question. A resampled mean depends only on how often each value is drawn.
+So if values repeat, we draw counts of distinct values: just as exact, and far faster.
 """
 
 import math
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 RESAMPLES = 10_000
 CELLS = 1_000_000  # numbers drawn at once
-DIGITS = 9  # values that differ in rounding only are one value
+DIGITS = 9  # values that differ only by rounding are the same value
 
 Floats = NDArray[np.float64]
 
@@ -30,7 +30,7 @@ class Interval(NamedTuple):
 def bootstrap(values: ArrayLike, *, level: float = 0.95, resamples: int = RESAMPLES, seed: int = 0) -> Interval:
     """The percentile bootstrap interval of a mean over at least one value (Efron and Tibshirani 1994, chapter 13).
 
-    Of differences between two methods on the same questions it is the paired interval.
+    For differences between two methods on the same questions, this is the paired interval.
     """
     distinct, counts = np.unique(np.round(np.asarray(values, dtype=np.float64), DIGITS), return_counts=True)
     n, draw = int(counts.sum()), np.random.default_rng(seed)
@@ -44,7 +44,7 @@ def bootstrap(values: ArrayLike, *, level: float = 0.95, resamples: int = RESAMP
 
 
 def repeats(counts: NDArray[np.int64]) -> bool:
-    """Whether drawing by distinct value pays."""
+    """Whether drawing counts of distinct values is faster."""
     return 4 * len(counts) <= int(counts.sum())
 
 
@@ -59,7 +59,7 @@ def chunks(rows: int, width: int) -> Iterator[int]:
 def mcnemar(one: ArrayLike, other: ArrayLike) -> float:
     """The exact two-sided p-value of McNemar's test: are two methods right on equally many of the same questions?
 
-    Of the questions that just one of them has right, each is a fair coin under the null hypothesis.
+    Under the null hypothesis, each question that exactly one method answers correctly is a fair coin toss.
     """
     first, second = np.asarray(one) > 0.5, np.asarray(other) > 0.5
     only = int((first & ~second).sum()), int((second & ~first).sum())
@@ -75,11 +75,11 @@ def sign_flip(differences: ArrayLike, *, resamples: int = RESAMPLES, seed: int =
     """The two-sided p-value of a paired permutation test of the mean: under the null hypothesis each difference might
     as well have the other sign (Fisher 1935, section 21).
 
-    Exact where there are no more sign patterns than `resamples`; else by drawing that many, the data counted as one.
+    Exact if there are at most `resamples` sign patterns; else it draws that many and counts the data as one more.
     """
     found = np.round(np.asarray(differences, dtype=np.float64), DIGITS)
     found = found[found != 0]
-    observed = abs(float(found.sum())) * (1 - 1e-9)  # what is as large but for rounding counts
+    observed = abs(float(found.sum())) * (1 - 1e-9)  # sums that are equal up to rounding count, too
     if 2 ** len(found) <= resamples:
         sums = all_signs(found)
         return float(np.mean(np.abs(sums) >= observed))
@@ -103,7 +103,7 @@ def all_signs(values: Floats) -> Floats:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The p-values, adjusted for their number so that the chance of any false alarm is kept (Holm 1979)."""
+    """The p-values adjusted for multiple tests, so that the family-wise error rate is kept (Holm 1979)."""
     adjusted, largest = [0.0] * len(p_values), 0.0
     for rank, index in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
         largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
@@ -112,7 +112,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def questions_needed(differences: ArrayLike, *, power: float = 0.8, alpha: float = 0.05) -> int | None:
-    """How many questions would separate two methods, if mean and variance of the differences are as observed.
+    """The number of questions that would separate two methods, if the differences keep their observed mean and
+    variance.
 
     The sample size of a two-sided paired z-test; None where the means are equal or there are fewer than two questions.
     """

@@ -1,7 +1,7 @@
 """Confidence against being right: the risk-coverage curve, the area under it, the expected calibration error.
 
-A method that says unknown has abstained already. So the curves go over the answers that it gave, and coverage is their
-share of all questions: where a curve ends says how often the method answers at all.
+A method that says unknown abstains. So the curves cover only the answers that it gave, and coverage is their share of
+all questions: the end of a curve shows how often the method answers.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ WEIGHED = ("sure", "self_verification")  # the lead over the second candidate
 
 @dataclass(frozen=True)
 class Bin:
-    """Answers of like confidence: how many, their mean confidence, the share that is right."""
+    """Answers of similar confidence: how many, their mean confidence, the share that is right."""
 
     count: int
     confidence: float
@@ -39,7 +39,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What a method's confidence is worth.
+    """How well a method's confidence predicts right answers.
 
     n: answers with a confidence; coverage, risk: the curve, from the surest answer on, coverage as a share of `of`
     questions, risk as the share that is wrong among those covered; area: under it, the mean risk over all coverages
@@ -59,8 +59,8 @@ class Calibration:
 
 
 def calibration(confidence: ArrayLike, right: ArrayLike, of: int | None = None) -> Calibration | None:
-    """From confidences in 0..1 and what each answer was worth, 0..1; NaN where there is no confidence. None where no
-    answer has one. of: questions in all, by default the answers.
+    """The calibration from confidences in 0..1 (NaN: no confidence) and the score of each answer in 0..1. None if no
+    answer has a confidence. of: the number of questions, by default of answers.
     """
     sure, worth = np.asarray(confidence, dtype=np.float64), np.asarray(right, dtype=np.float64)
     known = ~np.isnan(sure) & ~np.isnan(worth)
@@ -86,8 +86,8 @@ def calibration(confidence: ArrayLike, right: ArrayLike, of: int | None = None) 
 
 
 def selective_risks(sure: Floats, wrong: Floats) -> Floats:
-    """The mean risk among the i surest answers, i from 1; of equally sure ones each comes as wrong as their mean, which
-    is the expectation over their orders.
+    """The mean risk among the i surest answers, i from 1. Answers with equal confidence each count their mean risk: the
+    expectation over their orders.
     """
     order = np.argsort(-sure, kind="stable")
     _, group = np.unique(-sure[order], return_inverse=True)
@@ -97,14 +97,14 @@ def selective_risks(sure: Floats, wrong: Floats) -> Floats:
 
 
 def calibration_bins(sure: Floats, right: Floats) -> list[Bin]:
-    """The bins that hold something, by confidence; 1 belongs to the last."""
+    """The bins that are not empty, by confidence; a confidence of 1 belongs to the last bin."""
     place = np.minimum((sure * BINS).astype(int), BINS - 1)
     chosen = [place == number for number in range(BINS)]
     return [Bin(int(one.sum()), float(sure[one].mean()), float(right[one].mean())) for one in chosen if one.any()]
 
 
 def check_confidence(method: str, context: Context) -> None:
-    """A method that never states a confidence under these settings cannot abstain by it: a `SetupError`."""
+    """Raises `SetupError` if the method never states a confidence under these settings."""
     if method in VOTING and context.vote == "all":
         return
     if method in WEIGHED or (method in SAMPLED and context.samples > 1):
@@ -120,7 +120,7 @@ def check_confidence(method: str, context: Context) -> None:
 
 
 def abstained(result: Result, below: float) -> Result:
-    """The result, its answer "unknown" where the method's confidence is below `below`. An answer without a confidence
+    """The result; its answer becomes "unknown" if the confidence is under `below`. An answer without a confidence
     stays.
     """
     confidence = result.get("confidence")

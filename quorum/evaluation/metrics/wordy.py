@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-GAP = 0.10  # of the questions: from here on the two measures tell different stories
+GAP = 0.10  # share of the questions: above this difference the two measures disagree
 
 
 def describe_wordy_answers(summary: Mapping[str, Mapping[str, Any]]) -> str | None:

@@ -1,4 +1,4 @@
-"""Whether a question is kept: answered from its passage, and not without it. What is wrong with it has a name."""
+"""Checks whether to keep a question: its passage answers it, and nothing else does. Every fault has a name."""
 
 import asyncio
 import re
@@ -17,7 +17,7 @@ from quorum.graphs import answer
 from quorum.retrievers.bm25 import query_tokens
 
 MOST_WORDS = 10  # of an answer
-NEAR = 0.8  # share of words that two questions have in common which ask the same
+NEAR = 0.8  # share of common words from which two questions count as the same
 
 FAULTS = {  # name -> as it reads after a number
     "unread": "that could not be read",
@@ -45,9 +45,9 @@ SHOWN = re.compile(
 
 @dataclass
 class Draft:
-    """A question as it was written, and what became of it.
+    """A question as it was written, and the result of its check.
 
-    fault: why it is not kept (a name of `FAULTS`); error: what a failed call said; read: what the verifier answered,
+    fault: why it is not kept (a name of `FAULTS`); error: the message of a failed call; read: the verifier's answers,
     by what it was shown.
     """
 
@@ -60,7 +60,7 @@ class Draft:
 
 
 class EarlierQuestions:
-    """The questions so far, to notice one that is asked again."""
+    """The questions so far, to detect duplicates."""
 
     def __init__(self) -> None:
         self.exact: set[str] = set()
@@ -82,7 +82,9 @@ def words_of(question: str) -> frozenset[str]:
 
 
 def fault_in_words(draft: Draft, asked: EarlierQuestions) -> str | None:
-    """What is wrong with a question on the face of it; no model is asked. One that is sound counts as asked."""
+    """The fault that the text alone shows, without a model call. A question without one is added to the earlier
+    questions.
+    """
     answerable = draft.draw.kind != "unanswerable"
     if SHOWN.search(draft.question):
         return "speaks_of_passage"
@@ -95,7 +97,7 @@ def fault_in_words(draft: Draft, asked: EarlierQuestions) -> str | None:
 
 
 def fault_of_answer(draft: Draft) -> str | None:
-    """An answer that cannot be scored, or that the question tells (which one that compares two things may)."""
+    """The fault of an answer that cannot be scored, or that the question reveals (a comparison of two things may)."""
     if not draft.answers:
         return "unread"
     if looks_like(draft.answers) == "yes_no":
@@ -107,7 +109,7 @@ def fault_of_answer(draft: Draft) -> str | None:
 
 
 def verifier_of(context: Context) -> Any:
-    """Who checks: the context's `verifier`, or else its model."""
+    """The model that checks: the context's `verifier`, or else its model."""
     return context.model if context.verifier is None else context.verifier
 
 
@@ -126,12 +128,12 @@ class Check:
         self.threshold = threshold
 
     async def fault(self, draft: Draft, config: RunnableConfig) -> str | None:
-        """Why the draft is not kept, if it is not. Raises CallError when a call failed for good."""
+        """Why the draft is rejected; None if it is kept. Raises CallError when a call failed for good."""
         ways = {"single": self.of_answerable, "two": self.of_answerable, "unanswerable": self.of_unanswerable}
         return await ways[draft.draw.kind](draft, config)
 
     async def of_answerable(self, draft: Draft, config: RunnableConfig) -> str | None:
-        """Answered from its passages, and neither from memory nor from one of two passages."""
+        """The question must be answered from its passages, but not from memory, nor from one of two passages."""
         if not self.right(draft, await self.read(draft, "passages", draft.draw.passages, config)):
             return "unsupported"
         alone = draft.draw.passages if draft.draw.kind == "two" else ()
@@ -144,7 +146,7 @@ class Check:
         return "one_enough" if any(self.right(draft, one) for one in single) else None
 
     async def of_unanswerable(self, draft: Draft, config: RunnableConfig) -> str | None:
-        """Unknown from its passage, and from what is retrieved for it."""
+        """The answer must be unknown both from its passage and from the passages retrieved for it."""
         if await self.read(draft, "passages", draft.draw.passages, config) is not None:
             return "answered"
         return "answered_elsewhere" if await self.read(draft, "retrieved", None, config) is not None else None
@@ -161,7 +163,7 @@ class Check:
         return None if result["unknown"] else result["answer"]
 
     def right(self, draft: Draft, said: str | None) -> bool:
-        """The same as an accepted answer, or as near to one as the threshold asks for (token F1)."""
+        """Whether the answer equals an accepted one, or its token F1 reaches the threshold."""
         if said is None:
             return False
         return bool(exact_match(said, draft.answers)) or f1(said, draft.answers) >= self.threshold

@@ -1,4 +1,4 @@
-"""What questions are written about: passages spread over the documents, and pairs of passages that belong together."""
+"""Draws the passages to write questions about: spread over the documents, alone or in related pairs."""
 
 import random
 import re
@@ -17,15 +17,15 @@ from quorum.retrievers.passages import indexed_text
 
 Kind = Literal["single", "two", "unanswerable"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-ROUND = 32  # drafts between two states of the file
-NEIGHBOURS = 12  # passages looked at for one that belongs to another
+ROUND = 32  # drafts between two saves of the file
+NEIGHBOURS = 12  # candidate passages for the second of a pair
 WORD = re.compile(r"[^\W\d_][\w'’-]{2,}")
 Nearest = Callable[[str, int], Sequence[Passage]]  # (text, k) -> the k best passages for it
 
 
 @dataclass(frozen=True)
 class Draw:
-    """What one question is to be about: a passage, or two."""
+    """The passage, or the two passages, that one question is about."""
 
     kind: Kind
     passages: tuple[Passage, ...]
@@ -64,14 +64,14 @@ def counts(n: int, mix: Mapping[Kind, float]) -> dict[Kind, int]:
 
 
 def long_enough(passages: Sequence[Passage], words: int) -> list[Passage]:
-    """The passages of at least so many words (in scripts without spaces two characters count as one)."""
+    """The passages of at least this many words (in scripts without spaces two characters count as one)."""
     return [passage for passage in passages if size(passage["text"]) >= 2 * words]
 
 
 def in_turn(passages: Sequence[Passage], seed: str) -> list[Passage]:
-    """All passages in a random order in which every document has its turn before one has its next.
+    """All passages in random order, one from every document before a document's next one.
 
-    A document is what has a title of its own; passages without one stand each for itself.
+    Passages with the same title form a document; a passage without a title is a document by itself.
     """
     documents: dict[tuple[str, str], list[Passage]] = defaultdict(list)
     for passage in passages:
@@ -84,7 +84,7 @@ def in_turn(passages: Sequence[Passage], seed: str) -> list[Passage]:
 
 
 def draws(kind: Kind, passages: Sequence[Passage], seed: int, nearest: Nearest) -> Iterator[Draw]:
-    """What the questions of a kind are to be about, one after the other; each passage comes first in one of them."""
+    """The draws for questions of a kind, one after the other; each passage comes first in one of them."""
     allowed, paired = {passage["id"] for passage in passages}, set[frozenset[str]]()
     spread = Counter(name for passage in passages for name in names_in(passage)) if kind == "two" else Counter()
     for passage in in_turn(passages, f"{seed} {kind}"):
@@ -98,9 +98,9 @@ def draws(kind: Kind, passages: Sequence[Passage], seed: int, nearest: Nearest) 
 
 
 class Supply:
-    """What is left to write about, kind by kind. `done`: ids that need not be drawn; `most`: draws of each kind.
+    """The remaining draws of each kind. `done`: ids that need not be drawn; `most`: the most draws of each kind.
 
-    ended: why a kind gave less than was asked for: "corpus" (no passages left) or "tries" (its number is used up).
+    ended: why a kind has too few questions: "corpus" (no passages left) or "tries" (all its draws are used).
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Supply:
         self.ended: dict[Kind, str] = {}
 
     def take(self, missing: Mapping[Kind, int]) -> list[Draw]:
-        """So many draws of each kind, or as many as there are, up to a round's. Searches for pairs: blocks."""
+        """Up to this many draws of each kind, at most one round's. Blocks, because it searches for pairs."""
         taken: list[Draw] = []
         for kind, count in missing.items():
             if not self.left[kind]:
@@ -130,10 +130,9 @@ class Supply:
 def partner(
     passage: Passage, neighbours: Sequence[Passage], allowed: set[str], spread: Mapping[str, int]
 ) -> Passage | None:
-    """Of the neighbours that speak of a name which this passage speaks of, one of another document if there is one,
-    then the one whose name is the rarest, then the nearest. spread: in how many passages a name occurs.
-
-    Where this passage holds no names (or its script has no capitals), the nearest.
+    """The partner of a passage: a neighbour that shares a name with it. Neighbours in another document come first, then
+    those with the rarest name, then the nearest. spread: in how many passages a name occurs. If this passage holds no
+    names (or its script has no capitals), the nearest neighbour.
     """
     names, best = names_in(passage), list[tuple[bool, int, int]]()
     for rank, one in enumerate(neighbours):

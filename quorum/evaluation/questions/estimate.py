@@ -1,4 +1,4 @@
-"""What writing questions will take, before anything is paid for: calls, tokens, dollars, time."""
+"""Estimates the writing of questions before anything is paid for: calls, tokens, dollars, time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ CHECKS = {"single": 2, "two": 4, "unanswerable": 2}  # calls for a draft that is
 
 @dataclass(frozen=True)
 class Estimate:
-    """Where every draft is kept, and at the `most`, where the last of all that are allowed is.
+    """The estimate if every draft is kept; `most`: if all the allowed drafts are needed.
 
-    calls, tokens: in all; cost: dollars, None where a model has no price; seconds: expected.
+    calls, tokens: in all; cost: dollars, None if a model has no price; seconds: expected.
     """
 
     questions: int
@@ -40,7 +40,7 @@ def estimate(
     prices: Prices,
     concurrency: int,
 ) -> Estimate:
-    """For so many questions of each kind, from the prompts and the passages' mean length."""
+    """Estimate these numbers of questions of each kind, from the prompts and the passages' mean length."""
     questions = sum(missing.values())
     checks = sum(count * CHECKS[kind] for kind, count in missing.items())
     mean = sum(tokens(passage["text"]) for passage in passages) / len(passages)
@@ -60,7 +60,7 @@ def estimate(
 
 
 def checked_tokens(kind: Kind, mean: float, k: int) -> float:
-    """Tokens that the verifier reads for one draft, passages of that mean length."""
+    """Tokens that the verifier reads for one draft with passages of that mean length."""
     answer, closed = tokens(BUILT_IN["answer"]), tokens(BUILT_IN["answer_base_closed"])
     if kind == "unanswerable":
         return 2 * answer + (1 + k) * mean

@@ -20,8 +20,8 @@ from quorum.evaluation.run.results import writable
 
 
 class QuestionFile:
-    """The lines that are there already stay as they are, edited or not; new ones follow. The file is replaced whole
-    with every round, so that it is never seen half-written.
+    """Lines that the file already has stay unchanged, edited or not; new lines follow. Every round replaces the whole
+    file, so no reader sees it half-written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -29,11 +29,11 @@ class QuestionFile:
             raise SetupError(f"--out {path} is no name for JSON lines; give one that ends in .jsonl.")
         self.path = path
         self.lines: list[dict[str, Any]] = []
-        self.wanted: set[str] = set()  # the ids of those to keep, as every reader of the data takes them
+        self.wanted: set[str] = set()  # the ids of the questions to keep, as every reader of the data sees them
         self.read()
 
     def read(self) -> None:
-        """The lines that are there now; one that does not fit is a `SetupError`."""
+        """The present lines of the file. Raises `SetupError` for a line that does not fit."""
         self.lines, self.wanted = [], set()
         if self.path.exists():
             self.wanted = {record["id"] for record in read_questions(self.path)}
@@ -45,7 +45,7 @@ class QuestionFile:
 
     @property
     def ids(self) -> set[str]:
-        """The questions that need not be written: also those which the reviewer rejected."""
+        """The questions that need not be written, including those that the reviewer rejected."""
         return {str(line.get("id")) for line in self.lines}
 
     def questions(self) -> Iterator[str]:
@@ -62,7 +62,7 @@ class QuestionFile:
         return {kind: found[kind] for kind in KINDS}
 
     def check(self, passages: Sequence[Passage], corpus: str) -> None:
-        """Every question that was written before is about passages of this corpus, as it is now."""
+        """Check that every earlier question is about passages of this corpus as it is now."""
         known = {passage["id"] for passage in passages}
         for line in self.lines:
             gone = [id_ for id_ in evidence_of(line) if id_ not in known]
@@ -73,7 +73,7 @@ class QuestionFile:
                 )
 
     def add(self, drafts: Sequence[Draft], about: Mapping[Kind, Mapping[str, Any]]) -> None:
-        """Write them behind the others, now. about: what `meta` says of a kind's model and prompt."""
+        """Append the lines and write the file at once. about: for each kind, its model and prompt, for `meta`."""
         self.lines += [line_of(draft, about[draft.draw.kind]) for draft in drafts]
         self.wanted |= {draft.draw.id for draft in drafts if draft.fault is None}
         temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
@@ -89,7 +89,7 @@ class QuestionFile:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Held by the one run that writes here; the lines are read again."""
+        """Lock the file for this run, and read its lines again."""
         lock = FileLock(self.path.with_name(f".{self.path.name}.lock"), timeout=0)
         with writable(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -107,8 +107,8 @@ class QuestionFile:
 
 
 def line_of(draft: Draft, about: Mapping[str, Any]) -> dict[str, Any]:
-    """A question as the data format has it: without passages, so that an evaluation searches the corpus. What a
-    reviewer looks at stands in `meta`.
+    """A question in the data format, without passages, so that an evaluation searches the corpus. `meta` holds what a
+    reviewer needs.
     """
     draw = draft.draw
     evidence = [{"passage": one["id"], "title": one["title"], "text": one["text"]} for one in draw.passages]
@@ -125,7 +125,7 @@ def line_of(draft: Draft, about: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def kind_of(line: Mapping[str, Any]) -> Kind | None:
-    """The kind of a question that we wrote, whatever a reviewer's hand has made of its line."""
+    """The kind of a question that we wrote, however a reviewer has edited its line."""
     said = meta_of(line).get("kind")
     return next((kind for kind in KINDS if kind == said), None)
 

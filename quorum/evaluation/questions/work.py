@@ -1,4 +1,4 @@
-"""Drafts of questions: written, compared with one another, checked."""
+"""Writes drafts of questions, compares them with one another, and checks them."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
@@ -32,7 +32,7 @@ class Work:
             self.asked.add(question)
 
     async def write_drafts(self, batch: Sequence[Draw]) -> list[Draft]:
-        """The drafts, in the order of the draws, in which they are also compared with one another."""
+        """Write the drafts and compare them with one another, both in the order of the draws."""
         drafts = await self.run_all(RunnableLambda(self.write), batch)
         for draft in drafts:
             draft.fault = draft.fault or fault_in_words(draft, self.asked)
@@ -41,7 +41,7 @@ class Work:
         return drafts
 
     async def run_all(self, work: Runnable[T, R], items: Sequence[T]) -> list[R]:
-        """The work on every item, `concurrency` at once; the first error ends all of it."""
+        """Run the work on every item, `concurrency` at once; the first error ends all of it."""
         results: dict[int, R] = {}
         waiting = iter(enumerate(items))
 

@@ -1,8 +1,8 @@
 """Questions with answers and gold passages, written by a model from a corpus, for users who have none.
 
-A passage is drawn, a question about it written, and kept only if it is answered from that passage and not without it.
-What is drawn, and in which order the questions are judged, depends on the seed and the replies alone: run again, with
-the journal, the same command comes to the same questions and pays for nothing twice.
+We draw a passage and write a question about it. We keep the question only if that passage is needed to answer it. The
+draws and the order of judging depend only on the seed and the replies: with the journal, the same command finds the
+same questions again and pays for nothing twice.
 """
 
 import asyncio
@@ -27,17 +27,17 @@ from quorum.models.chat import chat_model_async
 from quorum.nodes.describe_settings import class_name
 from quorum.prompts import get_version
 
-TRIES = 4  # drafts for a question that is wanted, at most
-THRESHOLD = 0.6  # token F1: of two words one may be missing, but none be another
+TRIES = 4  # the most drafts for each wanted question
+THRESHOLD = 0.6  # token F1: one of two words may be missing, but no word may differ
 MIX: Mapping[Kind, float] = {"single": 70, "two": 15, "unanswerable": 15}
 
 
 @dataclass(frozen=True)
 class Options:
-    """What is wanted: `n` questions in the file, of the kinds in `mix`.
+    """The request: `n` questions in the file, of the kinds in `mix`.
 
-    words: of a passage, at least; threshold: token F1 from which an answer counts as right; every: rejected questions
-    are written, too, with keep: false; max_cost: dollars that this run may spend.
+    words: the fewest words of a passage; threshold: token F1 from which an answer counts as right; every: also write
+    rejected questions, with keep: false; max_cost: dollars that this run may spend.
     """
 
     n: int = 100
@@ -61,7 +61,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Plan:
-    """All that is needed to begin: the settings with their collection, its passages, the file, what it will take."""
+    """All that the run needs: the settings with their collection, its passages, the file, the estimate."""
 
     context: Context
     options: Options
@@ -76,9 +76,9 @@ class Plan:
 
 @dataclass(frozen=True)
 class Written:
-    """What became of it. kept: in the file now, by kind; before: of them there were so many; drafts: written in this
-    run; faults: those which were not kept, by name; ended: kinds that fell short, "corpus" (no passages left) or
-    "tries" (four drafts for each question); error: what the first failed call said.
+    """The result. kept: questions now in the file, by kind; before: how many of them this run found there; drafts:
+    written in this run; faults: rejected drafts, by fault; ended: kinds that fell short, "corpus" (no passages left) or
+    "tries" (four drafts for each question); error: the message of the first failed call.
     """
 
     path: Path
@@ -101,7 +101,7 @@ async def plan(
     *,
     progress: Progress = silent,
 ) -> Plan:
-    """Look at everything that can be wrong, index the corpus where it is not yet, and estimate.
+    """Check everything that can be wrong, index the corpus if it is not indexed yet, and estimate.
 
     Raises SetupError for a model that writes no questions, a corpus without passages, a file of another corpus, an
     estimate beyond `max_cost`.
@@ -158,7 +158,7 @@ async def search_corpus(corpus: str | None, collection: str | None, context: Con
 
 
 def source_of(corpus: str) -> Source:
-    """The corpus as evaluations have it, so that they share its collection. Blocks."""
+    """The corpus as an evaluation's source, so that both share its collection. Blocks."""
     if not Path(corpus).exists():
         raise SetupError(f"There is no corpus {corpus}; give a folder of documents, or a .jsonl or .jsonl.gz file.")
     return Source(corpus, None, corpus_hash(Path(corpus)))
@@ -172,7 +172,7 @@ def read_collection(context: Context) -> list[Passage]:
 
 
 async def make_questions(planned: Plan, *, progress: Progress = silent) -> Written:
-    """Write questions until the file holds what is wanted, round by round; it is written after each round."""
+    """Write questions, round by round, until the file holds the wanted number; the file is saved after each round."""
     context, options, file, wanted = planned.context, planned.options, planned.file, planned.wanted
     spent = LimitedSpending(Prices(options.prices), options.max_cost)
     faults, written, error = Counter[str](), 0, None
@@ -195,17 +195,17 @@ async def make_questions(planned: Plan, *, progress: Progress = silent) -> Writt
 
 
 def count_missing(wanted: Mapping[Kind, int], kept: Mapping[Kind, int]) -> dict[Kind, int]:
-    """How many questions there are to come, by kind."""
+    """How many questions are still missing, by kind."""
     return {kind: wanted[kind] - kept[kind] for kind in KINDS if wanted[kind] > kept[kind]}
 
 
 def is_written(draft: Draft, options: Options) -> bool:
-    """Whether a draft gets a line: those which are kept, or, where all are wanted, every question that was judged."""
+    """Whether a draft gets a line: every kept draft, or with `every`, every question that was judged."""
     return draft.fault is None or (options.every and bool(draft.question) and draft.fault != "failed")
 
 
 def neighbours(context: Context) -> Nearest:
-    """BM25 over the collection, whose index is made with the first search. A search blocks."""
+    """BM25 over the collection; the first search builds the index. A search blocks."""
     from quorum.retrievers.bm25_cache import ranking
     from quorum.retrievers.store import open_store
 
@@ -213,7 +213,7 @@ def neighbours(context: Context) -> Nearest:
 
 
 def described(context: Context) -> dict[Kind, dict[str, str]]:
-    """What wrote and checked the questions of each kind, for their `meta`."""
+    """The models and prompts that wrote and checked the questions of each kind, for their `meta`."""
     models = {"model": class_name(context.model), "verifier": class_name(verifier_of(context))}
     return {
         kind: {**models, "prompt": prompt_of(kind), "version": get_version(prompt_of(kind), context.prompts)}

@@ -1,4 +1,4 @@
-"""Labels of a chart's points, where they cover neither a point nor one another nor what stands beside the axes."""
+"""Places the labels of a chart's points so that they do not cover a point, one another or the labels of the axes."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ LETTER, DIGIT, LINE = 7.6, 7.0, 16.0  # width of a name's letter, of a number's 
 NUMBERED = 'class="name number"'
 APART = 1.5  # room left and right of a text
 POINT = 7.0  # half the side of the square that a point takes
-FEW = 8  # so many points all have their names beside them
+FEW = 8  # up to this many points, every point has its name beside it
 
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 Place = tuple[float, float]
@@ -17,7 +17,9 @@ Place = tuple[float, float]
 
 @dataclass(frozen=True)
 class Label:
-    """A text beside its point. anchor: start, middle or end of the text is at x; far: a line leads to the point."""
+    """A text beside its point. anchor: whether the start, middle or end of the text is at x; far: a line connects it to
+    the point.
+    """
 
     text: str
     number: bool
@@ -35,8 +37,8 @@ class Label:
 
 
 def labels(places: Mapping[str, Place], first: Sequence[str], area: Box) -> list[Label]:
-    """A label for every point as far as there is room: its name for `first`, or for all where they are few; else, and
-    where a name has no room, its number, which begins with 1.
+    """A label for every point, if there is room. Points in `first`, or all points if they are few, get their name. The
+    others, and points whose name does not fit, get their number, from 1.
     """
     taken: list[Box] = [(x - POINT, y - POINT, x + POINT, y + POINT) for x, y in places.values()]
     numbers = {name: str(number) for number, name in enumerate(places, 1)}
@@ -54,7 +56,7 @@ def labels(places: Mapping[str, Place], first: Sequence[str], area: Box) -> list
 
 
 def around(text: str, number: bool, point: Place) -> Iterator[Label]:
-    """Where a label may stand, the nearest first."""
+    """Possible positions of a label, the nearest first."""
     x, y = point
     for right, down, anchor in (
         *((11, 4, "start"), (-11, 4, "end"), (0, -12, "middle"), (0, 20, "middle")),
@@ -69,7 +71,7 @@ def around(text: str, number: bool, point: Place) -> Iterator[Label]:
 
 
 def free(box: Box, area: Box, taken: Sequence[Box]) -> bool:
-    """Whether a box lies within the area and on nothing."""
+    """Whether a box lies within the area and overlaps nothing."""
     inside = box[0] >= area[0] and box[1] >= area[1] and box[2] <= area[2] and box[3] <= area[3]
     return inside and not any(overlap(box, other) for other in taken)
 

@@ -1,4 +1,6 @@
-"""The charts of a report as inline SVG. Colours are classes (c0 to c7), which the page's style gives light and dark."""
+"""The charts of a report as inline SVG. Colours are classes (c0 to c7); the page's style defines them for light and
+dark.
+"""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +29,7 @@ class Frame:
 
     @property
     def area(self) -> Box:
-        """Where labels of points may stand."""
+        """The area in which labels of points may stand."""
         return self.left + 3, self.top + 3, self.width - self.right - 3, self.height - self.bottom - 3
 
 
@@ -36,7 +38,7 @@ WIDE, NARROW = Frame(760, 440), Frame(350, 420)
 
 @dataclass(frozen=True)
 class Axis:
-    """Values to places: from `low` at `start` to `high` at `end`, on a logarithmic scale where `log`."""
+    """Maps values to positions: from `low` at `start` to `high` at `end`, on a logarithmic scale if `log`."""
 
     low: float
     high: float
@@ -62,8 +64,8 @@ def quality_against_cost(
     first: Sequence[str] = (),
     frame: Frame = WIDE,
 ) -> str:
-    """A point for each method with its 95% interval; the Pareto front as a line. first: whose names matter most; the
-    front's come after them, and what has no room or no rank for its name is numbered by its place among the methods.
+    """A point for each method with its 95% interval; the Pareto front as a line. first: the methods whose names matter
+    most; the front's names come next. A method whose name has no room is numbered by its place among the methods.
     """
     shown = [one for one in figures if one.n]
     if not shown:
@@ -105,7 +107,7 @@ def risk_coverage(calibrations: Mapping[str, Calibration], names: Sequence[str],
 
 
 def marker(one: Figures, number: int, place: tuple[float, float], y: Axis, best: bool) -> str:
-    """A point and its interval; its name and numbers show above the plot while it has the pointer or the focus."""
+    """A point and its interval. On hover or focus, the plot shows its name and numbers above."""
     left, top = place
     low, high = y.at(one.low), y.at(one.high)
     price = f", {dollars(one.cost)}" if one.cost else ""
@@ -120,7 +122,9 @@ def marker(one: Figures, number: int, place: tuple[float, float], y: Axis, best:
 
 
 def cost_axis(values: Sequence[float], frame: Frame = WIDE) -> Axis:
-    """From zero, or logarithmic where the dearest takes twenty times as much as the cheapest."""
+    """The axis of costs, from zero; logarithmic if the most expensive method costs twenty times as much as the
+    cheapest.
+    """
     low, high, end = min(values), max(values), frame.width - frame.right
     if low > 0 and high > 20 * low:
         return Axis(low / 1.6, high * 1.6, frame.left, end, log=True)
@@ -128,13 +132,13 @@ def cost_axis(values: Sequence[float], frame: Frame = WIDE) -> Axis:
 
 
 def share_axis(values: Sequence[float], frame: Frame = WIDE) -> Axis:
-    """Shares, a little beyond the values on both sides."""
+    """The axis of shares, a little beyond the values on both sides."""
     low, high = max(0.0, min(values) - 0.04), min(1.0, max(values) + 0.04)
     return Axis(low, high if high > low else low + 0.1, frame.height - frame.bottom, frame.top)
 
 
 def ticks(axis: Axis, most: int = 7) -> list[float]:
-    """Round numbers, three to eight of them; where there is room for fewer, fewer."""
+    """Three to eight round numbers, or fewer if the room is small."""
     if axis.log:
         powers = range(math.floor(math.log10(axis.low)), math.ceil(math.log10(axis.high)) + 1)
         digits = (1, 2, 5) if most > 4 else (1,)
@@ -148,7 +152,7 @@ def ticks(axis: Axis, most: int = 7) -> list[float]:
 
 
 def label_ticks(axis: Axis, said: Callable[[float], str], ends: float) -> list[tuple[float, str]]:
-    """The numbers below an axis and where they stand: as many as do not touch, none of them beyond `ends`."""
+    """The numbers below an axis and their positions: as many as fit without touching, none beyond `ends`."""
     for most in (7, 4, 3, 2):
         made = [(axis.at(one), said(one)) for one in ticks(axis, most)]
         wide = [(place - LETTER * len(text) / 2, place + LETTER * len(text) / 2) for place, text in made]
@@ -158,7 +162,7 @@ def label_ticks(axis: Axis, said: Callable[[float], str], ends: float) -> list[t
 
 
 def grid(frame: Frame, x: Axis, y: Axis, said: Callable[[float], str], below: str, beside: str) -> str:
-    """Lines, numbers and titles of both axes."""
+    """Grid lines, numbers and titles of both axes."""
     left, end, base = frame.left, frame.width - frame.right, frame.height - frame.bottom
     parts = [f'<rect class="frame" x="{left}" y="{frame.top}" width="{end - left}" height="{base - frame.top}"/>']
     for one in ticks(y):

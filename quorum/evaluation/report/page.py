@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 JUDGED = {"em": "EM", "f1": "F1", "accuracy": "accuracy", "rouge_l": "ROUGE-L", "str_em": "STR-EM", "judged": "judged"}
 FAILURES = ("failed", "malformed", "verbose", "not greedy", "unscored")
-FRAMES = {"broad": WIDE, "narrow": NARROW}  # which of the two shows is a matter of the screen
+FRAMES = {"broad": WIDE, "narrow": NARROW}  # the width of the screen decides which of the two is visible
 ASSETS = Path(__file__).with_name("assets")
 
 
@@ -68,7 +68,7 @@ def costs(decision: "Decision") -> str:
 
 
 def cost_chart(decision: "Decision", frame: Frame) -> str:
-    """The chart, and below it whose the numbers are, where not all names have room in it."""
+    """The chart; below it a key to the numbers, if not all names fit into the chart."""
     made = decision.recommendation
     first = [name for name in (made.best, baseline_of(decision), made.cheapest) if name is not None]
     chart = quality_against_cost(decision.figures, made.front, made.unit, NAMES[made.measure], first, frame)
@@ -80,12 +80,12 @@ def cost_chart(decision: "Decision", frame: Frame) -> str:
 
 
 def baseline_of(decision: "Decision") -> str | None:
-    """The method that the others are compared with; that of the first group."""
+    """The method that the others of the first group are compared with."""
     return next((one["baseline"] for one in decision.scores.comparisons), None)
 
 
 def table(decision: "Decision") -> str:
-    """One row a method; without columns in which every method has the same nothing."""
+    """One row for each method; columns that are empty for every method are left out."""
     rows = [table_row(decision, one) for one in decision.figures]
     kept = [title for title in rows[0] if title not in FAILURES or any(row[title] != "0" for row in rows)]
     head = "".join(f'<th scope="col">{title}</th>' for title in kept)
@@ -145,7 +145,7 @@ def number(value: float | None, digits: int) -> str:
 
 
 def bars(decision: "Decision") -> str:
-    """What each method leaves unknown and loses by vote; calls and tokens."""
+    """For each method: the share of unknown answers, right answers lost in the vote, calls and tokens."""
     summary = decision.scores.summary
     lost = [(name, (row["unknown"] or 0.0, row["not_majority"] or 0.0)) for name, row in summary.items()]
     takes = {one.name: one for one in decision.figures}

@@ -1,4 +1,4 @@
-"""The questions of a report: an index of all of them, and for each everything that its page shows when it is opened."""
+"""The questions of a report: an index of all questions, and for each the details that the page shows when opened."""
 
 import base64
 import gzip
@@ -12,7 +12,7 @@ from quorum.core.state import Result
 from quorum.evaluation.run.details import Lines
 from quorum.nodes.evidence import is_claimed
 
-CHUNK = 25  # questions packed together: what is unpacked when one of them is opened
+CHUNK = 25  # questions packed together: opening one of them unpacks them all
 COSTS = ("calls", "input_tokens", "output_tokens", "seconds")
 ROW = ("answer", "error", "confidence", *COSTS, "malformed", "verbose", "dropped")
 DETAIL = ("rationale", "candidates", "summaries", "validity", "scores", "votes", "evidence", "unsupported", "steps")
@@ -50,7 +50,7 @@ def index_cell(row: dict[str, Any] | None, measure: str) -> list[Any]:
 def question_details(
     id_: str, results: Lines, details: Lines, methods: Sequence[str], verdicts: Lines | None = None
 ) -> dict[str, Any]:
-    """Everything about one question; a passage that several methods read is there once. verdicts: a judge's."""
+    """Everything about one question; a passage that several methods read appears once. verdicts: a judge's."""
     passages: dict[tuple[str, str, str, str], int] = {}  # id, title, text, where it stands
     answers: list[dict[str, Any] | None] = []
     for method, row in results.of_question(id_, methods):
@@ -73,7 +73,7 @@ def question_details(
 
 
 def marks_of(row: dict[str, Any], verdict: dict[str, Any] | None) -> dict[str, float]:
-    """What the answer was worth by each measure that it has, and by the judge's word."""
+    """The answer's score in each measure that it has, and the judge's verdict."""
     marks = {name: row[name] for name in SCORED if row.get(name) is not None}
     said = None if verdict is None else verdict["judged"]
     return marks if said is None else marks | {"judged": said}
@@ -82,7 +82,7 @@ def marks_of(row: dict[str, Any], verdict: dict[str, Any] | None) -> dict[str, f
 def chunks(
     ids: Sequence[str], results: Lines, details: Lines, methods: Sequence[str], verdicts: Lines | None = None
 ) -> Iterator[str]:
-    """The opened questions, CHUNK of them at a time: JSON, gzip, base64, which no reader takes for markup."""
+    """The details of questions in chunks of CHUNK: JSON, gzip, then base64, which contains no markup."""
     for start in range(0, len(ids), CHUNK):
         found = [question_details(id_, results, details, methods, verdicts) for id_ in ids[start : start + CHUNK]]
         packed = gzip.compress(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"), 6, mtime=0)
@@ -95,7 +95,7 @@ def files_of(folder: Path) -> tuple[Lines, Lines]:
 
 
 def inert(value: Any) -> str:
-    """JSON that can stand in a script element: nothing in it ends the element or opens a comment."""
+    """JSON that is safe in a script element: nothing in it ends the element or opens a comment."""
     text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")

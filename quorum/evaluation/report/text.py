@@ -16,13 +16,13 @@ from quorum.evaluation.run.results import Summary, read_config
 if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with what a spreadsheet takes a cell for a formula
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters that make a spreadsheet read a cell as a formula
 QUESTION = [*("id", "method", "question", "gold", "answer", "em", "f1", "accuracy", "rouge_l", "str_em", "unknown")]
 QUESTION += ["confidence", "calls", "input_tokens", "output_tokens", "seconds", "error", "contains"]
 
 
 def facts_of(decision: "Decision") -> list[str]:
-    """What was asked over what: '124 questions', 'questions.jsonl', 'corpus', the models, the version."""
+    """The facts of the comparison: '124 questions', 'questions.jsonl', 'corpus', the models, the version."""
     config = read_config(decision.scores.folder / "config.json")
     models = {str(column.context.model) for column in decision.columns}
     searched = config["source"].get("corpus") or config["source"].get("collection") or "given passages"
@@ -37,7 +37,9 @@ def not_compared(decision: "Decision") -> list[str]:
 
 
 def sentences_below(decision: "Decision") -> list[str]:
-    """What stands below the recommendation's first sentence: the others, what exact match hides, what is left out."""
+    """The text below the recommendation's first sentence: its other sentences, what exact match hides, what is left
+    out.
+    """
     wordy = describe_wordy_answers(decision.scores.summary)
     return [*decision.recommendation.sentences[1:], *([wordy] if wordy else []), *not_compared(decision)]
 
@@ -53,7 +55,7 @@ def p_against_best(decision: "Decision", name: str) -> str:
 
 
 def spent_words(decision: "Decision") -> list[str]:
-    """What the calls that were really made have cost, over all runs in this folder."""
+    """The actual cost of the calls over all runs in this folder, in words."""
     spent = decision.spent
     if not spent["models"]:
         return ["Nothing was spent: every reply came from the journal."]
@@ -72,7 +74,7 @@ def spent_words(decision: "Decision") -> list[str]:
 
 
 def judge_words(decision: "Decision") -> list[str]:
-    """Who judged the answers, what that was really paid, and what it left unscored; nothing without a judge."""
+    """The judge, its actual cost, and how many answers it left unscored; empty without a judge."""
     sentences = []
     for name, used in (decision.spent["judge"]["models"] if "judge" in decision.spent else {}).items():
         tokens = f"{used['input_tokens']:,} tokens in, {used['output_tokens']:,} out"
@@ -87,7 +89,7 @@ def judge_words(decision: "Decision") -> list[str]:
 
 
 def saved_words(decision: "Decision") -> str:
-    """What sharing saved: the calls and searches that the methods would have made alone, and those that were made."""
+    """The savings from sharing: the calls and searches that methods would make alone, and those really made."""
     alone = sum(float(scores.known("calls").sum()) for scores in decision.scores.by_column.values())
     made = sum(used["calls"] for used in decision.spent["models"].values())
     spent = decision.spent
@@ -177,21 +179,21 @@ def methods_table(decision: "Decision") -> Iterator[str]:
 
 
 def judged_words(row: Mapping[str, float | int | None]) -> str:
-    """'71.0 [62.0, 80.0]', as far as the judge's replies could be read."""
+    """'71.0 [62.0, 80.0]', over the answers for which the judge's reply was readable."""
     ends = [row.get(name) for name in ("judged", "judged_low", "judged_high")]
     mean, low, high = (None if one is None else f"{100 * one:.1f}" for one in ends)
     return "-" if mean is None else f"{mean} [{low}, {high}]"
 
 
 def escape_markdown(text: str) -> str:
-    """A text that Markdown takes for nothing else, and no HTML."""
+    """The text with Markdown and HTML escaped."""
     for sign in "\\`*_[]<>|":
         text = text.replace(sign, f"\\{sign}" if sign not in "<>" else f"&{'lt' if sign == '<' else 'gt'};")
     return " ".join(text.split())
 
 
 def escape_cell(value: Any) -> Any:
-    """A cell that no spreadsheet runs."""
+    """The cell, escaped so that no spreadsheet runs it as a formula."""
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 

@@ -1,8 +1,8 @@
 """The report of a comparison: report.html, which is one file and needs nothing else, report.md, report.csv and
 questions.csv.
 
-Questions, passages and replies are anybody's texts. In the page they stand escaped, or as packed data which the page's
-script shows as text; a content security policy lets no other script run.
+Questions, passages and replies are untrusted texts. The page escapes them, or packs them as data that its script shows
+as text; a content security policy blocks any other script.
 """
 
 import base64
@@ -30,8 +30,8 @@ PAGE = 50  # questions on a page of the table
 
 
 def write_report(decision: "Decision", progress: Progress = silent) -> Path:
-    """Write all files of the report beside the results; the path of the page. Memory holds the index of the questions
-    and one chunk of their details.
+    """Write all files of the report beside the results; returns the path of the page. Memory holds only the index of
+    the questions and one chunk of details.
     """
     folder = decision.scores.folder
     methods = [one.name for one in decision.figures]
@@ -58,7 +58,7 @@ def write_report(decision: "Decision", progress: Progress = silent) -> Path:
 
 
 def page(decision: "Decision", index: str) -> str:
-    """The page without the packed questions, which belong in place of <!--chunks-->."""
+    """The page without the packed questions; they replace <!--chunks-->."""
     script = asset("report.js")
     return Template(asset("report.html")).substitute(
         title=escape(f"Quorum: {decision.recommendation.sentences[0]}"),

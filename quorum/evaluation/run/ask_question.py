@@ -26,8 +26,8 @@ from quorum.graphs import answer
 
 @dataclass(frozen=True)
 class Questioner:
-    """How questions are put. given: every question brings its passages; task: what all questions ask for; usual_task:
-    what those ask for that do not say; keep: further keys of the result to keep in the rows.
+    """How questions are asked. given: every question brings its passages; task: the task of all questions; usual_task:
+    the task of questions that do not state one; keep: further keys of the result to keep in the rows.
     """
 
     given: bool
@@ -36,7 +36,7 @@ class Questioner:
     keep: Sequence[str] = ()
 
     def task_of(self, record: Record) -> str:
-        """What a question asks for, as `Context.answer_type` has it."""
+        """The task of a question, as a value of `Context.answer_type`."""
         return self.task or stated_task(record) or self.usual_task
 
     async def ask(self, record: Record, column: Column, spent: Spending, details: Details | list[Detail] | None) -> Row:
@@ -59,8 +59,8 @@ class Questioner:
 async def answer_question(
     record: Record, column: Column, context: Context, *, given: bool, config: RunnableConfig
 ) -> Result:
-    """The result of a column. It reads all that is retrieved; with `top`, so many of the best passages; with `gold`,
-    these with gold ones put among them. `retrieved` then names all in the order in which they were found.
+    """The result of a column. It reads all retrieved passages; with `top`, only that many of the best; with `gold`,
+    gold passages are added to these. `retrieved` then names all passages in the order in which they were found.
 
     Raises CallError when a call failed for good.
     """
@@ -93,7 +93,7 @@ async def answer_question(
 
 
 def passages_to_read(found: list[Passage], record: Record, column: Column, context: Context) -> list[Passage]:
-    """Of the passages found those that the method gets, in the order in which it gets them."""
+    """The retrieved passages that the method gets, in the order in which it gets them."""
     if column.gold is not None:
         found = place_gold(found, record, context.answer_type, context, column.gold)
     return found[: column.top]

@@ -25,12 +25,12 @@ class Column:
     """One column of an evaluation: a method, or a graph of one's own, with all its settings.
 
     name: the method with the settings given to it, the column's key in all results. context: its model, retriever,
-    collection and every other setting. prices: what its models cost.
+    collection and every other setting. prices: of its models.
 
-    own: the graph, where it is none of ours; `method` is then its name. chosen: named by itself, not by 'all'. group:
-    columns of one group are compared with the first of it; None, the column is compared with nothing. top: how many of
-    the passages found are read, the best ones; None: all of them. gold: where among the passages found gold ones are
-    put (see `quorum.evaluation.run.gold_placement.place_gold`); None: they stay as they were found.
+    own: the user's own graph, if it is not one of ours; `method` is then its name. chosen: the user named it, not
+    'all'. group: columns of one group are compared with its first column; None: no comparison. top: how many of the
+    best passages found are read; None: all of them. gold: where gold passages are placed among those found (see
+    `quorum.evaluation.run.gold_placement.place_gold`); None: no gold passages are placed.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Column:
 
     @property
     def method_or_graph(self) -> "str | Graph":
-        """What `quorum.graphs.answer` takes: the name of a method, or a graph."""
+        """The argument of `quorum.graphs.answer`: the name of a method, or a graph."""
         return self.method if self.own is None else self.own
 
     @property
@@ -56,7 +56,7 @@ class Column:
 
     @property
     def counts_votes(self) -> bool:
-        """Whether all answers that were voted on are known. A staged vote stops before they are."""
+        """Whether all answers that take part in the vote are known. A staged vote stops before they are."""
         return self.context.vote == "all" and "passage_answer" in self.graph.nodes
 
     def context_for(self, task: str) -> Context:
@@ -65,19 +65,19 @@ class Column:
         return self.context if own or task == "short" else replace(self.context, answer_type=cast(Any, task))
 
     def price_of(self, prompt: str) -> Price | None:
-        """The price of the model that a prompt is asked of; None where it has none."""
+        """The price of the model that a prompt is sent to; None if it has none."""
         return (self.prices or Prices()).of(model_of(prompt, self.context))
 
     def cost_of(self, usage: "Mapping[str, Usage]") -> float | None:
-        """Dollars for the calls of one answer, by prompt name; None where a price is missing."""
+        """Dollars for the calls of one answer, by prompt name; None if a price is missing."""
         return (self.prices or Prices()).cost(self.context, usage)
 
 
 def columns(options: Options) -> list[Column]:
     """The methods and graphs of `options`, crossed with its models, retrievers and k.
 
-    What has more than one value is part of a column's name; a method's own settings in brackets come first. Raises
-    `SetupError` for a method, a setting or a name that does not fit.
+    A setting with more than one value becomes part of a column's name, after a method's own settings in brackets.
+    Raises `SetupError` for a method, a setting or a name that does not fit.
     """
     axes = {"model": options.models, "retriever": options.retrievers, "k": options.k}
     single = {name: parse_setting(name, values[0]) for name, values in axes.items() if len(values) == 1}
@@ -94,7 +94,7 @@ def columns(options: Options) -> list[Column]:
 
 
 def named_columns(options: Options, context: Context) -> Iterator[Column]:
-    """What `options` names, one after the other: each kind of thing that can be a column has its line here."""
+    """The columns that `options` names, one after the other; each kind of column has its line here."""
     if options.methods or not options.graphs:
         yield from parse_methods(options.methods, context)
     yield from (method_run(graph, {}, context) for graph in options.graphs)
@@ -147,8 +147,8 @@ def parse_settings(items: list[str]) -> dict[str, str]:
 
 
 def method_run(method: "str | Graph", settings: Mapping[str, str], context: Context) -> Column:
-    """The column of a method, by its name, or of a compiled graph of your own, which goes by the name that it was
-    compiled with; `settings` over those of `context`.
+    """The column of a method, by its name, or of a compiled graph of your own, under the name that it was compiled
+    with; `settings` override those of `context`.
     """
     if isinstance(method, str) and is_composed_name(method):
         from quorum.graphs.composed import composed_graph, with_measured_model
@@ -162,7 +162,9 @@ def method_run(method: "str | Graph", settings: Mapping[str, str], context: Cont
 
 
 def own_name(graph: "Graph") -> str:
-    """The name of a graph of one's own: the key of its results. LangGraph's default and ours are a `SetupError`."""
+    """The name of a user's own graph: the key of its results. Raises `SetupError` for LangGraph's default name and
+    ours.
+    """
     name = graph.get_name()
     if name == "LangGraph" or name in all_methods():
         raise SetupError(f"A graph of your own is named {name!r}; give it another name with .compile(name=...).")
@@ -170,7 +172,7 @@ def own_name(graph: "Graph") -> str:
 
 
 def group_names(columns: Sequence[Column]) -> list[list[str]]:
-    """The names of the columns by group, in their order; without those that are compared with nothing."""
+    """The names of the columns by group, in their order, without columns that are not compared."""
     groups: dict[int, list[str]] = {}
     for column in columns:
         if column.group is not None:

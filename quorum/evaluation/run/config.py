@@ -1,4 +1,4 @@
-"""What an evaluation is, as config.json says it: two runs with the same configuration may share a folder."""
+"""The configuration of an evaluation, written to config.json. Runs with the same configuration may share a folder."""
 
 import hashlib
 import inspect
@@ -13,15 +13,16 @@ from quorum.evaluation.run.dataset import DataSet
 from quorum.nodes.describe_settings import HOW, describe_settings
 from quorum.prompts import BUILT_IN, get_version
 
-SEARCH_SETTINGS = {"retriever", "collection"}  # embeddings order and weigh passages that were given, too
+SEARCH_SETTINGS = {"retriever", "collection"}  # embeddings also order and weight given passages
 
 
 def configuration(
     dataset: DataSet, columns: Sequence[Column], source: dict[str, Any], about: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Everything that may change a result. How calls are made (store, journal, limits) may not, and is left out.
+    """Everything that may change a result. Settings of how calls are made (store, journal, limits) cannot, and are left
+    out.
 
-    about: what the caller adds, such as the experiment that it is.
+    about: what the caller adds, such as the experiment's name.
     """
     left_out = HOW | (SEARCH_SETTINGS if source == {"passages": "given"} else {"collection"})
     return {
@@ -50,7 +51,7 @@ def configuration(
 
 
 def graph_text(graph: Any) -> str:
-    """A graph of the user's own, as far as it can be read: its drawing, and the source of its nodes and routers."""
+    """The user's own graph as text, as far as it can be read: its drawing, and the source of its nodes and routers."""
     parts = [graph.get_graph().draw_mermaid()]
     for node in graph.builder.nodes.values():
         nested = hasattr(node.runnable, "builder")
@@ -62,7 +63,7 @@ def graph_text(graph: Any) -> str:
 def source_of(runnable: Any) -> str:
     function: Any = getattr(runnable, "afunc", None) or getattr(runnable, "func", None)
     try:
-        return inspect.getsource(getattr(function, "func", function))  # of a partial, what it calls
+        return inspect.getsource(getattr(function, "func", function))  # for a partial, the function that it calls
     except (TypeError, OSError):  # no function, or one without a file
         return ""
 

@@ -1,4 +1,4 @@
-"""A data set, checked whole before the first question is asked, then read one question at a time."""
+"""Checks a whole data set before the first question is asked, then reads it one question at a time."""
 
 import hashlib
 import logging
@@ -16,16 +16,16 @@ from quorum.datasets.records import Record
 from quorum.evaluation.run.tasks import looks_like, stated_task, task_of_all
 
 LOG = logging.getLogger("quorum")
-NAMED = 5  # records that were skipped are named, so many of them
+NAMED = 5  # how many skipped records are named
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """A sound data set: `count` questions, of which `given` bring their own passages.
+    """A valid data set: `count` questions, of which `given` bring their own passages.
 
-    task: that of the questions which do not state one. most: passages that a question brings at most. skipped: broken
-    records that were passed over, as was wished. without: ids of questions that are not asked. golds: for questions
-    whose gold passages are not their own, those passages, which their records then carry.
+    task: of the questions that do not state one. most: the largest number of passages that a question brings. skipped:
+    broken records that were skipped on request. without: ids of questions that are not asked. golds: gold passages for
+    questions that do not bring them; the questions' records then carry these.
     """
 
     path: Path
@@ -41,7 +41,7 @@ class DataSet:
     golds: Mapping[str, list[Passage]] = field(default_factory=dict)
 
     def questions(self) -> Iterator[Record]:
-        """One at a time: memory does not grow with the data."""
+        """Read the questions one at a time: memory does not grow with the data."""
         for record in islice(
             sound_records(self.path, bad=[]) if self.skip_bad else read_questions(self.path), self.limit
         ):
@@ -51,13 +51,13 @@ class DataSet:
                 yield record
 
     def task_of(self, record: Record) -> str:
-        """What is asked for, as `Context.answer_type` has it."""
+        """The task of a question, as a value of `Context.answer_type`."""
         return stated_task(record) or self.task
 
 
 def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -> DataSet:
-    """Read all questions (or `limit`) once; a broken line, an empty question, an id used twice is a `SetupError`, or,
-    with `skip_bad`, passed over, counted and told.
+    """Read all questions (or `limit`) once. A broken line, an empty question or a repeated id is a `SetupError`; with
+    `skip_bad`, it is skipped, counted and reported.
     """
     if limit is not None and limit < 1:
         raise SetupError(f"A limit of {limit} questions does not fit; give a number from 1 on, or none for all.")
@@ -84,7 +84,7 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
 
 
 def sound_records(path: Path, *, bad: list[str] | None, left_out: list[str] | None = None) -> Iterator[Record]:
-    """The questions that can be asked. Another one is a `SetupError`, or, where `bad` is given, a sentence in it."""
+    """The valid questions. An invalid one raises `SetupError`, or, if `bad` is given, adds a sentence to it."""
     ids: set[str] = set()
     for record in read_questions(path, bad=bad, left_out=left_out):
         try:
@@ -99,7 +99,7 @@ def sound_records(path: Path, *, bad: list[str] | None, left_out: list[str] | No
 
 
 def check_record(record: Record, ids: set[str], path: Path) -> None:
-    """Something is asked, under an id that none of `ids` is, and the task is one of ours; else a `SetupError`."""
+    """Raises `SetupError` unless the record has a question, an id that is not in `ids`, and a known task."""
     if not record["question"].strip():
         raise SetupError(f"{path}: question {record['id']!r} is empty; remove the line or write the question.")
     if record["id"] in ids:
@@ -109,7 +109,7 @@ def check_record(record: Record, ids: set[str], path: Path) -> None:
 
 @lru_cache(maxsize=64)
 def warn_skipped(path: Path, sha256: str, count: int, reasons: tuple[str, ...]) -> None:
-    """Say once what was skipped, the first by name."""
+    """Warn once about skipped records; the first are named."""
     for reason in reasons:
         LOG.warning("skipped %s", reason)
     more = f" ({count - len(reasons):,} more than are named here)" if count > len(reasons) else ""
@@ -118,7 +118,7 @@ def warn_skipped(path: Path, sha256: str, count: int, reasons: tuple[str, ...]) 
 
 @lru_cache(maxsize=64)
 def warn_left_out(path: Path, sha256: str, count: int) -> None:
-    """Say so, once: a comparison reads its questions twice."""
+    """Warn only once, although a comparison reads its questions twice."""
     LOG.warning("%s: %d question%s left out, marked keep: false.", path, count, "" if count == 1 else "s")
 
 

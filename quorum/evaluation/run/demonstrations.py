@@ -1,4 +1,4 @@
-"""Demonstrations for few-shot runs, drawn from a pool of the user's."""
+"""Draws demonstrations for few-shot runs from a pool of the user's examples."""
 
 import json
 import random
@@ -14,10 +14,10 @@ from quorum.evaluation.run.dataset import DataSet
 def draw_shots(
     pool: Path, dataset: DataSet, folder: Path, *, shots: Sequence[int], draws: int
 ) -> list[tuple[str, str]]:
-    """(label, file) of `draws` random sets of each size, written to `folder`; the same again for the same pool.
+    """(label, file) of `draws` random sets of each size, written to `folder`; the same pool gives the same sets.
 
-    The pool holds JSON lines of question and answer, or of question and answers, of which the first is taken. Questions
-    of the data set are left out. Too few others are a `SetupError`. A smaller set is the beginning of a larger one.
+    The pool holds JSON lines of question and answer, or of question and answers; the first answer is used. Questions of
+    the data set are left out. Raises `SetupError` if too few remain. A smaller set is the beginning of a larger one.
     """
     asked = {normalize(record["question"]) for record in dataset.questions()}
     found = [pair for pair in pairs(pool) if normalize(pair["question"]) not in asked]
@@ -37,7 +37,7 @@ def draw_shots(
 
 
 def pairs(pool: Path) -> Iterator[dict[str, str]]:
-    """Question and answer of each line; questions without an answer, or with keep: false, are passed over."""
+    """Question and answer of each line; questions without an answer, or with keep: false, are skipped."""
     for number, value in read_json_lines(pool):
         answers = value.get("answers", [value.get("answer")])
         if not isinstance(value.get("question"), str) or not isinstance(answers, list):

@@ -1,7 +1,7 @@
-"""What every answer was made of, beside results.jsonl: details.jsonl, a line for each question and method.
+"""Reads and writes details.jsonl: how each answer came about, a line for each question and method.
 
-It holds what a reader of a report wants to see of one answer and what results.jsonl leaves out: the path through the
-graph, the passages with their texts, votes, candidates, summaries, and the replies of the model.
+It holds what a report shows of one answer and results.jsonl leaves out: the path through the graph, the passages with
+their texts, votes, candidates, summaries, and the replies of the model.
 """
 
 import json
@@ -21,7 +21,7 @@ KEPT = ("rationale", "candidates", "summaries", "validity", "scores", "votes", "
 
 
 class Detail(TypedDict):
-    """One line of details.jsonl; `steps` and `calls` are what `quorum.evaluation.watch` saw, in order of start."""
+    """One line of details.jsonl; `steps` and `calls` come from `quorum.evaluation.watch`, in order of start."""
 
     id: str
     method: str
@@ -60,7 +60,7 @@ def detail_of(id_: str, method: str, result: Result, watch: Watch) -> Detail:
 
 
 class Details:
-    """details.jsonl, open for appending whole lines; a last line that a kill cut short is dropped."""
+    """details.jsonl, open for appending whole lines; a last line that is incomplete after a kill is dropped."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -68,7 +68,7 @@ class Details:
         deque(whole_lines(self.file), maxlen=0)
 
     def append(self, detail: Detail) -> None:
-        """Write a line now. It goes before the question's line in results.jsonl, so that no result is without it."""
+        """Write a line now. It precedes the question's line in results.jsonl, so that every result has its details."""
         with writable(self.path):
             self.file.write(json.dumps(detail, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
             self.file.flush()
@@ -79,14 +79,14 @@ class Details:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with suppress(OSError):  # as in results.jsonl: of a full disk it was told
+        with suppress(OSError):  # as in results.jsonl: the full disk was already reported
             self.file.close()
 
 
 class Lines:
-    """The lines of a file of JSON lines by method and question, found by where they begin: flat in memory.
+    """Looks up the lines of a file of JSON lines by method and question. It holds only their offsets in memory.
 
-    Of several lines with one key the last one counts: a question that failed and was asked again.
+    If several lines have one key, the last counts: the question failed and was asked again.
     """
 
     def __init__(self, path: Path) -> None:
@@ -100,7 +100,7 @@ class Lines:
             place += len(line)
 
     def get(self, method: str, id_: str) -> dict[str, Any] | None:
-        """The line; None where there is none."""
+        """The line; None if there is none."""
         place = self.places.get((method, id_))
         if place is None or self.file is None:
             return None
@@ -122,7 +122,7 @@ class Lines:
 
 
 def key_of(line: bytes) -> tuple[str, str] | None:
-    """(method, id) of a line; None for what is no line of ours."""
+    """(method, id) of a line; None for a line that is not ours."""
     try:
         found = json.loads(line)
         return found["method"], found["id"]

@@ -1,4 +1,4 @@
-"""Which of all methods can serve what the questions ask for: tried on one question of each task, free of cost."""
+"""Finds out which methods support the tasks of the questions: tries one question of each task, free of cost."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ STAND_IN: Passage = {"id": "stand-in", "title": "", "text": "This stands for wha
 
 
 class SilentModel(BaseChatModel):
-    """Says nothing to anything: in place of a model that is paid for."""
+    """A chat model that always replies with an empty text; stands in for a paid model."""
 
     @property
     def _llm_type(self) -> str:
@@ -42,10 +42,10 @@ class SilentModel(BaseChatModel):
 async def drop_ineligible(
     columns: Sequence[Column], dataset: DataSet, task: str | None = None
 ) -> tuple[list[Column], dict[str, str]]:
-    """The columns without those of 'all' that cannot serve a task of the data, and why not, by name.
+    """The columns without those of 'all' that do not support a task of the data, and the reasons, by name.
 
-    What was chosen by its own name stays. task: what every question asks for; without it, what the data say. Raises
-    `SetupError` where nothing is left.
+    Columns that the user named stay. task: of every question; None: as the data say. Raises `SetupError` if no column
+    is left.
     """
     if all(column.chosen for column in columns):
         return list(columns), {}
@@ -78,7 +78,7 @@ def first_of_each_task(dataset: DataSet, task: str | None) -> dict[str, Record]:
 
 
 async def find_objection(column: Column, records: dict[str, Record]) -> str | None:
-    """What the method says of a task that it does not serve; None where it serves all."""
+    """The method's error message for a task that it does not support; None if it supports all tasks."""
     for task, record in records.items():
         context = without_paid_model(column.context_for(task), column.method)
         given = record["passages"][:PASSAGES] or [STAND_IN]
@@ -88,12 +88,12 @@ async def find_objection(column: Column, records: dict[str, Record]) -> str | No
         except SetupError as error:
             return str(error)
         except CallError:
-            continue  # a failed call says nothing of the method
+            continue  # a failed call says nothing about the method
     return None
 
 
 def without_paid_model(context: Context, method: str) -> Context:
-    """The context without a model that is paid for."""
+    """The context with paid models replaced by silent ones."""
     if is_local(context):
         return replace(context, journal="off")
     chosen = get_filter(context) if method == "filco" else context.context_filter or ""

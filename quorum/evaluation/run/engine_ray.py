@@ -1,4 +1,4 @@
-"""The engine `ray`: workers ask and return rows; this process alone writes them (docs/scale.md)."""
+"""The engine `ray`: workers ask questions and return rows; only this process writes them (docs/scale.md)."""
 
 import asyncio
 import logging
@@ -22,19 +22,21 @@ from quorum.evaluation.run.rows import failed_row
 LOG = logging.getLogger("quorum")
 T = TypeVar("T")
 TRIES_TOGETHER, TRIES_ALONE = 2, 2
-MOST_SERVED = 100_000  # calls of the actor that wait at once
+MOST_SERVED = 100_000  # how many calls of the actor may wait at once
 
 
 @dataclass
 class Keeper:
-    """Writes what arrives. failed: (method, question) that got an error now; they are not asked again in this run."""
+    """Writes the answers that arrive. failed: (method, question) with an error in this run; they are not asked again
+    now.
+    """
 
     asking: Round
     recorder: Recorder
     failed: set[tuple[str, str]] = field(default_factory=set)
 
     def keep(self, answers: Answers) -> None:
-        """Details first, so that no result is without them."""
+        """Write details before rows, so that every result has its details."""
         spent, details = self.recorder.spent, self.recorder.details
         for name, amount in zip(("calls", "input_tokens", "output_tokens"), answers.spent, strict=True):
             setattr(spent, name, getattr(spent, name) + amount)
@@ -46,13 +48,13 @@ class Keeper:
 
     def row(self, row: Row) -> None:
         if (row["method"], row["id"]) in self.recorder.results.done:
-            return  # asked twice: its worker ended after the answer, before the answer arrived here
+            return  # asked twice: the worker exited after answering, before the answer arrived here
         if row["error"] is not None:
             self.failed.add((row["method"], row["id"]))
         self.recorder.add(row)
 
     def open(self) -> Open:
-        """What has neither an answer nor an error of this run."""
+        """The questions with neither an answer nor an error of this run."""
         names = [column.name for column in self.asking.columns]
         settled: dict[str, list[str]] = {}
         for name, id_ in self.recorder.results.done | self.failed:
@@ -63,7 +65,7 @@ class Keeper:
         return Open(self.asking.dataset.questions, names, finished, started)
 
     def lost(self, questioner: Questioner) -> Iterator[Row]:
-        """Error rows for what no worker survived."""
+        """Error rows for the questions that no worker survived."""
         columns = {column.name: column for column in self.asking.columns}
         tries = TRIES_TOGETHER + TRIES_ALONE
         for record, names in self.open()():
@@ -76,8 +78,8 @@ class Keeper:
 async def ask_on_ray(asking: Round, recorder: Recorder, questioner: Questioner, concurrency: int) -> None:
     """One round, on Ray (see `quorum.evaluation.run.run_plan.ask_round`).
 
-    A question whose worker ends is asked again elsewhere, then once more by a worker that has nothing else to do, so
-    that no other question suffers with it; after that it is a row with an error.
+    If a worker exits, its question is asked again elsewhere, then once more by a worker with no other question, so that
+    no other question suffers. After that the question gets an error row.
     """
     columns, dataset = asking.columns, asking.dataset
     keeper = Keeper(replace(asking, dataset=replace(dataset, path=dataset.path.resolve())), recorder)
@@ -112,15 +114,15 @@ def needed(runs: Sequence[Column]) -> list[str]:
 
 
 def crew_of(runs: Sequence[Column], concurrency: int, cores: int) -> WorkerPool:
-    """A worker for each core, as far as there are questions and calls at once for so many. Never more than
-    `concurrency` questions at once in all, nor more calls than the contexts allow.
+    """Start a worker for each core, but no more than the questions and the concurrent calls can occupy. All workers
+    together ask at most `concurrency` questions at once, and make no more calls than the contexts allow.
     """
     workers = min(concurrency, cores, *(run.context.concurrency for run in runs))
     return WorkerPool(workers=workers, at_once=concurrency // workers, tries=TRIES_TOGETHER)
 
 
 def with_part(run: Column, workers: int) -> Column:
-    """The run with one worker's part of the calls at once."""
+    """The run with one worker's share of the concurrent calls."""
     return replace(run, context=replace(run.context, concurrency=run.context.concurrency // workers))
 
 
@@ -138,7 +140,7 @@ def check_travels(job: Job) -> None:
 
 @contextmanager
 def services(folder: str) -> Iterator[Any]:
-    """The actor that all workers share, on this machine; what workers warn of is logged here."""
+    """The actor on this machine that all workers share; their warnings are logged here."""
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -159,7 +161,7 @@ def services(folder: str) -> Iterator[Any]:
 
 
 async def threaded(make: Callable[[], Iterator[T]]) -> AsyncIterator[T]:
-    """The items of a blocking iterator. When this is cancelled nothing waits for the thread."""
+    """The items of a blocking iterator, read on a thread. On cancellation nothing waits for the thread."""
     loop, arrived = asyncio.get_running_loop(), asyncio.Queue[Callable[[], T]]()
 
     def put(get: Callable[[], T]) -> None:
@@ -192,6 +194,6 @@ def raising(error: BaseException) -> Callable[[], Any]:
 
 
 def with_open_loop(loop: asyncio.AbstractEventLoop, act: Callable[[], Any]) -> None:
-    """On the loop, unless it is closed: then nobody waits any more."""
+    """Call a function on the loop, unless the loop is closed: then nobody is waiting any more."""
     if not loop.is_closed():
         loop.call_soon_threadsafe(act)

@@ -1,4 +1,4 @@
-"""A worker of the engine `ray`: it asks questions, and returns rows. What is kept, the driver keeps."""
+"""A worker of the engine `ray`: it asks questions and returns rows. Only the driver stores anything."""
 
 import asyncio
 import logging
@@ -29,14 +29,14 @@ ENDINGS = ("_API_KEY", "_BASE_URL", "_API_BASE")
 
 
 def environment() -> dict[str, str]:
-    """The variables that say which servers are asked, how and as whom: workers elsewhere have none of their own."""
+    """The environment variables for servers, options and credentials; workers on other machines lack them."""
     return {name: text for name, text in os.environ.items() if name.startswith(HANDED_ON) or name.endswith(ENDINGS)}
 
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker is to do. runs: their contexts with this worker's part of the calls at once. questioner: how
-    questions are put; folder: what relative paths are relative to.
+    """A worker's job. runs: their contexts have this worker's share of the concurrent calls. questioner: how questions
+    are asked; folder: the base of relative paths.
     """
 
     runs: Sequence[Column]
@@ -48,7 +48,7 @@ class Job:
 
 @dataclass
 class Answers:
-    """To one question by the methods that had not answered it. spent: calls, tokens in, tokens out."""
+    """The answers to one question by the methods that had not answered it yet. spent: calls, tokens in, tokens out."""
 
     rows: list[Row] = field(default_factory=list)
     details: list[Detail] = field(default_factory=list)
@@ -56,8 +56,8 @@ class Answers:
 
 
 class Services:
-    """An actor on the driver's machine: the journal of all workers, what servers allow in a minute to all of them, and
-    what the workers have to say.
+    """An actor on the driver's machine: the shared journal, the shared limits per minute of the servers, and the
+    workers' warnings.
     """
 
     def __init__(self, folder: str) -> None:
@@ -75,7 +75,7 @@ class Services:
         await open_journal(whole(path)).put(key, reply)
 
     async def take(self, kind: str, model: str, limit: float, amount: float) -> int:
-        """Wait until the minute allows `amount`; the number by which tokens may be corrected."""
+        """Wait until the limit per minute allows `amount`; returns the number for correcting the tokens later."""
         share = await self.minutes.setdefault((kind, model, limit), Minute(limit)).take(amount, REAL)
         number = next(self.numbers)
         if kind == "tokens":
@@ -86,13 +86,13 @@ class Services:
         self.tokens.pop(number).correct(amount)
 
     async def say(self, text: str) -> None:
-        """A warning of a worker. Of many workers that say the same, one is heard."""
+        """Report a worker's warning. The same warning from many workers is kept once."""
         if text not in self.said:
             self.said[text] = None
             self.unheard.put_nowait(text)
 
     async def heard(self) -> str:
-        """The next warning, when there is one."""
+        """Wait for the next warning."""
         return await self.unheard.get()
 
 
@@ -124,7 +124,7 @@ class SharedJournal:
 
 @dataclass(frozen=True)
 class SharedAllowance:
-    """The minute that `Services` shares out."""
+    """The limit per minute that `Services` shares among workers."""
 
     services: Any
     kind: str
@@ -150,7 +150,7 @@ class Asker:
 
     def __init__(self, job: Job, services: Any) -> None:
         os.environ.update(job.environment)
-        with suppress(OSError):  # not on this machine: then no path in it is needed, as the driver has made sure
+        with suppress(OSError):  # not on this machine: the driver has made sure that no path in it is needed
             os.chdir(job.folder)
         self.job, self.services = job, services
         logging.getLogger("quorum").addHandler(Telling(services))
@@ -169,12 +169,12 @@ class Asker:
         return asyncio.run_coroutine_threadsafe(work, self.loop).result()
 
     async def share(self) -> None:
-        """Journals and allowances are those of all workers."""
+        """Make this worker use the shared journal and limits."""
         share_journals(lambda path: SharedJournal(self.services, path))
         share_allowances(lambda kind, model, limit: SharedAllowance(self.services, kind, model, limit))
 
     async def answered(self, record: Record, names: list[str]) -> Answers:
-        """One method after another: what they share, the later ones find in the journal."""
+        """Ask one method after another: later methods find shared calls in the journal."""
         made, spent = Answers(), Spending()
         for run in self.job.runs:
             if run.name in names:
@@ -186,7 +186,7 @@ class Asker:
 
 @dataclass(frozen=True)
 class Open:
-    """What is to be asked: of all questions those that are not finished; of some only some methods."""
+    """The remaining work: all questions that are not finished, some of them only for some methods."""
 
     questions: Callable[[], Iterator[Record]]
     names: list[str]

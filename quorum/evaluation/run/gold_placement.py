@@ -1,4 +1,4 @@
-"""Gold passages, put among those that were found: what a method makes of them, wherever they stand (Liu et al. 2024).
+"""Places gold passages among the retrieved ones, to measure how their position affects a method (Liu et al. 2024).
 
 The gold passages of a question are those that the data list; where they list none, those that hold an answer.
 """
@@ -21,9 +21,9 @@ from quorum.evaluation.run.shared_retrieval import share_retrieval
 
 Place = Literal["inserted", "retrieved", "top", "bottom"]
 
-DEEP = 100  # passages found among which one may hold an answer, where the data list no gold passages
+DEEP = 100  # retrieved passages searched for an answer, if the data list no gold passages
 AT_ONCE = 8  # searches
-WORDLESS = ("yes_no", "label")  # tasks whose answers stand in no passage
+WORDLESS = ("yes_no", "label")  # tasks whose answers are not contained in a passage
 
 
 def gold_among(passages: Sequence[Passage], record: Record, task: str) -> list[Passage]:
@@ -37,7 +37,7 @@ def gold_among(passages: Sequence[Passage], record: Record, task: str) -> list[P
 
 
 def gold_of(record: Record, task: str) -> list[Passage]:
-    """The gold passages of a question whose texts are at hand: among its own ones, or brought from a corpus."""
+    """The gold passages of a question whose texts are available: its own, or fetched from a corpus."""
     return gold_among([*record["passages"], *record.get("gold_passages", [])], record, task)
 
 
@@ -48,11 +48,12 @@ def gold_rank(found: Sequence[Passage], record: Record, task: str) -> int | None
 
 
 def place_gold(found: Sequence[Passage], record: Record, task: str, context: Context, how: str) -> list[Passage]:
-    """The passages found with gold ones among them, k at most. Where there is none, the first gold passage takes the
-    place of the one at rank k; where none is known, they stay as they are.
+    """The passages found, at most k, with gold passages among them. If none was found, the first gold passage replaces
+    the one at rank k. If none is known, the passages stay unchanged.
 
-    how: "inserted": it then stands at a random rank, drawn by the context's seed and the question's id; "retrieved": at
-    rank k, behind what was found; "top", "bottom": all gold passages before, or after, the others.
+    how: "inserted": that passage moves to a random rank, drawn from the context's seed and the question's id;
+    "retrieved": it stays at rank k, behind the passages found; "top", "bottom": all gold passages before, or after, the
+    others.
     """
     gold = gold_among(found, record, task)
     if not gold:
@@ -71,8 +72,8 @@ def place_gold(found: Sequence[Passage], record: Record, task: str, context: Con
 async def add_gold(
     dataset: DataSet, columns: Sequence[Column], *, searching: bool, extra: Path | None, task: str | None
 ) -> DataSet:
-    """The data set without the questions of which no gold passage is known. Where it is not among a question's own
-    passages it is taken from the corpus, or from `extra`, a file of passages, and the question then carries it.
+    """The data set without the questions that have no known gold passage. If a gold passage is not among a question's
+    own, it comes from the corpus, or from `extra`, a file of passages, and is added to the question.
 
     The columns must have the collections that they search. task: what every question asks for; None: what the data say.
     """

@@ -1,4 +1,4 @@
-"""An evaluation, a comparison or an experiment as its user asked for it: read once, where the command begins."""
+"""The user's options for an evaluation, a comparison or an experiment, read once at the start of the command."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What is asked, of which columns, from which passages, how, and where the results go.
+    """The questions, the columns, the passages, how to ask, and where the results go.
 
     data: the file of questions; limit: only the first of them; skip_bad: pass over broken records instead of refusing
     the data; task: what every question asks for, in place of what the data say.

@@ -1,4 +1,4 @@
-"""What is going to be asked: options, columns and questions, checked together before anything is paid for."""
+"""Plans a run: checks options, columns and questions together before anything is paid for."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -30,8 +30,8 @@ class Plan:
     """All that the run needs. columns: what is asked, each with the collection that it searches and its prices;
     left_out: why columns of 'all' are not asked, by name; config: what config.json says; folder: where results go.
 
-    estimate: what asking will take, None where nobody wanted to know; rehearsed: the calls that estimating has made
-    already, by model. indexed: whether the collections of the columns are filled.
+    estimate: of the run, None if not requested; rehearsed: the calls already made for the estimate, by model. indexed:
+    whether the collections of the columns are filled.
     """
 
     options: Options
@@ -98,7 +98,7 @@ async def check_models(context: Context) -> None:
 
 
 async def add_estimate(plan: Plan, progress: Progress = silent) -> Plan:
-    """The plan with what it will take; a corpus is indexed for it where it is not there yet.
+    """The plan with its estimate; a corpus that is not indexed yet is indexed for it.
 
     Raises `SetupError` where the estimate is beyond the options' `max_cost`.
     """

@@ -82,14 +82,14 @@ class Row(TypedDict, total=False):
 
 
 def measure_names() -> list[str]:
-    """What each row is measured by: the metrics, then what the answer took."""
+    """The names of each row's measures: the metrics, then the costs."""
     return [*all_metrics(), *COSTS]
 
 
 class ColumnScores:
     """The measures of one method, question by question, as arrays of numbers: flat in memory for any data set.
 
-    ids: the questions answered, in the order in which they came; a measure that a question has not is NaN.
+    ids: the answered questions, in order of arrival; NaN if a question does not have a measure.
     """
 
     def __init__(self) -> None:
@@ -121,13 +121,13 @@ class ColumnScores:
         return values[[place[id_] for id_ in ids]] if ids else np.empty(0)
 
     def judge(self, verdicts: Mapping[str, float | None], counts: Mapping[str, float | int | None]) -> None:
-        """Add what a judge said of the answers, by id: 1 right, 0 wrong, null unscored. counts: for the summary."""
+        """Add a judge's verdicts on the answers, by id: 1 right, 0 wrong, null unscored. counts: for the summary."""
         found = (verdicts.get(id_) for id_ in self.ids)
         self.values["judged"] = array("d", (math.nan if one is None else one for one in found))
         self.counts = dict(counts)
 
     def known(self, name: str) -> Floats:
-        """A measure of the questions that have it."""
+        """The values of a measure, for the questions that have it."""
         values: Floats = np.array(self.values[name])
         found: Floats = values[~np.isnan(values)]
         return found
@@ -153,11 +153,11 @@ class ColumnScores:
 
 
 class Results:
-    """results.jsonl, open for appending: whole lines only, and what is there already is counted, not asked again."""
+    """results.jsonl, open for appending whole lines. Earlier lines are counted, and their questions not asked again."""
 
     def __init__(self, path: Path, methods: Iterable[str], unless: str | None = None) -> None:
         self.scores = {name: ColumnScores() for name in methods}
-        self.unless = unless  # a method: what it answers rightly the others are not asked
+        self.unless = unless  # a method: the others are not asked the questions that it answers correctly
         self.known: set[str] = set()
         self.done: set[tuple[str, str]] = set()
         self.path = path
@@ -204,12 +204,12 @@ class Results:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with suppress(OSError):  # what is left to write is a line that a full disk has cut, and of which it was told
+        with suppress(OSError):  # the buffer holds a line that a full disk cut short, which was already reported
             self.file.close()
 
 
 def whole_lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file that can also be written; a last one without its end was cut by a kill and is removed."""
+    """The lines of a file that is also writable; removes a last line that is incomplete after a kill."""
     good = 0
     file.seek(0)
     for line in file:
@@ -222,7 +222,7 @@ def whole_lines(file: BinaryIO) -> Iterator[bytes]:
 
 @contextmanager
 def writable(path: Path) -> Iterator[None]:
-    """A disk that is full, or fails, is a `SetupError`: what was written before is kept."""
+    """Raises `SetupError` if the disk is full or fails; earlier lines are kept."""
     try:
         yield
     except OSError as error:
@@ -233,7 +233,7 @@ def writable(path: Path) -> Iterator[None]:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a file whole: it is never seen half-written."""
+    """Write a whole file at once: no reader sees it half-written."""
     draft = path.with_name(path.name + ".tmp")
     with writable(path):
         with open_private_text(draft) as file:
@@ -244,8 +244,8 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def write_config(folder: Path, config: dict[str, Any]) -> None:
-    """Write config.json, or find the same one there; where there are results, another one is a `SetupError` that names
-    what differs. What stopped before its first result leaves nothing to protect.
+    """Write config.json, or check that the existing one is the same. If the folder has results and its configuration
+    differs, raises a `SetupError` that names the differences. Without results, config.json is replaced.
     """
     path, results = folder / "config.json", folder / "results.jsonl"
     if path.exists():
@@ -273,7 +273,7 @@ def read_config(path: Path) -> Any:
 
 
 def differences(before: Any, now: Any, name: str = "") -> list[str]:
-    """'settings.k was 5, now 10' for each value that differs; what one side lacks is named as a whole."""
+    """'settings.k was 5, now 10' for each value that differs; a part that one side lacks is named as a whole."""
     if isinstance(before, dict) and isinstance(now, dict):
         keys = sorted(before.keys() | now.keys())
         pairs = [(f"{name}.{key}".lstrip("."), before.get(key, ABSENT), now.get(key, ABSENT)) for key in keys]

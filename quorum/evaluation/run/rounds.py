@@ -1,4 +1,4 @@
-"""Who is asked what, round after round, and where the answers go."""
+"""Decides which columns are asked which questions in each round, and where the answers go."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,8 +20,8 @@ class Round:
 
 @dataclass(frozen=True)
 class Recorder:
-    """Where answers go. details: what they were made of, None where nobody wants to know; spent: counts the calls;
-    tell: called after each row.
+    """Where answers go. details: how each answer came about, None if not requested; spent: counts the calls; tell:
+    called after each row.
     """
 
     results: Results
@@ -38,8 +38,8 @@ class Recorder:
 def rounds(columns: Sequence[Column], dataset: DataSet, results: Results) -> Iterator[Round]:
     """The rounds of an evaluation. Each begins when the one before it is answered, and may look at its results.
 
-    All columns are asked all questions; or first the column `unless`, then the others what that one did not get right.
-    What it failed on is left for another time.
+    All columns are asked all questions. Or the column `unless` is asked first, and the others only the questions that
+    it did not get right. Questions on which its calls failed wait for another run.
     """
     first = [column for column in columns if column.name == results.unless]
     if first:

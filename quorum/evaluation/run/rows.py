@@ -1,4 +1,4 @@
-"""One line of results.jsonl: what a method answered to a question, and what that was worth."""
+"""Makes a line of results.jsonl: a method's answer to a question, and its measures."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -14,7 +14,7 @@ from quorum.evaluation.run.tasks import groups_of
 def answered_row(
     record: Record, name: str, task: str, result: Result, *, pool: bool, seconds: float, keep: Sequence[str] = ()
 ) -> Row:
-    """The line for a question that was answered. `pool`: whether what was voted on can be counted."""
+    """The line for a question that was answered. `pool`: whether all answers in the vote are known."""
     reference = Reference(answers=record["answers"], gold=record["gold"], groups=groups_of(record), task=task)
     scores = score(result, reference)
     for measure in ("not_majority", "gold_in_pool"):

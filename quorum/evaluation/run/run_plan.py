@@ -58,7 +58,7 @@ async def run(plan: Plan, spending: Spending | None = None, progress: Progress =
 
 
 async def prepare(plan: Plan, progress: Progress) -> tuple[Sequence[Column], DataSet]:
-    """The columns, which share what they retrieve, and the questions, with gold passages where columns place some."""
+    """The columns, which share retrieval, and the questions, with gold passages if columns place any."""
     searching, dataset = plan.source.retrieves, plan.dataset
     if searching and not plan.indexed:
         await fill_collections(plan.source, dataset, plan.columns, progress)
@@ -95,7 +95,7 @@ def tell_asked(progress: Progress, results: Results, one: Round) -> None:
 
 @contextmanager
 def exclusive(folder: Path) -> Iterator[None]:
-    """The folder, made if need be, for one evaluation at a time."""
+    """Lock the folder, created if missing, for one evaluation at a time."""
     try:
         make_private_folder(folder)
         with FileLock(folder / ".lock", timeout=0):

@@ -1,4 +1,4 @@
-"""What the rows are worth: a table of columns and measures, and what makes the difference between columns."""
+"""Scores the rows: a table of columns and measures, and the comparisons between columns."""
 
 import asyncio
 from collections.abc import Mapping

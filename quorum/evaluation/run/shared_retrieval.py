@@ -15,7 +15,7 @@ from quorum.evaluation.run.columns import Column
 
 
 class OncePerQuery(BaseRetriever):
-    """Keeps the `size` most recent answers of `inner`, and joins equal queries in flight. Failures are not kept."""
+    """Caches the `size` most recent results of `inner`, and joins equal queries in flight. Failures are not cached."""
 
     inner: BaseRetriever
     size: int = 256
@@ -42,7 +42,7 @@ class OncePerQuery(BaseRetriever):
 
 
 def share_retrieval(runs: Sequence[Column]) -> list[Column]:
-    """The runs, those that ask the same retriever for the same number of passages sharing what it found."""
+    """The runs; those that ask the same retriever for the same number of passages share its results."""
     from quorum.graphs.composed import composed_of
     from quorum.retrievers import retriever
 

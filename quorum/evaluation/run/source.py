@@ -26,7 +26,7 @@ MADE_FOR = "evaluation"  # marks collections that `quorum collections clear` may
 
 
 class Progress(Protocol):
-    """Told of a stage ("index" or "ask"), the steps done and the steps in all (None: not known)."""
+    """A callback: receives a stage ("index" or "ask"), the steps done and the total steps (None: not known)."""
 
     def __call__(self, stage: str, done: int, total: int | None) -> None: ...
 
@@ -142,7 +142,7 @@ async def fill_collection(source: Source, data: Path | None, context: Context, p
 
 
 async def interruptible(work: Callable[..., None], *args: Any, progress: Progress) -> None:
-    """Run `work` on a thread; when this task is cancelled, it ends at its next step instead of at its last."""
+    """Run `work` on a thread; if this task is cancelled, `work` stops at its next step."""
     cancelled = threading.Event()
 
     def tell(stage: str, done: int, total: int | None) -> None:
@@ -158,8 +158,8 @@ async def interruptible(work: Callable[..., None], *args: Any, progress: Progres
 
 
 def index_corpus(source: Source, data: Path | None, context: Context, collection: str, progress: Progress) -> None:
-    """Index the corpus: the passages of a file whole and under their own ids, documents in passages of their own. What
-    is there already is found unchanged.
+    """Index the corpus: the passages of a file whole and under their own ids, documents in passages of their own.
+    Passages already indexed are left unchanged.
     """
     from quorum.documents.read import is_read
     from quorum.retrievers.index import index_documents, index_passages

@@ -1,4 +1,4 @@
-"""What an evaluation really spent: the calls that were made now, not those answered from the journal."""
+"""Counts an evaluation's actual spending: calls made now, not replies from the journal."""
 
 from typing import Any
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Which task a question is: what the data say, else what their answers look like."""
+"""Determines a question's task: from the data if they state it, else from the look of the answers."""
 
 from collections.abc import Iterable, Sequence
 from typing import get_args, get_type_hints
@@ -21,7 +21,7 @@ MEASURES = {
 
 
 def measures_of(tasks: Iterable[str]) -> tuple[str, ...]:
-    """What the answers of a data set with these tasks are judged by: EM and F1, unless all of them call for another."""
+    """The deciding measures for a data set with these tasks: EM and F1, unless all tasks need another measure."""
     wanted = {MEASURES.get(task, ("em", "f1")) for task in tasks}
     return wanted.pop() if len(wanted) == 1 else ("em", "f1")
 
@@ -39,7 +39,7 @@ def task_of_all(kinds: Iterable[str]) -> str:
 
 
 def stated_task(record: Record) -> str | None:
-    """`meta.answer_type` of a question; None where the data do not say."""
+    """`meta.answer_type` of a question; None if the data do not state it."""
     stated = (record.get("meta") or {}).get("answer_type")
     if stated is not None and stated not in TASKS:
         raise SetupError(

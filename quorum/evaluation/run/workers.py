@@ -1,18 +1,18 @@
-"""Work done by several workers at once, which take what there is to do from the same source."""
+"""Runs several workers at once; they take their work from the same source."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 TOGETHER = 8  # workers that may start all at once
-APART = 0.005  # seconds between the starts of two workers: what it takes a question, about, to come to its first call
+APART = 0.005  # seconds between the starts of two workers: about the time from a question's start to its first call
 
 
 async def at_once(count: int, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """`count` workers, each of which runs `work` to its end, which is the end of what there is to do; the first error
-    ends all of them and is raised itself.
+    """Start `count` workers. Each runs `work` until no work is left. The first error ends all of them and is raised.
 
-    Many start one after the other: all at once, none would make its first call before every one had prepared its own.
+    Many workers start one after the other: if all started at once, no call would be made before all had prepared
+    theirs.
     """
     ended = False
 
