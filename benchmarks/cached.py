@@ -1,8 +1,8 @@
 """The share of prompt tokens that a prefix cache serves: python -m benchmarks.cached
 
-Questions one after the other against the server's model of a prefix cache (16-token blocks, see
-`benchmarks.prefixes`). Target for sure (K=2, N=10), pf_concat, concat_pf and blendfilter: at least 95% of the ceiling
-that the run's own texts allow. Beside it sure with the paper's slot order (the prompt variant candidates.paper).
+Asks questions one after the other against the server's model of a prefix cache (16-token blocks, see
+`benchmarks.prefixes`). Target for sure (K=2, N=10), pf_concat, concat_pf and blendfilter: at least 95% of the most that
+the run's texts allow. For comparison: sure with the paper's slot order (the prompt variant candidates.paper).
 """
 
 import argparse

@@ -1,13 +1,13 @@
 """What an abrupt end leaves behind: python -m benchmarks.crashes [--only NAMES]
 
-eval     SIGKILL at random moments of `quorum eval`: what is resumed ends as if nothing had happened, the journal is
-         sound and whole, and at most the calls under way are made again
-power    the same, and after each kill the end of results.jsonl and of the journal's log is cut off: replies that were
-         lost with it are asked again where they are needed
+eval     SIGKILL at random moments of `quorum eval`: the resumed run gets the same results, the journal is sound and
+         complete, and only the calls in flight are repeated
+power    the same, and after each kill the end of results.jsonl and of the journal's log is cut off: the run asks again
+         for the lost replies that it needs
 index    SIGKILL at random moments of `quorum index`: the same passages with the same vectors, and a search finds them
 torn     the same, and after each kill the end of a file of the vector index is cut off
-full     the disk is full: one clear sentence, what was written before is kept, and with room the same run goes on to
-         the same end (needs the right to mount a tmpfs)
+full     the disk is full: one clear sentence, earlier data are kept, and once there is room the run continues to the
+         same results (needs the right to mount a tmpfs)
 shared   two evaluations on one journal, two indexings of one collection, at once: nothing is corrupted
 """
 
@@ -49,8 +49,8 @@ def quorum(*arguments: str, folder: Path, wait: bool = True) -> "subprocess.Pope
 
 
 def killed(process: Forked, begun: Callable[[], bool], draw: random.Random) -> bool:
-    """Kill at a random moment: one time in five while it starts, else within seconds of the first work done. False when
-    it had ended before.
+    """Kill the process at a random moment: one time in five during its start, else within seconds of its first work.
+    Returns False if the process had ended before.
     """
     wait = begun if draw.random() < 0.8 else (lambda: True)
     while process.poll(0.01) is None and not wait():
@@ -72,7 +72,7 @@ def finish(process: Forked) -> None:
 def killed_evaluations(
     server: Control, forks: Forks, folder: Path, questions: int, times: int, cut: bool = False
 ) -> Found:
-    """Evaluations, each killed again and again until it is through; as many of them as so many kills take."""
+    """Kill each evaluation repeatedly until one attempt completes; start new ones until there were `times` kills."""
     data, draw = question_file(folder, questions, 5), random.Random(0)
 
     def start(name: str) -> Forked:
@@ -108,7 +108,7 @@ def killed_evaluations(
 
 
 def lacking(journal: Path, replies: int) -> int:
-    """Replies that a journal lacks. Raises RuntimeError where it is not sound, or has too many."""
+    """How many replies the journal lacks. Raises RuntimeError if it is damaged or has too many."""
     with closing(sqlite3.connect(journal)) as connection:
         sound = connection.execute("PRAGMA integrity_check").fetchone()[0]
         held = int(connection.execute("SELECT count(*) FROM replies").fetchone()[0])
@@ -118,7 +118,7 @@ def lacking(journal: Path, replies: int) -> int:
 
 
 def killed_indexings(forks: Forks, folder: Path, passages: int, times: int, cut: bool = False) -> Found:
-    """Indexings, each killed again and again until it is through; as many of them as so many kills take."""
+    """Kill each indexing again and again until one attempt completes; start new ones until there were `times` kills."""
     draw, data = random.Random(1), folder / "passages.jsonl"
     lines = (
         {"id": f"p{n}", "title": f"P{n}", "text": f"Passage {n} on {n % 97} and {n % 89}."} for n in range(passages)
@@ -150,19 +150,19 @@ def killed_indexings(forks: Forks, folder: Path, passages: int, times: int, cut:
 
 
 def newest(store: Path) -> float:
-    """When the database of a store was last written; 0 before."""
+    """The time of the last write to a store's database; 0 if there is none."""
     path = store / "chroma" / "chroma.sqlite3"
     return path.stat().st_mtime if path.exists() else 0.0
 
 
 def cut_short(path: Path, draw: random.Random, most: int) -> None:
-    """The file without some of its last bytes."""
+    """Cut some of the last bytes off the file."""
     if path.exists() and path.stat().st_size:
         os.truncate(path, max(0, path.stat().st_size - draw.randrange(1, most)))
 
 
 def passages_in(store: Path, collection: str = "killed") -> set[tuple[str, str, bytes]]:
-    """Id, text and vector of every passage of a collection, which a search finds, too."""
+    """Id, text and vector of every passage of a collection. Checks that a search finds them."""
     import chromadb
     import numpy as np
 
@@ -182,7 +182,7 @@ def passages_in(store: Path, collection: str = "killed") -> set[tuple[str, str, 
 
 @contextmanager
 def tmpfs(folder: Path, size: str) -> Iterator[Path]:
-    """A file system of so many bytes. Raises CalledProcessError where that is not allowed."""
+    """Mount a file system of that many bytes. Raises CalledProcessError without the right to do so."""
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
     subprocess.run(command, check=True, capture_output=True, text=True)
@@ -193,7 +193,7 @@ def tmpfs(folder: Path, size: str) -> Iterator[Path]:
 
 
 def full(server: Control, forks: Forks, folder: Path, questions: int) -> Found:
-    """Results, the journal and a collection on a disk that fills up; then room is made and the same run again."""
+    """Fill the disk under the results, the journal and a collection; then make room and repeat the run."""
     data = question_file(folder, questions, 5)
     server.behave()
     run_all(data, folder / "plain", folder / "plain.sqlite", methods="concat")
@@ -209,7 +209,7 @@ def full(server: Control, forks: Forks, folder: Path, questions: int) -> Found:
 
 
 def started(what: str, data: Path, out: Path, small: Path, folder: Path, forks: Forks) -> Forked:
-    """An indexing into `small`, or an evaluation with its results or its journal there."""
+    """Start an indexing into `small`, or an evaluation with its results or its journal there."""
     if what == "index":
         arguments = ["index", str(SAMPLE / "corpus"), "--collection", "full", "--store", str(small)]
     else:
@@ -220,7 +220,7 @@ def started(what: str, data: Path, out: Path, small: Path, folder: Path, forks: 
 
 
 def filled(what: str, data: Path, small: Path, folder: Path, forks: Forks) -> Found:
-    """What was said on the full disk, what had been written there, and how the run ends when there is room."""
+    """The message on the full disk, the data that were written, and the run's results once there is room."""
     out = small / "results" if what == "results" else folder / "results-2"
     process = started(what, data, out, small, folder, forks)
     said = process.finish()
@@ -280,7 +280,7 @@ def shared(server: Control, forks: Forks, folder: Path, questions: int) -> Found
 
 
 def judged(name: str, found: Found) -> bool:
-    """Whether a part went as it should."""
+    """Whether a part met its targets."""
     if "skipped" in found:
         return True
     if name == "full":

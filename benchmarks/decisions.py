@@ -1,4 +1,4 @@
-"""What decisions with a promise save, and how often they err, on recorded answers: python -m benchmarks.decisions
+"""How many runs rules with an error guarantee save, and how often they err: python -m benchmarks.decisions
 
     record --data nq_search=FILE squad_open=FILE,CORPUS ... --out DIR     (resumable: the same command goes on)
     replay DIR [--orders 1000]
@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 
 
 def record(name: str, data: Path, corpus: str | None, out: Path, limit: int, methods: str) -> None:
-    """One set: ask what is missing, then write its numbers."""
+    """Ask the missing questions of one set, then write its numbers."""
     folder = out / "runs" / name
     context = Context(model="embedded", k=5)
     options = Options(data=data, methods=methods, limit=limit, corpus=corpus, context=context, out=folder)
@@ -48,7 +48,7 @@ def record(name: str, data: Path, corpus: str | None, out: Path, limit: int, met
 
 
 def replay(file: Path, orders: int, seed: int = 0) -> dict[str, tuple[float, float]]:
-    """By rule: the share of runs saved, and the share of orders that lost all of the best methods."""
+    """For each rule: the share of runs saved, and the share of orders in which it lost all of the best methods."""
     table = np.nan_to_num(np.load(file)["right"].astype(np.float64))
     best = np.flatnonzero(table.mean(axis=0) >= table.mean(axis=0).max() - 1e-9)
     draw, n = np.random.default_rng(seed), len(table)
@@ -67,14 +67,14 @@ def replay(file: Path, orders: int, seed: int = 0) -> dict[str, tuple[float, flo
 
 
 def outcome(dropped: dict[int, int], shape: tuple[int, ...], best: NDArray[np.int64]) -> tuple[float, bool]:
-    """The share of runs saved, and whether all of the best are gone."""
+    """The share of runs saved, and whether the rule dropped all of the best methods."""
     questions, methods = shape
     saved = sum(questions - after for after in dropped.values()) / (questions * methods)
     return saved, all(int(one) in dropped for one in best)
 
 
 def drop_by_wald(table: Floats) -> dict[int, int]:
-    """Drop whose unpaired 90% interval ends below where the leader's begins; looked at every five questions."""
+    """Drop methods whose unpaired 90% interval lies below the leader's. Tests after every five questions."""
     live, dropped = list(range(table.shape[1])), dict[int, int]()
     for after in range(LOOKS_EVERY, len(table) + 1, LOOKS_EVERY):
         means = table[:after].mean(axis=0)
@@ -87,7 +87,7 @@ def drop_by_wald(table: Floats) -> dict[int, int]:
 
 
 def drop_by_mcnemar(table: Floats) -> dict[int, int]:
-    """Drop who is worse than the leader by McNemar's exact test at 5%; looked at after every question."""
+    """Drop methods that McNemar's exact test at 5% finds worse than the leader. Tests after every question."""
     live, dropped = list(range(table.shape[1])), dict[int, int]()
     right = table > 0.5
     for after in range(1, len(table) + 1):

@@ -1,8 +1,8 @@
 """How fast documents of each type are read, and the memory for many files: python -m benchmarks.documents [--files N]
 
-Reading is from file to passages, without embedding: passages a second of processor time, one document of some
-60,000 words of each type. Memory: N small files (10,000) are indexed with vectors that cost nothing; the memory of this
-process (resident) before, and the most on the way.
+Reading goes from file to passages, without embedding. The unit is passages per second of processor time, for one
+document of about 60,000 words of each type. Memory: N small files (10,000) are indexed with vectors that cost nothing;
+the figures are this process's resident memory before and its maximum during indexing.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def paragraphs() -> list[str]:
 
 
 def write_all(folder: Path) -> None:
-    """A document of each type with the same paragraphs."""
+    """Write a document of each type, all with the same paragraphs."""
     texts = paragraphs()
     plain = "\n\n".join(texts)
     html = "".join(f"<h2>Part {n}</h2><p>{escape(text)}</p>" for n, text in enumerate(texts))
@@ -135,7 +135,7 @@ def write_pdf(path: Path, texts: list[str]) -> None:
 
 
 def passages_a_second(path: Path) -> tuple[int, float]:
-    """(passages, passages a second of processor time), of the second reading: the first imports the library."""
+    """(passages, passages per second of processor time) of the second reading; the first imports the library."""
     list(pieces_of(path))
     begin = time.process_time()
     count = len(list(pieces_of(path)))
@@ -148,7 +148,7 @@ def resident() -> float:
 
 
 def memory_for(folder: Path, files: int) -> tuple[float, float, float]:
-    """(megabytes before, the most on the way, seconds) of indexing so many files."""
+    """(megabytes before, maximum during indexing, seconds) for that many files."""
     docs = folder / "many"
     docs.mkdir()
     texts = paragraphs()

@@ -68,7 +68,7 @@ def main() -> None:
     rate = {name: len(texts) / statistics.median(spent) for name, spent in times.items()}
     for name, value in rate.items():
         print(f"{name:<24}{value:8.1f} passages/s   embedded is {rate['embedded, int8'] / value:.2f} x")
-    rounds = range(3 * options.runs + 1)  # another question each: what has been read just now is not read again
+    rounds = range(3 * options.runs + 1)  # a new question each time, because recent readings are cached
     jobs = [[Job(f"Who measured it {n} times, and when?", [passage]) for passage in passages[:5]] for n in rounds]
     read_jobs(jobs[0])
     reading = statistics.median(seconds(partial(read_jobs, job)) for job in jobs[1:]) * 1000

@@ -24,15 +24,15 @@ from benchmarks.runs import METHODS, answers_of, differing, rows_of, run_all
 from quorum.core.errors import SetupError
 
 CHOICES = {"candidates", "validity", "ranking", "topic", "choose"}
-# The prompts of these methods whose contract a fault breaks. A refusal is a reply to what asks for an answer, any text
-# one to what asks for a summary, a judgement or reasoning, and nothing one to what asks for the passages to keep.
+# The prompts of these methods whose contract a fault breaks. A refusal is a valid answer; any text is a valid summary,
+# judgement or reasoning; an empty reply is valid where the prompt asks which passages to keep.
 BREACHES = {
     "empty": {"answer", "extract_answer", "conditional_summary", "internal", "reason", "judge", *CHOICES} - {"choose"},
     "refusal": CHOICES,
     "malformed": {"answer", "extract_answer", *CHOICES},
 }
-SHARING = "blendfilter"  # whose queries may rank a question's passages alike: it then asks the same of them
-MOST_DENIED = 64  # calls that may be under way when the first refusal comes: those of all questions at once
+SHARING = "blendfilter"  # its queries may rank a question's passages alike, and then it sends equal prompts
+MOST_DENIED = 64  # calls that may be in flight at the first refusal: those of all concurrent questions
 Found = dict[str, Any]
 
 
@@ -58,8 +58,8 @@ def transport(server: Control, folder: Path, questions: int) -> Found:
 
 
 def content(server: Control, folder: Path, questions: int) -> Found:
-    """Method by method, so that no reply is shared between two; due: faults that broke a contract. Each row counts its
-    own: a reply that serves several of a question's calls, which ask the same, counts for each of them.
+    """Run one method after the other, so that methods share no reply. due: the faults that broke a contract. If a reply
+    serves several equal calls of a question, it counts once for each call.
     """
     data, found = question_file(folder, questions, 5), Found()
     for method in METHODS.split(","):
@@ -81,7 +81,7 @@ def breaks(prompt: str, kind: str) -> bool:
 
 
 def outage(server: Control, folder: Path, questions: int, down: float) -> Found:
-    """The server is killed a moment after the start, and there again so many seconds later."""
+    """Kill the server a moment after the start, and restart it so many seconds later."""
     data = question_file(folder, questions, 5)
     settings = {"concat_unknown": 0.3, "latency": 0.05}
     server.behave(**settings)
@@ -115,7 +115,7 @@ def wrong_key(server: Control, folder: Path, questions: int) -> Found:
 
 
 def judged(name: str, found: Found) -> bool:
-    """Whether a part went as it should."""
+    """Whether a part met its targets."""
     if name == "transport":
         return not any(found[key] for key in ("failed", "lost", "twice", "different"))
     if name == "content":

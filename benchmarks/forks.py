@@ -1,8 +1,8 @@
-"""Processes of `quorum` that start at once: each is a fork of one process that has imported everything.
+"""Starts processes of `quorum` without delay, as forks of one process that has imported everything.
 
-To the disk and to SIGKILL a fork is a process like any other; what it saves are the seconds of importing, which a
-benchmark that kills forty of them would mostly wait for. One runs at a time. As a program it is that process: it reads
-JSON lines {"arguments", "folder", "errors"} and prints the process id of each, and its exit code when it has ended.
+To the disk and to SIGKILL a fork is a normal process. It saves the seconds of importing, which would otherwise dominate
+a benchmark that kills forty processes. One fork runs at a time. Run as a program, this module is the forking process:
+it reads JSON lines {"arguments", "folder", "errors"} and prints each fork's process id and, at its end, its exit code.
 """
 
 import json
@@ -18,8 +18,8 @@ from benchmarks.harness import ROOT
 
 
 class Forked:
-    """One run. `returncode` is None until it has ended, and minus the signal that ended it; it says what it says in a
-    file.
+    """One run. `returncode` is None until the run has ended; if a signal ended it, minus that signal. A file takes its
+    output.
     """
 
     def __init__(self, forks: "Forks", errors: Path) -> None:
@@ -28,7 +28,7 @@ class Forked:
         self.returncode: int | None = None
 
     def poll(self, seconds: float = 0.0) -> int | None:
-        """The exit code, if it has ended or ends within so many seconds."""
+        """The exit code, if the run ends within so many seconds; else None."""
         if self.returncode is None and select.select([self.forks.process.stdout], [], [], seconds)[0]:
             self.returncode = int(self.forks.line())
         return self.returncode
@@ -38,7 +38,7 @@ class Forked:
             os.kill(self.pid, signal.SIGKILL)
 
     def finish(self, seconds: float = 3600.0) -> str:
-        """Wait for its end; what it said."""
+        """Wait for the end of the run. Returns its output."""
         if self.poll(seconds) is None:
             raise RuntimeError(f"Process {self.pid} has not ended after {seconds:.0f} seconds.")
         return self.errors.read_text("utf-8", "replace")
@@ -70,7 +70,7 @@ class Forks:
 
 
 def run(request: dict[str, Any]) -> None:
-    """The command line, in this process, which ends with it."""
+    """Run the command line in this process, then exit."""
     from quorum.cli.main import main
 
     os.chdir(request["folder"])
@@ -84,7 +84,7 @@ def run(request: dict[str, Any]) -> None:
     except SystemExit as end:
         code = end.code
     sys.stderr.flush()
-    os._exit(code if isinstance(code, int) else 1)  # libraries would wait for threads that a fork has not
+    os._exit(code if isinstance(code, int) else 1)  # libraries would wait for threads that a fork does not have
 
 
 def serve() -> None:

@@ -1,4 +1,4 @@
-"""What the benchmarks share: the server's process, questions, one table and one JSON line."""
+"""Shared by the benchmarks: the server's process, the questions, the report as a table and a JSON line."""
 
 import json
 import os
@@ -30,11 +30,11 @@ class Control:
         return int(self.url.split(":")[2].split("/")[0])
 
     def behave(self, **behaviour: Any) -> None:
-        """Set the behaviour; what was counted is forgotten."""
+        """Set the behaviour and reset the counts."""
         self.post("/control", behaviour)
 
     def stats(self) -> dict[str, Any]:
-        """What was counted since."""
+        """The counts since the last `behave`."""
         return self.post("/stats", None)
 
     def post(self, path: str, body: Any) -> dict[str, Any]:
@@ -46,7 +46,7 @@ class Control:
 
 
 def start(port: int = 0, **behaviour: Any) -> Control:
-    """The server in a process of its own, at a port."""
+    """Start the server in a process of its own, at a port."""
     command = [sys.executable, "-m", "benchmarks.server", "--port", str(port), "--behaviour", json.dumps(behaviour)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -65,7 +65,7 @@ def stop(server: Control) -> None:
 
 @contextmanager
 def serving(**behaviour: Any) -> Iterator[Control]:
-    """The server; OPENAI_BASE_URL names it, and nothing is traced or sent elsewhere."""
+    """Run the server and point OPENAI_BASE_URL to it; tracing is off."""
     server = start(**behaviour)
     os.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none", "LANGSMITH_TRACING": "false"}
     try:
@@ -80,7 +80,7 @@ def sample_passages() -> list[Passage]:
 
 
 def made_questions(count: int, k: int) -> Iterator[dict[str, Any]]:
-    """The sample's questions over and over, each with a number of its own and k passages of the sample."""
+    """The sample's questions, repeated, each with a unique number and k passages of the sample."""
     texts = [json.loads(line)["question"] for line in (SAMPLE / "questions.jsonl").read_text("utf-8").splitlines()]
     passages = sample_passages()
     for number in range(count):
@@ -97,7 +97,7 @@ def made_questions(count: int, k: int) -> Iterator[dict[str, Any]]:
 
 
 def question_file(folder: Path, count: int, k: int) -> Path:
-    """Such questions as a data set."""
+    """Write such questions as a data set."""
     path = folder / "questions.jsonl"
     write_questions(path, made_questions(count, k))  # type: ignore[arg-type]
     return path
@@ -108,7 +108,7 @@ def share(value: float) -> str:
 
 
 def report(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]], **figures: Any) -> None:
-    """One table and one JSON line; figures hold what was measured, targets and whether they were met."""
+    """Print a table and a JSON line. The figures hold the measurements, the targets and whether they were met."""
     lines = [tuple(header), *(tuple(str(cell) for cell in row) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     load = os.getloadavg()[0]
@@ -119,12 +119,12 @@ def report(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]], **fi
 
 
 def note(name: str, found: Mapping[str, Any]) -> None:
-    """Tell what a part found as soon as it is through, for runs that take long."""
+    """Print a part's findings as soon as it ends, for long runs."""
     print(json.dumps({name: found}), file=sys.stderr, flush=True)
 
 
 def report_parts(name: str, found: Mapping[str, dict[str, Any]], judged: Callable[[str, dict[str, Any]], bool]) -> None:
-    """The report of a benchmark that has parts, each with a verdict on what was found."""
+    """Report a benchmark that has parts, each with a verdict on its findings."""
     verdicts = {part: judged(part, one) for part, one in found.items()}
     rows = [
         (part if not number else "", ("yes" if verdicts[part] else "no") if not number else "", key, value)

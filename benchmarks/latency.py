@@ -1,10 +1,10 @@
 """How long one question takes when every call takes 200 ms: python -m benchmarks.latency
 
-Given passages, k = 5, journal on, nothing else asked at the same time, and room for all calls of a question at once
-(self_verification has 30). Target by method: at most
-1.05 x (depth x latency) + 15 ms + 4 ms for every call beyond the depth, which runs beside another. The depth is the
-method's, for the path that the server's replies take; the calls are counted by the server. The median of several
-questions, each new; "computing" is what this process computed for one, which other load on the machine does not change.
+Passages are given, k = 5, the journal is on, one question runs at a time, and all its calls may run at once
+(self_verification has 30). Target for each method: at most
+1.05 x (depth x latency) + 15 ms + 4 ms for every call beyond the depth, because such calls run beside others. The depth
+is that of the path that the server's replies lead to; the server counts the calls. Figures are medians of several new
+questions; "computing" is this process's processor time for one question, which does not depend on other load.
 """
 
 import argparse
@@ -30,7 +30,7 @@ DEPTH = {
 
 
 async def timed(method: str, context: Context, questions: list[dict[str, Any]]) -> list[tuple[float, float]]:
-    """Seconds of each question, and of computing for it; the first, which connects, is not counted."""
+    """Seconds and processor seconds of each question. The first, which connects, does not count."""
     seconds = []
     for question in questions:
         begin, computed = time.perf_counter(), time.process_time()

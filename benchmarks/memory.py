@@ -1,8 +1,8 @@
 """Whether an evaluation's memory stays flat: python -m benchmarks.memory [--questions N]
 
-One evaluation of concat over generated questions with given passages, against the loopback server, journal on; the
-memory of this process (resident) after the first 500 questions and the most after that, its end included. Target: at
-most 150 MB more.
+Runs one evaluation of concat over generated questions with given passages, against the loopback server, journal on.
+Compares this process's resident memory after the first 500 questions with the maximum after that, including the end.
+Target: at most 150 MB more.
 """
 
 import argparse

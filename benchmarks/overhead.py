@@ -1,8 +1,9 @@
-"""What the house adds to a call: python -m benchmarks.overhead
+"""What Quorum adds to the cost of a call: python -m benchmarks.overhead
 
-Calls a second at no latency, 16 at once: post_fusion with the journal on; the same prompts through a graph of one node
-over ChatOpenAI; and through the bare AsyncOpenAI client. All in one process against one server, in turn, the median of
-several rounds. Target: post_fusion makes at least 0.9 times the calls of the one-node graph.
+Measures calls per second without latency, 16 at once, in three ways: post_fusion with the journal on; the same prompts
+through a graph of one node over ChatOpenAI; and through the bare AsyncOpenAI client. All run in turn in one process
+against one server; figures are medians of several rounds. Target: post_fusion makes at least 0.9 times the calls of the
+one-node graph.
 """
 
 import argparse
@@ -26,8 +27,8 @@ Work = Callable[[dict[str, Any], int], Awaitable[None]]
 
 
 async def rate(questions: list[dict[str, Any]], work: Work, at_once: int) -> tuple[float, float]:
-    """Calls a second, and milliseconds of this process's computing a call, which other load on the machine does not
-    change: each question's k calls by `work`, so many questions at once.
+    """Calls per second, and milliseconds of processor time per call, which do not depend on other load. `work` makes
+    each question's k calls; `at_once` questions run at the same time.
     """
     waiting = list(enumerate(questions))[::-1]
 
@@ -98,7 +99,7 @@ def post_fusion(context: Context) -> Work:
 
 
 async def compare(url: str, options: argparse.Namespace, folder: Path) -> dict[str, list[tuple[float, float]]]:
-    """Calls a second and computing of each way, by round. Every round has a journal of its own, which holds nothing."""
+    """Calls per second and processor time of each way, by round. Every round begins with an empty journal."""
     context = Context(model=MODEL, concurrency=AT_ONCE, k=K)
     graph, client = one_node(url), bare(url)
     rates: dict[str, list[tuple[float, float]]] = {"post_fusion": [], "one-node graph": [], "bare client": []}

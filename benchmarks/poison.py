@@ -1,4 +1,4 @@
-"""Passages that lie: python -m benchmarks.poison [--questions N] [--methods NAMES] [--models embedded,gullible]
+"""Poisoned passages: python -m benchmarks.poison [--questions N] [--methods NAMES] [--models embedded,gullible]
 
 1 or 2 of 5 passages of each question are replaced by ones that assert a wrong answer ("assertion"), carry instructions
 ("instruction") or imitate the prompt's own format ("format"). They stand at seeded ranks, never in the place of the
@@ -45,7 +45,7 @@ LIE = re.compile(r"The answer(?: to \"[^\"]*\")? is (?P<answer>[^.\n]+)\.|Answer
 
 @dataclass(frozen=True)
 class Case:
-    """A question with clean passages and the wrong answer that the poisoned ones are for."""
+    """A question with clean passages, and the wrong answer that poisoned passages support."""
 
     record: Record
     passages: list[Passage]
@@ -66,7 +66,7 @@ def poison(kind: str, question: str, wrong: str, number: int) -> Passage:
 
 
 def poisoned(case: Case, kind: str, count: int) -> list[Passage]:
-    """The passages with so many replaced: the first that holds the answer stays, the others go by lot."""
+    """The passages with so many of them replaced at random. The first that contains the answer stays."""
     draw, passages = random.Random(f"{case.record['id']} {kind} {count}"), list(case.passages)
     holds = next((i for i, p in enumerate(passages) if contains_answer(p["text"], case.record["answers"])), None)
     places = draw.sample([rank for rank in range(len(passages)) if rank != holds], count)
@@ -76,7 +76,7 @@ def poisoned(case: Case, kind: str, count: int) -> list[Passage]:
 
 
 def cases(count: int, passages: Sequence[Sequence[Passage]], records: Sequence[Record]) -> Iterator[Case]:
-    """The wrong answer is the next question's that says something else."""
+    """Make the cases. The wrong answer is that of the next question with a different answer."""
     for index, record in enumerate(records[:count]):
         others = (records[(index + step) % len(records)]["answers"][0] for step in range(1, len(records)))
         right = [normalize(one) for one in record["answers"]]
@@ -85,7 +85,7 @@ def cases(count: int, passages: Sequence[Sequence[Passage]], records: Sequence[R
 
 
 class Gullible(EmbeddedReader):
-    """Believes what a passage says is the answer, within every prompt's contract; else it is the embedded reader."""
+    """Believes a passage that states an answer, and keeps every prompt's contract; else acts as the embedded reader."""
 
     async def _agenerate(
         self,
@@ -140,7 +140,7 @@ def fooled(results: Sequence[Result], chosen: Sequence[Case]) -> float:
 
 
 def broken(clean: Sequence[Result], attacked: Sequence[Result], count: int) -> int:
-    """Certified answers that so many replaced passages changed."""
+    """The certified answers that so many replaced passages changed."""
     return sum(
         (before.get("certified") or 0) >= count and vote_key(before["answer"]) != vote_key(after["answer"])
         for before, after in zip(clean, attacked, strict=True)

@@ -1,14 +1,14 @@
-"""A model of a prefix cache, as vLLM keeps it: whole blocks of 16 tokens, found by all that stands before them.
+"""A model of vLLM's prefix cache: whole blocks of 16 tokens, found by all tokens up to their end.
 
-A block can be served to the next request as soon as the one that brings it is scheduled, the last token of a prompt is
-always computed, and nothing is ever evicted. Tokens are pieces of at most four letters or digits, one sign each.
+A block can serve the next request as soon as its first request is scheduled. The last token of a prompt is always
+computed, and nothing is evicted. A token is a piece of at most four letters or digits, or one other sign.
 """
 
 import re
 
 BLOCK = 16
 TOKEN = re.compile(r"[^\W_]{1,4}|\s?[^\w\s]|_|\s+")
-ORDER = ("", "demonstrations", "passages", "question")  # the house's order of a prompt: what never changes comes first
+ORDER = ("", "demonstrations", "passages", "question")  # the order of Quorum's prompts: constant parts come first
 FAMILY = {
     **dict.fromkeys(("conditional_summary", "answer_choices"), "candidates"),
     "choose": "judge",
@@ -21,7 +21,7 @@ def tokens_of(text: str) -> list[str]:
 
 
 class PrefixCache:
-    """Blocks by the hash of all up to their end, and every text piece that a better order could have shared."""
+    """Blocks by the hash of all tokens up to their end, and the text pieces that a better order could have shared."""
 
     def __init__(self) -> None:
         self.blocks: set[int] = set()
@@ -29,11 +29,11 @@ class PrefixCache:
         self.pieces: set[tuple[str, str, str]] = set()
 
     def take(self, text: str, name: str, slots: dict[str, str]) -> tuple[int, int, int]:
-        """Tokens of the prompt, those served from the cache, and the most that could have been.
+        """How many tokens the prompt has, how many the cache serves, and how many it could have served at most.
 
-        That ceiling is what the texts allow, in whole blocks: the longest beginning that an earlier prompt had or, if
-        that is more, what stands in an earlier prompt of the same family (those that one graph sends about the same
-        passages) of head, demonstrations, passages and question, wherever it stands.
+        The last counts whole blocks: the longest beginning that an earlier prompt had or, if that is more, the head,
+        demonstrations, passages and question that an earlier prompt of the same family had anywhere. A family is the
+        prompts that one graph sends about the same passages.
         """
         tokens = tokens_of(text)
         cached, beginning = self.serve(tokens)
@@ -41,7 +41,7 @@ class PrefixCache:
         return len(tokens), cached, most // BLOCK * BLOCK
 
     def serve(self, tokens: list[str]) -> tuple[int, int]:
-        """Tokens found in whole blocks, and in the longest known beginning; all of them are known from now on."""
+        """The number of tokens in cached blocks and in the longest known beginning. Adds all tokens to the cache."""
         so_far, cached, beginning, hit, known = 0, 0, 0, True, True
         for index, token in enumerate(tokens):
             so_far = hash((so_far, token))
@@ -55,8 +55,8 @@ class PrefixCache:
         return cached, beginning
 
     def seen_before(self, family: str, slots: dict[str, str]) -> int:
-        """Tokens of a prompt's pieces that its family had before; the question counts with its passages alone, for it
-        follows them.
+        """The number of tokens in pieces that the family had before. The question counts only if its passages do,
+        because it follows them.
         """
         pieces = [(family, kind, slots[kind]) for kind in ORDER if slots.get(kind)]
         seen = {piece[1] for piece in pieces if piece in self.pieces}

@@ -1,6 +1,6 @@
-"""What the benchmarks' server replies: each prompt is recognised by its fixed text and answered within its contract.
+"""The replies of the benchmarks' server: it recognises each prompt by its fixed text and keeps the prompt's contract.
 
-Replies are functions of the message and a number drawn from it, so that a run repeats.
+Replies are functions of the message and a number drawn from it, so that runs are reproducible.
 """
 
 import re
@@ -14,12 +14,12 @@ VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
 def pattern_of(template: str) -> tuple[str, str, int, re.Pattern[str]]:
-    """A template's fixed head and tail, the length of all its fixed text, and a pattern of what is made from it."""
+    """A template's fixed head and tail, the length of its fixed text, and a pattern that matches its prompts."""
     pieces, variables = VARIABLE.split(template)[::3], [m[1] or m[2] for m in VARIABLE.finditer(template)]
     body = "".join(
         (f"(?P={name})" if name in variables[:place] else f"(?P<{name}>{'.*' if name == 'passages' else '.*?'})")
         + re.escape(pieces[place + 1])
-        for place, name in enumerate(variables)  # passages have blank lines in them: as much as can be
+        for place, name in enumerate(variables)  # passages contain blank lines: match as much as possible
     )
     return pieces[0], pieces[-1], sum(map(len, pieces)), re.compile(re.escape(pieces[0]) + body + r"\Z", re.DOTALL)
 
@@ -30,8 +30,8 @@ TEMPLATES = sorted(
 
 
 def recognise(text: str) -> tuple[str, dict[str, str]]:
-    """The prompt that a message was made from, without its variant, and what fills its variables; the fixed text at its
-    head is under ''. ("", {}) for a message of another kind.
+    """The prompt of a message, without its variant, and the values of its variables; '' is the key of the fixed text at
+    its head. ("", {}) for an unknown message.
     """
     for name, head, tail, _, pattern in TEMPLATES:
         if text.startswith(head) and text.endswith(tail) and (found := pattern.match(text)):

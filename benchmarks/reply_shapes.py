@@ -1,8 +1,8 @@
-"""Replies of odd shapes against everything that reads replies: python -m benchmarks.reply_shapes [--characters N]
+"""Tests every reader of replies with replies of odd shapes: python -m benchmarks.reply_shapes [--characters N]
 
-Each of 24 shapes, a megabyte of it, goes through every parser, the removal of thoughts, `is_unknown` and the
-normalisation of answers. Prints the slowest of them per shape, and what it took at half the size: a reader that is
-linear takes about twice as long for twice as much. Exits 1 where one takes more than --limit seconds.
+A megabyte of each of 24 shapes goes through every parser, the removal of thoughts, `is_unknown` and the normalisation
+of answers. Prints the slowest reader of each shape with its time, also for half the size: a linear reader takes about
+twice as long for twice the text. Exits 1 if a reader takes more than --limit seconds.
 """
 
 import argparse
@@ -69,7 +69,7 @@ SHAPES: Mapping[str, Callable[[int], str]] = {
 
 
 def readers() -> dict[str, Callable[[str], Any]]:
-    """Everything that is given a model's whole reply, by name."""
+    """Every function that reads a model's whole reply, by name."""
     return {
         **parsers(),
         "remove_thinking": remove_thinking,
@@ -82,7 +82,7 @@ def readers() -> dict[str, Callable[[str], Any]]:
 
 
 def seconds(read: Callable[[str], Any], reply: str) -> float:
-    """Computing time, the less of two."""
+    """The shorter of two processor times."""
     taken = []
     for _ in range(2):
         begin = time.process_time()

@@ -1,4 +1,4 @@
-"""Evaluations against the server, and what they came to: shared by the benchmarks of faults and of crashes."""
+"""Runs evaluations against the server and reads their results; the benchmarks of faults and crashes share it."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ def rows_of(folder: Path) -> list[dict[str, Any]]:
 
 
 def answers_of(folder: Path) -> Counter[str]:
-    """Every row but its timing, with how often it is there: equal for runs that ended the same, in whatever order."""
+    """Every row without its timing, with its count. Equal for runs with the same results in any order."""
     return Counter(map(without_timing, rows_of(folder)))
 
 

@@ -1,10 +1,10 @@
-"""What costs less and changes nothing, counted on your data: python -m benchmarks.savings DATA [--k 10] [--limit 400]
+"""What the savings that change no answer save on your data: python -m benchmarks.savings DATA [--k 10] [--limit 400]
 
-Every question is asked both ways, first with every call, then with the saving, over one journal, so that a prompt that
-both ways send has one reply: lazy comparisons (sure), staged votes (post_fusion and concat_pf, also with several
-samples), both rounds of concat_pf at once, and equal calls, of passages that repeat and of several methods, asked once.
-An answer that differs fails the run. Calls and tokens are those of the results, so as if each way had run alone; rounds
-are supersteps with a model call in them, one after the other.
+Asks every question both ways, first with every call and then with the saving. Both use one journal, so a prompt that
+both send has one reply. The savings: lazy comparisons (sure); staged votes (post_fusion and concat_pf, also with
+several samples); both rounds of concat_pf at once; equal calls, of repeated passages or several methods, asked once.
+A different answer fails the run. Calls and tokens are counted as if each way had run alone. Rounds are the successive
+supersteps with a model call.
 """
 
 import argparse
@@ -61,7 +61,7 @@ class Rounds(AsyncCallbackHandler):
 
 @dataclass
 class Took:
-    """What the answers of one way took, as if it had run alone; answers: by question."""
+    """The cost of one way, as if it had run alone; answers: by question."""
 
     calls: int = 0
     tokens: int = 0
@@ -77,7 +77,7 @@ class Took:
 
 
 async def ask_all(dataset: DataSet, runs: Sequence[Column], at_once: int, spent: Spending) -> dict[str, Took]:
-    """Every question by every run, one after the other, in this order; so many questions at once."""
+    """Ask every question by every run; the runs follow one another, and so many questions are asked at once."""
     took: dict[str, Took] = {run.name: Took() for run in runs}
     waiting = dataset.questions()
 
@@ -110,7 +110,7 @@ def pair_row(full: Took, saved: Took) -> dict[str, Any]:
 
 
 def sharing_row(ways: Sequence[str], spent: Spending, apart: dict[str, Took], took: dict[str, Took]) -> dict[str, Any]:
-    """What these ways took alone against what was really asked for; `apart`: the same without a journal."""
+    """The cost of these ways alone against the calls really made; `apart`: the same without a journal."""
     alone = [took[name] for name in ways]
     told = [(name, question) for name in ways for question in apart[name].answers]
     return {
@@ -123,7 +123,7 @@ def sharing_row(ways: Sequence[str], spent: Spending, apart: dict[str, Took], to
 
 
 async def measured(dataset: DataSet, context: Context, samples: int, at_once: int) -> dict[str, dict[str, Any]]:
-    """All rows. The context's journal holds nothing yet."""
+    """All rows. The context's journal must be empty."""
 
     def runs(names: Iterable[str], context: Context) -> list[Column]:
         return parse_methods(",".join(dict.fromkeys(name.format(samples=samples) for name in names)), context)

@@ -1,12 +1,12 @@
 """How fast a corpus is indexed and searched: python -m benchmarks.searching [--passages FILE] [--store FOLDER]
 
-Over the passages of a file of JSON lines, or as many generated ones, and over 100,000 made from them: passages a second
-of the BM25 index, and milliseconds of a query by chroma, bm25 and hybrid, the median of 100 after a first one. Targets:
-20,000 passages a second; 10, 10 and 20 ms. The question is embedded by the embedded model, which is part of the time of
-a query. What is stored are random vectors, for a search takes about as long whatever they are; with --embed it is what
-the embedded model makes of the passages, which takes minutes (its speed beside other models: benchmarks.embedded).
+Uses the passages of a file of JSON lines, or as many generated ones, and 100,000 made from them. Measures passages per
+second of the BM25 index, and milliseconds per query by chroma, bm25 and hybrid (the median of 100 after a first one).
+Targets: 20,000 passages per second; 10, 10 and 20 ms. A query's time includes embedding the question with the embedded
+model. The stored vectors are random, because that does not change the time of a search; with --embed the embedded model
+makes them, which takes minutes (for its speed see benchmarks.embedded).
 
-With --store the collections stay in a folder, and the next run with the same folder asks them again.
+With --store the collections stay in a folder, and the next run with that folder searches them again.
 """
 
 import argparse
@@ -74,7 +74,7 @@ def queries(passages: list[Passage], count: int) -> list[str]:
 
 
 async def timed(context: Context, asked: list[str]) -> list[float]:
-    """Milliseconds of each search; the first, which opens and loads, is not counted."""
+    """Milliseconds of each search. The first, which opens and loads the index, does not count."""
     found = []
     for query in asked:
         begin = time.perf_counter()

@@ -1,9 +1,9 @@
 """A loopback server that speaks the OpenAI protocol, in a process of its own: python -m benchmarks.server --port 8000
 
-Chat completions (also streamed), completions that echo log-probabilities, embeddings and models. What it does is a
-`Behaviour`: latency, slots, faults by seeded probability, replies by prompt (`benchmarks.replies`), and a model of a
-prefix cache (`benchmarks.prefixes`). POST /control sets it and forgets what was counted; GET /stats says what was
-counted. The first line on stdout is the address.
+It serves chat completions (also streamed), completions that echo log-probabilities, embeddings and models. A
+`Behaviour` controls it: latency, slots, faults by seeded probability, replies by prompt (`benchmarks.replies`), and a
+model of a prefix cache (`benchmarks.prefixes`). POST /control sets the behaviour and resets the counts; GET /stats
+returns the counts. The first line on stdout is the address.
 """
 
 import argparse
@@ -31,12 +31,12 @@ REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found",
 
 @dataclass(frozen=True)
 class Behaviour:
-    """latency: seconds for a chat reply, the median where `spread` (the sigma of a log-normal) is not 0; slots: replies
-    at once, 0 for no limit. transport, content: the share of calls with such a fault, of the kinds named; a fault is a
-    function of seed, message and how often that message came. retry_after, hang, slow: seconds. key: the only API key
-    that is taken. concat_unknown, single_unknown: shares of "Unknown" among answers from several passages and from one.
-    prefix: fill cached_tokens by the model of a prefix cache. foreign: words of another tool's prompt -> the prompt of
-    ours whose kind of reply it gets.
+    """latency: seconds for a chat reply, the median if `spread` (sigma of a log-normal) is not 0; slots: replies at
+    once, 0 for no limit. transport, content: the share of calls with such a fault, of the named kinds; a fault
+    is a function of seed, message and how often that message came. retry_after, hang, slow: seconds. key: the only
+    accepted API key. concat_unknown, single_unknown: shares of "Unknown" among answers from several passages and from
+    one. prefix: fill cached_tokens by the model of a prefix cache. foreign: words of another tool's prompt -> our
+    prompt that determines its kind of reply.
     """
 
     latency: float = 0.0
@@ -59,7 +59,7 @@ class Behaviour:
 
 @dataclass
 class Counts:
-    """What came: chat calls by prompt, faults by kind, content faults by "prompt kind", tokens, most calls at once."""
+    """Counts: chat calls by prompt, faults by kind, content faults by "prompt kind", tokens, most calls at once."""
 
     calls: Counter[str] = field(default_factory=Counter)
     transport: Counter[str] = field(default_factory=Counter)
@@ -79,13 +79,13 @@ class Request:
 
 
 class Server:
-    """Everything is on one event loop."""
+    """The server, on one event loop."""
 
     def __init__(self, behaviour: Behaviour) -> None:
         self.become(behaviour)
 
     def become(self, behaviour: Behaviour) -> None:
-        """Behave so from now on, with nothing counted and nothing cached."""
+        """Set the behaviour; reset the counts and the cache."""
         self.behaviour, self.counts, self.cache = behaviour, Counts(), PrefixCache()
         self.seen: Counter[str] = Counter()
         self.slots: AbstractAsyncContextManager[Any] = (
@@ -93,7 +93,7 @@ class Server:
         )
 
     async def connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Requests of one client, one after the other, until it goes or is dropped."""
+        """Serve one client's requests in order, until the client leaves or is dropped."""
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             while await self.answer(await read_request(reader), reader, writer):
                 await writer.drain()
@@ -120,7 +120,7 @@ class Server:
         return send(writer, 404, error(f"There is nothing at {request.path}."))
 
     async def chat(self, body: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """One chat completion, or what goes wrong with it."""
+        """Serve one chat completion, or its fault."""
         counts, behaviour = self.counts, self.behaviour
         text, seed = str(body["messages"][-1]["content"]), body.get("seed") or 0
         key = sha256(f"{behaviour.seed} {seed} {text}".encode("utf-8", "replace")).hexdigest()
@@ -154,7 +154,7 @@ class Server:
         return self.behaviour.latency * math.exp(random.Random(f"latency {key}").gauss(0, self.behaviour.spread))
 
     def content(self, name: str, slots: dict[str, str], key: str) -> str:
-        """The reply's text; a fault in it is a function of the message alone, so that it stays when tried again."""
+        """The reply's text. A fault in it depends on the message alone, so another try gets the same fault."""
         fault = drawn(f"content {key}", self.behaviour.content, self.behaviour.content_kinds)
         if fault:
             self.counts.content[f"{name} {fault}"] += 1
@@ -181,7 +181,7 @@ class Server:
     async def faulty(
         self, fault: str, body: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
-        """A fault in transport. `hang` ends early when the client goes; `slow` comes in pieces, whole in the end."""
+        """Serve a transport fault. `hang` ends early when the client leaves; `slow` sends the whole reply in pieces."""
         if fault == "429":
             headers = {"Retry-After": f"{self.behaviour.retry_after:g}"}
             return send(writer, 429, error("Rate limit reached.", "rate_limit_exceeded"), headers)
@@ -200,7 +200,7 @@ class Server:
 
 
 def adopted(text: str, foreign: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """As `recognise`, for another tool's prompt; all of it stands for its passages."""
+    """As `recognise`, for another tool's prompt, whose whole text takes the place of the passages."""
     name = next((ours for words, ours in foreign.items() if words in text), "")
     return name, {"": "", "passages": text, "prediction": "It"} if name else {}
 
@@ -280,7 +280,7 @@ def error(message: str, code: str | None = None) -> dict[str, Any]:
 
 
 def echoed(body: dict[str, Any]) -> dict[str, Any]:
-    """Each prompt with log-probabilities of its own: a word that came before has -0.1, a new one -2, the first none."""
+    """Each prompt with its log-probabilities: -0.1 for a repeated word, -2 for a new one, none for the first."""
     prompts = body["prompt"] if isinstance(body["prompt"], list) else [body["prompt"]]
     choices = [
         {"index": index, "text": prompt, "finish_reason": "length", "logprobs": log_probabilities(prompt)}

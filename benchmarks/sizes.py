@@ -1,9 +1,9 @@
 """What a passage costs to keep and to find: python -m benchmarks.sizes [--passages FILE] [--sizes 5000,20000]
 
 For each size, over real passages or as many generated ones: bytes on disk and in memory of the Chroma collection and of
-the BM25 index, processor seconds to embed, to store and to index, and milliseconds of a search. What is stored are
-random vectors: a search takes as long whatever they are. Processor time is told rather than the clock's, so that what
-else the machine does changes little. docs/scale.md calculates from these numbers.
+the BM25 index, processor seconds to embed, to store and to index, and milliseconds of a search. The stored
+vectors are random, because that does not change the time of a search. Processor time depends less on other load than
+the clock's. docs/scale.md calculates from these numbers.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def resident() -> int:
 
 
 def took(work: Callable[[], Any]) -> float:
-    """Processor seconds."""
+    """Processor seconds of the work."""
     begin = time.process_time()
     work()
     return time.process_time() - begin
@@ -58,7 +58,7 @@ def stored(passages: list[Passage], folder: Path) -> Found:
 
 
 def searched(passages: list[Passage], folder: Path, kind: str) -> Found:
-    """In a fresh process: what a first search brings into memory, and how long the others take."""
+    """The memory that a first search takes in a fresh process, and the time of the other searches."""
     context = Context(store=str(folder), collection="bench", embeddings=Scattered(), retriever=kind, k=5, journal="off")
     asked = queries(passages, 51)
     asyncio.run(search(asked[0], Context(retriever="bm25", journal="off", store=str(folder / "other"))))
@@ -79,7 +79,7 @@ def searched(passages: list[Passage], folder: Path, kind: str) -> Found:
 
 
 def alone(work: Callable[..., Found], *given: Any) -> Found:
-    """In a process of its own."""
+    """Do the work in a process of its own."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         found = pool.apply(work, given)
         pool.close()

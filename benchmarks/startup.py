@@ -1,7 +1,7 @@
 """How soon the command is there: python -m benchmarks.startup
 
-`quorum --help`, and a first answer from the sample with the embedded model, each in a process of its own; the sample is
-indexed beforehand, and the journal is empty each time. Targets: 0.4 s and 3 s. The files may be in the system's cache.
+Times `quorum --help` and a first answer from the sample with the embedded model, each in a process of its own. The
+sample is already indexed, and the journal is empty. Targets: 0.4 s and 3 s. The files may be in the system's cache.
 """
 
 import argparse

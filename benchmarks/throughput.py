@@ -1,9 +1,9 @@
 """Whether an evaluation keeps a server's slots busy: python -m benchmarks.throughput
 
-200 questions with given passages, 16 slots at the server, 200 ms a call. The slot bound is calls x latency / slots; the
-target is at least 95% of it. Twice as many calls at once are made here, so that one waits at the server for every slot
-that becomes free: with as many calls as slots, a slot is empty for as long as this process takes to read a reply and to
-write the next prompt (--calls 16 shows it).
+200 questions with given passages, 16 slots at the server, 200 ms per call. The slot bound is calls x latency / slots;
+the target is at least 95% of it. There are twice as many calls as slots, so that a call always waits for a free slot.
+With as many calls as slots, a slot would be empty while this process reads a reply and writes the next prompt (--calls
+16 shows it).
 """
 
 import argparse
@@ -24,7 +24,7 @@ METHODS = "sure,post_fusion,concat_pf,blendfilter,iter_retgen"
 
 
 def measured(server: Control, method: str, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """One method over all questions; a call before it has imported and connected everything."""
+    """Run one method over all questions, after a first call that imports and connects everything."""
     data = question_file(folder, options.questions, 5)
     calls_at_once = options.calls or 2 * options.slots
     context = Context(model=MODEL, concurrency=calls_at_once, journal=str(folder / f"{method}.sqlite"))

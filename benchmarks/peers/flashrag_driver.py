@@ -1,8 +1,8 @@
-"""FlashRAG's SuRe over given passages, timed: run by `benchmarks.peers.flashrag_sure` in FlashRAG's own environment.
+"""Times FlashRAG's SuRe over given passages; `benchmarks.peers.flashrag_sure` runs it in FlashRAG's own environment.
 
 Reads {"url", "slots", "questions": [{"id", "question", "passages": [{"title", "text"}]}]} from stdin and writes
-{"seconds", "version", "answers"} as the last line of stdout. Passages come by FlashRAG's own cache of retrievals.
-The wheel brings no default configuration, so that every setting it reads is given here; what is not given is null.
+{"seconds", "version", "answers"} as the last line of stdout. FlashRAG takes the passages from its cache of
+retrievals. Its wheel has no default configuration, so this file gives every setting that it reads; others are null.
 """
 
 import asyncio
@@ -16,18 +16,18 @@ from typing import Any
 
 
 class Settings(dict[str, Any]):
-    """FlashRAG's configuration: what is not set is null, as in its own class."""
+    """FlashRAG's configuration. A setting without a value is null, as in its own class."""
 
     def __missing__(self, key: str) -> None:
         return None
 
 
 def settings(given: dict[str, Any], folder: Path) -> Settings:
-    """As for OpenAI's API, as many prompts at once as there are slots, and the passages in the cache of retrievals."""
+    """Settings for OpenAI's API, with one concurrent prompt per slot and the passages in the cache of retrievals."""
     (folder / "cache.json").write_text(json.dumps({one["question"]: documents(one) for one in given["questions"]}))
     return Settings(
         framework="openai",
-        generator_model="gpt-4o",  # a name that its tokenizer knows; the server takes any
+        generator_model="gpt-4o",  # a name that its tokenizer knows; the server accepts any name
         generator_batch_size=given["slots"],
         generator_max_input_len=1_000_000,
         generation_params={},
@@ -49,7 +49,7 @@ def documents(question: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def empty_index(folder: Path) -> Path:
-    """An index that the retriever loads and never asks."""
+    """Write an index that the retriever loads and never searches."""
     import bm25s
 
     searcher = bm25s.BM25(corpus=[{"id": "0", "contents": "none"}])
@@ -59,7 +59,7 @@ def empty_index(folder: Path) -> Path:
 
 
 def ready_tokenizer() -> None:
-    """FlashRAG counts the tokens of every prompt; without a network, bytes stand for them."""
+    """Make FlashRAG's tokenizer work without a network: it then counts bytes instead of tokens."""
     import tiktoken
     import tiktoken.registry
 
@@ -74,7 +74,7 @@ def ready_tokenizer() -> None:
 
 
 def pipeline(configuration: Settings) -> Any:
-    """Its SuRe. Its generator wraps a single prompt in one list too many, which no server takes: that is undone."""
+    """FlashRAG's SuRe. Its generator wraps a single prompt in one list too many, which servers refuse: undo that."""
     from flashrag.generator import OpenaiGenerator  # type: ignore[import-not-found]
     from flashrag.pipeline import SuRePipeline  # type: ignore[import-not-found]
 

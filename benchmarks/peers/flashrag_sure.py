@@ -27,7 +27,7 @@ INSTALL = (
     "'transformers<5' datasets base58 nltk openai peft PyYAML rank-bm25 rouge tiktoken tqdm bm25s PyStemmer faiss-cpu) "
     "and run this again with --python /tmp/flashrag/bin/python."
 )
-# What FlashRAG's prompts are, by words of theirs: our server answers them as it answers ours of the same purpose.
+# Words of FlashRAG's prompts -> our prompt of the same purpose, by which the server chooses its reply.
 PEERS_PROMPTS = {
     "provide two correct candidates": "candidates",
     "can support the given prediction": "conditional_summary",
@@ -37,7 +37,7 @@ PEERS_PROMPTS = {
 
 
 def installed(python: str) -> bool:
-    """Whether that interpreter finds the package; it is not imported, which takes a while."""
+    """Whether that interpreter finds the package. It does not import the package, because that is slow."""
     look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('flashrag') is None)"
     try:
         return subprocess.run([python, "-c", look], capture_output=True).returncode == 0
@@ -46,7 +46,7 @@ def installed(python: str) -> bool:
 
 
 def theirs(python: str, url: str, slots: int, questions: list[dict[str, Any]]) -> dict[str, Any]:
-    """Seconds that FlashRAG took for all questions but the first, and what it answered."""
+    """FlashRAG's seconds for all questions but the first, and its answers."""
     given = {"url": url, "slots": slots, "questions": questions}
     process = subprocess.run([python, str(DRIVER)], input=json.dumps(given), capture_output=True, text=True)
     if process.returncode:
@@ -56,7 +56,7 @@ def theirs(python: str, url: str, slots: int, questions: list[dict[str, Any]]) -
 
 
 async def ours(context: Context, questions: list[dict[str, Any]]) -> float:
-    """Seconds for all questions but the first, asked at once."""
+    """Quorum's seconds for all questions but the first, asked at once."""
 
     async def one(question: dict[str, Any]) -> None:
         await answer(question["question"], "sure", context, given=question["passages"])
@@ -68,7 +68,7 @@ async def ours(context: Context, questions: list[dict[str, Any]]) -> float:
 
 
 def counted(server: Control, questions: int) -> dict[str, Any]:
-    """Calls of the questions that were timed, all of which take as many, and the most in flight."""
+    """The calls of the timed questions (all questions take the same number), and the most in flight."""
     stats = server.stats()
     return {"calls": sum(stats["calls"].values()) * questions // (questions + 1), "in_flight": stats["most_at_once"]}
 

@@ -1,4 +1,4 @@
-"""From which confidence on a method may answer, so that few of its answers are wrong: with a promise.
+"""The lowest confidence at which a method may answer, with a guarantee that few of its answers are wrong.
 
 Learn then Test (Angelopoulos et al. 2021, arXiv:2110.01052) over a grid of thresholds fixed beforehand, from the
 top: at each, an exact binomial test of "more than `at_most` of the answers are wrong"; the first that is not
@@ -6,7 +6,7 @@ rejected ends the walk. With probability 1 - error, on new questions like these,
 
     P(wrong | answered) <= at_most,
 
-whether confidence is in order with being right or not.
+even if higher confidence does not mean more right answers.
 """
 
 import math
@@ -77,7 +77,7 @@ def find_threshold(
 
 
 def missing(sure: np.ndarray, bad: np.ndarray, of: int, at_most: float, error: float) -> NoThreshold:
-    """What is missing, by the threshold at which the share of wrong answers is lowest among the surest answers."""
+    """What is missing, judged at the threshold with the lowest share of wrong answers among the surest answers."""
     best: tuple[float, int, int] | None = None
     for value in np.unique(sure):
         kept = sure >= value

@@ -120,7 +120,7 @@ def passes(recorded: Recorded, method: int, accept: Accept, earlier: Sequence[in
 
 
 def marginal_cost(recorded: Recorded, method: int, earlier: Sequence[int]) -> Floats:
-    """What a stage adds: its calls without those that one earlier stage made."""
+    """The cost that a stage adds: its calls without those of the one earlier stage that shares most of them."""
     found: Floats = recorded.cost[method]
     if earlier:
         found = found - np.max([recorded.shared[one, method] for one in earlier], axis=0)

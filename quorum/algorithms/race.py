@@ -1,4 +1,4 @@
-"""A race between methods: those that cannot be the best are no longer asked.
+"""A race between methods: a method that cannot be the best is no longer asked.
 
 All methods answer the same questions in one random order. Against every method B two gamblers bet, each with half of
 the capital, that some other method is better: one divides it among all others, each part on "A is better than B"; the
@@ -62,7 +62,7 @@ class Race:
         self.pairs, self.leader = np.zeros((n, n, stakes)), np.zeros((n, stakes))
 
     def settle(self, worst: ArrayLike, best: ArrayLike | None = None) -> list[int]:
-        """Bet on one more question and drop who has lost; the methods dropped now.
+        """Bet on one more question and drop the methods that have lost. Returns the methods dropped now.
 
         worst, best: what each answer is worth, in an interval of length 1; for an answer that is missing the least and
         the most that it can be worth (`best` is `worst` where it is left out). What is given for a method that was
@@ -106,7 +106,7 @@ class Race:
         return np.where(self.live, found, 0.0)
 
     def losers(self) -> list[int]:
-        """The live methods that have lost; the one with the least evidence against it stays where all would go."""
+        """The live methods that have lost. If all have, the one with the least evidence against it stays."""
         evidence = self.evidence()
         lost = [int(one) for one in np.flatnonzero(self.live & (evidence >= 1 / self.error))]
         if len(lost) == int(self.live.sum()):

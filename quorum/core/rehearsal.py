@@ -1,4 +1,4 @@
-"""Whether answers are rehearsed: with the embedded reader, or no model at all, in place of the one that is paid."""
+"""Whether the run is a rehearsal: the embedded reader, or no model at all, takes the place of the paid model."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

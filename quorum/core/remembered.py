@@ -1,4 +1,4 @@
-"""What a cascade remembers of a question: what was searched for, and what its earlier stages asked the model.
+"""A cascade's memory of a question: the searches and model calls of its earlier stages.
 
 A cascade's stages are whole methods, so a later one may search and ask what an earlier one did. `REMEMBERED` is set
 while a stage runs; retrieval and the model's calls look there first.
@@ -47,5 +47,5 @@ def remembered_of(run: str, stage: int) -> Remembered:
 
 
 def forget(run: str) -> None:
-    """Nothing more will be asked in this run."""
+    """Drop the memory of a run that has ended."""
     RUNS.pop(run, None)

@@ -31,11 +31,11 @@ __all__ = ["Reply", "call", "remove_thinking"]
 class Reply:
     """One reply.
 
-    text: without reasoning, stripped; raw: as it came. usage and seconds: what it took when it was asked for, also when
-    it came from the journal, so that a method's figures are as if it had run alone. stored: nothing was spent on it now
-    (it came from the journal, from an identical call in flight, or from the first of identical samples); the sum over
-    the replies that are not stored is what was really spent. finish: why the model stopped, in the server's words.
-    reasoning: what the server sent beside the answer. is_greedy: temperature 0 was sent where it was asked for.
+    text: stripped, without reasoning; raw: as the server sent it. usage, seconds: the cost of the original call, also
+    for a reply from the journal, so that a method's figures do not depend on what ran before. stored: the reply cost
+    nothing now: it came from the journal, from an identical call in flight, or from the first of identical samples. The
+    real cost is the sum over the replies that are not stored. finish: why the model stopped, in the server's words.
+    reasoning: what the server sent beside the answer. is_greedy: False if the model refused temperature 0.
     """
 
     text: str
@@ -52,8 +52,8 @@ class Reply:
 class Source:
     """Where a reply comes from.
 
-    identity: the model's, None where it has none that lasts; version: of the prompt's text; inputs: the prompt's
-    variables, for the embedded reader alone; sample: which of several independent replies.
+    identity: the model's, or None if it has no lasting one; version: the prompt text's hash; inputs: the prompt's
+    variables, which only the embedded reader uses; sample: the number of the reply among several independent ones.
     """
 
     identity: dict[str, Any] | None
@@ -88,13 +88,13 @@ async def call(
 ) -> list[Reply]:
     """Ask a model `n` independent times with one message; `temperature` and `model` default to the context's.
 
-    prompt, version: name and hash of the prompt's text, for traces and the journal; detail: which of several such calls
-    ("passage 2"); inputs: the prompt's variables, which only the embedded reader is given; schema: a JSON schema that
-    the reply is to have, which is sent to servers that speak the OpenAI protocol and do not refuse it.
+    prompt, version: name and hash of the prompt's text, for traces and the journal; detail: what this call is about
+    ("passage 2"); inputs: the prompt's variables, which only the embedded reader gets; schema: the reply's JSON schema,
+    which is sent to servers that speak the OpenAI protocol and do not refuse it.
 
-    At temperature 0 the n requests would be identical: one is made, and each reply counts what it took, as n calls
-    would. (A model object is asked n times unless its own temperature is 0, and so is the scripted model.) Where the
-    server reports no token usage, a token is counted for every three bytes.
+    At temperature 0 the n requests would be identical: only one is sent, and each of the n replies counts its full
+    cost. (The scripted model, and a model object whose own temperature is not 0, are asked n times.) If the server
+    reports no token usage, every three bytes count as one token.
 
     Raises CallError after the last try, TooLong when the prompt does not fit the model's window, SetupError when no
     call can succeed: a refused key, or a server that was unreachable for five minutes.
@@ -133,7 +133,7 @@ async def call(
 
 
 async def ask_samples(request: Request, source: Source, numbers: range) -> list[Reply]:
-    """Independent replies. Every call ends before an error is raised: what succeeded is in the journal."""
+    """Get independent replies. Errors are raised once all calls have ended, so the journal has those that succeeded."""
     results = await asyncio.gather(*(one(request, source, number) for number in numbers), return_exceptions=True)
     errors = [result for result in results if isinstance(result, BaseException)]
     if errors:
@@ -161,7 +161,7 @@ async def one(request: Request, source: Source, sample: int) -> Reply:
 
 
 async def obtain(request: Request, source: Source) -> tuple[Record, bool]:
-    """A record, and whether nothing was spent on it here and now."""
+    """The record of a reply, and whether it cost nothing now."""
     key = source.key(request)
 
     async def fetch() -> tuple[Record, bool]:
@@ -181,7 +181,7 @@ async def obtain(request: Request, source: Source) -> tuple[Record, bool]:
 
 
 async def ask_model(request: Request, source: Source) -> tuple[Record, bool]:
-    """What the model replies now."""
+    """Send the request to the model."""
     if "seed" in request.decoding:
         request = replace(request, decoding=request.decoding | {"seed": request.decoding["seed"] + source.sample})
     sent, prompt = await send(request), source.prompt
@@ -189,9 +189,9 @@ async def ask_model(request: Request, source: Source) -> tuple[Record, bool]:
 
 
 async def ask_by_schema(request: Request, source: Source) -> tuple[Record, bool]:
-    """A reply in the form of the request's schema; from a model that refuses or ignores it, one to the prompt alone.
+    """A reply that follows the schema. A model that refuses or ignores the schema gets the prompt without it.
 
-    Such a reply is kept in the journal under both keys, so that it is found whatever is known of the model by then.
+    The journal keeps that reply under both keys, so a later run finds it with or without the schema.
     """
     plain = replace(request, schema=None)
     stored = False
@@ -213,13 +213,13 @@ async def ask_by_schema(request: Request, source: Source) -> tuple[Record, bool]
 
 
 def is_ignored(record: Record) -> bool:
-    """Whether a reply that was to be JSON says something else; one that was cut off tells nothing."""
+    """Whether the reply is not JSON although a schema was sent. A reply that was cut off does not count."""
     text = remove_thinking(record.text)
     return bool(text) and "{" not in text and record.finish not in ("length", "max_tokens", "content_filter")
 
 
 async def reused(request: Request, record: Record) -> Reply:
-    """A reply that an earlier stage of a cascade got and paid for: it takes nothing once more."""
+    """The reply to the same call of an earlier stage of a cascade, with no cost: that stage paid for it."""
     await replay(request, record)
     nothing = Usage(calls=0, input_tokens=0, output_tokens=0, cached_tokens=0)
     return replace(reply(record, stored=True), usage=nothing)
@@ -236,7 +236,7 @@ def merged(config: RunnableConfig | None, ours: RunnableConfig) -> RunnableConfi
 
 
 def reply(record: Record, stored: bool) -> Reply:
-    """What a caller gets."""
+    """The `Reply` that a record stands for."""
     usage = Usage(
         calls=1,
         input_tokens=record.input_tokens,
@@ -256,7 +256,7 @@ def reply(record: Record, stored: bool) -> Reply:
 
 
 def decoding(context: Context, temperature: float, *, made_by_caller: bool) -> dict[str, Any]:
-    """Decoding parameters: a model that the caller made keeps its own until something is to be sampled."""
+    """The decoding parameters. A model object keeps its own unless a temperature above 0 is asked for."""
     if temperature == 0:
         return {} if made_by_caller else {"temperature": 0.0}
     nucleus = {} if context.top_p == 1 else {"top_p": context.top_p}
@@ -264,7 +264,7 @@ def decoding(context: Context, temperature: float, *, made_by_caller: bool) -> d
 
 
 def is_greedy(model: str | BaseChatModel, temperature: float) -> bool:
-    """Whether equal requests get equal replies, as far as can be known."""
+    """Whether equal requests should get equal replies."""
     if isinstance(model, str):
         return temperature == 0 and model != "scripted"
     return temperature == 0 and getattr(model, "temperature", None) == 0

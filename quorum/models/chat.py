@@ -1,4 +1,4 @@
-"""Chat models by spec, made once per event loop, and what tells one model from another."""
+"""Chat models by spec, made once per event loop, and the identity of each model."""
 
 import asyncio
 import os
@@ -20,8 +20,8 @@ def chat_model(spec: str | BaseChatModel, context: Context | None = None) -> Bas
     """The chat model of a spec: "embedded", "scripted", "transformers:PATH", "openai:NAME" or "provider:name"; an
     object is used as it is.
 
-    Clients do not retry (`quorum.models.call` does) and report token counts while they stream; inside an event loop
-    the same spec gives the same client. A spec that cannot be used is a `SetupError`.
+    Clients do not retry (`quorum.models.call` does) and report token counts while they stream; within one event
+    loop a spec always gives the same client. A spec that cannot be used is a `SetupError`.
     """
     if not isinstance(spec, str):
         return spec
@@ -34,7 +34,7 @@ def chat_model(spec: str | BaseChatModel, context: Context | None = None) -> Bas
 
 
 async def chat_model_async(spec: str | BaseChatModel, context: Context) -> BaseChatModel:
-    """As `chat_model`, but imports and certificates are read on a thread, so that the event loop goes on."""
+    """As `chat_model`, but a thread reads imports and certificates, so that the event loop is not blocked."""
     if not isinstance(spec, str):
         return spec
     read, state = read_spec(spec), per_loop()
@@ -51,7 +51,7 @@ async def chat_model_async(spec: str | BaseChatModel, context: Context) -> BaseC
 
 
 def client_key(spec: Spec, context: Context) -> Any:
-    """What makes two clients different: where, as whom, and how long they wait."""
+    """The key of a client: its server, its credentials and its timeout."""
     return ("chat", spec, os.environ.get("OPENAI_API_KEY") if spec.provider == "openai" else None, context.timeout)
 
 
@@ -100,7 +100,7 @@ def embedded() -> BaseChatModel:
 
 @lru_cache(2)
 def local(folder: str, version: str) -> BaseChatModel:
-    """A model in a folder, one per process, loaded anew when the folder has changed; two fit beside each other."""
+    """The model in a folder, one per process; reloaded when the folder changes. At most two stay in memory."""
     from quorum.models.transformers_chat import TransformersModel
 
     return TransformersModel(folder=folder)
@@ -115,12 +115,12 @@ def scripted() -> BaseChatModel:
 
 
 def identity(model: str | BaseChatModel, context: Context | None = None) -> dict[str, Any] | None:
-    """What tells this model from every other one, for the journal's keys and for an evaluation's configuration.
+    """What identifies this model, for the journal's keys and for an evaluation's configuration.
 
-    {"provider", "base_url", "model"}; for the embedded reader, "model" is a hash of its weights, calibration and code,
-    for a folder of the transformers library one of its trained weights, else of its files' names, sizes and times.
-    None for what has no stable identity: an object made by the caller (but for a plain embedded reader), the scripted
-    model.
+    {"provider", "base_url", "model"}. For the embedded reader, "model" is a hash of its weights, calibration and code.
+    For a folder of the transformers library it is a hash of the trained weights, else of the files' names, sizes and
+    times. None without a stable identity: the scripted model, and an object made by the caller (except a plain embedded
+    reader).
     """
     if isinstance(model, str):
         spec = read_spec(model)

@@ -1,4 +1,4 @@
-"""Time and chance for retries and limits: given as an argument, so that tests neither wait nor patch."""
+"""Time and random numbers for retries and limits. They are an argument, so that tests need no waiting or patching."""
 
 import asyncio
 import random

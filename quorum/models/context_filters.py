@@ -1,6 +1,6 @@
-"""Context filters that score sentences: they shorten passages before these are read (FILCO: Wang et al. 2023,
-section 2.3; arXiv:2311.08377). What writes, a chat model or one that `quorum filter train` made, is asked by a prompt,
-which is a node's business (nodes/filter_context.py).
+"""Context filters that score sentences and shorten passages before a prompt shows them (FILCO: Wang et al. 2023,
+section 2.3; arXiv:2311.08377). Filters that write (a chat model, or a model from `quorum filter train`) need a prompt:
+see nodes/filter_context.py.
 """
 
 import asyncio
@@ -21,21 +21,21 @@ Mode = Literal["psg", "filco"]
 
 @dataclass(frozen=True)
 class Selection:
-    """passages: those kept, shortened where mode is filco, maybe none; usage: what the choice took."""
+    """passages: the kept ones, perhaps none, shortened if mode is filco; usage: tokens and calls of the filter."""
 
     passages: list[Passage]
     usage: Usage
 
 
 class ContextFilter(Protocol):
-    """Keeps what helps with the question: sentences (filco) or whole passages (psg). Ids and titles stay."""
+    """Keeps the sentences (filco) or whole passages (psg) that help with the question. Ids and titles do not change."""
 
     async def select(self, question: str, passages: Sequence[Passage], mode: Mode) -> Selection: ...
 
 
 class EmbeddedFilter:
-    """A sentence classifier on the embedded model, its own or the one in `folder`. A passage is kept for its best
-    sentence.
+    """A sentence classifier on the embedded model: the built-in one or the one in `folder`. The best sentence decides
+    whether a passage is kept.
     """
 
     def __init__(self, folder: str = "") -> None:
@@ -61,7 +61,7 @@ KINDS = {"embedded": EmbeddedFilter}
 
 @cache
 def context_filter(spec: str) -> ContextFilter:
-    """The filter of that name: embedded, or embedded:FOLDER. Made once; reads a model's files, so not on an event loop.
+    """The filter of that name: embedded, or embedded:FOLDER. Made once. Reads files: do not call it on an event loop.
     An unknown one is a `SetupError`.
     """
     kind, _, name = spec.strip().partition(":")
@@ -74,8 +74,8 @@ def context_filter(spec: str) -> ContextFilter:
 
 
 def filter_identity(spec: str) -> dict[str, Any] | str | None:
-    """What tells this filter from every other one, as `quorum.models.identity` does of a model: where a folder's
-    filter was trained again, it is another. The spec itself where it names no model of its own, or no filter.
+    """What identifies this filter, as `quorum.models.identity` does for a model; it changes when the filter in a folder
+    is trained again. It is the spec itself if that names no model of its own, or no filter.
     """
     kind, _, name = spec.strip().partition(":")
     if kind in ("llm", "transformers") and name:

@@ -19,7 +19,7 @@ def embeddings(spec: str | Embeddings) -> Embeddings:
     """The embedding model of a spec: "embedded", "huggingface:NAME_OR_FOLDER" (see `quorum.models.embeddings_spec`),
     "openai:NAME" or "provider:name"; an object is used as it is.
 
-    A spec that cannot be used, and a server that refuses the key, are a `SetupError`; a failed call is a `CallError`.
+    A spec that cannot be used and a key that the server refuses are a `SetupError`; a failed call is a `CallError`.
     """
     if not isinstance(spec, str):
         return spec
@@ -57,7 +57,7 @@ def embedded() -> Embeddings:
 
 
 def client(spec: Spec) -> Embeddings:
-    """A provider's client. Texts go out as they are: counting their tokens would download a tokenizer."""
+    """A provider's client. It sends texts, not token ids, because tokenizing would download a tokenizer."""
     options: dict[str, Any] = {}
     if spec.provider == "openai":
         options = openai_access(spec) | {"check_embedding_ctx_length": False, "max_retries": RETRIES}
@@ -71,7 +71,7 @@ def client(spec: Spec) -> Embeddings:
 
 
 class Checked(Embeddings):
-    """A provider's embeddings whose failures are ours: `SetupError` and `CallError`.
+    """A provider's embeddings; every failure becomes a `SetupError` or `CallError`.
 
     Its asynchronous methods run the synchronous ones on a thread, so one client serves every event loop.
     """

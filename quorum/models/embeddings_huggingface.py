@@ -1,4 +1,4 @@
-"""Bi-encoders from the Hugging Face hub or a folder: DPR, Contriever, GTR, E5, BGE and their like."""
+"""Bi-encoders from the Hugging Face hub or a folder: DPR, Contriever, GTR, E5, BGE and similar models."""
 
 import threading
 from typing import Any
@@ -13,13 +13,13 @@ BATCH = 32
 
 
 class HuggingFaceEmbeddings(Embeddings):
-    """Questions by one encoder, passages by the same or another. A model is loaded when it is first needed.
+    """Embeds questions with one encoder and passages with the same or another. Models are loaded on first use.
 
-    `similarity`: what passages are to be ranked by, "cosine" or "dot" (DPR and Contriever were trained for the latter).
+    `similarity`: ranks passages by "cosine" or "dot" (DPR and Contriever were trained for "dot").
     """
 
     def __init__(self, spec: Spec) -> None:
-        """A spec that does not fit, a missing package and a missing folder are a `SetupError`."""
+        """Raise a `SetupError` for an invalid spec, a missing package or a missing folder."""
         self.model = spec.text
         encoders = read_encoders(spec.name)
         need_library(f"The embeddings {spec.text!r}", "huggingface")
@@ -36,7 +36,7 @@ class HuggingFaceEmbeddings(Embeddings):
 
 
 class Encoder:
-    """One model, loaded once and used by one thread at a time: its tokenizer does not bear more."""
+    """One model, loaded once and used by one thread at a time, because its tokenizer is not thread-safe."""
 
     def __init__(self, name: str, options: Options) -> None:
         place_of(name)
@@ -45,7 +45,7 @@ class Encoder:
         self.made: Any = None
 
     def vectors(self, texts: list[str], kind: str) -> list[list[float]]:
-        """One vector per text, texts longer than the model reads counting with their beginning."""
+        """One vector per text. Of a text that is too long for the model, only the beginning counts."""
         if not texts:
             return []
         with self.lock:
@@ -59,7 +59,7 @@ class Encoder:
 
 
 def configured(place: str, options: Options) -> Any:
-    """A model as the options want it; what they do not say is as its own files do."""
+    """The model with the options applied. Options that are None keep what the model's files say."""
     from quorum.core.errors import SetupError
 
     given = {"query": options.query, "document": options.passage}

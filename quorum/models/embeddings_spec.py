@@ -1,4 +1,4 @@
-"""What a "huggingface:" spec says: one encoder or two, and how texts become vectors."""
+"""Parses "huggingface:" specs: one encoder or two, and how texts become vectors."""
 
 from dataclasses import dataclass, fields
 from typing import Literal, get_args
@@ -13,11 +13,11 @@ FORM = "huggingface:MODEL, or huggingface:QUESTION_MODEL|PASSAGE_MODEL, then ?OP
 
 @dataclass(frozen=True)
 class Options:
-    """None: as the model's own files say.
+    """Options of a spec; None means as in the model's own files.
 
-    query, passage: a prefix of questions or passages, put before the text with one space between; pooling: how token
-    vectors become one; normalize: to unit length or not; similarity: what passages are ranked by; length: tokens
-    of a text that are read.
+    query, passage: prefixes of questions and of passages, with one space before the text; pooling: how token vectors
+    become one vector; normalize: whether vectors get unit length; similarity: ranks the passages; length: how many
+    tokens of a text are read.
     """
 
     query: str | None = None
@@ -30,7 +30,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Encoders:
-    """The encoder of questions, that of passages (the same name: one model for both) and their options."""
+    """The names of the question and passage encoders (equal names: one model for both) and their options."""
 
     question: str
     passage: str
@@ -38,7 +38,7 @@ class Encoders:
 
 
 def read_encoders(name: str) -> Encoders:
-    """The part of a spec after "huggingface:"; a form that does not fit is a `SetupError`."""
+    """Parse the part of a spec after "huggingface:". An invalid form is a `SetupError`."""
     models, _, options = name.partition("?")
     names = [part.strip() for part in models.split("|")]
     if len(names) > 2 or not all(names):
@@ -47,7 +47,7 @@ def read_encoders(name: str) -> Encoders:
 
 
 def read_options(text: str) -> Options:
-    """Options from "name=value&name=value"; a % begins two hexadecimal digits, as in addresses."""
+    """Options from "name=value&name=value"; %XX is percent-encoding, as in URLs."""
     found: dict[str, str | bool | int] = {}
     known = [field.name for field in fields(Options)]
     for part in filter(None, text.split("&")):
@@ -59,7 +59,7 @@ def read_options(text: str) -> Options:
 
 
 def typed(name: str, value: str) -> str | bool | int:
-    """An option's value, checked."""
+    """Check an option's value and convert it to its type."""
     if name == "length":
         if not value.isdecimal() or int(value) < 4:
             raise SetupError(f"The embeddings' option length={value!r} does not fit; give a whole number from 4 on.")
@@ -71,5 +71,5 @@ def typed(name: str, value: str) -> str | bool | int:
 
 
 def prefix(text: str) -> str:
-    """A prefix as it stands before a text: with one space after it. Empty: none."""
+    """The prefix with one space after it; an empty prefix stays empty."""
     return f"{text} " if text else ""

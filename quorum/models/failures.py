@@ -1,4 +1,4 @@
-"""What went wrong in a model call, read from any provider's exception by its shape: status, headers, class names."""
+"""Classifies the exceptions of any provider's client by their shape: status, headers, class names."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 GARBLED = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError)
-INSTALLED = tuple(sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib"))  # where libraries are
+INSTALLED = tuple(sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib"))  # of libraries
 REFUSED = re.compile(
     r"unsupported|not support|only the default|unknown|unrecogni[sz]ed|unexpected|not (?:permitted|allowed|accepted)"
     r"|extra (?:inputs|fields)|(?:does not|doesn't) (?:accept|take|allow)|deprecated|cannot (?:both )?be",
@@ -36,7 +36,7 @@ REFUSED = re.compile(
 )
 REFUSED_CODES = {"unsupported_value", "unsupported_parameter", "unknown_parameter"}
 PARAMETER = re.compile(r"\b(?:temperature|top_p|seed|max_tokens|max_completion_tokens)\b")
-LONGEST_READ = 5000  # characters of what a server says of a failure
+LONGEST_READ = 5000  # characters of a server's error message
 UNREACHABLE = {"ConnectError", "ClientConnectorError", "EndpointConnectionError", "gaierror", "ConnectionRefusedError"}
 DROPPED = {"TransportError", "APIConnectionError", "ModelConnectionError", "ClientConnectionError", "ConnectionError"}
 CUT = {"JSONDecodeError", "APIResponseValidationError", "IncompleteRead", "ClientPayloadError", "DecodingError"}
@@ -44,13 +44,13 @@ TIMEOUT = {"TimeoutError", "TimeoutException", "APITimeoutError", "ModelTimeoutE
 
 
 class GarbledReply(ValueError):  # noqa: N818  it reads as what it says
-    """A reply with status 200 that holds nothing to read; the message says what is wrong with it."""
+    """A reply with status 200 but without readable content; the message says what is wrong with it."""
 
 
 @dataclass(frozen=True)
 class Failure:
     """One failure. `said`: the server's own words; `retry_after`: seconds the server asked for;
-    `parameter`: one that the model does not take (tried again without it)."""
+    `parameter`: the one that the model refuses; the call is repeated without it."""
 
     kind: Kind
     said: str
@@ -60,10 +60,11 @@ class Failure:
 
 
 def classify(error: BaseException, date: float, provider_package: str = "", secrets: Iterable[str] = ()) -> Failure:
-    """What a call's exception means.
+    """Classify the exception of a call.
 
     date: now, in seconds since 1970, for a Retry-After that is a date. provider_package: the package of the model's
-    class, whose stumbling is a garbled reply; secrets: what `said` must not repeat, beside the environment's keys.
+    class; an exception in its code means a garbled reply. secrets: texts that `said` must not repeat, in addition to
+    the environment's keys.
     """
     causes = list(chain(error))
     names = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
@@ -102,14 +103,14 @@ def of_status(status: int, said: str, causes: list[BaseException], date: float) 
 
 
 def parameter_of(said: str, causes: list[BaseException]) -> str | None:
-    """The parameter that is refused: as the server's error names it, else the first that its words name."""
+    """The refused parameter: the one in the server's error field, else the first one in its message."""
     named = next((str(name) for cause in causes if (name := getattr(cause, "param", None))), "")
     found = PARAMETER.search(named) or PARAMETER.search(said)
     return found[0] if found else None
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:
-    """The exception and what caused it, outermost first."""
+    """The exception and its causes, outermost first."""
     seen: set[int] = set()
     current: BaseException | None = error
     while current is not None and id(current) not in seen:
@@ -119,7 +120,7 @@ def chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def status_of(error: BaseException) -> int | None:
-    """An HTTP status of any client library: status_code, its response's, or botocore's."""
+    """The HTTP status in any client library's exception: status_code, its response's, or botocore's."""
     response = getattr(error, "response", None)
     candidates = [
         getattr(error, "status_code", None),
@@ -132,7 +133,7 @@ def status_of(error: BaseException) -> int | None:
 
 
 def words_of(error: BaseException, secrets: Iterable[str] = ()) -> str:
-    """What the server said, in one line of at most 500 characters, without keys, tokens and passwords."""
+    """The server's message in one line of at most 500 characters, without keys, tokens and passwords."""
     body = getattr(error, "body", None)
     if isinstance(body, dict):
         inner = body.get("error", body)
@@ -145,7 +146,7 @@ def words_of(error: BaseException, secrets: Iterable[str] = ()) -> str:
 
 
 def retry_after(error: BaseException, date: float) -> float | None:
-    """Seconds to wait as the server asks: Retry-After in seconds or as an HTTP date, or retry-after-ms."""
+    """The seconds that the server asks to wait: Retry-After in seconds or as an HTTP date, or retry-after-ms."""
     headers: Any = getattr(getattr(error, "response", None), "headers", None)
     if headers is None or not hasattr(headers, "get"):
         return None
@@ -158,12 +159,12 @@ def retry_after(error: BaseException, date: float) -> float | None:
             return float(given)
         return max(0.0, parsedate_to_datetime(given).timestamp() - date)
     except (TypeError, ValueError):
-        return None  # not a form that HTTP knows: as if there were none
+        return None  # not a valid HTTP date: ignored
 
 
 def is_garbled(error: BaseException, provider_package: str) -> bool:
-    """Whether a provider's code stumbled over what the server sent: an HTML page, a reply without choices, bytes that
-    are no text. No code but that of libraries ran between our call and the error; else it is somebody's bug.
+    """Whether the provider's package failed on the server's response: an HTML page, a reply without choices, bytes that
+    are no text. Only library code may lie between our call and the error; otherwise the error is a bug.
     """
     if not isinstance(error, GARBLED) or not provider_package:
         return False
@@ -178,7 +179,7 @@ def package_of(frame: FrameType) -> str:
 
 
 def frames_of(error: BaseException) -> Iterator[FrameType]:
-    """What an exception passed through, where it was raised last."""
+    """The frames of the exception's traceback; the last one raised it."""
     trace = error.__traceback__
     while trace is not None:
         yield trace.tb_frame

@@ -1,4 +1,4 @@
-"""Identical work at the same time is done once: whoever asks for a key that is in flight waits for the same result."""
+"""Shares identical work that runs at the same time: callers with the same key wait for one result."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 @dataclass
 class Flight:
-    """Work under way and how many wait for it."""
+    """Work in flight and the number of callers that wait for it."""
 
     task: "asyncio.Task[Any]"
     waiters: int = 0
@@ -21,7 +21,7 @@ class Flight:
 async def joined(key: str | None, work: Callable[[], Awaitable[T]]) -> tuple[T, bool]:
     """The result of `work`, and whether this caller started it. Without a key nothing is shared.
 
-    A caller that is cancelled leaves the others their result; the work ends when nobody waits for it any more.
+    If a caller is cancelled, the others still get the result. The work is cancelled when no caller is left.
     """
     if key is None:
         return await work(), True
@@ -46,7 +46,7 @@ async def run(work: Callable[[], Awaitable[T]]) -> T:
 
 
 def landed(flights: dict[str, Flight], key: str, task: "asyncio.Task[Any]") -> None:
-    """Forget a flight; its error, if any, was given to those who waited."""
+    """Remove a flight. Its callers have already received its error, if any."""
     if key in flights and flights[key].task is task:
         del flights[key]
     if task.done() and not task.cancelled():

@@ -1,9 +1,9 @@
-"""The journal: every model reply that was paid for, in SQLite, so that nothing is paid twice.
+"""The journal keeps every model reply in SQLite, so that no reply is paid for twice.
 
-It runs on a thread of its own (the event loop never blocks), in WAL mode with a busy timeout (several processes may
-share one file), and a reply is on disk before its caller sees it (a killed process loses nothing). What is asked for
-while the thread is busy is done together: the replies in one transaction, the look-ups after it. A file that is no
-journal is never deleted, for what is in it was paid for: a `SetupError` names it.
+It runs on a thread of its own, so the event loop never blocks. WAL mode and a busy timeout let several processes share
+one file. A reply is on disk before its caller sees it, so a killed process loses nothing. Jobs that arrive while the
+thread is busy form a batch: writes in one transaction, then look-ups. A file that is not a journal is never deleted: a
+`SetupError` names it.
 """
 
 import asyncio
@@ -35,9 +35,9 @@ CREATE TABLE IF NOT EXISTS replies (
     text TEXT NOT NULL, finish TEXT, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
     cached_tokens INTEGER NOT NULL, seconds REAL NOT NULL, created REAL NOT NULL
 )"""
-# A table of its own, so that a Quorum that does not know it goes on with the file.
+# A separate table, so that older versions of Quorum can still use the file.
 DETAILS = "CREATE TABLE IF NOT EXISTS details (key TEXT PRIMARY KEY, left_out TEXT NOT NULL, reasoning TEXT NOT NULL)"
-# What a server that counts in fractions, strings or 10**30 has left in an older journal: asked anew.
+# Invalid token counts (fractions, strings, 10**30) that an older version stored: such replies are asked for again.
 UNSOUND = " OR ".join(
     f"typeof(replies.{count}) != 'integer' OR replies.{count} NOT BETWEEN 0 AND {MOST_TOKENS}"
     for count in ("input_tokens", "output_tokens", "cached_tokens")
@@ -46,10 +46,10 @@ UNSOUND = " OR ".join(
 
 @dataclass(frozen=True)
 class Record:
-    """One reply as it came: the raw text, what it took, and which prompt asked for it.
+    """One raw reply: its text, its cost, and the prompt that asked for it.
 
-    left_out: decoding parameters that the model refused, with commas between them; reasoning: what the server sent
-    beside the answer.
+    left_out: decoding parameters that the model refused, separated by commas; reasoning: what the server sent beside
+    the answer.
     """
 
     text: str
@@ -67,7 +67,7 @@ class Record:
 
     @property
     def is_greedy(self) -> bool:
-        """Whether temperature 0, where it was asked for, was sent."""
+        """False if temperature 0 was asked for and the model refused it."""
         return "temperature" not in self.left_out.split(",")
 
 
@@ -78,7 +78,7 @@ def key_of(identity: Mapping[str, Any], decoding: Mapping[str, Any], text: str, 
 
 
 def journal_path(context: Context) -> str | None:
-    """The journal's file, or None when it is off: beside a local store, else in .quorum/."""
+    """The journal's file: beside a local store, else in .quorum/. None if the journal is off."""
     if context.journal == "off":
         return None
     if context.journal:
@@ -88,7 +88,7 @@ def journal_path(context: Context) -> str | None:
 
 @dataclass(frozen=True)
 class Job:
-    """A reply to keep or, without a record, one to look up, and who waits for it on which loop."""
+    """A reply to store or, without a record, a key to look up; with the loop and future that get the outcome."""
 
     key: str
     record: Record | None
@@ -100,7 +100,7 @@ Outcome = tuple[Job, "Record | None", BaseException | None]
 
 
 class Replies(Protocol):
-    """Where replies are looked up and kept: a `Journal`, or one that another process holds."""
+    """Looks up and stores replies: a `Journal` of this process, or of another one."""
 
     async def get(self, key: str) -> Record | None: ...
 
@@ -108,7 +108,7 @@ class Replies(Protocol):
 
 
 class Journal:
-    """One journal file. Every method but the constructor touches the disk on the journal's own thread."""
+    """One journal file. All disk access happens on the journal's own thread."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -123,11 +123,11 @@ class Journal:
         return await self.wait(key, None)
 
     async def put(self, key: str, record: Record) -> None:
-        """Keep a reply; the first one under a key stays."""
+        """Store a reply. If the key has a reply already, that one stays."""
         await self.wait(key, record)
 
     async def wait(self, key: str, record: Record | None) -> Record | None:
-        """Hand a job to the thread, which is woken only where it sleeps: it takes all that waits at once."""
+        """Queue a job for the thread and wait for its outcome. A busy thread takes the whole queue when it is done."""
         loop = asyncio.get_running_loop()
         job = Job(key, record, loop, loop.create_future())
         with self.guard:
@@ -138,7 +138,7 @@ class Journal:
         return await job.done
 
     def work(self) -> None:
-        """On the thread, until nothing waits."""
+        """Runs on the thread until the queue is empty."""
         while True:
             with self.guard:
                 jobs, self.waiting = self.waiting, []
@@ -147,13 +147,13 @@ class Journal:
                 return
             outcomes = [*self.do(jobs, write, True), *self.do(jobs, read, False)]
             for loop in {job.loop for job in jobs}:
-                with suppress(RuntimeError):  # a loop that was closed waits for nothing
+                with suppress(RuntimeError):  # the loop was closed
                     loop.call_soon_threadsafe(tell, [outcome for outcome in outcomes if outcome[0].loop is loop])
 
     def do(
         self, jobs: list[Job], act: Callable[[sqlite3.Connection, list[Job]], list[Record | None]], writes: bool
     ) -> list[Outcome]:
-        """What came of the jobs that write, or of those that do not; a disk that fails them fails all."""
+        """The outcomes of the jobs that write, or of those that look up. A disk error fails all of them."""
         chosen = [job for job in jobs if (job.record is not None) is writes]
         if not chosen:
             return []
@@ -164,19 +164,19 @@ class Journal:
         except (sqlite3.Error, OSError) as error:
             told = self.unusable(error)
             return [(job, None, told) for job in chosen]
-        except Exception as error:  # noqa: BLE001  a bug: those who wait are told, or they would wait for ever
-            if len(chosen) > 1:  # one of them cannot be stored: the others' replies were paid for, too
+        except Exception as error:  # noqa: BLE001  a bug: the callers get it, or they would wait for ever
+            if len(chosen) > 1:  # one of them cannot be stored: store the others one by one
                 return [outcome for job in chosen for outcome in self.do([job], act, writes)]
             return [(job, None, error) for job in chosen]
 
     def unusable(self, error: Exception) -> SetupError:
-        """What to do about a file that cannot be read or written."""
+        """The error for a file that cannot be read or written, with what to do next."""
         full = "full" in str(error) or getattr(error, "errno", None) == errno.ENOSPC
         mend = "make room, then run the same again" if full else "move that file away, or run with journal=off"
         return SetupError(f"The journal {self.path} cannot be used ({error}); {mend}.")
 
     def close(self) -> None:
-        """Finish what is under way and close the file."""
+        """Finish the queue and close the file."""
         self.thread.shutdown(wait=True)
         if self.connection is not None:
             self.connection.close()
@@ -184,7 +184,7 @@ class Journal:
 
 
 def tell(outcomes: list[Outcome]) -> None:
-    """On the loop of those who wait: what came of their jobs. Who was cancelled waits no more."""
+    """Set the futures' outcomes, on their own loop. Cancelled futures are skipped."""
     for job, found, error in outcomes:
         if job.done.done():
             continue
@@ -195,7 +195,7 @@ def tell(outcomes: list[Outcome]) -> None:
 
 
 def connect(path: str) -> sqlite3.Connection:
-    """Open the file, made if need be; SQLite gives the files beside it the permissions that it has."""
+    """Open the file; create it if it is missing. SQLite's files beside it get its permissions."""
     make_private_folder(Path(path).parent)
     make_private_file(Path(path))
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
@@ -217,7 +217,7 @@ def connect(path: str) -> sqlite3.Connection:
 
 
 def patiently(work: Callable[[], object]) -> None:
-    """Try again while another process opens the file: SQLite does not wait by itself when it changes to WAL."""
+    """Try again while another process opens the file: SQLite's busy timeout does not cover the change to WAL."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -231,7 +231,7 @@ def patiently(work: Callable[[], object]) -> None:
 
 
 def read(connection: sqlite3.Connection, jobs: list[Job]) -> list[Record | None]:
-    """The stored reply of each job's key; null also where its counts are none."""
+    """The stored reply of each job's key; None if there is none or its token counts are invalid."""
     fields = "text, finish, input_tokens, output_tokens, cached_tokens, seconds, model, prompt, version, sample"
     joined = "replies LEFT JOIN details ON details.key = replies.key"
     query = (
@@ -244,7 +244,7 @@ def read(connection: sqlite3.Connection, jobs: list[Job]) -> list[Record | None]
 
 
 def write(connection: sqlite3.Connection, jobs: list[Job]) -> list[Record | None]:
-    """Keep the replies of all jobs, or none of them."""
+    """Store the replies of all jobs, or none of them."""
     rows = [row_of(job.key, job.record) for job in jobs if job.record is not None]
     details = [
         (job.key, job.record.left_out, job.record.reasoning)
@@ -255,7 +255,7 @@ def write(connection: sqlite3.Connection, jobs: list[Job]) -> list[Record | None
         cursor.execute("BEGIN IMMEDIATE")
         try:
             cursor.executemany(f"DELETE FROM replies WHERE key = ? AND ({UNSOUND})", [(row[0],) for row in rows])
-            # A reply that another process has kept meanwhile stays, and stays without what is told of this one.
+            # If another process has stored a reply under the key meanwhile, that reply stays, without these details.
             cursor.executemany(
                 "INSERT OR IGNORE INTO details SELECT ?1, ?2, ?3 "
                 "WHERE NOT EXISTS (SELECT 1 FROM replies WHERE key = ?1)",
@@ -264,7 +264,7 @@ def write(connection: sqlite3.Connection, jobs: list[Job]) -> list[Record | None
             cursor.executemany(f"INSERT OR IGNORE INTO replies VALUES ({', '.join('?' * len(rows[0]))})", rows)
             cursor.execute("COMMIT")
         except BaseException:
-            if connection.in_transaction:  # SQLite ends it by itself where the disk is full
+            if connection.in_transaction:  # on a full disk SQLite has already ended it
                 cursor.execute("ROLLBACK")
             raise
     return [None] * len(jobs)
@@ -282,7 +282,7 @@ OPENING = threading.Lock()
 
 
 def open_journal(path: str) -> Journal:
-    """The journal of a file: one per process. `path` is whole and without links (`whole`)."""
+    """The journal of a file: one per process. `path` is absolute and without links (`whole`)."""
     with OPENING:
         if path not in OPEN:
             OPEN[path] = Journal(path)
@@ -290,20 +290,20 @@ def open_journal(path: str) -> Journal:
 
 
 def whole(path: str) -> str:
-    """The path from the root, links followed. Looks at the disk, so never call it on an event loop."""
+    """The absolute path with links resolved. Reads the disk: do not call it on an event loop."""
     return str(Path(path).expanduser().resolve())
 
 
 @atexit.register
 def close_journals() -> None:
-    """Close every file; a later call opens them again."""
+    """Close all journals. A later call opens them again."""
     with OPENING:
         while OPEN:
             OPEN.popitem()[1].close()
 
 
 async def journal_of(context: Context) -> Replies | None:
-    """The journal of a run, None when it is off. Where its file lies is found out once per event loop."""
+    """The journal of a run; None if it is off. Its path is resolved once per event loop."""
     path = journal_path(context)
     if path is None:
         return None
@@ -318,5 +318,5 @@ async def journal_of(context: Context) -> Replies | None:
 
 
 def share_journals(opener: Callable[[str], Replies]) -> None:
-    """From now on the running loop gets its journals from `opener`: for work in several processes with one writer."""
+    """Make the running loop get its journals from `opener`, for several processes with one writer."""
     per_loop().made["journals"] = opener

@@ -1,4 +1,4 @@
-"""Limits on calls: at once per event loop, and requests and tokens in any sixty seconds per loop and model."""
+"""Limits on calls: how many at once per event loop; requests and tokens in any sixty seconds per loop and model."""
 
 import asyncio
 from collections import deque
@@ -16,7 +16,7 @@ MINUTE = 60.0
 
 @dataclass
 class Share:
-    """A part of a minute's allowance, taken at a time; the amount is corrected once it is known."""
+    """An amount taken from an allowance at some time; corrected once the true amount is known."""
 
     time: float
     amount: float
@@ -26,19 +26,19 @@ class Share:
 
 
 class Correctable(Protocol):
-    """What was taken of an allowance, here or in another process."""
+    """An amount taken from an allowance, in this process or another."""
 
     def correct(self, amount: float) -> None: ...
 
 
 class Allowance(Protocol):
-    """What is shared out in order of asking: a `Minute` of this loop, or one that several processes share."""
+    """A limit that serves its callers in order: a `Minute` of this loop, or one that several processes share."""
 
     async def take(self, amount: float, clock: Clock) -> Correctable: ...
 
 
 class Minute:
-    """At most `limit` in any sixty seconds, in order of asking. A single amount above the limit goes alone."""
+    """At most `limit` in any sixty seconds, first come, first served. A single amount above the limit goes alone."""
 
     def __init__(self, limit: float) -> None:
         self.limit = limit
@@ -73,7 +73,7 @@ Maker = Callable[[str, str, float], Allowance]
 
 @asynccontextmanager
 async def allowed(context: Context, model: str, estimate: int, clock: Clock) -> AsyncGenerator[list[Correctable], None]:
-    """One call, when the limits allow it. Yields its token shares: correct them to the tokens it took."""
+    """Wait until the limits allow one call. Yields its token shares, to be corrected to the real number of tokens."""
     state = per_loop()
     shares: list[Correctable] = []
     async with state.once(("concurrency", context.concurrency), lambda: asyncio.Semaphore(context.concurrency)):
@@ -85,12 +85,12 @@ async def allowed(context: Context, model: str, estimate: int, clock: Clock) -> 
 
 
 def allowance(kind: str, model: str, limit: float) -> Allowance:
-    """What a model allows in a minute: of this loop alone, unless `share_allowances` was given another maker."""
+    """A model's allowance per minute: this loop's own, unless `share_allowances` has set another maker."""
     state = per_loop()
     make: Maker = state.once("allowances", lambda: lambda kind, model, limit: Minute(limit))
     return state.once((kind, model, limit), lambda: make(kind, model, limit))
 
 
 def share_allowances(make: Maker) -> None:
-    """From now on the running loop takes from what `make(kind, model, limit)` gives: for work in several processes."""
+    """Make the running loop get its allowances from `make(kind, model, limit)`, for work in several processes."""
     per_loop().made["allowances"] = make

@@ -1,4 +1,4 @@
-"""Loading encoders by name or folder with Sentence Transformers, an extra. What cannot be had is a `SetupError`."""
+"""Loads encoders by name or folder with Sentence Transformers (an extra). A failure is a `SetupError`."""
 
 import importlib.util
 import json
@@ -16,7 +16,7 @@ PATH = re.compile(r"[./~\\]|[A-Za-z]:[\\/]")
 
 
 def need_library(what: str, extra: str) -> None:
-    """A `SetupError` that names the extra to install, if the library is not there."""
+    """Raise a `SetupError` that names the extra to install if the library is missing."""
     if importlib.util.find_spec("sentence_transformers") is None:
         raise SetupError(
             f"{what} needs the package sentence-transformers, which is not installed; "
@@ -35,14 +35,14 @@ def place_of(name: str) -> str:
 
 
 def loaded(name: str, load: Callable[[str], T]) -> T:
-    """What `load` makes of a model's folder or name."""
+    """Load a model by folder or name with `load`."""
     place = place_of(name)
     try:
         with no_bars():
             return load(place)
     except SetupError:
         raise
-    except Exception as error:  # the library, the hub and the weights' readers raise what they like
+    except Exception as error:  # the library, the hub and the weights' readers raise exceptions of many types
         said = redact(" ".join(str(error).split()))[:200] or type(error).__name__
         raise SetupError(
             f"The model {name!r} cannot be loaded ({said}); give the folder of a downloaded model, or its full name at "
@@ -52,7 +52,7 @@ def loaded(name: str, load: Callable[[str], T]) -> T:
 
 @contextmanager
 def no_bars() -> Iterator[None]:
-    """Without transformers' progress bars for weights that are read in a second; its warnings stay."""
+    """Switch off transformers' progress bars; its warnings stay."""
     from transformers.utils import logging
 
     were = logging.is_progress_bar_enabled()
@@ -65,7 +65,7 @@ def no_bars() -> Iterator[None]:
 
 
 def sentence_encoder(place: str, prompts: dict[str, str]) -> Any:
-    """A `SentenceTransformer`. A model without its pooling written down is pooled by the mean; DPR's own by [CLS]."""
+    """A `SentenceTransformer`. It pools DPR's own checkpoints by [CLS], a model without a pooling file by the mean."""
     from sentence_transformers import SentenceTransformer
     from transformers import AutoConfig
 
@@ -78,8 +78,8 @@ def sentence_encoder(place: str, prompts: dict[str, str]) -> Any:
 def dpr_modules(place: str, config: Any) -> list[Any]:
     """The BERT inside a checkpoint in DPR's own format (Karpukhin et al. 2020), and [CLS] pooling.
 
-    Loaded as any model, both of its encoders would pass for question encoders, and a passage encoder's weights would
-    be left out without an error.
+    The usual loader takes both of its encoders for question encoders, and drops a passage encoder's weights without an
+    error.
     """
     from tempfile import TemporaryDirectory
 
@@ -93,7 +93,7 @@ def dpr_modules(place: str, config: Any) -> list[Any]:
     inside = (encoder.ctx_encoder if reads_passages else encoder.question_encoder).bert_model
     said = {name: value for name, value in config.to_dict().items() if name not in ("model_type", "architectures")}
     bert: Any = BertModel(BertConfig(**said))
-    bert.load_state_dict(inside.state_dict(), strict=False)  # all but the pooling layer, which DPR has not
+    bert.load_state_dict(inside.state_dict(), strict=False)  # all but the pooling layer, which DPR does not have
     with TemporaryDirectory() as folder:
         bert.save_pretrained(folder)
         AutoTokenizer.from_pretrained(place).save_pretrained(folder)
@@ -104,7 +104,7 @@ def dpr_modules(place: str, config: Any) -> list[Any]:
 def multi_vector_encoder(place: str) -> Any:
     """A `MultiVectorEncoder`: a late-interaction model, in its own, PyLate's or Stanford's format.
 
-    To any other encoder the library would add a random projection, and retrieval would be noise: a `SetupError`.
+    Any other encoder is a `SetupError`: the library would add a random projection to it, and retrieval would be noise.
     """
     from sentence_transformers import MultiVectorEncoder
 

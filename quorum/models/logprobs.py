@@ -1,4 +1,4 @@
-"""Log-probabilities of a text, by spec: what the measure CXMI asks a language model for."""
+"""Log-probabilities of a text, by model spec; the measure CXMI needs them."""
 
 from quorum.algorithms.filco_measures import LogProbabilities
 from quorum.core.context import Context

@@ -1,4 +1,4 @@
-"""Log-probabilities by an OpenAI-compatible server's /v1/completions, which echoes those of the prompt."""
+"""Log-probabilities from an OpenAI-compatible server, whose /v1/completions echoes those of the prompt."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
 
 
 class CompletionsScorer:
-    """Scores continuations by a server. Nothing is generated where the server allows that, else one token is, and is
-    left out. Base URL and key are those of openai:MODEL.
+    """Scores continuations by a server. It asks for no new tokens; if the server refuses that, for one, which is
+    ignored. Base URL and key are those of openai:MODEL.
     """
 
     def __init__(self, model: str, context: Context, clock: Clock = REAL) -> None:
@@ -29,14 +29,14 @@ class CompletionsScorer:
     async def log_probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """For each (prompt, continuation) the summed log-probabilities of the continuation's tokens, in nats.
 
-        The continuation follows after a space. CallError after the last try, SetupError where no try can succeed.
+        A space precedes the continuation. CallError after the last try, SetupError if no try can succeed.
         """
         parts = [pairs[start : start + AT_ONCE] for start in range(0, len(pairs), AT_ONCE)]
         found = await asyncio.gather(*(self.scored(part) for part in parts))
         return [score for part in found for score in part]
 
     async def scored(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """One request, tried until it succeeds or cannot."""
+        """Send one request until it succeeds or no further try can."""
         limit = per_loop().once(("completions", self.spec, self.context.concurrency), self.semaphore)
         texts, tried = [f"{prompt} {continuation}" for prompt, continuation in pairs], 0
         while True:
@@ -74,7 +74,7 @@ class CompletionsScorer:
         return per_loop().once(("completions client", self.spec, self.access["api_key"], self.context.timeout), make)
 
     def pause(self, failure: Failure, tried: int, error: Exception) -> float:
-        """Seconds before the next try, as the server asks or exponential with jitter."""
+        """Seconds before the next try: what the server asks for, else exponential with jitter."""
         said = f"{failure.status}: {failure.said}" if failure.status else failure.said
         where = f"The scorer {self.spec.text!r} at {public_url(self.spec.base_url or '')}"
         if failure.kind == "denied":
@@ -106,9 +106,9 @@ class CompletionsScorer:
 
 
 def read_score(echoed: Any, prompt: str, text: str) -> float | None:
-    """The sum over the tokens that reach beyond the prompt, and begin within the text; None where they are not there.
+    """The sum over the tokens that end after the prompt and begin within the text; None if there are none.
 
-    A first token that is no text of the prompt is the model's mark of beginning, after which the text starts.
+    A first token that is not in the prompt's text is the model's begin-of-text token; the text starts after it.
     """
     tokens, scores, starts = (getattr(echoed, name, None) for name in ("tokens", "token_logprobs", "text_offset"))
     if not tokens or not scores or not starts or len(tokens) != len(scores) or len(tokens) != len(starts):

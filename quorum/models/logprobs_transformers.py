@@ -27,7 +27,7 @@ class TransformersScorer:
         return await asyncio.to_thread(self.score, pairs)
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """The same, blocking; one batch after the other, of texts of similar length."""
+        """As `log_probabilities`, but blocking. Batches of texts of similar length run one after the other."""
         with self.lock:
             if self.loaded is None:
                 self.loaded = load(self.folder)
@@ -54,7 +54,7 @@ class TransformersScorer:
 
 
 def groups(lengths: Sequence[int]) -> list[list[int]]:
-    """The indices in batches, longest first, each of at most TOKENS_AT_ONCE padded tokens."""
+    """Batches of indices, longest texts first, each of at most TOKENS_AT_ONCE padded tokens."""
     made: list[list[int]] = []
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
         if made and (len(made[-1]) + 1) * lengths[made[-1][0]] <= TOKENS_AT_ONCE:

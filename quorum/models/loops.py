@@ -1,4 +1,4 @@
-"""What belongs to one event loop: clients, limits, calls in flight. It is closed with the loop."""
+"""Objects that belong to one event loop: clients, limits, calls in flight. They are closed with the loop."""
 
 import asyncio
 import weakref
@@ -18,7 +18,7 @@ class PerLoop:
         self.guard = closing(self)
 
     def once(self, key: Any, make: Callable[[], T]) -> T:
-        """What was made under this key, or what `make` makes now."""
+        """The object of this key; `make` makes it on first use."""
         if key not in self.made:
             self.made[key] = make()
         found: T = self.made[key]
@@ -29,7 +29,7 @@ class PerLoop:
         closers, self.closers = self.closers, []
         self.made.clear()
         for close in closers:
-            with suppress(Exception):  # a connection that breaks while it is closed is closed
+            with suppress(Exception):  # a connection that breaks during closing is closed, too
                 await close()
 
 
@@ -46,13 +46,13 @@ async def closing(state: PerLoop) -> AsyncGenerator[None, None]:
 
 
 def per_loop() -> PerLoop:
-    """What belongs to the running loop; RuntimeError when none runs."""
+    """The objects of the running loop. RuntimeError if no loop runs."""
     loop = asyncio.get_running_loop()
     state = LOOPS.get(loop)
     if state is None:
         for other in [known for known in LOOPS if known.is_closed()]:
-            del LOOPS[other]  # closed without shutdown_asyncgens: what it held can only be dropped
+            del LOOPS[other]  # closed without shutdown_asyncgens: its objects can only be dropped
         state = LOOPS[loop] = PerLoop()
         with suppress(StopIteration):
-            state.guard.asend(None).send(None)  # to its yield: from here on the loop knows it and will end it
+            state.guard.asend(None).send(None)  # run to its yield: now the loop knows the generator and will end it
     return state

@@ -1,4 +1,4 @@
-"""Model specs: "provider:name" -> a client. Everything a user can get wrong here is a `SetupError`."""
+"""Model specs: "provider:name" -> a client. Every user error here is a `SetupError`."""
 
 import os
 import re
@@ -19,7 +19,7 @@ OWN = ("embedded", "scripted")
 
 @dataclass(frozen=True)
 class Spec:
-    """provider: "openai", "embedded", ...; name: the model's; base_url: where it is, when that is known."""
+    """provider: "openai", "embedded", ...; name: the model's; base_url: the server's address, if known."""
 
     provider: str
     name: str
@@ -40,7 +40,7 @@ def read_spec(text: str, kind: str = "model") -> Spec:
 
 @lru_cache(64)
 def parts_of(text: str, kind: str) -> tuple[str, str]:
-    """(provider, name) of a spec; one of ours has no name."""
+    """(provider, name) of a spec. Quorum's own models have no name."""
     given = text.strip()
     if given in (OWN if kind == "model" else OWN[:1]):
         return given, ""
@@ -58,7 +58,7 @@ def openai_url() -> str:
 
 @lru_cache(64)
 def checked(url: str) -> str:
-    """The address without a slash at its end."""
+    """The address without a trailing slash."""
     given = url.strip().rstrip("/")
     parts = urlsplit(given)
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -69,7 +69,7 @@ def checked(url: str) -> str:
 
 
 def address(provider: str) -> str | None:
-    """Where the environment says that a provider's server is (OLLAMA_HOST, AZURE_OPENAI_ENDPOINT, ...)."""
+    """The address of a provider's server from the environment (OLLAMA_HOST, AZURE_OPENAI_ENDPOINT, ...)."""
     variables = (f"{provider.upper()}_{kind}" for kind in ("BASE_URL", "API_BASE", "API_URL", "ENDPOINT", "HOST"))
     return next((found for variable in variables if (found := os.environ.get(variable, "").strip())), None)
 
@@ -80,7 +80,7 @@ def public_url(url: str) -> str:
 
 
 def openai_access(spec: Spec) -> dict[str, Any]:
-    """base_url and api_key for a client. A server of one's own needs no key; OpenAI's does."""
+    """base_url and api_key for a client. OpenAI's server needs a key, another server does not."""
     key = os.environ.get("OPENAI_API_KEY", "").strip()
     if not key and not (os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")):
         raise SetupError(
@@ -91,7 +91,7 @@ def openai_access(spec: Spec) -> dict[str, Any]:
 
 
 def made(spec: Spec, make: Callable[[], T]) -> T:
-    """What `make` makes through LangChain; a missing package, provider or key is a `SetupError`."""
+    """Call `make`, which uses LangChain. A missing package, provider or key is a `SetupError`."""
     try:
         return make()
     except ImportError as error:
@@ -101,7 +101,7 @@ def made(spec: Spec, make: Callable[[], T]) -> T:
         ) from None
     except SetupError:
         raise
-    except Exception as error:  # providers raise what they like when a setting is missing
+    except Exception as error:  # providers raise exceptions of many types for a missing setting
         said = " ".join(str(error).split())
         if "nable to infer model provider" in said or "not supported" in said or "nsupported provider" in said:
             raise SetupError(
@@ -112,7 +112,7 @@ def made(spec: Spec, make: Callable[[], T]) -> T:
 
 
 def package_of(error: ImportError, spec: Spec) -> str:
-    """The pip package to install: named in LangChain's message, else by LangChain's custom."""
+    """The pip package to install: the one in LangChain's message, else by LangChain's naming convention."""
     named = re.search(r"pip install (?:-U )?([\w.-]*\w)", str(error))
     if named:
         return named.group(1)

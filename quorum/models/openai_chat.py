@@ -1,8 +1,8 @@
-"""Chat models of the OpenAI protocol: what LangChain's client leaves out of a reply, and replies that are none.
+"""Chat models of the OpenAI protocol: keeps fields that LangChain's client drops, and checks every reply.
 
 `ChatOpenAI` drops fields that OpenAI does not have, such as the reasoning that vLLM, llama.cpp and DeepSeek send beside
-the answer, and says that a subclass has to read them. Whatever a server sends with status 200 ends here as a reply or
-as `GarbledReply`, which `quorum.models.request` tries again.
+the answer; its documentation leaves them to subclasses. Every response with status 200 becomes a reply or a
+`GarbledReply`, which `quorum.models.request` tries again.
 """
 
 import warnings
@@ -18,10 +18,10 @@ from quorum.core.json_text import replace_half_characters
 from quorum.models.failures import GarbledReply
 from quorum.models.token_counts import sound_usage
 
-REASONING = ("reasoning_content", "reasoning")  # as servers name it; `reasoning_content` here
-WITHOUT_CONTENT = ("length", "max_tokens", "content_filter")  # why a reply may end before its first word
+REASONING = ("reasoning_content", "reasoning")  # the servers' names of the field; `reasoning_content` here
+WITHOUT_CONTENT = ("length", "max_tokens", "content_filter")  # finish reasons of a reply that may be empty
 
-# A chunk that is not as OpenAI writes it is read here; LangChain turns it into a dictionary with a warning.
+# Chunks that differ from OpenAI's are read here; LangChain would turn them into dictionaries with a warning.
 warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
 
 
@@ -33,7 +33,7 @@ class OpenAIChat(ChatOpenAI):
     ) -> ChatResult:
         body = response.model_dump(warnings=False) if isinstance(response, openai.BaseModel) else response
         if not isinstance(body, dict) or body.get("error"):
-            return super()._create_chat_result(body, generation_info)  # which raises what the server said
+            return super()._create_chat_result(body, generation_info)  # it raises the server's error
         first = checked_choice(body)
         result = super()._create_chat_result(
             body | {"choices": [first], "usage": sound_usage(body.get("usage"))}, generation_info
@@ -61,7 +61,7 @@ class OpenAIChat(ChatOpenAI):
 
 
 def checked_choice(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The first choice of a completion, its content a text. Raises GarbledReply where it holds no reply."""
+    """The first choice of a completion, with its content as text. Raises GarbledReply if it holds no reply."""
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
         raise GarbledReply("it holds no choice")
@@ -98,14 +98,14 @@ def text_of(content: Any) -> str | None:
 
 
 def kind_of(value: Any) -> str:
-    """'a number', for a sentence."""
+    """The type of a value in words, such as 'a number'."""
     if isinstance(value, list):
         return "a list without text"
     return "an object" if isinstance(value, Mapping) else "true or false" if isinstance(value, bool) else "a number"
 
 
 def keep_reasoning(message: Any, sent: Mapping[str, Any]) -> None:
-    """Put the reasoning that a server sent beside its answer where LangChain's clients of such servers put it."""
+    """Store the server's reasoning in the field that LangChain's clients of such servers use."""
     reasoning = next((sent[name] for name in REASONING if isinstance(sent.get(name), str) and sent[name]), None)
     if reasoning and isinstance(message, AIMessage):
         message.additional_kwargs["reasoning_content"] = replace_half_characters(reasoning)

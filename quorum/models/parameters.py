@@ -1,7 +1,7 @@
-"""What is sent beside a message: decoding parameters and a JSON schema, less what the model has refused.
+"""The parameters of a request: decoding parameters and a JSON schema, without those that the model has refused.
 
-A refusal is learned from the first one and holds for the life of the process: per model and base URL for a model that
-is named, per event loop for a model object.
+After the first refusal a parameter is left out for the life of the process: per model and base URL for a model given
+by its spec, per event loop for a model object.
 """
 
 import logging
@@ -24,7 +24,7 @@ SCHEMA = "response_format"
 
 @dataclass
 class Refusals:
-    """The names of what a model has refused; the model object itself, so that no other one gets its identity."""
+    """The names of refused parameters. It keeps the model object alive, so that no other object gets the same id."""
 
     names: set[str] = field(default_factory=set)
     model: BaseChatModel | None = None
@@ -34,7 +34,7 @@ REFUSALS: dict[str, Refusals] = {}  # by the model's label, which names its base
 
 
 def refused_by(request: "Request") -> set[str]:
-    """What this model has refused so far; to be added to."""
+    """The names that this model has refused so far. The caller may add to the set."""
     if request.is_named:
         return REFUSALS.setdefault(request.label, Refusals()).names
     made = per_loop().once(("refusals", id(request.model)), lambda: Refusals(model=request.model))
@@ -42,7 +42,7 @@ def refused_by(request: "Request") -> set[str]:
 
 
 def leave_out(request: "Request", name: str, why: str = "does not take {}; going on without it") -> None:
-    """From now on. Other calls may be under way with it, and be refused as this one was."""
+    """Stop sending this parameter. Calls in flight may still be refused for it."""
     refused = refused_by(request)
     if name not in refused:
         refused.add(name)
@@ -50,14 +50,14 @@ def leave_out(request: "Request", name: str, why: str = "does not take {}; going
 
 
 def sendable(request: "Request") -> set[str]:
-    """The names of the parameters that a request has, refused or not: its own, and those that a model object brings."""
+    """The names of a request's parameters, refused or not: its own and those of its model object."""
     brought = {name for name in ("temperature", "top_p", "seed") if setting(request.model, name) is not None}
     limits = set(TOKEN_LIMITS) if setting(request.model, "max_tokens") is not None else set()
     return request.decoding.keys() | brought | limits
 
 
 def left_out(request: "Request") -> str:
-    """The parameters that are not sent because the model refuses them, with commas between them."""
+    """The parameters that are not sent because the model refuses them, separated by commas."""
     return ",".join(sorted(sendable(request) & refused_by(request)))
 
 
@@ -67,10 +67,10 @@ def setting(model: BaseChatModel, name: str) -> Any:
 
 
 def applied(request: "Request") -> tuple[BaseChatModel, dict[str, Any]]:
-    """A model and call arguments that apply the parameters; one client serves all of them.
+    """A model and call arguments that apply the parameters. All share one client.
 
-    OpenAI's client, the embedded and the scripted model take them with the call. Others take them as settings: a
-    shallow copy, which shares the connections, has those that the class knows.
+    OpenAI's client, the embedded and the scripted model take the parameters with the call. Any other model is copied
+    (a shallow copy shares the connections), and the copy gets the parameters that its class knows.
     """
     model, refused = request.model, refused_by(request)
     wanted = {name: value for name, value in request.decoding.items() if name not in refused}
@@ -90,7 +90,7 @@ def copied(model: BaseChatModel, changes: Mapping[str, Any]) -> BaseChatModel:
 
 
 def token_limit(model: BaseChatModel, refused: set[str]) -> tuple[dict[str, Any], dict[str, None]]:
-    """(what goes into the body, what the client must not send): a model object's limit under its other name."""
+    """Rename a model object's token limit: (fields for the body, fields that the client must not send)."""
     limit = setting(model, "max_tokens")
     usual, other = reversed(TOKEN_LIMITS) if is_kind(type(model), "ChatOpenAI") else TOKEN_LIMITS
     if limit is None or usual not in refused:
@@ -99,7 +99,7 @@ def token_limit(model: BaseChatModel, refused: set[str]) -> tuple[dict[str, Any]
 
 
 def schema_of(request: "Request") -> dict[str, Any]:
-    """The JSON schema as the OpenAI protocol has it; it goes into the body, where LangChain leaves it as it is."""
+    """The JSON schema in the form of the OpenAI protocol. It goes into the body, where LangChain does not change it."""
     if request.schema is None or SCHEMA in refused_by(request):
         return {}
     name = str(request.config["metadata"]["prompt"])
@@ -107,7 +107,7 @@ def schema_of(request: "Request") -> dict[str, Any]:
 
 
 def body_of(model: BaseChatModel, more: Mapping[str, Any]) -> dict[str, Any]:
-    """The call argument that adds fields to a request's body, beside those that the model object adds."""
+    """The call argument that adds fields to a request's body. The model object's own extra fields stay."""
     return {"extra_body": {**(getattr(model, "extra_body", None) or {}), **more}} if more else {}
 
 
@@ -117,11 +117,11 @@ def takes_parameters(kind: type[BaseChatModel]) -> bool:
 
 
 def speaks_openai(kind: type[BaseChatModel]) -> bool:
-    """Whether models of this class are servers that speak the OpenAI protocol."""
+    """Whether models of this class speak the OpenAI protocol."""
     return is_kind(kind, "BaseChatOpenAI")
 
 
 @cache
 def is_kind(kind: type[BaseChatModel], name: str) -> bool:
-    """Whether a class, or one that it is made from, has that name; nothing is imported to find out."""
+    """Whether the class or one of its bases has that name. Imports nothing."""
     return name in {base.__name__ for base in kind.__mro__}

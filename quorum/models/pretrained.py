@@ -1,7 +1,7 @@
-"""Models of the transformers library in a folder (extra `train`): loaded, encoded for, generated with.
+"""Loads models of the transformers library from a folder and generates with them (extra `train`).
 
-Beside the weights of a model that `quorum filter train` or `quorum generator train` made lies `quorum.json`, which says
-what it was trained for.
+`quorum filter train` and `quorum generator train` write `quorum.json` beside the weights; it says what the model was
+trained for.
 """
 
 import json
@@ -28,9 +28,9 @@ INSTALL = "pip install -e '.[train]'"
 class Trained:
     """What a folder's model was trained for.
 
-    prompts: name -> hash of the prompts that it knows; measure: which silver data; length, output: tokens of a prompt
-    and of a reply; base, base_hash: the model that it was grown from, needed again where adapter is true; weights:
-    sha256 of what was trained.
+    prompts: name -> hash of the prompts that it knows; measure: of its silver data; length, output: most tokens of a
+    prompt and of a reply; base, base_hash: the base model, which must be present if adapter is true; weights: sha256 of
+    the trained weights.
     """
 
     kind: Literal["filter", "generator"]
@@ -46,7 +46,7 @@ class Trained:
 
 @dataclass(frozen=True)
 class Generated:
-    """A reply; read, written: tokens of the prompt and of the reply; cut: it was ended by the length limit."""
+    """A reply; read, written: tokens of the prompt and of the reply; cut: the length limit ended it."""
 
     text: str
     read: int
@@ -55,7 +55,7 @@ class Generated:
 
 
 def need_transformers(what: str) -> None:
-    """A SetupError that says what to install, where PyTorch or transformers is missing."""
+    """Raise a SetupError that says what to install if PyTorch or transformers is missing."""
     try:
         import torch  # noqa: F401
         import transformers  # noqa: F401
@@ -67,7 +67,7 @@ def need_transformers(what: str) -> None:
 
 
 def read_card(folder: str | Path) -> Trained | None:
-    """What `quorum.json` in the folder says; None for a model that was not trained here."""
+    """The content of `quorum.json` in the folder; None for a model that Quorum did not train."""
     path = Path(folder) / CARD
     if not path.is_file():
         return None
@@ -83,7 +83,7 @@ def write_card(folder: Path, card: Trained) -> None:
 
 
 def fingerprint(folder: str | Path) -> str:
-    """Names a model: the hash of its trained weights where `quorum.json` holds it, else of names, sizes and times."""
+    """Identifies a model: the hash of its trained weights if `quorum.json` has it, else of names, sizes and times."""
     card = read_card(folder)
     if card is not None:
         return card.weights[:12]
@@ -93,7 +93,7 @@ def fingerprint(folder: str | Path) -> str:
 
 
 def base_hash(folder: str | Path) -> str:
-    """Hash of what must not change under adapters: configuration, tokenizer, sizes of the weights. "" for a name."""
+    """Hash of the base that adapters need: configuration, tokenizer, sizes of the weights. "" for a hub name."""
     texts = [Path(folder) / name for name in ("config.json", "tokenizer.json", "spiece.model", "tokenizer.model")]
     present = [path.read_bytes() for path in texts if path.is_file()]
     sizes = [f"{path.name} {path.stat().st_size}".encode() for path in sorted(Path(folder).glob("*.safetensors"))]
@@ -103,8 +103,8 @@ def base_hash(folder: str | Path) -> str:
 class Codec:
     """Prompts and targets as token ids, the same in training and in use.
 
-    A prompt goes through the tokenizer's chat template where it has one. Without it, a causal model's target follows
-    the prompt after a space.
+    A prompt goes through the tokenizer's chat template, if there is one. Without a template, a space separates a causal
+    model's target from the prompt.
     """
 
     def __init__(self, tokenizer: Any, seq2seq: bool) -> None:
@@ -123,7 +123,7 @@ class Codec:
         return ids
 
     def target(self, text: str) -> list[int]:
-        """Ends with the end-of-sequence token; of no text that is all."""
+        """The target's token ids and the end-of-sequence token; that token alone for an empty text."""
         space = "" if self.seq2seq or self.chat or not text else " "
         ids: list[int] = self.tokenizer(space + text, add_special_tokens=False).input_ids
         return [*ids, self.tokenizer.eos_token_id]
@@ -133,7 +133,7 @@ class Codec:
 
 
 class Pretrained:
-    """A model ready to run: on the GPU in bfloat16 where there is one, else on the CPU in float32."""
+    """A model ready to run: on the GPU in bfloat16 if there is one, else on the CPU in float32."""
 
     def __init__(self, model: Any, tokenizer: Any, card: Trained | None = None) -> None:
         from transformers import GenerationConfig
@@ -143,7 +143,7 @@ class Pretrained:
         own = model.generation_config
         given = own.eos_token_id if isinstance(own.eos_token_id, list) else [own.eos_token_id]
         self.ends = sorted({tokenizer.eos_token_id, *given} - {None})
-        # what the model's authors set for sampling would apply to a greedy reply, too
+        # the authors' sampling settings would also change greedy replies
         model.generation_config = GenerationConfig(
             eos_token_id=self.ends,
             pad_token_id=tokenizer.pad_token_id,
@@ -173,7 +173,7 @@ class Pretrained:
 
 
 def load(folder: str) -> Pretrained:
-    """The model of a folder (or of a name that transformers knows), adapters merged in; else a SetupError."""
+    """Load the model of a folder (or of a name that transformers knows) and merge its adapters, or raise SetupError."""
     need_transformers(f"The model 'transformers:{folder}'")
     card = read_card(folder)
     if card is not None and card.adapter:
@@ -206,13 +206,13 @@ def load_base(name: str, *, half: bool) -> tuple[Any, Any]:
 
 @contextmanager
 def loading(name: str) -> Iterator[None]:
-    """What transformers raises on a folder that holds no model of its kinds, as a SetupError."""
+    """Turn what transformers raises for a folder without a usable model into a SetupError."""
     try:
         with quietly():
             yield
     except SetupError:
         raise
-    except Exception as error:  # noqa: BLE001  it raises what it likes: OSError, ValueError, KeyError, safetensors' own
+    except Exception as error:  # noqa: BLE001  OSError, ValueError, KeyError, safetensors' own and more
         said = " ".join(str(error).split())[:300] or type(error).__name__
         raise SetupError(
             f"The model {name!r} cannot be loaded ({said}); give the folder of a seq2seq or causal language model as "
@@ -222,7 +222,7 @@ def loading(name: str) -> Iterator[None]:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Without the progress bars of transformers, and the warnings that it and peft exchange about each other."""
+    """Switch off the progress bars of transformers, and the warnings of transformers and peft about each other."""
     from transformers.utils import logging
 
     bars = logging.is_progress_bar_enabled()
@@ -237,7 +237,7 @@ def quietly() -> Iterator[None]:
 
 
 def fit(model: Any, tokenizer: Any, name: str) -> None:
-    """The tokenizer and the model belong together, as far as their sizes tell."""
+    """Check that the sizes of tokenizer and model agree."""
     words = model.get_input_embeddings().weight.shape[0]
     if len(tokenizer) > words:
         raise SetupError(
@@ -251,7 +251,7 @@ def fit(model: Any, tokenizer: Any, name: str) -> None:
 
 
 def adapted(folder: str, card: Trained) -> tuple[Any, Any]:
-    """The base with the folder's adapters merged in, and the tokenizer; the base must be as it was in training."""
+    """The base with the folder's adapters merged in, and the tokenizer. The base must be the same as in training."""
     if card.base_hash and base_hash(card.base) != card.base_hash:
         state = "has changed since" if Path(card.base).is_dir() else "is not there"
         raise SetupError(

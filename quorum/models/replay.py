@@ -1,4 +1,4 @@
-"""A reply that was not asked for again, shown to tracers and streams as every other call is."""
+"""Shows a stored reply to tracers and streams in the same way as a call."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from quorum.models.journal import Record
 
 
 class Replay(BaseChatModel):
-    """Replies with one record."""
+    """A model that replies with one stored record."""
 
     record: Record
 

@@ -1,4 +1,4 @@
-"""One request to a model, tried until it succeeds or cannot: retries, limits, decoding parameters, errors."""
+"""Sends one request to a model: retries, limits, decoding parameters, errors."""
 
 import asyncio
 import logging
@@ -35,8 +35,8 @@ UNREACHABLE_SECONDS, UNREACHABLE_WAIT = 300.0, 10.0
 class Request:
     """What is sent: one human message to one model.
 
-    name: the call's in traces and errors, "answer: passage 2"; is_named: the model was given by its spec and is no
-    object of the caller's; schema: the JSON schema that the reply is to have, where the model takes one.
+    name: the call's name in traces and errors, such as "answer: passage 2"; is_named: the model was given by its spec,
+    not as an object; schema: the reply's JSON schema, for models that take one.
     """
 
     model: BaseChatModel
@@ -57,13 +57,13 @@ class Request:
 
 
 class SchemaRefused(Exception):  # noqa: N818  it reads as what it says
-    """The server refused a request with a JSON schema, for whatever reason: it may take the request without."""
+    """The server refused a request with a JSON schema; it may accept the request without the schema."""
 
 
 async def send(request: Request) -> Record:
-    """The reply. Raises CallError, TooLong, SetupError; what is no failure of a call (a bug) is raised as it is.
+    """The reply. Raises CallError, TooLong or SetupError; other exceptions, such as bugs, pass unchanged.
 
-    A request with a schema that is refused raises SchemaRefused.
+    Raises SchemaRefused if the server refuses a request with a schema.
     """
     clock, tried, unreachable_since = request.clock, 0, None
     dropped: set[str] = set()
@@ -111,7 +111,7 @@ async def attempt(request: Request, estimate: int) -> Record:
 
 
 def refuses_schema(request: Request, failure: Failure) -> bool:
-    """Whether a failure may be due to the JSON schema: a refusal of the request for nothing else that is known."""
+    """Whether the JSON schema may have caused a failure: the server refused the request and named no other cause."""
     if request.schema is None or SCHEMA in refused_by(request) or failure.parameter is not None:
         return False
     if failure.status in (400, 415, 422):
@@ -120,7 +120,7 @@ def refuses_schema(request: Request, failure: Failure) -> bool:
 
 
 def recorded(message: AIMessage, estimate: int, seconds: float) -> Record:
-    """A reply's text and what it took; where the server counts no tokens, a token for every three bytes.
+    """A reply's text and cost. If the server counts no tokens, every three bytes count as one.
 
     Raises GarbledReply for a reply that only calls tools.
     """
@@ -144,7 +144,7 @@ def recorded(message: AIMessage, estimate: int, seconds: float) -> Record:
 
 
 def provider_package(request: Request) -> str:
-    """The package that the model's class comes from; none for a model in this process, which has bugs, not failures."""
+    """The package of the model's class; "" for a model in this process, whose exceptions are bugs."""
     if request.local:
         return ""
     packages = (kind.__module__.split(".")[0] for kind in type(request.model).__mro__)
@@ -152,12 +152,12 @@ def provider_package(request: Request) -> str:
 
 
 def secrets_of(model: BaseChatModel) -> list[str]:
-    """Keys that a model object holds, which no error may repeat."""
+    """The keys in a model object, which no error message may repeat."""
     return [value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr)]
 
 
 def await_server(request: Request, failure: Failure, waited: float) -> float:
-    """Seconds until an unreachable server is tried again."""
+    """Seconds until the next try of an unreachable server. SetupError if it has been unreachable for too long."""
     if waited >= UNREACHABLE_SECONDS:
         raise SetupError(
             f"{request.label} could not be reached for {UNREACHABLE_SECONDS / 60:.0f} minutes ({failure.said}); start "
@@ -183,12 +183,12 @@ def pause(request: Request, failure: Failure, tried: int, error: Exception) -> f
         ) from error
     share = request.clock.share()
     if asked is not None:
-        return asked * (1 + 0.1 * share)  # not all at the same moment
+        return asked * (1 + 0.1 * share)  # jitter
     return share * min(LONGEST_WAIT, FIRST_WAIT * 2.0**tried)
 
 
 def final(request: Request, failure: Failure) -> QuorumError:
-    """The error for a failure that no other try would mend."""
+    """The error for a failure that another try would not fix."""
     if failure.kind == "too_long":
         return TooLong(f"{request.label}: the prompt of {request.name!r} is too long: {words(failure)}", failure.status)
     if failure.kind == "denied":
@@ -200,5 +200,5 @@ def final(request: Request, failure: Failure) -> QuorumError:
 
 
 def words(failure: Failure) -> str:
-    """The status and what the server said."""
+    """The status and the server's message."""
     return f"{failure.status}: {failure.said}" if failure.status else failure.said

@@ -1,4 +1,4 @@
-"""A chat model whose replies are written beforehand, for tests of anything that asks a model."""
+"""A chat model with prepared replies, for tests of code that asks a model."""
 
 import asyncio
 from collections import deque
@@ -24,7 +24,7 @@ class NoReplyError(AssertionError):
 
 @dataclass(frozen=True)
 class Sent:
-    """What the model was sent: the prompt's name, its detail ("passage 2"), the messages, the decoding parameters."""
+    """A recorded call: the prompt's name, its detail ("passage 2"), the messages, the decoding parameters."""
 
     prompt: str
     detail: str
@@ -33,7 +33,7 @@ class Sent:
 
     @property
     def name(self) -> str:
-        """As the call is named in a trace: "answer: passage 2"."""
+        """The call's name in a trace: "answer: passage 2"."""
         return f"{self.prompt}: {self.detail}" if self.detail else self.prompt
 
     @property
@@ -46,9 +46,9 @@ class ScriptedModel(BaseChatModel):
     """Replies from a script.
 
     `on("answer", ...)` and `on("answer: passage 2", ...)` script one prompt or one call by its name, so that parallel
-    calls are deterministic; every other call takes the next reply of `enqueue(...)`. Each reply serves once, an
-    exception is raised, a function of the messages serves always. A call without a reply raises `NoReplyError`, which
-    names the prompt.
+    calls are deterministic. Every other call takes the next reply of `enqueue(...)`. Each reply is used once; an
+    exception among them is raised. A function of the messages is used for every call. A call without a reply raises
+    `NoReplyError`, which names the prompt.
     """
 
     _queue: deque[Scripted] = PrivateAttr(default_factory=deque)
@@ -61,7 +61,7 @@ class ScriptedModel(BaseChatModel):
 
     @property
     def history(self) -> list[Sent]:
-        """Everything that was sent, in order."""
+        """All recorded calls, in order."""
         return self._history
 
     def enqueue(self, *replies: Scripted) -> "ScriptedModel":
@@ -82,7 +82,7 @@ class ScriptedModel(BaseChatModel):
         return self
 
     def _next(self, messages: list[BaseMessage], metadata: dict[str, Any], parameters: dict[str, Any]) -> str:
-        """Note the call and take its reply."""
+        """Record the call and take its reply."""
         sent = Sent(metadata.get("prompt") or "", metadata.get("prompt_detail") or "", messages, parameters)
         self._history.append(sent)
         script = self._named.get(sent.name, self._named.get(sent.prompt, self._queue))
@@ -114,7 +114,7 @@ class ScriptedModel(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         reply = self._next(messages, run_manager.metadata if run_manager else {}, kwargs)
-        await asyncio.sleep(0)  # calls at the same time overlap, as real ones do
+        await asyncio.sleep(0)  # so that concurrent calls overlap, as real ones do
         return result(messages, reply)
 
 

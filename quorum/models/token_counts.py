@@ -1,15 +1,15 @@
-"""Token counts as servers report them: what is no count is taken as missing."""
+"""Token counts from servers. An invalid count is treated as missing."""
 
 from collections.abc import Mapping
 from typing import Any
 
-MOST_TOKENS = 10**9  # of one call; more is a mistake
+MOST_TOKENS = 10**9  # of one call; a greater count is invalid
 COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 DETAILS = ("prompt_tokens_details", "completion_tokens_details")
 
 
 def is_count(value: object) -> bool:
-    """Whether a value is a number of tokens: a whole number, not negative, and not beyond all measure.
+    """Whether a value is a number of tokens: a whole number that is neither negative nor absurdly large.
 
     >>> [is_count(value) for value in (12, 0, -1, 3.5, "12", None, True, 10**30)]
     [True, True, False, False, False, False, False, False]
@@ -18,7 +18,7 @@ def is_count(value: object) -> bool:
 
 
 def sound_usage(usage: Any) -> dict[str, Any] | None:
-    """The `usage` of an OpenAI reply; None where a count is missing or is none, so that both are estimated."""
+    """The `usage` of an OpenAI reply. None if a count is missing or invalid; then both counts are estimated."""
     if not isinstance(usage, Mapping) or not all(is_count(usage.get(name)) for name in COUNTS[:2]):
         return None
     sound = {name: usage[name] for name in COUNTS if is_count(usage.get(name))}

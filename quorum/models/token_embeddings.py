@@ -18,7 +18,7 @@ class TokenEncoder:
     """One late-interaction model, loaded when first needed and used by one thread at a time."""
 
     def __init__(self, name: str) -> None:
-        """A missing package and a missing folder are a `SetupError`."""
+        """Raise a `SetupError` if the package or the folder is missing."""
         need_library(f"The retriever 'colbert:{name}'", "colbert")
         self.name, self.place = name, place_of(name)
         self.lock = threading.Lock()
@@ -26,7 +26,7 @@ class TokenEncoder:
 
     @property
     def fingerprint(self) -> str:
-        """Tells models apart: the name and, for a folder, the sizes and times of its files."""
+        """Identifies the model: its name and, for a folder, the sizes and times of its files."""
         digest = hashlib.sha256(self.place.encode())
         for file in sorted(Path(self.place).rglob("*")) if Path(self.place).is_dir() else ():
             state = file.stat()
@@ -34,7 +34,7 @@ class TokenEncoder:
         return digest.hexdigest()[:12]
 
     def question(self, text: str) -> NDArray[np.float32]:
-        """(tokens, dimension) of a question, expanded as the model was trained."""
+        """(tokens, dimension) of a question, expanded as in the model's training."""
         with self.lock:
             found: NDArray[np.float32] = self.model().encode_query(
                 [text], convert_to_numpy=True, show_progress_bar=False

@@ -1,8 +1,8 @@
-"""What a trace says of a run: which method, model, retriever and prompts; no secrets; and no passages if so wished.
+"""Traces of a run: they name its method, model, retriever and prompts, and hide secrets and, on request, passages.
 
-LangChain traces to LangSmith by itself when LANGSMITH_TRACING=true. Importing this module puts a client of ours in the
-place of LangSmith's default one, which sends the same but cleaned, however a graph is invoked. QUORUM_HIDE_PASSAGES=1
-hides all text but questions and short answers: the tree, names, ids, numbers and tokens stay.
+LangChain traces to LangSmith by itself when LANGSMITH_TRACING=true. Importing this module replaces LangSmith's default
+client by ours, which removes secrets from every trace. QUORUM_HIDE_PASSAGES=1 also hides all text but questions and
+short answers; the tree, names, ids, numbers and tokens stay.
 """
 
 import os
@@ -25,7 +25,7 @@ from quorum.core.redaction import environment_secrets, redact, without_secrets
 HIDE = "QUORUM_HIDE_PASSAGES"
 KEPT = frozenset({"question", "id", "passage", "retrieved", "type", "finish_reason", "model_name", "prompt", "node"})
 ANSWERS = frozenset({"answer", "candidates"})
-LONGEST_ANSWER = 100  # characters: a longer one may be a passage's own sentences
+LONGEST_ANSWER = 100  # characters; a longer answer may quote a passage
 
 
 def hides_passages() -> bool:
@@ -34,12 +34,12 @@ def hides_passages() -> bool:
 
 
 def cleaned(value: Any, hide: bool) -> Any:
-    """A copy without logins in addresses and the environment's secrets; `hide`: without text of passages, too."""
+    """A copy without logins in addresses and without the environment's secrets; `hide`: also without passage texts."""
     return copied(value, hide, environment_secrets(), "")
 
 
 def copied(value: Any, hide: bool, secret: tuple[str, ...], key: str) -> Any:
-    """What is cleaned of a value that stands under `key`."""
+    """A cleaned copy of the value of `key`."""
     if isinstance(value, str):
         return without_secrets(value, secret, "[secret]") if not hide or stays(key, value) else hidden(value)
     if isinstance(value, Mapping):
@@ -52,7 +52,7 @@ def copied(value: Any, hide: bool, secret: tuple[str, ...], key: str) -> Any:
 
 
 def parts(value: Any) -> Any:
-    """What an object of LangChain's or LangGraph's (a document, a message, a Send) is made of; else its text."""
+    """The fields of an object of LangChain or LangGraph (a document, a message, a Send); else its text."""
     if isinstance(value, BaseModel):
         return value.model_dump()
     if isinstance(value, Send):
@@ -67,21 +67,21 @@ def stays(key: str, text: str) -> bool:
 
 
 def hidden(text: str) -> str:
-    """What stands in a trace for a text."""
+    """The placeholder for a hidden text."""
     return f"[hidden: {len(text):,} characters]" if text else text
 
 
 class TraceClient(langsmith.Client):
-    """LangSmith's client, which sends runs cleaned. It reads the environment when the first run is traced."""
+    """LangSmith's client, which cleans runs before it sends them. It reads the environment at the first traced run."""
 
     SETTING_UP = threading.RLock()
 
     def __init__(self, **options: Any) -> None:
-        about_us = {"hide_metadata": lambda told: cleaned(told, False)}  # what LangSmith adds of the environment, too
+        about_us = {"hide_metadata": lambda told: cleaned(told, False)}  # LangSmith adds parts of the environment
         self.options: dict[str, Any] | None = about_us | options
 
     def __getattr__(self, name: str) -> Any:
-        """Called for what LangSmith's client does not have before it is set up."""
+        """Set up LangSmith's client when an attribute is first needed."""
         with self.SETTING_UP:
             options, self.options = self.__dict__.get("options"), None
             if options is not None:
@@ -89,16 +89,16 @@ class TraceClient(langsmith.Client):
         return object.__getattribute__(self, name)
 
     def create_run(self, name: str, inputs: dict[str, Any], run_type: Any, **about: Any) -> None:
-        """Send a run that begins."""
+        """Send the beginning of a run."""
         super().create_run(name, cleaned(inputs, hides_passages()), run_type, **clean_run(about))
 
     def update_run(self, run_id: Any, **about: Any) -> None:
-        """Send how a run ended."""
+        """Send the end of a run."""
         super().update_run(run_id, **clean_run(about))
 
 
 def clean_run(about: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a run as they are sent: texts cleaned, a hidden error told by its kind alone."""
+    """The fields of a run with cleaned texts. If passages are hidden, only the error's type is sent."""
     hide, sent = hides_passages(), dict(about)
     for part in ("inputs", "outputs"):
         if sent.get(part) is not None:
@@ -109,12 +109,12 @@ def clean_run(about: dict[str, Any]) -> dict[str, Any]:
     if isinstance(sent.get("error"), str):
         sent["error"] = re.split(r"\W", sent["error"], maxsplit=1)[0] if hide else redact(sent["error"])
     if hide:
-        sent["serialized"] = None  # a model in words, its stored reply included
+        sent["serialized"] = None  # it describes a model with its stored reply
     return sent
 
 
 def runs_above() -> Iterator[tuple[Any, list[Any]]]:
-    """(LangSmith's tracer, the runs that the running node belongs to, its own first) of every trace that is on."""
+    """For every active trace: (LangSmith's tracer, the runs that enclose the current code, innermost first)."""
     from langchain_core.tracers.langchain import LangChainTracer
 
     callbacks: Any = (var_child_runnable_config.get() or {}).get("callbacks")
@@ -128,9 +128,9 @@ def runs_above() -> Iterator[tuple[Any, list[Any]]]:
 
 
 def describe(context: Context) -> None:
-    """Called by a graph's first node: the graph's run gets its tags and what it is run with.
+    """Add tags and settings to the graph's run. A graph's first node calls this.
 
-    Raises SetupError where passages are to be hidden and a client that does not hide them would send them.
+    Raises SetupError if passages should be hidden but the tracing client does not hide them.
     """
     for tracer, chain in runs_above():
         if hides_passages() and not isinstance(tracer.client, TraceClient):
@@ -146,19 +146,19 @@ def describe(context: Context) -> None:
 
 
 def settings_of(context: Context) -> dict[str, Any]:
-    """What a run is found by: the settings that matter most, models and retrievers by name."""
+    """The settings by which people search for a run: the most important ones, with models and retrievers by name."""
     verifier = {} if context.verifier is None else {"verifier": named(context.verifier)}
     chosen = {"model": named(context.model), "retriever": named(context.retriever), "k": context.k}
     return {**chosen, **verifier, "collection": context.collection, "temperature": context.temperature}
 
 
 def named(thing: Any) -> str:
-    """A model or retriever: its spec, else what it says it is."""
+    """The name of a model or retriever: its spec, else its model_name or its class."""
     return thing if isinstance(thing, str) else str(getattr(thing, "model_name", None) or type(thing).__name__)
 
 
 def note_prompt(prompt: str, version: str) -> None:
-    """Tell the run of the method which text of a prompt it used."""
+    """Record in the method's run which version of a prompt it used."""
     for _, chain in runs_above():
         for run in chain:
             used = (run.extra.get("metadata") or {}).get("prompts")
@@ -167,5 +167,5 @@ def note_prompt(prompt: str, version: str) -> None:
                 break
 
 
-if run_trees._CLIENT is None:  # no client that a program chose for itself is replaced
+if run_trees._CLIENT is None:  # a client that the program has chosen stays
     langsmith.configure(client=TraceClient())

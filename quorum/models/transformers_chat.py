@@ -19,13 +19,13 @@ WORKER = ThreadPoolExecutor(1, thread_name_prefix="transformers")
 
 
 class TransformersModel(BaseChatModel):
-    """Greedy at temperature 0, by seed above it. One reply after the other, so that none depends on its neighbours.
+    """Greedy at temperature 0; samples by seed above. It generates one reply at a time, so batches change nothing.
 
-    A filter or generator that was trained here knows its prompts, by the text that they had then: any other is a
-    SetupError. A prompt longer than in training is TooLong, so that the last passage goes, as it did there.
+    A filter or generator that Quorum trained accepts only the prompts of its training, in the same wording; any other
+    is a SetupError. A prompt longer than in training is TooLong: the caller drops the last passage, as training did.
     """
 
-    in_process: ClassVar[bool] = True  # no time limit, and its bugs are not a server's failures
+    in_process: ClassVar[bool] = True  # it has no time limit, and its exceptions are bugs
 
     folder: str
     temperature: float = 0.0
@@ -35,11 +35,11 @@ class TransformersModel(BaseChatModel):
 
     def model_post_init(self, context: Any) -> None:
         super().model_post_init(context)
-        self._loaded = load(self.folder)  # models are made on a thread: no event loop waits for the disk
+        self._loaded = load(self.folder)  # a thread makes models, so that the disk blocks no event loop
 
     @property
     def knows_its_prompts_only(self) -> bool:
-        """Whether it was trained here, on prompts of its own, and refuses all others."""
+        """Whether Quorum trained the model, so that it refuses all other prompts."""
         return self._loaded.card is not None
 
     @property
@@ -71,7 +71,7 @@ class TransformersModel(BaseChatModel):
         return await asyncio.get_running_loop().run_in_executor(WORKER, self.reply, messages, metadata, kwargs)
 
     def reply(self, messages: list[BaseMessage], metadata: dict[str, Any], given: dict[str, Any]) -> ChatResult:
-        """Blocking."""
+        """Generate the reply. Blocking."""
         text, card = "\n\n".join(message.text for message in messages), self._loaded.card
         if card is not None and metadata.get("prompt"):
             check_prompt(self.folder, card, metadata["prompt"], metadata.get("prompt_version"))
@@ -97,7 +97,7 @@ def result(made: Generated) -> ChatResult:
 
 
 def check_prompt(folder: str, card: Trained, prompt: str, version: str | None) -> None:
-    """The prompt is one that the model was trained on, in the same words."""
+    """Raise SetupError unless the model was trained on this prompt, in the same wording."""
     known = card.prompts.get(prompt)
     use = {"filter": f"--set context_filter=transformers:{folder}", "generator": f"--model transformers:{folder}"}
     if known is None:

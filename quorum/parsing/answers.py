@@ -21,7 +21,7 @@ class Parsed(Generic[T]):
 
 
 def marked(parse: Callable[[str], Parsed[T]]) -> Callable[[str], Parsed[Parsed[T]]]:
-    """The parser, whose value keeps the mark of a malformed reply, which `ask` would only count."""
+    """Wrap a parser so that its value also carries the malformed flag."""
 
     def whole(reply: str) -> Parsed[Parsed[T]]:
         found = parse(reply)
@@ -62,7 +62,7 @@ REASONS = re.compile(
 
 
 def without_reasons(text: str) -> str:
-    """The text without reasoning in tags, where it says something beside."""
+    """The text without reasoning in tags, unless nothing else remains."""
     return REASONS.sub("", text) or text if "</" in text else text
 
 
@@ -81,7 +81,7 @@ def reasoned_answer(reply: str, question: str = "") -> Parsed[Reasoned]:
     return Parsed(Reasoned(tidy(last) or UNKNOWN, rationale_of("\n".join(reasoning))), malformed=True)
 
 
-# "Answer:", or Answer alone as a heading; other slots of the prompt begin what may be an invented next question.
+# "Answer:", or Answer alone as a heading. The prompt's other labels may begin an invented next question.
 EDGE = r"^[^\w\n]{0,9}"  # markdown before a label; bounded, as a model in a loop writes lines without end
 MARKER = re.compile(
     r"(?P<answer>(?:\b(?:the|my|final|short)[ \t]+){0,3}\banswer\b[*_\"'`]{0,3}[ \t]*[:：](?:[*_]{1,3}(?=\s|$))?"
@@ -99,7 +99,7 @@ def own_part(text: str, question: str) -> tuple[str, re.Match[str] | None]:
     A question that is restated, as the first thing or word by word, is not a next one.
     """
     answer: re.Match[str] | None = None
-    begun: int | None = None  # where passages or a rule begin, which belong to a question that follows them
+    begun: int | None = None  # where passages or a rule begin; they belong to the question after them
     start = len(text) - len(text.lstrip())
     for marker in MARKER.finditer(text):
         if marker["answer"]:
@@ -162,7 +162,7 @@ def from_json(reply: str) -> Parsed[Reasoned] | None:
 
 
 def spoken(value: Any) -> str:
-    """A JSON value in words; "cups: 86, plates: 42" for an object of several, nothing for another or a list."""
+    """A JSON value in words: "cups: 86, plates: 42" for an object of several values. Others and lists give nothing."""
     if value is None:
         return UNKNOWN
     if isinstance(value, bool):
@@ -218,7 +218,7 @@ ABBREVIATION = re.compile(
 def tidy(line: str) -> str:
     """A short answer without label, bullet, quotes and markdown around it, and the full stop of a sentence."""
     text = line.strip()
-    for _ in range(9):  # wrapped in a label, markdown and quotes; no model wraps deeper
+    for _ in range(9):  # rounds: for a label, markdown and quotes
         before, text = text, stripped(text)
         if text == before:
             break

@@ -1,4 +1,4 @@
-"""What a reply with candidate answers says: a lettered, numbered or bulleted list."""
+"""Reads candidate answers from a reply: a lettered, numbered or bulleted list."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -20,8 +20,8 @@ LONGEST, MOST_ITEMS = 20_000, 100  # characters and items that are read: a longe
 def candidate_answers(reply: str, most: int) -> Parsed[list[str]]:
     """At most `most` distinct candidates, in the reply's order; an item that says there is no answer is none.
 
-    One style of marker is read, the first of (a) a) a. A: (1) 1) 1. 1: [1] and bullets that makes a list. JSON is read,
-    too. Defaults (malformed): without markers every line is a candidate, and a reply without text has none.
+    Only one style of marker is read: the first of (a) a) a. A: (1) 1) 1. 1: [1] and bullets that makes a list. JSON is
+    read, too. Defaults (malformed): without markers every line is a candidate; a reply without text has none.
     """
     text = unwrapped(reply).strip()[:LONGEST]
     items = from_json(text) or marked(text)
@@ -32,7 +32,7 @@ def candidate_answers(reply: str, most: int) -> Parsed[list[str]]:
 
 
 def distinct(items: Iterable[str]) -> list[str]:
-    """Tidied, without repetitions by the key of a vote, and without what is unknown."""
+    """The candidates, tidied, without unknown ones and without repetitions (by the key of a vote)."""
     found: dict[str, str] = {}
     for item in map(tidy_item, islice(items, MOST_ITEMS)):
         if any(character.isalnum() for character in item) and not is_unknown(item):
@@ -119,7 +119,7 @@ def between(text: str, style: Style, places: int) -> list[str]:
 
 
 def closed(marker: str, item: str) -> str:
-    """The item without the asterisk that closes one which opened before its marker."""
+    """The item without a closing asterisk whose opening one stands before the marker."""
     return re.sub(r"\*(?=\W{0,9}\Z)", "", item, count=1) if marker.count("*") == 1 else item
 
 
@@ -136,7 +136,7 @@ def tidy_item(item: str) -> str:
     text = tidy(line.strip(" |/&"))
     for left, right in (("**", "**"), ("__", "__"), ("`", "`"), ('"', '"'), ("“", "”")):
         opened = text.removesuffix(right)
-        if opened != text and left not in opened:  # what it closes stood before the marker
+        if opened != text and left not in opened:  # the opening one stood before the marker
             text = tidy(opened)
     return text
 
@@ -156,7 +156,7 @@ def from_json(text: str) -> list[str]:
 
 
 def json_pieces(text: str) -> list[str]:
-    """What could be JSON: the outermost list where the text begins with one or has a code fence, and object."""
+    """The parts that may be JSON: the outermost list, if the text begins with it or has a code fence, and object."""
     listed = text[text.find("[") : text.rfind("]") + 1] if text.startswith("[") or "```" in text else ""
     found = text[text.find("{") : text.rfind("}") + 1]
     return [piece for piece in (listed, found) if piece]

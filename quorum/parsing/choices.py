@@ -18,13 +18,13 @@ LEADING_WORDS = """so thus hence therefore then clearly definitely certainly obv
     choose pick select go with be is are of out from these those above given choices? options? answers? candidates?
     correct right best final closest only possible appropriate suitable logical plausible to"""
 LEAD = re.compile(rf"\A\W{{0,3}}(?:(?:['’](?:d|s)|{'|'.join(LEADING_WORDS.split())})\b[ ,:]{{0,3}})+", re.IGNORECASE)
-# A letter that another joins, and one that what follows takes back.
+# A letter followed by another letter, and a letter that the next words revoke.
 JOINED = re.compile(r"\s*(?:[,/&+]|\bor\b|\band\b|,\s*(?:or|and)\b)\s*[*(\[]{0,3}[A-Za-z](?![\w'’])", re.IGNORECASE)
 TURNED = re.compile(
     r"\W*(?:is|are|was|would be|seems|looks|['’]s)?\s*(?:not|n['’]t|wrong|incorrect|false|out|unlikely|impossible)\b",
     re.IGNORECASE,
 )
-# What makes a bare letter a choice: "C because ...", "C is correct".
+# Words after a bare letter that make it a choice: "C because ...", "C is correct".
 REASON = re.compile(
     r"\W*(?:because|since|as|due|for|given|based|is|would be|seems|must be|\(|[-–—])(?!\w)|\W*\n|\W*\Z", re.IGNORECASE
 )
@@ -33,7 +33,7 @@ EITHER = re.compile(r"\b(?:either|neither|not sure|unsure|unclear|whether|betwee
 
 
 def chosen_candidate(reply: str, candidates: Sequence[str], question: str = "") -> Parsed[str]:
-    """The candidate that a reply names, by its text or by its letter; "unknown" where it says so.
+    """The candidate that a reply names, by its text or by its letter; "unknown" if the reply says so.
 
     Also read: a choice in a sentence ("most likely C, because ..."). Default (malformed): a reply that names none of
     them, or several, is an answer of its own.
@@ -107,7 +107,7 @@ BRACKETED = re.compile(r"\(([A-Za-z])\)")
 
 
 def named_last(text: str, candidates: Sequence[str]) -> str | None:
-    """The candidate whose letter concludes a sentence; none where several letters do, or stand in brackets."""
+    """The candidate whose letter concludes a sentence; None if several letters do, or several stand in brackets."""
     marks = list(LAST.finditer(text))
     letters = {str(mark["said"] or mark["closing"]).lower() for mark in marks}
     if any(mark["closing"] for mark in marks):

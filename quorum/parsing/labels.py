@@ -1,4 +1,4 @@
-"""What replies say where the answer is a label, a turn of a conversation or a paragraph."""
+"""Reads replies whose answer is a label, a turn of a conversation or a paragraph."""
 
 import re
 
@@ -74,7 +74,7 @@ def label_answer(reply: str, question: str = "") -> Parsed[str]:
 
 
 def concluded(text: str) -> str | None:
-    """The label in the clause after the last word that concludes, of the last sentence which has one."""
+    """The label in the clause after the last concluding word, such as "so", in the last sentence with such a word."""
     for sentence in reversed(SENTENCE.split(text)):
         marks = [mark for mark in CONCLUDES.finditer(sentence) if WORD.search(sentence, mark.end())]  # not "says so."
         if marks and (label := said_in(sentence[marks[-1].end() :])):
@@ -93,7 +93,7 @@ def leading(text: str) -> str | None:
 
 
 def ends(rest: str) -> bool:
-    """Whether what follows a label is nothing, a stop, or a reason; not another word of the same sentence."""
+    """Whether a label is followed by nothing, a full stop or a reason, not by another word of the same sentence."""
     return not re.match(r"[ \t]*\w", rest) or bool(
         re.match(r"[ \t]*(?:because|since|as|by|based|according|to)\b", rest)
     )
@@ -136,7 +136,7 @@ def said_in(text: str) -> str | None:
 
 
 def heard(pattern: re.Pattern[str], line: str) -> bool:
-    """Whether the line says so, without a negation before it."""
+    """Whether the line contains the words without a negation before them."""
     return any(not NEGATED.search(line[max(0, mark.start() - 80) : mark.start()]) for mark in pattern.finditer(line))
 
 

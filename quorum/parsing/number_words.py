@@ -8,7 +8,7 @@ NOUN = r"(?:passages?|knowledges?|documents?|docs?|texts?|contexts?|paragraphs?|
 COUNT = rf"(?:{'|'.join(COUNTS)})"
 ORDINAL = rf"(?:{'|'.join(ORDINALS)}|last|\d{{1,3}}(?:st|nd|rd|th))"
 AND = r"(?:,? and |, | & |/)(?:the )?"
-# What follows "the second" when a passage is meant: "the second world war" is none.
+# Words that may follow "the second" if it means a passage ("the second world war" does not).
 MEANT = rf"(?=\s*(?:$|[.,;:!)\n]|and\b|or\b|&|{NOUN}|ones?\b|is\b|are\b|does\b|has\b|says\b|mentions\b))"
 ALONE = re.compile(rf"(?:\b(?:{COUNT}|{ORDINAL}|and|the|only|{NOUN})\b|[\W_])+")
 SEVERAL = re.compile(rf"\b(?P<side>first|last) (?P<count>{COUNT}|\d{{1,2}})\b")
@@ -41,7 +41,7 @@ def replaced(text: str, word: str, count: int) -> str:
 
 
 def value(word: str, count: int) -> int:
-    """What a number word means among `count` passages."""
+    """The number that a number word stands for, with `count` passages."""
     if word == "last":
         return count
     for words in (COUNTS, ORDINALS):

@@ -8,7 +8,7 @@ from typing import Any
 from quorum.parsing.answers import Parsed, first_line, read_object
 from quorum.parsing.wrapping import unwrapped
 
-TIE = 2  # beside the places 0 and 1 of the two passages
+TIE = 2  # in addition to the places 0 and 1 of the two passages
 
 # Each way to name a passage becomes one sign, so that the rules below need not know them.
 SIGNS = "①②"
@@ -47,7 +47,7 @@ UNDECIDED = re.compile(
     r"|\b(?:can ?not|can['’]t|could not|unable to|impossible to) (?:\w+ )?(?:decide|say|tell|determine|judge|choose)\b",
     re.IGNORECASE,
 )
-MEASURED = "≺"  # where the passage stood that another is measured against
+MEASURED = "≺"  # the place of the passage that the other is compared with
 BEATS = re.compile(
     r"\b(?:outperform(?:s|ed)?|beats?|surpass(?:es)?|exceeds?|excels?(?: over)?|edges? out|outshines?|outdoes|trumps)"
     r"\s+[①②]",
@@ -152,8 +152,8 @@ def with_signs(text: str) -> str:
 
 
 def preferences(text: str) -> set[int]:
-    """A passage that stands by itself, else the one that a clause calls better as a whole, else the one that all its
-    comparisons favour, else the only one that is named.
+    """The passage named alone, else the one that a clause calls better overall, else the one that all comparisons
+    favour, else the only one that is named.
     """
     if alone := ALONE.fullmatch(text):
         return {0 if alone[1] else 1}
@@ -216,7 +216,7 @@ def judged_clauses(sentences: Sequence[str]) -> Iterator[list[Clause]]:
 
 
 def with_measures(sentence: str) -> str:
-    """The sentence with a sign of its own for the passage that another is measured against, without asides."""
+    """The sentence without asides, with a special sign for the passage that the other is compared with."""
     own = BEATS.sub(f" better {MEASURED} ", NOT_AS.sub(f" worse {MEASURED} ", ASIDE.sub(" ", sentence)))
     return RELATIVE.sub(rf"\g<before> {MEASURED} ", AGAINST.sub(f" {MEASURED} ", own))
 
@@ -255,7 +255,7 @@ def favoured(clauses: Sequence[Clause]) -> set[int]:
 
 
 def is_worse(text: str) -> bool:
-    """Whether a text finds fault: "less", "not", "fails", unless it says that there is none of it."""
+    """Whether a text finds fault ("less", "not", "fails") and does not negate the fault."""
     return bool(WORSE.search(FLAWLESS.sub(" ", text)))
 
 

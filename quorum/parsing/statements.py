@@ -1,4 +1,4 @@
-"""What replies say that hide a condition of a statement, restore it, or keep notes."""
+"""Reads replies that hide a condition of a statement, restore it, or keep notes."""
 
 import re
 
@@ -42,7 +42,7 @@ def masked_statement(reply: str, answer: str = "") -> Parsed[MaskedStatement | N
         return Parsed(None, malformed=True)
     shown = re.compile(rf"(?<!\w){re.escape(condition)}(?!\w)", re.IGNORECASE)
     sound = WRITTEN_MASK.search(statement) is not None
-    hidden = shown.sub(MASK, WRITTEN_MASK.sub(MASK, statement))  # also where a condition stands a second time
+    hidden = shown.sub(MASK, WRITTEN_MASK.sub(MASK, statement))  # also at a second occurrence of the condition
     return Parsed(
         MaskedStatement(statement=hidden, condition=condition) if MASK in hidden else None, malformed=not sound
     )

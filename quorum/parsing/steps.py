@@ -40,7 +40,7 @@ class FollowUp:
     answer: str | None = None
 
 
-BEGIN = rf"(?:{EDGE}|(?<=[.!?] ))"  # of a line, or of a sentence
+BEGIN = rf"(?:{EDGE}|(?<=[.!?] ))"  # the start of a line or of a sentence
 COLON = r"[*_\"'`]{0,3}[ \t]*[:：][*_]{0,3}"
 NUMBER = r"(?:[ \t]*\[?#?\d{1,3}\]?\.?)?"
 
@@ -178,7 +178,7 @@ def action_from_json(reply: str) -> Parsed[Action] | None:
 
 
 def said_under(value: dict[str, Any], *names: str) -> str:
-    """The first text or number that stands under one of the names; nothing where there is none."""
+    """The first text or number under one of the names, or an empty text."""
     texts = (spoken(value[name]).strip() for name in names if value.get(name) is not None)
     return next(filter(None, texts), "")
 

@@ -1,4 +1,4 @@
-"""What a reply says that should hold a question and its answer."""
+"""Reads replies that should contain a question and its answer."""
 
 import json
 import re

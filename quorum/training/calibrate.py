@@ -1,7 +1,7 @@
-"""Fit what the reader says of its own certainty: python -m quorum.training.calibrate --help.
+"""Calibrate the reader's confidence: python -m quorum.training.calibrate --help.
 
 Runs the exported reader (no torch) on questions held out of training, with and without their gold passage among wrong
-passages of the same search, and writes reader.json: the weights' hash and quorum.models.embedded.reading.Calibration.
+passages of the same search. Writes reader.json: the weights' hash and quorum.models.embedded.reading.Calibration.
 """
 
 import argparse
@@ -30,7 +30,7 @@ WINDOWS = (256, 320, 384)
 
 @dataclass(frozen=True)
 class Case:
-    """A question, its accepted answers (none: unknown is right) and the passages it is asked over."""
+    """A question, its passages and its accepted answers. Without answers, unknown is right."""
 
     question: str
     answers: tuple[str, ...]
@@ -44,8 +44,8 @@ def passage(text: str, title: str = "") -> Passage:
 def cases(
     examples: Iterable[Example], negatives: dict[str, list[Passage]], seed: int = 0
 ) -> tuple[list[Case], list[Case]]:
-    """(over one passage, over several): for each held-out question with enough wrong passages one case with the gold
-    passage and one without it; and what the data itself marks as not answerable, over one passage.
+    """(cases over one passage, cases over several). Each held-out question with enough wrong passages gives a case with
+    the gold passage and one without it. Questions that the data mark as unanswerable give cases over one passage.
     """
     rng, one, many, seen = random.Random(seed), [], [], set()
     for example in examples:
@@ -74,7 +74,7 @@ def read_cases(model: Encoder, group: Sequence[Case], fit: Calibration) -> list[
 
 
 def credit(case: Case, answer: str | None) -> float:
-    """F1 of an answer, None being unknown: 1 where unknown is right."""
+    """F1 of an answer; None stands for unknown, which gets 1 if it is right."""
     if answer is None:
         return float(not case.answers)
     return f1(answer, case.answers) if case.answers else 0.0
@@ -95,8 +95,8 @@ def logistic(features: NDArray[np.float64], labels: NDArray[np.float64], ridge: 
 
 
 def best_threshold(group: Sequence[Case], readings: Sequence[Reading]) -> tuple[float, float]:
-    """(threshold on the probability, mean credit): the most F1, unknown counting 1 where it is right; both kinds of
-    cases weigh the same.
+    """(threshold on the probability, mean credit) with the highest mean credit. Cases with and without an answer have
+    the same total weight.
     """
     known = sum(bool(case.answers) for case in group)
     weights = [0.5 / known if case.answers else 0.5 / (len(group) - known) for case in group]
@@ -112,8 +112,8 @@ def best_threshold(group: Sequence[Case], readings: Sequence[Reading]) -> tuple[
 
 
 def matching_threshold(group: Sequence[Case], readings: Sequence[Reading]) -> tuple[float, float]:
-    """(threshold on the probability, mean credit): "unknown" as often as it is right. The most credit would be had by
-    far more silence, since a right answer earns its F1 and a right "unknown" all of 1.
+    """(threshold on the probability, mean credit) at which "unknown" is as frequent as it is right. The highest credit
+    would need far more "unknown", because a right answer gets only its F1 but a right "unknown" gets 1.
     """
     wanted = sum(not case.answers for case in group) / len(group)
 
@@ -145,7 +145,7 @@ def calibrate(model: Encoder, one: list[Case], many: list[Case], say: Callable[[
                 labels.append(float(credit(case, span.text) >= 0.5))
     features, right = np.array(rows), np.array(labels)
     weights = logistic(features, right)
-    if weights[1] < 0:  # the two signals say much the same: then one of them, rather than their difference
+    if weights[1] < 0:  # the two signals are correlated: use one of them, not their difference
         margin, bias = logistic(features[:, :1], right)
         weights = np.array([margin, 0.0, bias])
     fit = replace(RAW, margin=float(weights[0]), answerable=float(weights[1]), bias=float(weights[2]))

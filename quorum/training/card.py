@@ -1,7 +1,7 @@
 """The model card of the embedded reader: python -m quorum.training.card --help. Every figure in it comes from a file.
 
-`--trained` is what `quorum.training.reader` wrote beside its checkpoint; `--figures` what `quorum.training.evaluate`
-printed.
+`--trained` is the file that `quorum.training.reader` wrote beside its checkpoint; `--figures` is the output of
+`quorum.training.evaluate`.
 """
 
 import argparse
@@ -42,7 +42,7 @@ def figure_table(figures: dict[str, Any]) -> str:
 
 
 def head_rows(figures: dict[str, Any]) -> str:
-    """The rows on the two heads, measured by their trainers on questions held apart."""
+    """The rows on the two heads, whose trainers measured them on held-out questions."""
     rows = ""
     if found := figures.get("sentences"):
         rows += (
@@ -60,8 +60,8 @@ def head_rows(figures: dict[str, Any]) -> str:
 
 def card(trained: dict[str, Any], figures: dict[str, Any], size: int, head: int) -> str:
     """The card's text. `trained`: {"start", "low", "selection", "runs": [text, ...], "heads": [text, ...],
-    "calibration_contexts", "held_out_percent"}; selection: what was chosen in sight of the reported sets; size, head:
-    bytes of the reader's and the sentence head's files.
+    "calibration_contexts", "held_out_percent"}; selection: choices that were made with the reported sets in view; size,
+    head: bytes of the reader's and the sentence head's files.
     """
     runs = "\n".join(f"* {run}" for run in [f"Start: {trained['start']}", *trained["runs"]])
     return TEXT.substitute(

@@ -1,8 +1,8 @@
 """A BERT encoder in plain torch with two towers: the frozen sentence encoder and the reader grown from it.
 
-The reader shares the word vectors with the sentence encoder. Its lowest `low` layers are the encoder's plus low-rank
-updates (so that they cost little room in the file), the others are its own. One file holds both, as two outputs of one
-graph, and neither pays for the other's products.
+The reader shares the word vectors with the sentence encoder. Its lowest `low` layers are the encoder's plus
+low-rank updates, which need little room in the file; the other layers are its own. One file holds both towers as two
+outputs of one graph. A run of one output does not compute the other.
 """
 
 import json
@@ -29,13 +29,13 @@ LINEARS = {
 
 
 def in_steps(weight: Tensor, levels: int) -> Tensor:
-    """The weight as int8 will hold it, `levels` steps to each side for each output; gradients pass unchanged."""
+    """Round the weight to int8 precision, `levels` steps to each side per output; gradients pass unchanged."""
     scale = weight.detach().abs().amax(1, keepdim=True).clamp_min(1e-8) / levels
     return weight + ((weight / scale).round() * scale - weight).detach()
 
 
 def on_grid(x: Tensor) -> Tensor:
-    """Activations as uint8 will hold them, over the range they have; gradients pass unchanged."""
+    """Round activations to uint8 precision over their range; gradients pass unchanged."""
     low, high = x.detach().aminmax()
     scale = (high - low).clamp_min(1e-8) / 255
     return x + (((x - low) / scale).round() * scale + low - x).detach()
@@ -44,7 +44,7 @@ def on_grid(x: Tensor) -> Tensor:
 class Layer(nn.Module):
     """One post-norm transformer layer: (batch, length, hidden) -> the same shape.
 
-    With `levels` its products are computed as the exported file will: quantisation-aware training (Jacob et al. 2018).
+    `levels` computes its products as the exported file does: quantisation-aware training (Jacob et al. 2018).
     """
 
     def __init__(self, hidden: int, inner: int, heads: int) -> None:
@@ -119,7 +119,7 @@ class TwoTowers(nn.Module):
         self.answerable = nn.Linear(hidden, 1)
 
     def lowest(self, ids: Tensor, types: Tensor) -> Tensor:
-        """What both towers stand on: embeddings, summed and normalised."""
+        """The common input of both towers: the embeddings, summed and normalised."""
         at = torch.arange(ids.shape[1], device=ids.device)
         normed: Tensor = self.embedded_norm(self.words(ids) + self.positions(at) + self.types(types))
         return normed
@@ -127,7 +127,7 @@ class TwoTowers(nn.Module):
     def read(self, ids: Tensor, types: Tensor, mask: Tensor, levels: int = 0) -> tuple[Tensor, Tensor]:
         """-> span logits (batch, length, 2: start, end) and answerability logits (batch).
 
-        `levels`: compute as the file exported with so many steps of a weight to each side; 0 is in float.
+        `levels`: compute as a file exported with so many weight steps to each side; 0 computes in float.
         """
         x = self.lowest(ids, types)
         for number in range(self.low):
@@ -137,7 +137,7 @@ class TwoTowers(nn.Module):
         return self.span(x), self.answerable(x[:, 0]).squeeze(-1)
 
     def updated(self, number: int) -> dict[str, Tensor]:
-        """The weights of the reader's low layer `number`, where they differ from the sentence encoder's."""
+        """The weights of the reader's low layer `number` that differ from the sentence encoder's."""
         layer, updates = self.base[number], self.updates[number]
         return {f"{name}.weight": layer.get_submodule(name).weight + update() for name, update in updates.items()}
 
@@ -151,7 +151,7 @@ class TwoTowers(nn.Module):
         return F.normalize((x * weights).sum(1) / weights.sum(1), dim=-1)
 
     def trained(self) -> dict[str, Tensor]:
-        """The reader's own weights: what training changes."""
+        """The reader's own weights, which training changes."""
         return {name: value.detach().contiguous() for name, value in self.state_dict().items() if name.startswith(OWN)}
 
 
@@ -226,8 +226,8 @@ def from_export(model: TwoTowers, file: Path) -> dict[str, Tensor]:
 
 
 def start_from(model: TwoTowers, file: Path) -> TwoTowers:
-    """Go on from `file`: the reader's own weights (.safetensors, or an exported .onnx), or low-rank adapters of all
-    layers (A, B), which are merged in the tower.
+    """Start from `file`: the reader's own weights (.safetensors, or an exported .onnx), or low-rank adapters (A, B) of
+    all layers, which are merged into the tower.
     """
     weights = from_export(model, file) if file.suffix == ".onnx" else load_file(file)
     if any(name.endswith(".A.weight") for name in weights):

@@ -1,7 +1,7 @@
 """The figures of the embedded reader: python -m quorum.training.evaluate --help. Prints one JSON object; needs no
 torch.
 
-Spans are the best ones without a threshold; AUROC is that of the calibrated score.
+Spans are the best ones, without a threshold. AUROC uses the calibrated score.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def scores(found: Sequence[Reading], answers: Sequence[list[str]]) -> dict[str, 
 
 
 def reading_set(model: Encoder, fit: Calibration, path: Path) -> dict[str, Any]:
-    """Reading data: EM and F1 on what the context answers, and how well the score tells it from the rest."""
+    """Reading data: EM and F1 on answerable questions, and the score's AUROC against unanswerable ones."""
     data = list(records(path))
     found = readings(model, fit, [Job(r["question"], [Passage(id="", title="", text=r["context"])]) for r in data])
     known = [

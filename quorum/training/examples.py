@@ -1,4 +1,4 @@
-"""Reading examples for the embedded reader: what a file's records become, token by token."""
+"""Reading examples for the embedded reader: turns a file's records into tokens."""
 
 import gzip
 import hashlib
@@ -12,7 +12,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-CALIBRATION_PERCENT = 4  # of all questions, never trained on: the reader's certainty is fitted on them
+CALIBRATION_PERCENT = 4  # of all questions; never used for training, but to fit the reader's confidence
 SEPARATOR = ": "  # between a passage's title and its text, here and when the reader reads
 
 
@@ -48,7 +48,7 @@ def records(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def occurrences(context: str, answers: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """Every whole-word place of every answer in the context, case ignored."""
+    """All places of all answers in the context, as whole words, ignoring case."""
     found = {
         match.span()
         for answer in answers
@@ -59,13 +59,13 @@ def occurrences(context: str, answers: Sequence[str]) -> tuple[tuple[int, int], 
 
 
 def with_title(title: str, text: str) -> str:
-    """The passage as the reader sees it."""
+    """The text of the passage for the reader."""
     return f"{title}{SEPARATOR}{text}" if title else text
 
 
 def read_examples(path: Path) -> list[Example]:
     """Reading data ({question, context, answers: [{text, start}]}) or question answering data ({question, answers,
-    passages, gold}), told apart by the fields. Of the latter, every gold passage that holds an answer is an example.
+    passages, gold}), by the fields. In question answering data every gold passage with an answer is an example.
     """
     examples: list[Example] = []
     for record in records(path):
@@ -91,12 +91,12 @@ def read_negatives(path: Path) -> list[Example]:
 
 
 def held_out(example: Example, percent: int) -> bool:
-    """Whether an example belongs to the calibration part: by its question, so that no question is on both sides."""
+    """Whether an example belongs to the calibration part. The question decides, so no question is in both parts."""
     return int(hashlib.sha256(example.question.strip().lower().encode()).hexdigest()[:8], 16) % 100 < percent
 
 
 def beside(example: Example, other: str, rng: random.Random) -> Example:
-    """The example's context and another passage, in either order: passages are often read together."""
+    """Join the example's context and another passage in either order: the reader often reads several together."""
     if rng.random() < 0.5:
         return replace(example, context=f"{example.context}\n{other}")
     shift = len(other) + 1
@@ -107,8 +107,8 @@ def beside(example: Example, other: str, rng: random.Random) -> Example:
 def encode(tokenizer: Tokenizer, example: Example, length: int, rng: random.Random | None = None) -> Encoded:
     """[CLS] question [SEP] context [SEP], at most `length` tokens.
 
-    A longer context is cut to a window of whole tokens; with `rng` the window is drawn at random around a gold span (or
-    anywhere, without one), else it is the beginning. Spans outside the window are dropped.
+    A longer context is cut to a window of whole tokens. With `rng` the window is random, around a gold span if there
+    is one; else it is the beginning. Spans outside the window are dropped.
     """
     question = tokenizer.encode(example.question, add_special_tokens=False).ids[: length // 3]
     context = tokenizer.encode(example.context, add_special_tokens=False)
@@ -145,6 +145,6 @@ def special(tokenizer: Tokenizer, name: str) -> int:
 
 
 def token_range(offsets: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int]:
-    """The first and last token that overlap the characters [start, end); first > last where none does."""
+    """The first and last token that overlap the characters [start, end); first > last if none does."""
     inside = [number for number, (low, high) in enumerate(offsets) if high > start and low < end]
     return (inside[0], inside[-1]) if inside else (1, 0)

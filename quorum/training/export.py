@@ -1,12 +1,11 @@
-"""One ONNX file from the two towers: python -m quorum.training.export --help (extra `train`).
+"""Export the two towers to one ONNX file: python -m quorum.training.export --help (extra `train`).
 
 Inputs `ids`, `types`, `mask` (batch, length) int64; outputs `embedding` (batch, hidden), `span` (batch, length, 2),
-`answerable` (batch), and `hidden` (batch, length, hidden), what further heads read. A run that asks for one output
-computes nothing of the other tower.
+`answerable` (batch), and `hidden` (batch, length, hidden), the input of further heads. A run that asks for one
+output computes nothing of the other tower.
 
 Weights are int8 per output channel, word vectors int8 per row. Activations are uint8 with *fixed* ranges, found on
-calibration texts: a dynamic range would be taken over the whole batch, and a text's result would depend on its
-neighbours.
+calibration texts. A dynamic range would cover the whole batch, and a text's result would depend on its neighbours.
 """
 
 import argparse
@@ -54,7 +53,7 @@ class Ranges:
 
 
 def observed(layer: Layer, x: Tensor, mask: Tensor) -> Iterator[tuple[str, Tensor]]:
-    """The inputs of a layer's products, and last its output under the name 'out' (as `Layer.forward` computes them)."""
+    """The inputs of a layer's products and, as 'out', its output (as `Layer.forward` computes them)."""
     batch, length, hidden = x.shape
     yield "hidden", x
     query, key, value = (
@@ -98,7 +97,7 @@ def calibrate(
 
 
 def merged(model: TwoTowers) -> list[Layer]:
-    """The reader's low layers, their updates added in."""
+    """The reader's low layers with their updates added."""
     layers = []
     for number in range(model.low):
         layer: Layer = copy.deepcopy(model.base[number])
@@ -116,7 +115,7 @@ class Graph:
     count: int = 0
 
     def constant(self, name: str, value: NDArray[np.generic]) -> str:
-        """A stored array; the same name again is the same array."""
+        """Store an array. A name that is already stored returns the same array."""
         if any(known.name == name for known in self.constants):
             return name
         self.constants.append(numpy_helper.from_array(np.asarray(value, order="C"), name))
@@ -183,7 +182,7 @@ class Exporter:
     def updated(
         self, stored: str, scales: str, name: str, weight: Tensor, updates: Sequence[Update]
     ) -> tuple[str, str]:
-        """The stored int8 weight plus low-rank updates, int8 again: folded once, when the file is loaded."""
+        """The stored int8 weight plus low-rank updates, as int8. The runtime folds it once, at loading."""
         graph = self.graph
         low = []
         for number, update in enumerate(updates):
@@ -256,7 +255,7 @@ class Exporter:
         stem = x
         for number, layer in enumerate(model.base):
             x = self.layer(x, f"base.{number}", layer)
-        # A product for each row, not a sum over an axis: that adds up in another order when a row comes alone.
+        # One product per row: a sum over an axis would add in another order for a batch of one.
         middle = graph.constant("middle", np.array([1]))
         weights = graph.node("Unsqueeze", graph.node("Cast", "mask", to=TensorProto.FLOAT), middle)
         total = graph.node("Squeeze", graph.node("MatMul", weights, x), middle)
@@ -323,7 +322,7 @@ def export(
     tail: float = 0.0,
     levels: int = 127,
 ) -> None:
-    """Calibrate, quantise and write; whole or not at all."""
+    """Calibrate, quantise and write the file atomically."""
     tokenizer = Tokenizer.from_file(str(base / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()

@@ -1,6 +1,6 @@
 """Fine-tuning of FILCO's filter and generator on silver data (extra `train`): what `quorum filter train` does.
 
-It works in OUT.training, where a killed run goes on, and OUT appears whole at the end.
+It works in OUT.training, from which a killed run continues; the complete OUT appears at the end.
 """
 
 import json
@@ -39,7 +39,7 @@ OUTPUT = {"filter": 512, "generator": 128}  # tokens of a reply (section 3.3)
 @dataclass(frozen=True)
 class Settings:
     """The paper's settings (section 3.3). length, output: tokens of a prompt and of a reply; at_once: examples in one
-    pass, for memory alone; lora: by default for causal models; save_every: seconds between checkpoints.
+    pass, which changes only the memory; lora: by default for causal models; save_every: seconds between checkpoints.
     """
 
     rate: float = 5e-5
@@ -75,8 +75,8 @@ class Report:
 def finetune(
     task: Task, lines: Sequence[Silver], data: Path, base: str, out: Path, settings: Settings, tell: "Tell"
 ) -> Report:
-    """Train and write the folder `out`. The same call again continues what was interrupted, and does nothing when it is
-    done. Raises SetupError for a base that cannot be trained, and where `out` holds something else.
+    """Train and write the folder `out`. The same call again continues an interrupted run and leaves a finished one.
+    Raises SetupError if the base cannot be trained or `out` holds something else.
     """
     need_transformers(f"Training a {task.kind}")
     base = str(Path(base).resolve()) if Path(base).is_dir() else base
@@ -132,7 +132,7 @@ def lora_for(settings: Settings, seq2seq: bool) -> bool:
 def prepared(
     model: Any, codec: Codec, items: "Sequence[Item]", settings: Settings, lora: bool, work: Path
 ) -> "Training":
-    """The model with adapters where they are wanted, and its optimiser. Adapters begin by the seed."""
+    """The model, with adapters if the settings ask for them, and its optimiser. The seed initialises the adapters."""
     import torch
 
     from quorum.training.lora import with_adapters
@@ -157,7 +157,7 @@ def check_window(model: Any, base: str, length: int, output: int) -> None:
 
 
 def described(task: Task, lines: Sequence[Silver], data: Path, base: str, settings: Settings) -> dict[str, Any]:
-    """What makes two runs the same."""
+    """The description of a run. Runs with equal descriptions are the same run."""
     return {
         "task": asdict(task) | {"prompts": task.prompts(lines)},
         "data": {"file": data.name, "sha256": digest(data), "questions": len(lines)},
@@ -167,7 +167,7 @@ def described(task: Task, lines: Sequence[Silver], data: Path, base: str, settin
 
 
 def finished(out: Path, run: dict[str, Any]) -> Report | None:
-    """The report of this very run, when it is done already."""
+    """The report of this same run if it is finished, else None."""
     if not out.exists():
         return None
     record = out / "quorum.training.json"
@@ -179,7 +179,7 @@ def finished(out: Path, run: dict[str, Any]) -> Report | None:
 
 
 def started(out: Path, run: dict[str, Any]) -> Path:
-    """The working folder, new or of a run that was interrupted."""
+    """The working folder: a new one, or that of an interrupted run."""
     work = out.with_name(out.name + ".training")
     record = work / "run.json"
     if record.is_file():

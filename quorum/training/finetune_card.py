@@ -20,7 +20,7 @@ LEARNED = {
 
 
 def written_card(card: Trained, record: dict[str, Any], folder: str) -> str:
-    """The card's text, from what was trained (`quorum.json`) and how (`quorum.training.json`)."""
+    """The card's text, from the model's description (`quorum.json`) and the run's (`quorum.training.json`)."""
     run, report = record["run"], record["report"]
     first = next(iter(card.prompts))
     context = "the sentences that the measure chose" if run["task"]["context"] == "silver" else "whole passages"

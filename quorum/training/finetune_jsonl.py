@@ -1,4 +1,4 @@
-"""Hosted fine-tuning: silver data in the chat format that OpenAI and compatible services train on, and its check."""
+"""Hosted fine-tuning: exports silver data in the chat format of OpenAI and similar services, and checks such files."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,15 +12,15 @@ from quorum.datasets.silver import Silver
 from quorum.models.token_estimate import tokens
 from quorum.training.pairs import NOTHING, Task
 
-FEWEST = 10  # examples that a service takes
+FEWEST = 10  # fewest examples that a service accepts
 ROLES = ("system", "user", "assistant")
-SHOWN = 20  # problems that are told one by one
+SHOWN = 20  # problems that are listed one by one
 
 
 @dataclass
 class Checked:
-    """problems: what a service would refuse, or learn wrong; notes: what is worth knowing; tokens: estimates, for all
-    of the file and for its longest example; empty: examples whose reply is "None".
+    """problems: errors that a service would refuse or learn; notes: remarks; tokens: estimates for the whole file and
+    for its longest example; empty: how many examples have the reply "None".
     """
 
     examples: int = 0
@@ -32,7 +32,7 @@ class Checked:
 
 
 def export(task: Task, lines: Sequence[Silver], out: Path) -> int:
-    """Write one example a line, the prompt being what the graph sends; whole or not at all. Returns how many."""
+    """Write one example per line with the prompt that the graph sends; atomic. Returns the number of examples."""
     if out.exists():
         raise SetupError(f"{out} is there already; name another file with --out, or remove it.")
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -47,7 +47,7 @@ def export(task: Task, lines: Sequence[Silver], out: Path) -> int:
 
 
 def check(path: Path, window: int = 16384) -> Checked:
-    """Read a file in the chat format and say what is wrong with it. window: tokens that an example may have.
+    """Read a file in the chat format and list its problems. window: most tokens of an example.
 
     Raises SetupError for a file that is not JSON lines at all.
     """
@@ -71,7 +71,7 @@ def check(path: Path, window: int = 16384) -> Checked:
 
 
 def mistakes(messages: Any) -> Iterator[str]:
-    """What is wrong with the messages of one example."""
+    """The problems in the messages of one example."""
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         yield 'expected {"messages": [{"role": ..., "content": ...}, ...]}.'
         return
@@ -92,7 +92,7 @@ def mistakes(messages: Any) -> Iterator[str]:
 
 
 def repeated(number: int, asked: str, reply: str, seen: dict[str, tuple[int, str]]) -> Iterable[str]:
-    """Whether the same was asked before."""
+    """Whether an earlier example has the same prompt."""
     before, answered = seen.setdefault(asked, (number, reply))
     if before != number:
         same = "repeats" if answered == reply else "contradicts"
@@ -100,7 +100,7 @@ def repeated(number: int, asked: str, reply: str, seen: dict[str, tuple[int, str
 
 
 def counted(found: Checked) -> Checked:
-    """With what concerns the file as a whole."""
+    """Add the problems and notes about the file as a whole."""
     if found.examples < FEWEST:
         found.problems.append(f"{found.examples} examples; a fine-tuning service takes no fewer than {FEWEST}.")
     if found.empty and found.empty > 0.9 * found.examples:

@@ -8,7 +8,7 @@ RANK, SCALE, DROPOUT = 16, 32, 0.05  # FILCO does not state its own
 
 
 def with_adapters(model: Any, seq2seq: bool) -> Any:
-    """The model with adapters on all linear layers but the output's; they alone are trained."""
+    """The model with adapters on all linear layers except the output layer. Only the adapters are trained."""
     from peft import LoraConfig, TaskType, get_peft_model
 
     task = TaskType.SEQ_2_SEQ_LM if seq2seq else TaskType.CAUSAL_LM

@@ -1,7 +1,7 @@
 """Mine hard negatives for the reader: wrong passages of the same search. python -m quorum.training.negatives --help
 
-Every question is searched with the product's own BM25; results that hold no gold answer and are not the question's own
-context become examples without an answer, because they are what a search brings beside the right passage.
+Searches every question with Quorum's own BM25. Results without a gold answer, except the question's own context, become
+examples without an answer, because a real search returns such passages beside the right one.
 """
 
 import argparse
@@ -57,7 +57,7 @@ def passages_in(path: Path, sources: Sequence[str] = ()) -> Iterator[Passage]:
 
 
 def evaluation_names(paths: Iterable[Path]) -> set[str]:
-    """Ids and texts of all passages of evaluation sets, gold passages that are not listed with them included."""
+    """Ids and texts of all passages of evaluation sets, including gold passages that are not in their lists."""
     names: set[str] = set()
     for path in paths:
         names |= {name for passage in passages_in(path) for name in (passage["id"], passage["text"].strip())}
@@ -97,7 +97,7 @@ def questions_in(path: Path, per_question: int | None, sources: Sequence[str] = 
 
 
 def drawn(questions: Iterable[Asked], limit: int, seed: int) -> list[Asked]:
-    """At most `limit` questions, chosen by seed and id, in their order; memory for those alone."""
+    """At most `limit` questions, chosen by seed and id, in their order. Only these are kept in memory."""
     numbered = ((digest(f"{seed}\n{asked.id}\n{asked.question}"), n, asked) for n, asked in enumerate(questions))
     return [asked for _, _, asked in sorted(heapq.nsmallest(limit, numbered), key=lambda item: item[1])]
 
@@ -137,7 +137,7 @@ def mine(questions: Iterable[Asked], ranking: Ranking, out: Path) -> tuple[int, 
 
 @contextmanager
 def whole(out: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    """A file (.gz: compressed, the same bytes every time) that appears at `out` once it is complete, or not at all."""
+    """Write a file atomically to `out` (.gz: compressed, reproducible byte for byte)."""
     part = out.with_name(out.name + ".part")
     try:
         with part.open("wb") as raw:

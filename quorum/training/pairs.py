@@ -1,4 +1,4 @@
-"""What a filter and a generator are trained on: the prompts that the graph sends, and the replies it should get
+"""Training examples of filters and generators: the prompts that the graph sends and the replies that it should get
 (FILCO: Wang et al. 2023, sections 2.3 and 2.4; arXiv:2311.08377).
 """
 
@@ -31,36 +31,36 @@ class Pair:
 
 @dataclass(frozen=True)
 class Task:
-    """What is learned. mode: which filter; context: what a generator reads."""
+    """The task to learn. mode: of a filter; context: the passages that a generator reads."""
 
     kind: Kind
     mode: Mode = "filco"
     context: ContextOf = "silver"
 
     def prompt(self, line: Silver) -> str:
-        """The prompt's name; a generator's goes by the type of the answer, as in the graph."""
+        """The prompt's name. A generator's depends on the answer type, as in the graph."""
         if self.kind == "filter":
             return FILTER_PROMPTS[self.mode]
         return "answer" if line["answer_type"] == "short" else f"answer_{line['answer_type']}"
 
     def prompts(self, lines: Sequence[Silver]) -> dict[str, str]:
-        """Name -> version of the prompts that the data ask."""
+        """Name -> version of the prompts in the data."""
         return {name: get_version(name) for name in sorted({self.prompt(line) for line in lines})}
 
     def pair(self, line: Silver, shown: int) -> Pair:
-        """The example of a line with the first `shown` of the passages that its prompt shows."""
+        """The example of a line, with the first `shown` of its prompt's passages."""
         passages = self.passages(line)[:shown]
         text = render(self.prompt(line), question=line["question"], passages=number_passages(passages)).text
         return Pair(line["id"], text, self.target(line, passages))
 
     def passages(self, line: Silver) -> list[Passage]:
-        """What the prompt shows. A generator learns from the silver context, or from passage 1 where there is none."""
+        """The prompt's passages. A generator learns from the silver context or, if that is empty, from passage 1."""
         if self.kind == "filter" or self.context == "full":
             return line["passages"]
         return shorten_passages(line["passages"], chosen(line, line["passages"])) or line["passages"][:1]
 
     def target(self, line: Silver, passages: Sequence[Passage]) -> str:
-        """A generator's: the first answer. A filter's: the silver sentences, one a line, or the passages' numbers."""
+        """A generator's reply: the first answer. A filter's: silver sentences, one per line, or passage numbers."""
         if self.kind == "generator":
             return next(answer for answer in line["answers"] if answer.strip())
         pieces = chosen(line, passages)
@@ -70,7 +70,7 @@ class Task:
 
 
 def chosen(line: Silver, passages: Sequence[Passage]) -> list[Piece]:
-    """The silver pieces that stand in these passages, in reading order."""
+    """The silver pieces in these passages, in reading order."""
     found = []
     for span in line["silver"]:
         rank = next((rank for rank, passage in enumerate(passages) if passage["id"] == span["passage"]), None)
@@ -80,7 +80,7 @@ def chosen(line: Silver, passages: Sequence[Passage]) -> list[Piece]:
 
 
 def read_lines(path: Path, kind: Kind, limit: int | None = None) -> list[Silver]:
-    """The silver lines that can teach something: with passages and, for a generator, an answer; SetupError if none."""
+    """The silver lines with passages and, for a generator, an answer. SetupError if there are none."""
     lines = [line for line in some(read_silver(path), limit) if line["passages"]]
     lines = [line for line in lines if kind == "filter" or any(answer.strip() for answer in line["answers"])]
     if not lines:
@@ -96,5 +96,5 @@ def some(lines: Iterator[Silver], limit: int | None) -> Iterator[Silver]:
 
 
 def measure_of(lines: Sequence[Silver]) -> str:
-    """The measure of the data; of a mixture all of them."""
+    """The measure of the data; for a mixture, all measures."""
     return "+".join(sorted({line["measure"] for line in lines}))

@@ -1,8 +1,8 @@
 """Train the embedded reader: python -m quorum.training.reader --help (extra `train`).
 
-One small encoder, all-MiniLM-L6-v2, frozen, and a reader tower grown from it: span logits, where position 0 ([CLS])
-stands for "no answer", and an answerability logit. It writes a checkpoint every few minutes and goes on from one;
-`quorum.training.export` makes the file that the product runs.
+The model is a small frozen encoder, all-MiniLM-L6-v2, with a reader tower grown from it. The tower gives span logits,
+where position 0 ([CLS]) stands for "no answer", and an answerability logit. Training writes a checkpoint every few
+minutes and can continue from it. `quorum.training.export` makes the file that Quorum runs.
 """
 
 import argparse
@@ -51,7 +51,7 @@ def allowed_positions(types: Tensor, mask: Tensor) -> Tensor:
 def loss_of(model: TwoTowers, batch: list[Encoded], answerable_weight: float = 0.5, levels: int = 0) -> Tensor:
     """Marginal likelihood of all gold spans (of [CLS] where there is none), and of answerability.
 
-    `levels`: through the products of the file exported with so many steps of a weight (0: in float).
+    `levels`: compute as a file exported with so many weight steps (0: in float).
     """
     ids, types, mask = (part.to(model.words.weight.device) for part in pad(batch))
     span, answerable = model.read(ids, types, mask, levels)
@@ -78,7 +78,7 @@ class Mixture:
         self.tokenizer, self.length, self.rng = tokenizer, length, random.Random(seed)
 
     def chunk(self, batch: int, count: int) -> list[list[Encoded]]:
-        """`count` batches, drawn together and sorted by length within."""
+        """Draw `count` batches together; examples are sorted by length and then split."""
         drawn = self.rng.choices(self.examples, self.weights, k=batch * count)
         items = [self.encoded(example) for example in drawn]
         items.sort(key=lambda item: len(item.ids))
@@ -94,7 +94,7 @@ class Mixture:
 
 
 def weight_of(example: Example, weights: dict[str, float]) -> float:
-    """The weight of the longest matching group prefix; 1 where none is given."""
+    """The weight of the longest matching group prefix; 1 without a match."""
     group = example.group + ("" if example.spans else "/none")
     fitting = [
         name for name in weights if group.startswith(name) or (name.startswith("*") and group.endswith(name[1:]))
@@ -117,7 +117,7 @@ def train(
 ) -> dict[str, float]:
     """AdamW, warm-up, linear decay over `minutes` (or `steps`); writes the running average of the weights to `out`.
 
-    Returns what was done: examples seen, steps, minutes.
+    Returns the number of examples, steps and minutes.
     """
     own = {name: value for name, value in model.named_parameters() if value.requires_grad}
     flat = [value for name, value in own.items() if value.ndim < 2]
@@ -160,7 +160,7 @@ def train(
 
 
 def write(weights: dict[str, Tensor], out: Path) -> None:
-    """Whole or not at all."""
+    """Write the file atomically."""
     part = out.with_suffix(".part")
     save_file({name: value.contiguous() for name, value in weights.items()}, part)
     part.replace(out)

@@ -1,7 +1,7 @@
 """Train the embedded sentence filter on silver data: quorum filter train --base embedded (extra `train`).
 
-One transformer layer on the reader's last states and two scores for each token: a sentence helps by the highest of the
-one and the mean of the other. The reader itself stays as it is, so its states are computed once.
+The head is one transformer layer on the reader's last states, with two scores for each token. A sentence's score adds
+the maximum of the first and the mean of the second. The reader does not change, so its states are computed once.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from quorum.training.encoder import Layer
 from quorum.training.examples import CALIBRATION_PERCENT, Example, held_out, read_examples, records
 from quorum.training.export import Exporter, Ranges, array, observed
 
-IGNORED = -1.0  # a sentence that holds the answer and was not chosen: neither right nor wrong
+IGNORED = -1.0  # a sentence that contains the answer but was not chosen: its prediction is neither right nor wrong
 HEADS, INNER, LEVELS = 12, 1536, 63
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
 
@@ -86,7 +86,7 @@ def label_of(chosen: bool, sentence: str, answers: Sequence[str]) -> float:
 
 
 def items(model: Encoder, group: Sequence[Case], size: int) -> Iterator[Item]:
-    """The windows of the cases, each passage read alone, with the reader's states."""
+    """The windows of the cases with the reader's states; each passage is read alone."""
     made = [
         (window, members(window, find_sentences(passage["text"])).tokens, labels)
         for case in group
@@ -199,8 +199,8 @@ def exported(head: Head, sample: Sequence[Item]) -> onnx.ModelProto:
 def sentence_scores(
     group: Sequence[Case], model: Encoder, head: SentenceHead, thresholds: Iterable[float] = THRESHOLDS
 ) -> dict[str, float]:
-    """Over the cases, at the best of the thresholds: F1, precision and recall of the kept sentences against silver, all
-    sentences pooled; ignored ones count for nothing. `share`: of the sentences, how many are kept.
+    """Over the cases, at the best of the thresholds: F1, precision and recall of the kept sentences against silver,
+    over all sentences except ignored ones. `share`: the share of sentences that are kept.
     """
     found, labels = [], []
     for case in group:
@@ -240,8 +240,8 @@ def train(
 ) -> dict[str, float]:
     """Train on the silver files and write sentences.onnx and sentences.json (reader, threshold) to the folder `out`.
 
-    `folder` holds the reader. Questions of the calibration part are held out: on half of them the threshold is chosen,
-    on the other half the scores are measured that come back (F1, precision and recall against silver).
+    `folder` holds the reader. Questions of the calibration part are held out: half of them choose the threshold, the
+    other half give the returned scores (F1, precision and recall against silver).
     """
     model, window = Encoder(folder), manifest_in(folder)["calibration"]["window"]
     everything = list(cases(silver))

@@ -23,7 +23,7 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """How silver data are made. top: one piece over all passages (the paper) or one of each (the released code);
+    """The settings of silver data. top: one piece over all passages (the paper) or one of each (the released code);
     k: passages a question; scorer: the name of the model that CXMI asks; limit: only the first questions.
     """
 
@@ -92,7 +92,7 @@ async def make_silver(
 
 
 def part_of(data: Path, out: Path, recipe: Recipe, context: Context | None) -> Path:
-    """Where the lines lie until all are there: a file for this data, as it is now, this recipe and this retrieval."""
+    """The file for unfinished lines; its name depends on the data's content, the recipe and the retrieval."""
     if not data.is_file():
         raise SetupError(f"There is no file {data}; give a data set of questions with passages.")
     stat = data.stat()
@@ -103,7 +103,7 @@ def part_of(data: Path, out: Path, recipe: Recipe, context: Context | None) -> P
 
 
 def resume(part: Path) -> int:
-    """How many whole lines an earlier run left; what it left of a line is cut off."""
+    """The number of complete lines that an earlier run left. An incomplete last line is cut off."""
     if not part.exists():
         return 0
     whole, lines = 0, 0
@@ -122,7 +122,7 @@ def records(data: Path, recipe: Recipe, done: int) -> Iterator[Record]:
 async def silver_lines(
     questions: Iterator[Record], recipe: Recipe, scorer: LogProbabilities | None, context: Context | None
 ) -> AsyncIterator[Silver]:
-    """The questions' silver, in their order; some are worked on at once."""
+    """The silver of the questions, in their order. Several questions are processed at the same time."""
     while group := list(islice(questions, AT_ONCE)):
         for line in await asyncio.gather(*(silver_line(record, recipe, scorer, context) for record in group)):
             yield line
@@ -152,7 +152,7 @@ async def silver_line(
 
 
 async def passages_of(record: Record, recipe: Recipe, context: Context | None) -> list[Passage]:
-    """The first k of the question's own passages, else those that its retrieval finds."""
+    """The first k of the question's own passages, else k retrieved ones."""
     if record["passages"]:
         return record["passages"][: recipe.k]
     if recipe.collection is None or context is None:
@@ -167,7 +167,7 @@ async def passages_of(record: Record, recipe: Recipe, context: Context | None) -
 
 
 def statistics(path: Path) -> Statistics | None:
-    """What a silver file holds; null where no question has gold answers."""
+    """The statistics of a silver file; None if no question has gold answers."""
     questions = found = read = 0
     words, precision = [0, 0], [0.0, 0.0]
     answered = False

@@ -1,4 +1,4 @@
-"""The optimisation of a seq2seq or causal model on prompts and targets; killed and started again it goes on.
+"""Optimises a seq2seq or causal model on prompts and targets. A killed run continues when it is started again.
 
 AdamW without weight decay, linear decay of the learning rate to 0, gradients clipped at 1 (FILCO, section 3.3, states
 learning rate, epochs, batch and length).
@@ -17,7 +17,7 @@ IGNORED = -100  # a label without a loss
 
 
 class Tell(Protocol):
-    """Told of a stage, the steps done and the steps in all."""
+    """Called with a stage, the number of steps done and the number of all steps."""
 
     def __call__(self, stage: str, done: int, total: int | None) -> None: ...
 
@@ -58,7 +58,7 @@ def collate(items: Sequence[Item], seq2seq: bool, pad: int, device: Any) -> dict
 
 
 def batches(count: int, plan: Plan, epoch: int) -> list[list[int]]:
-    """The examples' numbers of an epoch, in an order of its own."""
+    """Batches of example numbers for an epoch; each epoch has its own order."""
     order = torch.randperm(count, generator=torch.Generator().manual_seed(plan.seed * 1000 + epoch)).tolist()
     return [order[start : start + plan.batch] for start in range(0, count, plan.batch)]
 
@@ -112,7 +112,7 @@ class Training:
         return loss_of_all
 
     def save(self) -> None:
-        """Weights, optimiser, chance and place, whole or not at all."""
+        """Save weights, optimiser, random state and position atomically."""
         state = {
             "weights": {name: value.detach() for name, value in self.own.items()},
             "optimiser": self.optimiser.state_dict(),
@@ -142,9 +142,9 @@ def encoded(
 ) -> tuple[list[Item], int]:
     """-> the examples that fit, how many of them lost passages.
 
-    Each maker gives (prompt, target) with the first n of its passages. As in use, the lowest-ranked passages go until
-    the prompt has at most `length` tokens; an example that does not fit with one passage, or whose target is longer
-    than `output`, is left out.
+    Each maker returns (prompt, target) with the first n of its passages. As in use, the lowest-ranked passages are
+    dropped until the prompt has at most `length` tokens. An example is left out if it does not fit with one passage, or
+    if its target is longer than `output`.
     """
     items, shortened = [], 0
     for make, count in zip(makers, counts, strict=True):

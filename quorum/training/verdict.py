@@ -1,7 +1,7 @@
 """Train the yes/no head of the embedded reader: python -m quorum.training.verdict --help. Needs no torch.
 
-Multinomial logistic regression on pooled states of the reader: yes, no, or not settled. Every question stands beside
-its own passages (yes or no), and beside those of another question (not settled).
+Multinomial logistic regression on pooled states of the reader: yes, no, or not settled. Every question is read
+with its own passages (yes or no) and with those of another question (not settled).
 """
 
 import argparse
@@ -28,8 +28,8 @@ RIDGES = (0.01, 0.03, 0.1, 0.3)
 
 
 def examples(records: Sequence[Record], seed: int = 0) -> list[tuple[str, list[Passage], int]]:
-    """(question, passages, class) of the yes/no questions: beside their own passages, beside the gold ones alone, and
-    beside all and a few of another question's, which settle nothing.
+    """(question, passages, class) of the yes/no questions: with their own passages, with the gold ones alone, and with
+    all and a few of another question's passages, which settle nothing.
     """
     rng = random.Random(seed)
     asked = [record for record in records if answer_of(record) in CLASSES[:2] and record["passages"]]
@@ -81,7 +81,7 @@ def softmax_regression(
 
 
 def accuracy(weights: NDArray[np.float64], x: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
-    """Of the questions beside their own passages: how often the likelier of yes and no is right."""
+    """How often the likelier of yes and no is right, over the questions with their own passages."""
     asked = labels < 2
     scores = x[asked] @ weights[:, :-1].T + weights[:, -1]
     return float((scores[:, :2].argmax(1) == labels[asked]).mean())
@@ -92,7 +92,7 @@ def fit(
 ) -> tuple[NDArray[np.float64], float, float]:
     """(weights, ridge, accuracy): the ridge with the best cross-validated accuracy on yes/no, fitted on everything.
 
-    questions: the number of each row's question; all rows of a question are in one fold.
+    questions: the question number of each row. All rows of a question are in one fold.
     """
     folds = np.random.default_rng(seed).permutation(questions.max() + 1)[questions] % FOLDS
     tried = []

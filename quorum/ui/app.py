@@ -1,4 +1,4 @@
-"""The pages: / to ask, /run/ID for a run from before, with the same form beside it."""
+"""The pages: / to ask, /run/ID for an earlier run, with the same form beside it."""
 
 import asyncio
 from datetime import datetime
@@ -25,12 +25,12 @@ from quorum.ui.upload import Upload
 ASSETS = Path(__file__).parent / "assets"
 HEAD = '<link rel="stylesheet" href="/assets/page.css"><script src="/assets/page.js" defer></script>'
 MOST_UNDER_WAY = 16  # runs at once, of all visitors
-STORE_ANSWERS_IN_S = 60  # where the store is on a server, or the machine is busy
+STORE_ANSWERS_IN_S = 60  # the store may be on a server, or the machine busy
 AGO = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
 
 class Desk:
-    """What all visitors share: the server's settings, and the runs that are under way."""
+    """What all visitors share: the server's settings and the runs in progress."""
 
     def __init__(self, base: Context) -> None:
         self.base = base
@@ -46,20 +46,20 @@ class Desk:
         return run
 
     async def keep(self, run: Run) -> None:
-        """A run has ended: into a file with it."""
+        """Save a run that has ended to a file."""
         try:
             await asyncio.to_thread(save, run, self.home / "runs")
         finally:
             self.under_way.pop(run.id, None)
 
     async def find(self, id_: str) -> Run:
-        """A run under way or from before; an unknown one is a `SetupError`."""
+        """A run in progress or an earlier one. An unknown id is a `SetupError`."""
         if id_ in self.under_way:
             return self.under_way[id_]
         return await asyncio.to_thread(load, id_, self.home / "runs")
 
     async def collections(self) -> list[str]:
-        """Those of the store; one that does not answer has none, which asking will tell better."""
+        """The store's collections; none if the store does not answer, because asking will give a better error."""
         try:
             found = await asyncio.to_thread(names, self.base.store)
         except QuorumError:
@@ -74,7 +74,7 @@ class Page:
         self.desk = desk
 
     async def draw(self, asking: Asking, *, said: str = "", run: Run | None = None) -> None:
-        """The form at the left, runs at the right. said: what was wrong with the address."""
+        """Draw the form at the left and the runs at the right. said: what was wrong with the address."""
         collections = await self.desk.collections()
         with html.div().classes("page"):
             with html.div().classes("side"):
@@ -95,7 +95,7 @@ class Page:
                     RunView(run)
 
     def ask(self, asking: Asking) -> None:
-        """Start a run and show it above those before; the address becomes the run's."""
+        """Start a run and show it above earlier ones. The page's address becomes the run's."""
         run = self.desk.ask(asking)
         self.said.text = ""
         self.empty.clear()
@@ -106,14 +106,14 @@ class Page:
         ui.run_javascript("document.querySelector('.run').scrollIntoView({block: 'start'})")
 
     async def list_past(self) -> None:
-        """The runs that are kept by now."""
+        """Refresh the list of saved runs."""
         past = await asyncio.to_thread(recent, self.desk.home / "runs")
         self.past.clear()
         with self.past:
             draw_past(past)
 
     async def added(self, collection: str) -> None:
-        """Documents were indexed: their collection is chosen."""
+        """Choose the collection into which documents were just indexed."""
         self.form.offer(await self.desk.collections(), collection)
 
 
@@ -147,7 +147,7 @@ def ago(asked: float) -> str:
 
 
 def usable(asking: Asking, base: Context) -> Asking:
-    """What was asked, for the form; of methods and settings that are no more the question alone."""
+    """What was asked, for the form; only the question if its methods or settings no longer exist."""
     try:
         return from_query(urlsplit(asking.link()).query, base)[0]
     except SetupError:
@@ -155,7 +155,7 @@ def usable(asking: Asking, base: Context) -> Asking:
 
 
 def from_elsewhere(request: Request) -> bool:
-    """Whether another site's page led here: it must not make this one ask, which may cost money."""
+    """Whether a link on another site led here. Such a link must not start a run, which may cost money."""
     return request.headers.get("sec-fetch-site", "none") in ("cross-site", "same-site")
 
 
@@ -175,7 +175,7 @@ def build(base: Context) -> FastAPI:
             return
         await page.draw(asking)
         if at_once and not from_elsewhere(request):
-            await ui.context.client.connected()  # or given up, where what opened the link is no browser
+            await ui.context.client.connected()  # or give up if the client is not a browser
             if ui.context.client.has_socket_connection:
                 page.form.submit()
 

@@ -1,4 +1,4 @@
-"""What is asked: a question, methods and settings, as a form and a link hold them; and the settings there are."""
+"""A question with methods and settings, as the form and a link represent them; and the settings of the form."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -10,7 +10,7 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.run.columns import Column, parse_methods
 from quorum.graphs import DEFAULT
 
-OWN = ("collection", "model", "k")  # a field of the form and a word of the link each; the rest is "set=key=value"
+OWN = ("collection", "model", "k")  # each has a form field and a link parameter of its own; others are "set=key=value"
 FIXED = ("store", "journal")  # a link must not choose where the server writes
 LONGEST_QUESTION = 20_000  # characters
 MOST_WORDS = 200  # of a link
@@ -25,7 +25,7 @@ class Asking:
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def runs(self, base: Context) -> list[Column]:
-        """The methods with their contexts; what does not fit is a `SetupError`."""
+        """The methods with their contexts. An invalid setting is a `SetupError`."""
         if not self.question.strip():
             raise SetupError("There is no question yet; write one.")
         if len(self.question) > LONGEST_QUESTION:
@@ -36,7 +36,7 @@ class Asking:
         return found
 
     def link(self) -> str:
-        """The address that fills the form so."""
+        """The address that opens the form with these values."""
         pairs = [("q", self.question), ("methods", self.methods)]
         pairs += [(name, self.settings[name]) for name in OWN if name in self.settings]
         pairs += [("set", f"{name}={value}") for name, value in self.settings.items() if name not in OWN]
@@ -50,14 +50,14 @@ def context_of(settings: Mapping[str, str], base: Context) -> Context:
 
 
 def check_open(settings: Mapping[str, str]) -> None:
-    """SetupError for a setting that is the server's alone."""
+    """Raise a SetupError for a setting that only the server may choose."""
     fixed = next((name for name in FIXED if name in settings), None)
     if fixed:
         raise SetupError(f"The page does not change {fixed!r}; give it when the server starts: quorum serve --help.")
 
 
 def from_query(query: str, base: Context) -> tuple[Asking, bool]:
-    """What a link's query asks for, and whether it is to be asked at once (`run=1`); a bad one is a `SetupError`."""
+    """Parse a link's query; also returns whether to ask at once (`run=1`). An invalid query is a `SetupError`."""
     words, settings = {"q": "", "methods": DEFAULT, "run": ""}, dict[str, str]()
     try:
         pairs = parse_qsl(query, max_num_fields=MOST_WORDS)
@@ -77,14 +77,14 @@ def from_query(query: str, base: Context) -> tuple[Asking, bool]:
 
 
 def changed(settings: Mapping[str, str], base: Context) -> dict[str, str]:
-    """Those settings that differ from the server's; one that does not fit is a `SetupError`."""
+    """The settings that differ from the server's. An invalid one is a `SetupError`."""
     made = context_of(settings, base)
     return {name: text for name, text in settings.items() if getattr(made, name) != getattr(base, name)}
 
 
 @dataclass(frozen=True)
 class FormField:
-    """A setting as a form shows it. `now`: the server's value as text; `optional`: it may be left empty."""
+    """A setting in the form. `now`: the server's value as text; `optional`: the field may be empty."""
 
     name: str
     about: str
@@ -98,7 +98,7 @@ class FormField:
 
 
 def list_form_fields(base: Context) -> list[FormField]:
-    """Every setting but those with a field of their own and those that a page does not change."""
+    """All settings except those with a field of their own and those that a page must not change."""
     from pydantic import TypeAdapter
 
     shapes: dict[str, Any] = TypeAdapter(Context).json_schema()["properties"]
@@ -107,7 +107,7 @@ def list_form_fields(base: Context) -> list[FormField]:
 
 
 def make_form_field(name: str, shape: Mapping[str, Any], value: Any) -> FormField:
-    """From the JSON schema of one setting."""
+    """Make the field from the JSON schema of one setting."""
     parts = [part for part in shape.get("anyOf", [shape]) if part.get("type") != "null"]
     first, optional = parts[0], len(parts) < len(shape.get("anyOf", [shape]))
     kinds: dict[str, Literal["flag", "number"]] = {"boolean": "flag", "integer": "number", "number": "number"}
@@ -125,7 +125,7 @@ def make_form_field(name: str, shape: Mapping[str, Any], value: Any) -> FormFiel
 
 
 def as_text(value: Any) -> str:
-    """A setting's value as it is written in --set; none is empty."""
+    """A setting's value as written in --set; None becomes an empty text."""
     if value is None:
         return ""
     if isinstance(value, bool):

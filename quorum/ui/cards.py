@@ -1,4 +1,4 @@
-"""A question's run on the page: a card for each method, which fills as the run goes on."""
+"""A question's run on the page: a card for each method, updated during the run."""
 
 import json
 import re
@@ -28,7 +28,7 @@ PHASES = {"running": "running", "done": "", "failed": "failed", "stopped": "stop
 
 @lru_cache(maxsize=64)
 def mermaid_of(method: str) -> str | None:
-    """A method's graph as `quorum methods NAME --diagram` prints it, but for the colours; None: no such method."""
+    """A method's graph as `quorum methods NAME --diagram` prints it, without colours; None for an unknown method."""
     known = all_methods().get(method)
     if known is None:
         return None
@@ -37,7 +37,7 @@ def mermaid_of(method: str) -> str | None:
 
 
 class Card:
-    """One answer. `refresh` brings it up to date; what is under the answer is drawn once it has ended."""
+    """One answer. `refresh` updates it; the details below the answer are drawn when the run has ended."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer, self.seen = answer, -1
@@ -63,7 +63,7 @@ class Card:
                 ui.mermaid(diagram, config=PICTURE)
 
     def refresh(self) -> None:
-        """Show what has changed since the last time."""
+        """Show what has changed since the last refresh."""
         if self.seen == self.answer.version:
             return
         self.seen, answer = self.answer.version, self.answer
@@ -109,7 +109,7 @@ class Card:
 
 
 def headline(answer: Answer) -> tuple[str, str]:
-    """(what stands where the answer goes, its kind)."""
+    """(the text in the place of the answer, its kind)."""
     if answer.phase == "failed":
         return answer.error or "It failed.", "error"
     if answer.phase == "stopped":
@@ -123,7 +123,7 @@ def headline(answer: Answer) -> tuple[str, str]:
 
 
 def facts(answer: Answer) -> list[str]:
-    """Confidence, calls, tokens, seconds, and what went wrong on the way."""
+    """Confidence, calls, tokens, seconds and problems of the run."""
     result, (calls, tokens_in, tokens_out) = answer.result or {}, totals(answer)
     if answer.seconds is None:
         return []
@@ -144,7 +144,7 @@ def facts(answer: Answer) -> list[str]:
 
 
 class RunView:
-    """A run: its question, a table where several methods are compared, and their cards."""
+    """A run: its question, the methods' cards and, for several methods, a table that compares them."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -170,7 +170,7 @@ class RunView:
             self.note = text("p").classes("error")
 
     def refresh(self) -> None:
-        """Bring all cards up to date; the last time is when the run has ended and is kept."""
+        """Update all cards. The last refresh comes when the run has ended and is saved."""
         for card in self.cards:
             card.refresh()
         version = sum(answer.version for answer in self.run.answers)
@@ -184,7 +184,7 @@ class RunView:
             self.timer.deactivate()
 
     def compare(self) -> None:
-        """The answers in one table."""
+        """Draw all answers in one table."""
         self.compared.clear()
         heads = ["method", "answer", "confidence", "calls", "tokens", "seconds"]
         with self.compared:

@@ -1,4 +1,4 @@
-"""What lies under an answer: passages with the evidence marked, votes, candidates, steps with prompts, the costs."""
+"""The details of an answer: passages with marked evidence, votes, candidates, steps with prompts, costs."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,13 +13,13 @@ from quorum.nodes.evidence import is_claimed
 from quorum.ui.run import Answer, lights
 from quorum.ui.texts import folded, said, table
 
-MOST_SHOWN = 100  # passages or steps of one kind; a browser grows slow with thousands
+MOST_SHOWN = 100  # passages or steps of one kind; thousands would slow a browser down
 
 Part = tuple[str, Callable[[], None]]
 
 
 def parts(answer: Answer) -> dict[str, Part]:
-    """name -> (title, what draws it) of the parts that this answer has."""
+    """name -> (title, function that draws it) of the parts that this answer has."""
     result: Result = answer.result or {}
     found: dict[str, Part] = {}
     passages, votes = result.get("passages") or [], result.get("votes") or []
@@ -52,7 +52,7 @@ def draw_passages(result: Result) -> None:
 
 
 def draw_passage(rank: int, passage: Passage, evidence: Evidence | None, badge: str | None) -> None:
-    """A passage; the span that supports the answer is marked. badge: what it did for the answer."""
+    """Draw a passage and mark the span that supports the answer. badge: the passage's role in the answer."""
     with html.li().classes("passage" + (" evidence" if evidence else "")).props(f"data-rank={rank}"):
         with html.div().classes("title"):
             html.b(f"{rank}. {passage['title'] or passage['id']}")
@@ -65,7 +65,7 @@ def draw_passage(rank: int, passage: Passage, evidence: Evidence | None, badge: 
 
 
 def spans(text: str, evidence: Evidence | None) -> list[tuple[str, bool]]:
-    """The text in parts, and whether each is the marked one."""
+    """The text in parts, each with whether it is marked."""
     start, end = (None, None) if evidence is None else (evidence["start"], evidence["end"])
     if start is None or end is None:
         return [(text, False)]
@@ -73,7 +73,7 @@ def spans(text: str, evidence: Evidence | None) -> list[tuple[str, bool]]:
 
 
 def draw_votes(result: Result) -> None:
-    """Who voted for what: answers by votes, with a bar; then each passage's own."""
+    """Draw the answers by number of votes, with bars, and then the vote of each passage."""
     votes = result.get("votes") or []
     ballots: dict[str, list[int]] = {}
     for vote in votes:
@@ -96,7 +96,7 @@ def draw_votes(result: Result) -> None:
 
 
 def draw_candidates(result: Result) -> None:
-    """Every candidate with its score, whether its summary supports it, and the summary."""
+    """Draw every candidate with its score, its summary, and whether the summary supports it."""
     candidates = result.get("candidates") or []
     scores, validity = result.get("scores") or [], result.get("validity") or []
     summaries = result.get("summaries") or []
@@ -114,7 +114,7 @@ def draw_candidates(result: Result) -> None:
 
 
 def draw_steps(answer: Answer) -> None:
-    """The run as it went: nodes, with the prompts that they sent and the replies that came."""
+    """Draw the run's nodes with their prompts and replies."""
     with html.div().classes("steps"):
         for graph in answer.root.steps:
             for step in graph.steps[:MOST_SHOWN]:
@@ -123,7 +123,7 @@ def draw_steps(answer: Answer) -> None:
 
 
 def draw_step(step: Step) -> None:
-    """A step, and inside it the steps that it took."""
+    """Draw a step with its inner steps."""
     took = [] if step.seconds is None else [f"{step.seconds:.2f} s"]
     facts = " · ".join([*step.details, *step.changes, *took])
     if not (step.prompt or step.reply or step.steps or step.error):

@@ -1,4 +1,4 @@
-"""Documents that were uploaded, into a collection. File names come from strangers."""
+"""Indexes uploaded documents into a collection. The file names are untrusted."""
 
 import asyncio
 import re
@@ -20,7 +20,7 @@ from quorum.ui.run import bug, sentence
 LARGEST_FILE = 100_000_000  # bytes
 LARGEST_UPLOAD = 500_000_000  # bytes, of all files dropped at once
 LONGEST_NAME = 120  # characters
-MOST_BYTES = 180  # of a name; file systems take 255, and the name may yet get a number
+MOST_BYTES = 180  # of a name; file systems allow 255, and a number may be added
 TURNING = r"\u200e\u200f\u202a-\u202e\u2066-\u2069"  # a text around
 ODD = re.compile(rf"[\x00-\x1f\x7f<>:\"|?*{TURNING}\ud800-\udfff]")
 LINE = re.compile(r"(.+), line (\d+)", re.DOTALL)  # as a report names a line of a file
@@ -31,8 +31,8 @@ Save = Callable[[Path], Awaitable[None]]
 
 @dataclass
 class Indexing:
-    """Documents on their way into a collection. `done` of `total` files and lines; `files`: name -> what became of it;
-    `passages`: in the collection at the end; `error`: why all of it stopped, in one sentence.
+    """The progress of indexing: `done` of `total` files and lines; `files`: name -> outcome; `passages`: how many the
+    collection has at the end; `error`: why the indexing failed, in one sentence.
     """
 
     collection: str
@@ -50,7 +50,7 @@ class Indexing:
 
 
 def safe_name(name: str) -> str:
-    """The last part of a path of any system, without what a file name should not hold."""
+    """The last part of a path of any system, without characters that a file name should not have."""
     bare = ODD.sub("", re.split(r"[/\\]", name)[-1]).strip().lstrip(".")
     if len(bare) > LONGEST_NAME or len(bare.encode()) > MOST_BYTES:
         stem, dot, kind = bare.rpartition(".")
@@ -59,14 +59,14 @@ def safe_name(name: str) -> str:
 
 
 def cut(name: str, longest: int) -> str:
-    """The beginning of a name: so many characters, and as many bytes as such a part of a name may have."""
+    """The beginning of a name, limited in characters and in bytes."""
     room = longest * MOST_BYTES // LONGEST_NAME
     return name[:longest].encode()[:room].decode(errors="ignore")
 
 
 def own_names(names: Sequence[str]) -> list[str]:
-    """A safe name for each; of several that are the same the later ones are numbered."""
-    found: dict[str, str] = {}  # in lower case -> as it is
+    """A safe name for each file. Later files with an equal name get a number."""
+    found: dict[str, str] = {}  # name in lower case -> name
     numbers: dict[str, int] = {}
     for name in map(safe_name, names):
         stem, dot, kind = name.partition(".")
@@ -80,16 +80,16 @@ def own_names(names: Sequence[str]) -> list[str]:
 
 
 def check_target(collection: str) -> str:
-    """The name of a collection that documents may go to."""
+    """Check the name of the collection for uploaded documents."""
     if check_name(collection.strip()) == SAMPLE:
         raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; give the documents another one.")
     return collection.strip()
 
 
 async def take_in(job: Indexing, uploads: Sequence[tuple[str, Save]], base: Context) -> None:
-    """Index uploaded files and remove them again; what happens is told in `job`.
+    """Index uploaded files and remove them; `job` shows the progress.
 
-    A file of the same name as one before takes its place in the collection.
+    A file replaces an earlier one with the same name in the collection.
     """
     job.files = dict.fromkeys(own_names([name for name, _ in uploads]), "waits")
     folder = home_of(base) / "uploads" / job.collection
@@ -127,7 +127,7 @@ def remove(paths: Sequence[Path]) -> None:
 
 
 def results(job: Indexing, report: IndexReport) -> None:
-    """What became of each file: indexed, with what should be known of it, or why it was not read."""
+    """The outcome of each file: indexed, with warnings, or the reason why it was not read."""
     job.passages = report.passages
     job.files = dict.fromkeys(job.files, "indexed")
     for where, note in report.notes:

@@ -18,7 +18,7 @@ MODELS = ("embedded", "openai:")
 
 
 class Form:
-    """What is to be asked. `settings` holds what differs from the server's settings, as texts."""
+    """The form's values. `settings` holds, as texts, those that differ from the server's."""
 
     def __init__(
         self, base: Context, asking: Asking, collections: Sequence[str], ask: Callable[[Asking], None]
@@ -31,7 +31,7 @@ class Form:
             self.draw_where(collections)
             self.draw_methods([one.name for one in parse_methods(asking.methods, base)])
             self.draw_settings()
-        for held in ("ctrl", "meta"):  # before the field that has the focus, which may have a use of its own for Enter
+        for held in ("ctrl", "meta"):  # runs before the focused field's own handler of Enter
             self.root.on(f"keydown.capture.{held}.enter.stop.prevent", self.submit, args=[])
             self.root.on(f"keyup.capture.{held}.enter.stop.prevent", js_handler="() => {}")
         self.root.on("submit.prevent", self.submit, args=[])
@@ -58,7 +58,7 @@ class Form:
             k.on_value_change(lambda event: self.set("k", event.value))
 
     def draw_methods(self, chosen: Sequence[str]) -> None:
-        """A box to tick for each method, by the paper that it is from, those with settings of their own first."""
+        """A check box for each method, grouped by paper; methods with settings of their own come first."""
         with html.fieldset().classes("methods") as box:
             self.legend = text("legend")
             methods = all_methods()
@@ -116,7 +116,7 @@ class Form:
         field.on_value_change(lambda event: self.set(setting.name, event.value))
 
     def value(self, name: str) -> str:
-        """A setting as text, the server's where nothing else is chosen."""
+        """A setting as text; the server's value if the user has not chosen one."""
         return self.settings.get(name, as_text(getattr(self.base, name)))
 
     def set(self, name: str, value: Any) -> None:
@@ -135,7 +135,7 @@ class Form:
         return [name for name, box in self.methods.items() if box.value]
 
     def asking(self) -> Asking:
-        """What the form says; what does not fit is a `SetupError`."""
+        """The form's values as an `Asking`. An invalid value is a `SetupError`."""
         if not self.chosen():
             raise SetupError("No method is chosen; tick one or more.")
         return Asking(
@@ -143,7 +143,7 @@ class Form:
         )
 
     def submit(self) -> None:
-        """Ask, or say what is wrong beside the button."""
+        """Ask, or show the error beside the button."""
         self.said.text = ""
         try:
             self.ask(self.asking())
@@ -151,12 +151,12 @@ class Form:
             self.said.text = sentence(error)
 
     def offer(self, collections: Sequence[str], chosen: str) -> None:
-        """New collections to choose from, one of them chosen."""
+        """Replace the list of collections and choose one of them."""
         self.collection.set_options(sorted({*collections, chosen}), value=chosen)
 
 
 def families() -> dict[str, list[str]]:
-    """A paper in short -> its methods, in the order of `quorum methods`."""
+    """Short name of a paper -> its methods, in the order of `quorum methods`."""
     found: dict[str, list[str]] = {}
     for method in all_methods().values():
         found.setdefault(method.paper.partition(",")[0], []).append(method.name)

@@ -1,7 +1,7 @@
 """Who may use the page: an ASGI wrapper around all of it, HTTP and WebSockets alike.
 
-On this machine alone it answers to the names of this machine (another name means that a foreign site points at it: DNS
-rebinding); for other addresses it demands a token. What another site's page sends is refused either way.
+Without a token the page answers only to the names of this machine; another name is a sign of DNS rebinding. An address
+that other machines can reach needs a token. Requests from other sites' pages are always refused.
 """
 
 import hmac
@@ -45,19 +45,19 @@ ASK_TOKEN = (
 
 
 class TooLarge(Exception):  # noqa: N818  it reads as what it says
-    """A request brought more than it may."""
+    """The body of a request is too large."""
 
 
 class Guard:
-    """Lets through what may pass, and adds the headers that keep a browser from asking anyone else.
+    """Lets permitted requests through, and adds headers that forbid the browser to load from other hosts.
 
-    token: demanded of every request, once as ?token= and then as a cookie; None on this machine alone. largest: bytes
-    that a request may bring.
+    token: every request needs it, first as ?token= and then as a cookie; None if only this machine has access. largest:
+    most bytes of a request.
     """
 
     def __init__(self, app: App, token: str | None, *, port: int, largest: int) -> None:
         self.app, self.token, self.largest = app, token, largest
-        self.cookie = f"quorum_{port}"  # cookies are shared by the ports of a host
+        self.cookie = f"quorum_{port}"  # all ports of a host share their cookies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -73,7 +73,7 @@ class Guard:
             await self.let_in(scope, headers, receive, send)
 
     def refusal(self, headers: MutableMapping[str, str]) -> str | None:
-        """Why a request is refused whoever sends it; None: it is not."""
+        """The reason to refuse a request from anyone, or None."""
         host, origin = headers.get("host", ""), headers.get("origin")
         try:
             name, site = urlsplit(f"//{host}").hostname, None if origin is None else urlsplit(origin).netloc
@@ -90,7 +90,7 @@ class Guard:
         return any(hmac.compare_digest(one, key_of(self.token or "")) for one in given)
 
     async def ask_token(self, scope: Scope, receive: Receive, send: Send, token: str) -> None:
-        """A right ?token= becomes a cookie, and the page is opened again without it; else a form asks for it."""
+        """Turn a correct ?token= into a cookie and reopen the page without it; else show a form that asks for it."""
         pairs = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
         given = [value for name, value in pairs if name == "token"]
         right = [hmac.compare_digest(one.encode(), token.encode()) for one in given]
@@ -100,13 +100,13 @@ class Guard:
             return
         rest = urlencode([pair for pair in pairs if pair[0] != "token"])
         path = "/" + quote(scope["path"].lstrip("/")) + ("?" + rest if rest else "")
-        # Not a redirect: where another site's link led here, a browser would not send the new cookie along with it.
+        # Not a redirect: after a link on another site, the browser would not send the new cookie with it.
         head = f'<meta http-equiv="refresh" content="0;url={escape(path)}">'
         cookie = f"{self.cookie}={key_of(token)}; HttpOnly; SameSite=Strict; Path=/"
         await reply(send, 200, PAGE.format(head=head, body=""), (b"set-cookie", cookie.encode()))
 
     async def let_in(self, scope: Scope, headers: MutableMapping[str, str], receive: Receive, send: Send) -> None:
-        """The page itself. A body that is too large is broken off; a visitor who leaves early is no error."""
+        """Serve the page. Reading stops at a body that is too large. A visitor who leaves early is no error."""
         begun, left, came = False, False, 0
 
         async def counted() -> Message:
@@ -134,13 +134,13 @@ class Guard:
         except TooLarge:
             if not begun:
                 await refuse(scope, receive, send, 413, too_large(self.largest))
-        except RuntimeError as error:  # what Starlette's middleware makes of an answer that nobody waits for
+        except RuntimeError as error:  # Starlette's middleware raises this when the client has gone
             if not left or str(error) != "No response returned.":
                 raise
 
 
 def key_of(token: str) -> str:
-    """What the cookie holds: not the token itself."""
+    """The cookie's value, derived from the token but not equal to it."""
     return sha256(b"quorum page " + token.encode()).hexdigest()
 
 
@@ -149,7 +149,7 @@ def too_large(largest: int) -> str:
 
 
 async def refuse(scope: Scope, receive: Receive, send: Send, status: int, said: str, *, markup: bool = False) -> None:
-    """A refusal in words; a WebSocket is closed before it opens."""
+    """Send the refusal as text. A WebSocket is closed before it opens."""
     if scope["type"] == "websocket":
         await receive()
         await send({"type": "websocket.close", "code": 1008, "reason": ""})
@@ -158,7 +158,7 @@ async def refuse(scope: Scope, receive: Receive, send: Send, status: int, said: 
 
 
 async def reply(send: Send, status: int, text: str, *more: tuple[bytes, bytes]) -> None:
-    """A whole response of HTML."""
+    """Send a complete HTML response."""
     own = [(b"content-type", b"text/html; charset=utf-8"), (b"cache-control", b"no-store"), *HEADERS, *more]
     await send({"type": "http.response.start", "status": status, "headers": own})
     await send({"type": "http.response.body", "body": text.encode()})

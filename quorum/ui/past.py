@@ -1,4 +1,4 @@
-"""Runs that are kept: a file each under the store, which `quorum trace` prints, too."""
+"""Saved runs: one file per run under the store. `quorum trace` prints these files, too."""
 
 import json
 import os
@@ -35,12 +35,12 @@ class Kept:
 
 
 def home_of(base: Context) -> Path:
-    """The folder of what a page keeps: a local store's, else .quorum/."""
+    """The folder of the page's files: in a local store, else .quorum/."""
     return Path(".quorum" if "://" in base.store else base.store).expanduser().resolve()
 
 
 def save(run: Run, folder: Path) -> None:
-    """Write a run; a folder that cannot be written to is a `SetupError`. Blocks."""
+    """Write a run. A folder that is not writable is a `SetupError`. Blocks."""
     file = folder / f"{run.id}.json"
     part = file.with_suffix(".part")
     try:
@@ -57,7 +57,7 @@ def save(run: Run, folder: Path) -> None:
 
 
 def told(run: Run) -> dict[str, Any]:
-    """A run as JSON: a saved trace, and under "page" what a page shows besides."""
+    """A run as JSON: a saved trace, with the page's additional data under "page"."""
     answers = [
         {"name": one.name, "method": one.method, "phase": one.phase, "error": one.error, "seconds": one.seconds}
         | {"result": cleaned(one.result, hides_passages()), "graphs": len(one.root.steps)}
@@ -74,7 +74,7 @@ def told(run: Run) -> dict[str, Any]:
 
 
 def load(id_: str, folder: Path) -> Run:
-    """The run of that name; one that is not there or cannot be read is a `SetupError`. Blocks."""
+    """Read the run of that name. A missing or unreadable file is a `SetupError`. Blocks."""
     if not ID.fullmatch(id_) or not (folder / f"{id_}.json").is_file():
         raise SetupError(f"There is no run {id_[:40]!r}; choose one from the list of past runs.")
     try:
@@ -89,14 +89,14 @@ def load(id_: str, folder: Path) -> Run:
 
 
 def answer_of(kept: dict[str, Any], steps: Iterator[Step]) -> Answer:
-    """An answer with the graphs that are its own, which come in order."""
+    """An answer with its own graphs, which are stored in order."""
     if kept["phase"] not in get_args(Phase):
         raise ValueError("an answer has an unknown phase")
     root = Step("run", "run", steps=[next(steps) for _ in range(kept["graphs"])])
     return Answer(
         name=read_text(kept["name"]),
         method=read_text(kept["method"]),
-        phase="stopped" if kept["phase"] == "running" else kept["phase"],  # nothing of a file runs
+        phase="stopped" if kept["phase"] == "running" else kept["phase"],  # nothing from a file runs
         result=read_result(kept["result"]),
         error=None if kept["error"] is None else read_text(kept["error"]),
         seconds=read_number(kept["seconds"]),
@@ -105,7 +105,7 @@ def answer_of(kept: dict[str, Any], steps: Iterator[Step]) -> Answer:
 
 
 def describe_run(id_: str, kept: dict[str, Any]) -> Kept:
-    """The line of a run, as far as its file is one."""
+    """The list line of a run, from its file."""
     asked = float(kept["page"]["asked"])
     if not 0 <= asked <= LATEST:
         raise ValueError("it was asked at no time that a calendar has")
@@ -113,14 +113,14 @@ def describe_run(id_: str, kept: dict[str, Any]) -> Kept:
 
 
 def read_text(value: Any) -> str:
-    """A text; a ValueError for anything else."""
+    """Return the value if it is a text, else raise ValueError."""
     if isinstance(value, str):
         return value
     raise ValueError("something else stands where a text belongs")
 
 
 def recent(folder: Path, count: int = 30) -> list[Kept]:
-    """The last runs, newest first; files that are none are left out. Blocks."""
+    """The last runs, newest first. Files that are not runs are left out. Blocks."""
     files = sorted((file for file in folder.glob("*.json") if ID.fullmatch(file.stem)), reverse=True)
     lines = (line_of(file) for file in files[:count])
     return [line for line in lines if line is not None]
@@ -128,7 +128,7 @@ def recent(folder: Path, count: int = 30) -> list[Kept]:
 
 @lru_cache(maxsize=1000)
 def line_of(file: Path) -> Kept | None:
-    """What the list says of a run, whose file never changes."""
+    """The list line of a run. It can be cached, because a run's file never changes."""
     try:
         return describe_run(file.stem, read_saved_run(read_regular(file))[0])
     except (OSError, ValueError, KeyError, TypeError):

@@ -27,9 +27,9 @@ Phase = Literal["running", "done", "failed", "stopped"]
 
 @dataclass
 class Answer:
-    """One method's way to its answer. `version` grows with every change; `error`: one sentence.
+    """The progress of one method. `version` grows with every change; `error`: one sentence.
 
-    `root` holds the steps so far, those of a node that failed or still runs among them; `seconds`: in all.
+    `root` holds all steps so far, also those of a failed or running node; `seconds`: in all.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Answer:
 
 @dataclass
 class Run:
-    """A question under way, or one from before. `asked`: seconds since 1970; `note`: what went wrong in keeping it."""
+    """A question in progress or an earlier one. `asked`: seconds since 1970; `note`: why saving failed."""
 
     id: str
     asking: Asking
@@ -61,14 +61,14 @@ class Run:
         return any(one.phase == "running" for one in self.answers)
 
     def stop(self) -> None:
-        """End what is under way; the answers that are there stay."""
+        """Cancel the methods that still run; finished answers stay."""
         if self.task is not None:
             self.task.cancel()
 
 
 @dataclass(frozen=True)
 class Light:
-    """How a node of the graph stands: `begun` times it was entered, `ended` of them are over; `seconds` in all."""
+    """The state of a graph's node: how often it has begun and ended, and its `seconds` in all."""
 
     phase: Phase
     begun: int
@@ -77,7 +77,7 @@ class Light:
 
 
 class Watching(Tracer):
-    """A tracer whose answer changes with every step that begins or ends."""
+    """A tracer that updates its answer whenever a step begins or ends."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ def new_id() -> str:
 
 
 def start(asking: Asking, methods: list[Column], keep: Callable[[Run], Awaitable[None]]) -> Run:
-    """Ask; the answers come into the run as it goes on. `keep` is called when all have ended, in whatever way."""
+    """Start asking and return the run, which collects the answers. `keep` is called at the end, also after failures."""
     run = Run(new_id(), asking, time.time(), [Answer(one.name, one.method) for one in methods])
     run.task = asyncio.create_task(work(run, methods, keep), name=f"run {run.id}")
     return run
@@ -109,7 +109,7 @@ async def work(run: Run, methods: list[Column], keep: Callable[[Run], Awaitable[
     try:
         await asyncio.gather(*(one_answer(run.asking.question, method, into) for method, into in pairs))
     except asyncio.CancelledError:
-        for one in run.answers:  # a task that is cancelled before it begins ends nothing by itself
+        for one in run.answers:  # a task cancelled before its start does not run its own clean-up
             if one.phase == "running":
                 ended(one, "stopped")
     try:
@@ -119,7 +119,7 @@ async def work(run: Run, methods: list[Column], keep: Callable[[Run], Awaitable[
 
 
 async def one_answer(question: str, method: Column, into: Answer) -> None:
-    """One method's answer; what goes wrong is said in it and never troubles another's."""
+    """Run one method. Its errors go into its answer and never affect another method."""
     begun = time.perf_counter()
     phase: Phase = "failed"
     try:
@@ -131,7 +131,7 @@ async def one_answer(question: str, method: Column, into: Answer) -> None:
         raise
     except QuorumError as error:
         into.error = sentence(error)
-    except Exception as error:  # noqa: BLE001  a bug is told on the card, and in full on the terminal
+    except Exception as error:  # noqa: BLE001  the card shows the bug; the terminal shows the traceback
         traceback.print_exc(file=sys.stderr)
         into.error = bug(error)
     finally:
@@ -145,7 +145,7 @@ def ended(answer: Answer, phase: Phase) -> None:
 
 
 def bug(error: Exception) -> str:
-    """What a page says of an error that nobody foresaw."""
+    """The page's message for an unexpected error."""
     return f"Something in Quorum failed ({type(error).__name__}); the terminal of quorum serve says where."
 
 
@@ -164,7 +164,7 @@ def top_nodes(answer: Answer) -> Iterator[Step]:
 
 
 def lights(answer: Answer) -> dict[str, Light]:
-    """How each node stands that was entered, in order."""
+    """The states of all nodes that were entered, in order."""
     found: dict[str, list[Step]] = {}
     for step in top_nodes(answer):
         found.setdefault(step.name, []).append(step)
@@ -172,7 +172,7 @@ def lights(answer: Answer) -> dict[str, Light]:
 
 
 def light(steps: list[Step], phase: Phase) -> Light:
-    """Of one node. What has not ended when its run has was cut off."""
+    """The state of one node. A step without an end in a finished run was cut off."""
     over = [step for step in steps if step.seconds is not None]
     here: Phase = "done"
     if len(over) < len(steps):
@@ -183,7 +183,7 @@ def light(steps: list[Step], phase: Phase) -> Light:
 
 
 def path(answer: Answer) -> list[tuple[str, int]]:
-    """(node, times in a row) in order, without `begin`, which only clears."""
+    """(node, times in a row) in order, without `begin`, which only resets the state."""
     found: list[tuple[str, int]] = []
     for step in top_nodes(answer):
         if found and found[-1][0] == step.name:
@@ -194,7 +194,7 @@ def path(answer: Answer) -> list[tuple[str, int]]:
 
 
 def totals(answer: Answer) -> tuple[int, int, int]:
-    """(calls, tokens in, tokens out) that the result counts."""
+    """(calls, input tokens, output tokens) of the result."""
     usage = ((answer.result or {}).get("usage") or {}).values()
     return (
         sum(one["calls"] for one in usage),

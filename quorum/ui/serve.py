@@ -9,7 +9,7 @@ SPARE = 10_000_000  # bytes of a request beside the files in it
 
 
 def make_page(service: Service, tokens: Sequence[str], port: int) -> App:
-    """The page behind its guard. The first token is demanded of every visitor; without one, it is this machine's."""
+    """The page behind its guard. Every visitor needs the first token; without tokens only this machine has access."""
     from quorum.ui.app import build
     from quorum.ui.files import LARGEST_UPLOAD
 

@@ -1,4 +1,4 @@
-"""Small pieces of a page. All that comes from people, documents and models is set as text, never as markup."""
+"""Small elements of a page. Content from people, documents and models is always text, never markup."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -8,12 +8,12 @@ from nicegui.elements.mixins.text_element import TextElement
 
 
 def text(tag: str, value: str = "") -> Any:
-    """An element whose text changes: set its `text`."""
+    """An element whose text can be changed through its `text`."""
     return TextElement(tag=tag, text=value)
 
 
 def table(heads: Sequence[str], lines: Iterable[Sequence[Any]], kind: str = "") -> Any:
-    """A table of texts; columns with a number in them are set to the right."""
+    """A table of texts. Columns with numbers are aligned to the right."""
     rows = [list(line) for line in lines]
     right = [any(isinstance(row[place], int | float) for row in rows) for place in range(len(heads))]
     with html.div().classes("wide"), html.table().classes(kind) as made:
@@ -29,7 +29,7 @@ def table(heads: Sequence[str], lines: Iterable[Sequence[Any]], kind: str = "") 
 
 
 def said(value: Any) -> str:
-    """A cell's text: numbers with separators, none as a dash."""
+    """A cell's text: numbers with separators, None as a dash."""
     if value is None or value == "":
         return "–"
     if isinstance(value, bool):
@@ -40,7 +40,7 @@ def said(value: Any) -> str:
 
 
 def folded(title: str, note: str = "") -> Any:
-    """A part that opens on its title; use it with `with`."""
+    """A section that opens with a click on its title; use it with `with`."""
     made = html.details()
     with made, html.summary():
         html.span(title)

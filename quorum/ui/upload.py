@@ -20,7 +20,7 @@ REDRAWN_EVERY = 0.2  # seconds, while documents are indexed
 
 
 class Upload:
-    """A collection's name, a place to drop files, and what became of them. `added` is told the collection."""
+    """A collection's name, a place to drop files, and their outcomes. `added` is called with the collection."""
 
     def __init__(self, base: Context, collection: str, added: Callable[[str], Awaitable[None]]) -> None:
         self.base, self.added = base, added
@@ -54,7 +54,7 @@ class Upload:
         self.said.classes(replace="error" if wrong else "said")
 
     def take(self, event: Any) -> None:
-        """Files have come: index them, however long this page stays open."""
+        """Index the dropped files, even if the page is closed."""
         self.results.clear()
         self.files.reset()
         if self.job is not None and not self.job.over:
@@ -70,7 +70,7 @@ class Upload:
         self.timer.activate()
 
     async def refresh(self) -> None:
-        """How far it is; at the end each file by name with what became of it."""
+        """Show the progress and, at the end, the outcome of each file."""
         job = self.job
         if job is None:
             return

@@ -1,6 +1,6 @@
 """The offline default: one small encoder that embeds, reads and judges relevance, run by ONNX Runtime.
 
-The weights, what they were trained on, what they score and what they cannot do: README.md in this folder.
+README.md in this folder describes the weights, their training data, their scores and their limits.
 """
 
 import json
@@ -26,14 +26,14 @@ def weights_hash() -> str:
 
 
 def reader_name(made_of: Mapping[str, Any], code: bytes) -> str:
-    """Names the reader in journals: weights, calibration and code, as each of them changes what it replies."""
+    """The reader's name in journals: a hash of weights, calibration and code, which all change its replies."""
     rest = sha256(json.dumps(made_of["calibration"], sort_keys=True).encode() + code)
     return f"{str(made_of['sha256'])[:12]}-{rest.hexdigest()[:8]}"
 
 
 @cache
 def reader() -> str:
-    """The name of the reader as it is here. Looks at the disk the first time."""
+    """The name of the installed reader. The first call reads the disk."""
     code = [*(FOLDER / name for name in ("reading.py", "heads.py", "judging.py")), *sorted(FOLDER.glob("replies*.py"))]
     heads = [path for name in ("sentences.json", "verdict.json") if (path := FOLDER / name).exists()]
     return reader_name(manifest(), b"".join(path.read_bytes() for path in [*code, *heads]))

@@ -1,4 +1,4 @@
-"""Concurrent readings become one run of the encoder; the event loop never waits for it."""
+"""Batches concurrent readings into one run of the encoder, which never blocks the event loop."""
 
 import asyncio
 import threading
@@ -27,7 +27,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Done:
-    """What came of a job: its reading, and the windows and logits behind it."""
+    """The result of a job: its reading, and the windows and logits that the reading was made from."""
 
     reading: Reading
     windows: list[Window]
@@ -35,7 +35,7 @@ class Done:
 
 
 class Recent:
-    """The logits of the last windows: several prompts of a method, and several methods, ask the same of a passage."""
+    """A cache of the last windows' logits: several prompts and methods often ask the same question of a passage."""
 
     def __init__(self, size: int) -> None:
         self.size, self.lock = size, threading.Lock()
@@ -58,7 +58,7 @@ RECENT: weakref.WeakKeyDictionary[Encoder, Recent] = weakref.WeakKeyDictionary()
 
 
 def read_windows(model: Encoder, asked: Sequence[Window]) -> list[Logits]:
-    """The logits of each window, in order; equal windows are read once, and so are recent ones."""
+    """The logits of each window, in order. Equal windows are read once; recent ones come from the cache."""
     recent = RECENT.setdefault(model, Recent(1024))
     keys = [(window.first, *window.ids) for window in asked]
     found: dict[Hashable, Logits | None] = {key: recent.get(key) for key in keys}
@@ -71,7 +71,7 @@ def read_windows(model: Encoder, asked: Sequence[Window]) -> list[Logits]:
 
 
 def read_jobs(jobs: Sequence[Job], model: Encoder | None = None, fit: Calibration | None = None) -> list[Done]:
-    """All windows of all jobs in one go, in order; blocking."""
+    """Read all windows of all jobs in one run, in order. Blocking."""
     model, fit = model or encoder(), fit or Calibration.of(manifest())
     made = [windows(model, job.question, job.passages, fit.window) for job in jobs]
     logits = iter(read_windows(model, [window for group in made for window in group]))
@@ -83,7 +83,7 @@ def read_jobs(jobs: Sequence[Job], model: Encoder | None = None, fit: Calibratio
 
 
 def attempt(jobs: Sequence[Job]) -> list[Done | Exception]:
-    """As `read_jobs`; a job that cannot be read costs its own reading and no other."""
+    """As `read_jobs`, but an error in one job leaves the others their results."""
     try:
         return [*read_jobs(jobs)]
     except Exception as error:  # noqa: BLE001  its own waiter raises it
@@ -113,19 +113,19 @@ class Batcher:
             await asyncio.sleep(0)  # let the other branches of a fan-out arrive
             while self.waiting:
                 taken, self.waiting = self.waiting[:AT_ONCE], self.waiting[AT_ONCE:]
-                wanted = [(job, future) for job, future in taken if not future.done()]  # without what was given up
+                wanted = [(job, future) for job, future in taken if not future.done()]  # without cancelled jobs
                 results = await loop.run_in_executor(WORKER, attempt, [job for job, _ in wanted])
                 for (_, future), result in zip(wanted, results, strict=True):
                     settle(future, result)
         finally:
             for _, future in [*taken, *self.waiting]:
-                future.cancel()  # of those that nothing came of: this task was cancelled
+                future.cancel()  # if this task was cancelled: cancel the jobs without a result
             self.waiting = []
-            self.task = None  # a task holds its loop, which must be free to go
+            self.task = None  # a task refers to its loop, which must be free to be collected
 
 
 def settle(future: asyncio.Future[Done], result: Done | Exception) -> None:
-    """Hand a result over, unless nobody waits for it any more."""
+    """Set a future's result, unless the future is done or cancelled."""
     if future.done():
         return
     if isinstance(result, Done):
@@ -138,5 +138,5 @@ BATCHERS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Batcher] = weakre
 
 
 async def read(question: str, passages: Sequence[Passage]) -> Done:
-    """Read the question in the passages together, in one run with whatever else is asked at the same time."""
+    """Read the question in the passages together, in one run with all other jobs of the moment."""
     return await BATCHERS.setdefault(asyncio.get_running_loop(), Batcher()).read(Job(question, passages))

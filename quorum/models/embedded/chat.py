@@ -27,8 +27,8 @@ class EmbeddedReader(BaseChatModel):
     """An extractive reader behind the interface of a chat model. English; no knowledge of its own; deterministic at
     temperature 0, and above it by seed. Concurrent calls are read in one run of the encoder.
 
-    A message carries the prompt's name and inputs in `additional_kwargs["quorum"]`; without a prompt that it knows it
-    raises SetupError.
+    A message carries the prompt's name and inputs in `additional_kwargs["quorum"]`. A missing or unknown prompt is a
+    SetupError.
     """
 
     wants_inputs: ClassVar[bool] = True
@@ -42,7 +42,7 @@ class EmbeddedReader(BaseChatModel):
 
     def model_post_init(self, context: Any) -> None:
         super().model_post_init(context)
-        manifest()  # models are made on a thread: no event loop waits for the disk
+        manifest()  # a thread makes models, so that the disk blocks no event loop
 
     @property
     def _llm_type(self) -> str:
@@ -91,7 +91,7 @@ class EmbeddedReader(BaseChatModel):
 
 
 def in_own_loop(work: Coroutine[Any, Any, T]) -> T:
-    """The result of the work, waited for; on a thread of its own where this one runs an event loop."""
+    """Wait for the coroutine's result, on another thread if this one runs an event loop."""
     if not in_a_loop():
         return asyncio.run(work)
     with ThreadPoolExecutor(1, thread_name_prefix="embedded-reader-sync") as pool:

@@ -6,7 +6,7 @@ from quorum.models.embedded.encoder import encoder
 
 
 class EmbeddedEmbeddings(Embeddings):
-    """Normalised 384-d vectors of all-MiniLM-L6-v2 (mean pooling), int8; texts count with their first 254 tokens."""
+    """Normalised 384-d vectors of all-MiniLM-L6-v2 (mean pooling), int8. Only a text's first 254 tokens count."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         vectors: list[list[float]] = encoder().embed(texts).tolist()

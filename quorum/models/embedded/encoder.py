@@ -20,7 +20,7 @@ from quorum.models.embedded import FOLDER
 
 Floats = NDArray[np.float32]
 
-BUCKET = 16  # lengths are padded to multiples of this and no further: a text's result is the same in any company
+BUCKET = 16  # lengths are padded to a multiple of this, so that a text's result does not depend on its batch
 ROWS = 16  # rows in one run
 EMBEDDED_TOKENS = 256  # of a text, as the base model's authors set it
 LOADING = threading.Lock()
@@ -41,7 +41,7 @@ class Encoder:
     def __init__(self, folder: Path = FOLDER) -> None:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4, 8)
-        options.add_session_config_entry("session.force_spinning_stop", "1")  # between runs its threads take no time
+        options.add_session_config_entry("session.force_spinning_stop", "1")  # its threads must not spin between runs
         options.log_severity_level = 3
         self.session = onnxruntime.InferenceSession(folder / "reader.onnx", options, providers=["CPUExecutionProvider"])
         words = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
@@ -60,7 +60,7 @@ class Encoder:
         return len(self.tokens(text).ids)
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """-> (n, 384) normalised sentence embeddings; a text counts with its first 254 tokens."""
+        """-> (n, 384) normalised sentence embeddings of the first 254 tokens of each text."""
         room = EMBEDDED_TOKENS - 2
         encoded = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
         rows = [[self.cls, *item.ids[:room], self.sep] for item in encoded]

@@ -35,7 +35,7 @@ class SentenceHead:
 
     def __init__(self, folder: Path = FOLDER, reader: str | None = None) -> None:
         made = json.loads(read_regular(folder / "sentences.json"))
-        open_regular(folder / "sentences.onnx").close()  # the runtime would wait for a pipe
+        open_regular(folder / "sentences.onnx").close()  # the runtime would block on a pipe
         wanted = weights_hash() if reader is None else reader
         if made["reader"] != wanted:
             raise SetupError(
@@ -115,14 +115,14 @@ class VerdictHead:
 
 
 def pooled(states: Sequence[Floats]) -> Floats:
-    """What the verdict is read from: the first token's state and the mean of all, averaged over the windows."""
+    """The features of a verdict: the first token's state and the mean of all states, averaged over the windows."""
     rows: Floats = np.stack([np.concatenate([state[0], state.mean(0)]) for state in states])
     return np.asarray(rows.mean(0), np.float32)
 
 
 @cache
 def sentence_head(folder: Path = FOLDER) -> SentenceHead:
-    """The filter that comes with the reader, or the one in a folder that `quorum filter train` wrote."""
+    """The reader's built-in filter, or the one in a folder that `quorum filter train` wrote."""
     if not (folder / "sentences.json").is_file():
         raise SetupError(
             f"There is no sentence filter in {folder}; give the folder that quorum filter train --base embedded wrote."

@@ -1,4 +1,4 @@
-"""What the embedded model judges: sentences that help to answer a question, and yes or no."""
+"""Judgements of the embedded model: which sentences help to answer a question, and yes or no."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,17 +22,17 @@ Scored = tuple[int, int, float]  # (start, end, probability) of a sentence in it
 async def sentence_probabilities(
     question: str, passages: Sequence[Passage], folder: Path = FOLDER
 ) -> list[list[Scored]]:
-    """For each passage its sentences, in order, each with the chance in 0..1 that it helps to answer the question.
+    """The sentences of each passage, in order, each with the probability (0..1) that it helps to answer the question.
 
-    Each passage is read alone. A sentence that is cut between two windows counts with the better of its parts.
-    `folder` holds a filter of one's own.
+    Each passage is read alone. If a sentence is cut between two windows, the better of its parts counts.
+    `folder`: the filter to use instead of the built-in one.
     """
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(WORKER, lambda: judged(question, passages, encoder(), sentence_head(folder)))
 
 
 async def filter_threshold(folder: Path = FOLDER) -> float:
-    """The chance from which on a sentence is kept, fitted on questions that no reported figure uses."""
+    """The lowest probability of a kept sentence, fitted on questions that no reported figure uses."""
     return (await asyncio.get_running_loop().run_in_executor(WORKER, sentence_head, folder)).threshold
 
 
@@ -73,7 +73,7 @@ def members(window: Window, places: Sequence[tuple[int, int]]) -> Members:
 
 
 def settled(question: str, passages: Sequence[Passage], model: Encoder) -> Verdict:
-    """As `verdict`; blocking. Without a word to read it is unknown."""
+    """As `verdict`; blocking. Unknown if there is no word to read."""
     made = windows(model, question, passages, manifest()["calibration"]["window"], packed=True)
     if not made or not passages:
         return Verdict(0.0, 0.0, 1.0)

@@ -47,7 +47,7 @@ class Token:
     closes: bool
 
 
-Piece = tuple[list[int], list[Token | None]]  # the ids of a passage, or of a part of it, and their places
+Piece = tuple[list[int], list[Token | None]]  # token ids of a passage or a part of it, and their places
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Reading:
 
 
 def passage_tokens(encoder: Encoder, number: int, passage: Passage) -> Piece:
-    """Ids and places of a passage as it is read: title, separator, text."""
+    """Token ids and places of a passage in reading form: title, separator, text."""
     heading = passage["title"] + SEPARATOR if passage["title"] else ""
     encoded = encoder.tokens(heading + passage["text"])
     pieces = encoded.tokens
@@ -102,9 +102,9 @@ def windows(
 ) -> list[Window]:
     """Windows of at most `size` tokens over the passages, in their order.
 
-    Each passage has its own; one longer than a window is cut into pieces that overlap by a quarter. `packed` reads
-    passages together: as many whole ones as fit, and the next window begins with the last passage of the one before
-    where another fits beside it. A question without a word has no windows.
+    Each passage has windows of its own; a passage longer than a window is cut into pieces that overlap by a quarter.
+    `packed` puts as many whole passages into a window as fit. The next window repeats the last passage of the one
+    before if another fits beside it. A question without a word has no windows.
     """
     asked = encoder.tokens(question).ids[:LONGEST_QUESTION]
     if not asked:
@@ -130,7 +130,7 @@ def cut(encoder: Encoder, passages: Sequence[Passage], room: int) -> list[Piece]
 
 
 def groups(pieces: Sequence[Piece], room: int, packed: bool) -> Iterator[Sequence[Piece]]:
-    """The pieces that are read together."""
+    """Group the pieces that share a window."""
     begin = 0
     while begin < len(pieces):
         end, used = begin + 1, len(pieces[begin][0])
@@ -180,7 +180,7 @@ def spans_of(window: Window, logits: Logits, passages: Sequence[Passage], fit: C
 
 
 def joined(spans: Sequence[Span], best: int) -> list[Span]:
-    """Distinct by normalised text, the best place of each, best first; ties in reading order; no bare punctuation."""
+    """Spans of distinct normalised texts, each at its best place, best first; ties in reading order; no punctuation."""
     chosen: dict[str, Span] = {}
     for span in spans:
         if not any(character.isalnum() for character in span.text):
@@ -194,7 +194,7 @@ def joined(spans: Sequence[Span], best: int) -> list[Span]:
 def reading_of(
     made: Sequence[Window], logits: Sequence[Logits], passages: Sequence[Passage], fit: Calibration, best: int = 20
 ) -> Reading:
-    """All windows of one question together."""
+    """Combine all windows of one question into its reading."""
     spans = joined(
         [span for w, out in zip(made, logits, strict=True) for span in spans_of(w, out, passages, fit, best)], best
     )
@@ -202,7 +202,7 @@ def reading_of(
 
 
 def token_scores(window: Window, logits: Logits) -> Floats:
-    """How much of the answer's start and end each token of the window carries, 0..2, given that there is one."""
+    """For each token of the window P(start) + P(end), in 0..2, given that there is an answer."""
     total = np.zeros(len(window.tokens), np.float32)
     for side in (logits.start, logits.end):
         part = side[window.first : window.first + len(window.tokens)]

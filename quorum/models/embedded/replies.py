@@ -1,4 +1,4 @@
-"""What the reader replies to each prompt, in that prompt's own output contract.
+"""The reader's reply to each prompt, in that prompt's own output contract.
 
 An extractive reader finds spans, keeps or drops passages and picks sentences; it knows nothing by itself. One function
 per prompt: (inputs, draw) -> reply. `draw` picks among spans: the best at temperature 0, else at random by weight.
@@ -21,7 +21,7 @@ from quorum.models.embedded.batching import read
 from quorum.models.embedded.reading import Calibration, Reading, Span
 
 UNKNOWN = "Unknown"
-LABELS = ("answer", "question")  # alone they are a prompt's own words, not an answer
+LABELS = ("answer", "question")  # such a word alone comes from the prompt and is no answer
 SLOT = re.compile(r"\b(answer|question)[*_\"'`]*[ \t]*[:：]", re.IGNORECASE)
 
 
@@ -34,8 +34,8 @@ class Draw:
     seed: str = ""
 
     def choose(self, reading: Reading, threshold: float) -> str:
-        """The answer, or Unknown: by the threshold at temperature 0. Above, first whether there is one, then which, is
-        drawn, by odds that the temperature flattens, so that a low temperature comes close to 0.
+        """The answer, or Unknown. At temperature 0 the threshold decides. Above, the reader first draws whether there
+        is an answer, then which one, by odds that the temperature flattens: a low temperature acts almost like 0.
         """
         spans = [span for span in reading.spans if normalize(span.text) not in LABELS]
         if not spans:
@@ -60,12 +60,12 @@ class Draw:
 
 
 def in_line(text: str) -> str:
-    """On one line, as the replies' contracts want it."""
+    """The text on one line, as the reply contracts require."""
     return " ".join(text.split())
 
 
 def plain(text: str) -> str:
-    """Quoted text without "Answer:" and "Question:", which would end the rationale that quotes it."""
+    """Text to quote, without "Answer:" and "Question:": these would end the rationale."""
     return SLOT.sub(r"\1", text)
 
 
@@ -88,7 +88,7 @@ async def answer(inputs: Inputs, draw: Draw) -> str:
 
 
 async def answer_candidates(inputs: Inputs, draw: Draw) -> str:
-    """As `answer`; spans that single passages already gave count for more."""
+    """As `answer`, but spans that single passages gave before get a bonus."""
     names = {normalize(candidate) for candidate in inputs["candidates"]}
     reading = (await read(inputs["question"], inputs["passages"])).reading
     bonus = fit().candidate_bonus
@@ -104,7 +104,7 @@ async def each(question: str, passages: list[Passage]) -> list[Reading]:
 
 
 async def pruning(inputs: Inputs, draw: Draw) -> str:
-    """Rules out passages which alone do not answer, and reads the rest together."""
+    """Rules out the passages that do not answer alone, and reads the rest together."""
     question, passages = inputs["question"], inputs["passages"]
     readings = await each(question, passages)
     limit = fit().threshold_one
@@ -137,7 +137,7 @@ async def summary(inputs: Inputs, draw: Draw) -> str:
 
 
 def sentence_of(text: str, span: Span) -> str:
-    """The sentence that the span stands in."""
+    """The sentence that contains the span."""
     for start, end in find_sentences(text):
         if start <= span.start < end:
             return in_line(text[start:end])

@@ -1,8 +1,8 @@
-"""What the reader replies to SuRe's baselines.
+"""The reader's replies to the prompts of SuRe's baselines.
 
-It reads: a chain of thought is the sentence that the answer stands in, a ranking is by how surely each passage alone
-answers, notes are sentences. It cannot rewrite: where a condition is to be hidden, it quotes the question and hides a
-name, a number or a telling word of it, and it restores that by reading the rest as a question for it.
+The reader only extracts. A chain of thought is the sentence that contains the answer, a ranking orders passages by the
+certainty of their own answers, notes are sentences. It cannot rewrite: to hide a condition it quotes the question and
+masks a name, a number or a rare word in it. To recover the condition it reads the masked statement as a question.
 """
 
 import re
@@ -37,7 +37,7 @@ WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 
 
 def brief(reading: Reading) -> Reading:
-    """The spans of at most three words, if there are any."""
+    """The spans of at most three words, or all spans if there are none."""
     return replace(reading, spans=[span for span in reading.spans if len(span.text.split()) <= WORDS] or reading.spans)
 
 
@@ -60,14 +60,14 @@ async def zero_shot_cot(inputs: Inputs, draw: Draw) -> str:
 
 
 async def rank_passages(inputs: Inputs, draw: Draw) -> str:
-    """The passages by how surely each of them alone answers; equals as they stand."""
+    """The passages, ordered by the certainty of each one's own answer; ties keep their order."""
     readings = await each(inputs["question"], inputs["passages"])
     order = sorted(range(len(readings)), key=lambda place: -readings[place].score)
     return " > ".join(f"[{place + 1}]" for place in order) or "none"
 
 
 async def inference(inputs: Inputs, draw: Draw) -> str:
-    """Notes the sentence with the best span of a passage that alone answers, and reads the answer from the notes."""
+    """If the passage answers alone, notes the sentence with its best span; then reads the answer from the notes."""
     question, passages = inputs["question"], inputs["passages"]
     lines = [] if inputs["notes"] in ("", NOTHING) else inputs["notes"].split("\n")
     for passage, reading in zip(passages, await each(question, passages), strict=True):
@@ -81,7 +81,7 @@ async def inference(inputs: Inputs, draw: Draw) -> str:
 
 
 async def mask_condition(inputs: Inputs, draw: Draw) -> str:
-    """The question, quoted, with a name in it hidden; without one a number, without one its longest telling word."""
+    """Quotes the question and hides a name in it, else a number, else its longest content word."""
     question, answer = in_line(inputs["question"]), in_line(inputs["answer"])
     condition = next((part for part in conditions(question) if normalize(part) not in ("", normalize(answer))), None)
     if condition is None:
@@ -91,7 +91,7 @@ async def mask_condition(inputs: Inputs, draw: Draw) -> str:
 
 
 def conditions(question: str) -> list[str]:
-    """What a question gives, the most telling first."""
+    """The conditions that a question states, the most specific first."""
     opening, _, rest = question.partition(" ")
     named = NAME.findall(rest if opening.lower() in QUESTION_WORDS else question)  # "Which Nobel Prize"
     names = [name for name in named if name.lower() not in QUESTION_WORDS]
@@ -100,7 +100,7 @@ def conditions(question: str) -> list[str]:
 
 
 async def recover_condition(inputs: Inputs, draw: Draw) -> str:
-    """The best span over all passages that the statement, read as a question for what it hides, does not show."""
+    """Reads the statement as a question: the best span over all passages that the statement does not contain."""
     passages, shown = inputs["passages"], f" {normalize(inputs['statement'])} "
     asked = QUOTED.sub(r"\1 \2", inputs["statement"]).replace(MASK, "what")
     reading = (await read(asked, passages)).reading

@@ -1,7 +1,7 @@
-"""What the reader replies to the prompts of BlendFilter and of few-shot answering.
+"""The reader's replies to the prompts of BlendFilter and of few-shot answering.
 
-It reads: a chain of thought is the sentence that the answer stands in, a judgement is a reading of each passage alone.
-It knows nothing by heart, and says so.
+A chain of thought is the sentence that contains the answer; a judgement reads each passage alone. The reader has no
+knowledge of its own, and says so.
 """
 
 import re
@@ -57,7 +57,7 @@ async def reason_yes_no(inputs: Inputs, draw: Draw) -> str:
 
 
 def concluding(thought: str, said: str) -> str:
-    """A chain of thought; what it quotes ends in no answer of its own."""
+    """A chain of thought and its conclusion. Quoted text must not contain a conclusion of its own."""
     quoted = CONCLUSION.sub("reply ", plain(in_line(thought)))
     return f"{quoted} So the answer is {plain(said)}."
 
@@ -73,7 +73,7 @@ async def direct_yes_no(inputs: Inputs, draw: Draw) -> str:
 
 
 async def nothing_known(inputs: Inputs, draw: Draw) -> str:
-    """It has no memory to write from."""
+    """Unknown: the reader has no memory to write from."""
     return UNKNOWN
 
 
@@ -82,7 +82,7 @@ async def nothing_to_reason_from(inputs: Inputs, draw: Draw) -> str:
 
 
 async def extract_answer(inputs: Inputs, draw: Draw) -> str:
-    """The answer that the reasoning states; else the best span that is read from it."""
+    """The answer that the reasoning states, else the best span in it."""
     reasoning = inputs["reasoning"]
     if stated := CONCLUDED.match(reasoning):
         return in_line(stated["answer"]).removesuffix(".") or UNKNOWN
@@ -91,7 +91,7 @@ async def extract_answer(inputs: Inputs, draw: Draw) -> str:
 
 
 async def extract_answer_yes_no(inputs: Inputs, draw: Draw) -> str:
-    """The verdict that the reasoning states; else what it says to the question."""
+    """The verdict that the reasoning states, else the one that the reader finds in it."""
     reasoning = inputs["reasoning"]
     stated = CONCLUDED.match(reasoning)
     if stated and (said := VERDICT.match(stated["answer"])):
@@ -100,20 +100,20 @@ async def extract_answer_yes_no(inputs: Inputs, draw: Draw) -> str:
 
 
 async def topic(inputs: Inputs, draw: Draw) -> str:
-    """The question's words that say what it is about."""
+    """The content words of the question."""
     words = re.findall(r"[^\W_]+(?:[-'’][^\W_]+)*", inputs["question"])
     telling = [word for word in words if word.lower() not in QUESTION_WORDS]
     return " ".join(telling[:8] or words[:8]) or "anything"
 
 
 async def helpful(inputs: Inputs) -> list[tuple[int, Reading]]:
-    """(number from 1, reading) of each passage that alone answers."""
+    """(number from 1, reading) of each passage that answers alone."""
     readings = await each(inputs["question"], inputs["passages"])
     return [(n, reading) for n, reading in enumerate(readings, start=1) if reading.probability >= fit().threshold_one]
 
 
 async def judge(inputs: Inputs, draw: Draw) -> str:
-    """Each passage by number, with the sentence that may answer."""
+    """A line for each passage: its number and the sentence that may answer."""
     found, passages = dict(await helpful(inputs)), inputs["passages"]
     lines = [
         f"Passage {n}: relevant. {sentence_of(passage['text'], found[n].spans[0])}"
@@ -125,7 +125,7 @@ async def judge(inputs: Inputs, draw: Draw) -> str:
 
 
 async def choose(inputs: Inputs, draw: Draw) -> str:
-    """The numbers of the passages that alone answer."""
+    """The numbers of the passages that answer alone."""
     return ", ".join(str(n) for n, _ in await helpful(inputs)) or "none"
 
 

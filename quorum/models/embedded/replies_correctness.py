@@ -1,4 +1,4 @@
-"""What the reader replies when it is to say whether an answer is right: it cannot."""
+"""The reader's reply when it should judge whether an answer is right: it cannot."""
 
 from quorum.core.errors import SetupError
 from quorum.models.embedded.replies import Draw, Inputs, Responder
@@ -10,7 +10,7 @@ CANNOT = (
 
 
 async def correctness(inputs: Inputs, draw: Draw) -> str:
-    """That two wordings mean the same is more than a span can say."""
+    """An extractive reader cannot tell whether two wordings mean the same."""
     raise SetupError(CANNOT)
 
 

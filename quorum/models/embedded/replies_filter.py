@@ -1,4 +1,4 @@
-"""What the reader replies where passages are to be shortened, and where sentences or a verdict are the answer."""
+"""The reader's replies to prompts that shorten passages, and to those whose answer is a sentence or a verdict."""
 
 import re
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ TURN = re.compile(r"^[ \t]*[^\W\d_][\w .'-]{0,30}:[ \t]+", re.MULTILINE)
 
 
 def last_turn(question: str) -> str:
-    """The last speaker's words where the question is a conversation of "Name: words", one turn a line."""
+    """The last speaker's words if the question is a conversation with lines "Name: words", else the question."""
     turns = list(TURN.finditer(question))
     return question[turns[-1].end() :].strip() if len(turns) > 1 else question
 
@@ -35,7 +35,7 @@ async def judged(question: str, passages: Sequence[Passage], folder: Path = FOLD
 async def picked(
     question: str, passages: Sequence[Passage], mode: Literal["psg", "filco"], folder: Path = FOLDER
 ) -> list[Piece]:
-    """The sentences that help, or the passages that have one, whole; by the filter in `folder`."""
+    """The sentences that help, or the whole passages that have one, by the filter in `folder`."""
     limit = await judging.filter_threshold(folder)
     chosen = [piece for probability, piece in await judged(question, passages, folder) if probability >= limit]
     if mode == "filco":
@@ -45,7 +45,7 @@ async def picked(
 
 
 async def filter_sentences(inputs: Inputs, draw: Draw) -> str:
-    """The sentences that help, word by word, one a line."""
+    """The sentences that help, copied verbatim, one per line."""
     chosen = await picked(inputs["question"], inputs["passages"], "filco")
     return "\n".join(in_line(piece.text) for piece in chosen) or NONE
 
@@ -82,7 +82,7 @@ async def answer_yes_no(inputs: Inputs, draw: Draw) -> str:
 
 
 async def answer_label(inputs: Inputs, draw: Draw) -> str:
-    """It was not trained to tell refuted claims from others."""
+    """Unknown: the reader was not trained to recognise refuted claims."""
     raise SetupError(
         "The embedded reader cannot check claims (answer_type=label): it finds text, it does not weigh it; choose a "
         "chat model, for example --model openai:gpt-4o-mini, or openai:NAME with OPENAI_BASE_URL for your own server."
@@ -96,7 +96,7 @@ RESPONDERS: dict[str, Responder] = {
     "answer_long": answer_long,
     "answer_yes_no": answer_yes_no,
     "answer_label": answer_label,
-    # What single passages gave is in these passages, too.
+    # The candidates from single passages are not needed: these passages contain them.
     "answer_candidates_dialogue": answer_dialogue,
     "answer_candidates_long": answer_long,
     "answer_candidates_yes_no": answer_yes_no,

@@ -1,4 +1,4 @@
-"""What the reader replies when it is to judge texts that others wrote."""
+"""The reader's replies to prompts that judge generated texts."""
 
 from quorum.core.state import Passage
 from quorum.core.text import normalize
@@ -9,7 +9,7 @@ CLOSE = 0.05  # probabilities that differ by less are a tie
 
 
 async def preference(inputs: Inputs, draw: Draw) -> str:
-    """The summary from which the answer is read with more certainty."""
+    """Prefers the summary in which the reader finds the answer with more certainty."""
     texts = [Passage(id=name, title="", text=str(inputs[name])) for name in ("first", "second")]
     first, second = (surely(reading, inputs["answer"]) for reading in await each(inputs["question"], texts))
     if abs(first - second) < CLOSE:
@@ -18,7 +18,7 @@ async def preference(inputs: Inputs, draw: Draw) -> str:
 
 
 def surely(reading: Reading, answer: str) -> float:
-    """How probable the answer is by this reading, in 0..1; 0 where it is not among the spans."""
+    """The probability (0..1) of the answer in this reading; 0 if it is not among the spans."""
     found = (span for span in reading.spans if normalize(span.text) == normalize(answer))
     return max((Reading([span], span.score).probability for span in found), default=0.0)
 

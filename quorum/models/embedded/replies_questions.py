@@ -1,11 +1,11 @@
-"""What the reader replies when it is to write questions: it cannot."""
+"""The reader's reply when it should write questions: it cannot."""
 
 from quorum.core.errors import SetupError
 from quorum.models.embedded.replies import Draw, Inputs, Responder
 
 
 async def question(inputs: Inputs, draw: Draw) -> str:
-    """A span of a passage is no question."""
+    """None: an extractive reader only finds spans, and a span is no question."""
     raise SetupError(
         "The embedded reader cannot write questions: it finds text, it makes none; choose a chat model, for example "
         "--model openai:gpt-4o-mini, or openai:NAME with OPENAI_BASE_URL for your own server."

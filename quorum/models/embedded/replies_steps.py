@@ -1,7 +1,7 @@
-"""What the reader replies to prompts that go step by step.
+"""The reader's replies to prompts that go step by step.
 
-It cannot take a question apart, and says so: react looks up the question as it is, once, and self_ask needs no
-follow-up question. Then it reads the answer from what was found.
+The reader cannot decompose a question: react searches once for the whole question, and self_ask gets no follow-up
+question. Then it reads the answer from the passages that were found.
 """
 
 from quorum.models.embedded.batching import read
@@ -22,7 +22,7 @@ FIRST = "A question cannot be taken apart by this reader, so it is looked up as 
 
 
 async def react(inputs: Inputs, draw: Draw) -> str:
-    """First a search for the question, then the answer, after the sentence that it stands in."""
+    """First a search for the question; then the sentence that contains the answer, and the answer."""
     if inputs["step"] == "1":
         return f"{FIRST}\nAction 1: {await react_action(inputs, draw)}"
     said, why = await concluded(inputs, draw)
@@ -30,7 +30,7 @@ async def react(inputs: Inputs, draw: Draw) -> str:
 
 
 async def react_action(inputs: Inputs, draw: Draw) -> str:
-    """A search for the question; after it the answer."""
+    """A search for the question; once that is done, the answer."""
     if inputs["step"] == "1":
         return f"Search[{within_brackets(in_line(inputs['question'])) or 'question'}]"
     return f"Finish[{within_brackets((await concluded(inputs, draw))[0])}]"
@@ -54,12 +54,12 @@ def asks_yes_or_no(inputs: Inputs) -> bool:
 
 
 def within_brackets(text: str) -> str:
-    """The text as it can stand in brackets: its own ones are kept in pairs only."""
+    """The text without unpaired brackets, so that it can stand in brackets."""
     return text if text.count("[") == text.count("]") else text.replace("[", "").replace("]", "").strip()
 
 
 async def self_ask(inputs: Inputs, draw: Draw) -> str:
-    """It thinks of no follow-up question."""
+    """No follow-up question: the reader cannot decompose a question."""
     return "No."
 
 

@@ -1,7 +1,7 @@
-"""What the reader replies to SuRe: candidates, summaries that support them, validity, ranking, and the ablations.
+"""The reader's replies to SuRe's prompts: candidates, summaries that support them, validity, ranking, the ablations.
 
-It reads: candidates are its best spans, a summary is the sentences that hold one, a summary is valid when the question
-read from it alone gives the candidate, and of two summaries it prefers the one from which it reads more surely.
+Candidates are the reader's best spans; a summary is the sentences that contain one. A summary is valid if the reader,
+given the summary alone, finds the candidate. Of two summaries it prefers the one in which its answer is more certain.
 """
 
 import random
@@ -21,7 +21,7 @@ from quorum.models.embedded.replies_baselines import brief
 DONE = "[DONE]"
 PICKED = 3  # sentences in a summary
 NOTHING = "The passages say nothing that supports this."
-ALIKE = 0.5  # token F1 from which on two answers are about the same
+ALIKE = 0.5  # lowest token F1 of two answers that count as the same
 
 
 async def candidates(inputs: Inputs, draw: Draw) -> str:
@@ -34,7 +34,7 @@ async def candidates(inputs: Inputs, draw: Draw) -> str:
 
 
 def apart(spans: Sequence[Span]) -> list[Span]:
-    """Those that do not lie within one that came before, nor hold it."""
+    """The spans that neither contain an earlier one nor lie within one."""
     kept: list[Span] = []
     for span in spans:
         if not any(contains_answer(one.text, [two.text]) for old in kept for one, two in ((old, span), (span, old))):
@@ -43,7 +43,7 @@ def apart(spans: Sequence[Span]) -> list[Span]:
 
 
 def several(spans: list[Span], count: int, draw: Draw) -> list[Span]:
-    """The first `count`; above temperature 0, drawn one after another by their scores."""
+    """The first `count` spans; above temperature 0 they are sampled without replacement by their scores."""
     if draw.temperature <= 0:
         return spans[:count]
     left, rng = {str(place): span for place, span in enumerate(spans)}, random.Random(draw.seed)
@@ -55,7 +55,7 @@ def several(spans: list[Span], count: int, draw: Draw) -> list[Span]:
 
 
 async def conditional_summary(inputs: Inputs, draw: Draw) -> str:
-    """At most three sentences in which the question, read from their passage, finds the prediction; the surest."""
+    """The at most three sentences in which the reader finds the prediction with the most certainty."""
     question, passages = inputs["question"], inputs["passages"]
     prediction = re.sub(r"\A\([a-z]\) ", "", inputs["prediction"])
     found = []
@@ -80,7 +80,7 @@ async def generic_summary(inputs: Inputs, draw: Draw) -> str:
 
 
 def written(places: Sequence[tuple[int, int, int]], passages: Sequence[Passage]) -> str:
-    """The sentences in reading order; a title goes before the first one of its passage that does not hold it."""
+    """The sentences in reading order. A passage's title precedes its first sentence that does not contain it."""
     lines, titled = [], set()
     for number, start, end in sorted(places):
         passage = passages[number]
@@ -88,12 +88,12 @@ def written(places: Sequence[tuple[int, int, int]], passages: Sequence[Passage])
         if title and number not in titled and not contains_answer(line, [title]):
             line = f"{title}: {line}"
         titled.add(number)
-        lines.append(line.replace("[", "(").replace("]", ")"))  # no marker of the contract inside
+        lines.append(line.replace("[", "(").replace("]", ")"))  # the text must not contain the contract's end marker
     return f"{' '.join(dict.fromkeys(lines)) or NOTHING} {DONE}"
 
 
 async def from_text(question: str, *texts: str) -> Reading:
-    """The question read from these texts."""
+    """Read the question in these texts."""
     shown = [
         Passage(id=str(place), title="", text=text) for place, text in enumerate(texts) if text and text != NOTHING
     ]
@@ -107,7 +107,7 @@ def alike(one: str, other: str) -> bool:
 
 
 async def validity(inputs: Inputs, draw: Draw) -> str:
-    """True when the best span of the summary is about the prediction, and sure enough."""
+    """True if the best span of the summary agrees with the prediction and is certain enough."""
     reading = await from_text(inputs["question"], inputs["summary"])
     own = [span for span in reading.spans[:1] if alike(span.text, inputs["prediction"])]
     answered = draw.choose(replace(reading, spans=own), fit().threshold_one)
@@ -115,7 +115,7 @@ async def validity(inputs: Inputs, draw: Draw) -> str:
 
 
 async def ranking(inputs: Inputs, draw: Draw) -> str:
-    """The summary that the question is read from more surely, the first of equals."""
+    """Prefers the summary in which the reader's answer is more certain; of equals the first."""
     scores = [(await from_text(inputs["question"], inputs[place])).score for place in ("first", "second")]
     if draw.temperature > 0:
         choices = [(score, f"Passage {number}") for number, score in enumerate(scores, start=1)]
@@ -124,7 +124,7 @@ async def ranking(inputs: Inputs, draw: Draw) -> str:
 
 
 async def answer_choices(inputs: Inputs, draw: Draw) -> str:
-    """The choice whose span reads best over all passages, the first where none is read."""
+    """The choice with the best span over all passages, or the first choice if no span fits."""
     texts = re.split(r"(?:\A|\s)\([a-z]\) ", inputs["choices"])[1:]
     reading = brief((await read(inputs["question"], inputs["passages"])).reading)
     names = [normalize(text) for text in texts]

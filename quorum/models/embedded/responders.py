@@ -1,4 +1,4 @@
-"""Every prompt that the embedded reader serves, by name."""
+"""The function for every prompt that the embedded reader serves, by the prompt's name."""
 
 from quorum.models.embedded import (
     replies,
