@@ -261,3 +261,14 @@ def test_an_installed_package_may_bring_a_reader(tmp_path: Path, monkeypatch: py
     with pytest.raises(Unreadable, match=r"files of type '\.odd' are not read"):
         read_document(tmp_path / "a.odd")
     forget_plugins()
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_a_line_break_inside_quotes_stays_in_its_row(tmp_path: Path, delimiter: str) -> None:
+    rows = [["name", "city", "note"], ["Ada Quist", "Bergen", '"works\nremotely"'], ["Bo Lind", "Uppsala", "fine"]]
+    (tmp_path / "people.csv").write_text("".join(delimiter.join(row) + "\n" for row in rows))
+    found = [block.text for block in read_document(tmp_path / "people.csv").blocks]
+    assert [" ".join(text.split()) for text in found] == [
+        "name: Ada Quist; city: Bergen; note: works remotely",
+        "name: Bo Lind; city: Uppsala; note: fine",
+    ]

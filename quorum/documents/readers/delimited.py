@@ -8,7 +8,7 @@ from quorum.documents.encodings import decode_text
 from quorum.documents.tables import looks_like_head, rows_of
 
 DELIMITERS = ",;\t|"
-SEEN = 20_000  # characters that tell the delimiter
+SEEN, SEEN_ROWS = 20_000, 20  # characters and rows that tell the delimiter
 
 
 def read(data: bytes, name: str) -> Document:
@@ -27,13 +27,27 @@ def delimiter_of(text: str, name: str) -> str:
     """What separates values: a tab in .tsv, else what cuts the first lines most evenly."""
     if name.lower().endswith((".tsv", ".tab")):
         return "\t"
-    lines = [line for line in text[:SEEN].split("\n") if line.strip()][:20]
 
-    def evenness(delimiter: str) -> tuple[int, int]:
-        counts = [line.count(delimiter) for line in lines[:-1] or lines]
-        return (min(counts, default=0) > 0, min(counts, default=0) * 100 - (max(counts, default=0)))
+    def evenness(delimiter: str) -> tuple[bool, int]:
+        rows = first_rows(text[:SEEN], delimiter)
+        counts = [len(row) - 1 for row in rows[:-1] or rows]  # the last row may be cut
+        return (min(counts, default=0) > 0, min(counts, default=0) * 100 - max(counts, default=0))
 
     return max(DELIMITERS, key=evenness)
+
+
+def first_rows(text: str, delimiter: str) -> list[list[str]]:
+    """The first rows that hold anything, a line break inside quotes left in its row; what cannot be read ends them."""
+    rows: list[list[str]] = []
+    try:
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+            if any(value.strip() for value in row):
+                rows.append(row)
+            if len(rows) == SEEN_ROWS:
+                break
+    except csv.Error:
+        pass
+    return rows
 
 
 def names_columns(grid: list[list[str]]) -> bool | None:
