@@ -9,6 +9,7 @@ from quorum.cli.options import Embeddings, K, Model, Retriever, Settings, Store
 from quorum.core.errors import SetupError
 
 if TYPE_CHECKING:
+    from quorum.core.context import Context
     from quorum.serving.serve import Options
 
 ALL = "all"
@@ -78,11 +79,20 @@ def serve(
     )
     make_sample(context)
     if no_page:
+        check_collection(context)
         serve(context, host, port, options, tell)
         return
     from quorum.ui.serve import make_page
 
     serve(context, host, port, options, tell, make_page)
+
+
+def check_collection(context: "Context") -> None:
+    """A collection that is not there is a `SetupError`; the page, where documents can be added, may begin without."""
+    from quorum.retrievers.store import open_store
+
+    if isinstance(context.retriever, str):
+        open_store(context.store).info(context.collection)
 
 
 def make_options(

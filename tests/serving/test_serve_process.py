@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from api_server import Api
 from openai_server import OpenAIServer, Response
+from quorum_command import Quorum
 
 ROOT = Path(__file__).parents[2]
 BASE_INSTALL = f"""
@@ -58,3 +59,8 @@ def test_an_answer_under_way_is_given_before_the_server_ends(
     api.close()
     assert process.wait(30) == 0
     assert "Traceback" not in process.stdout.read()
+
+
+def test_a_collection_that_is_not_there_is_said_at_once(quorum: Quorum) -> None:
+    ran = quorum("serve", "--no-page", "--port", "0", "--collection", "nosuch")
+    assert (ran.code, ran.err.startswith("quorum: There is no collection 'nosuch'")) == (2, True)
