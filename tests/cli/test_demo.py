@@ -17,6 +17,7 @@ def test_version(quorum: Quorum) -> None:
     assert quorum("--version") == (0, f"quorum {version('quorum-rag')}\n", "")
 
 
+@pytest.mark.long
 def test_the_demo_answers_and_compares_in_the_folder_that_is_named(
     quorum: Quorum, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -35,6 +35,7 @@ def test_what_sends_a_prompt_is_a_method_or_a_command() -> None:
 
 
 @pytest.mark.parametrize("method", ["concat_pf", "mcq", "filco"])
+@pytest.mark.long
 def test_a_method_sends_what_the_catalogue_says(quorum: Quorum, method: str) -> None:
     ran = quorum("ask", "Where was Joseph Haydn born?", "--method", method, "--model", "embedded", "--k", "2", "--json")
     sent = set(json.loads(ran.out)["usage"])

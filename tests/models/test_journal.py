@@ -142,6 +142,7 @@ async def test_a_file_that_is_no_journal_is_named_and_left_alone(
     assert openai_server.chats() == []
 
 
+@pytest.mark.long
 def test_a_killed_process_loses_no_reply(openai_server: OpenAIServer, context: Context) -> None:
     openai_server.reply(["one", "two", Response("three", hold=True)])
     process = client(context, "a", "b", "c")
@@ -155,6 +156,7 @@ def test_a_killed_process_loses_no_reply(openai_server: OpenAIServer, context: C
     assert len(openai_server.chats()) == 4
 
 
+@pytest.mark.long
 def test_two_processes_share_a_journal(openai_server: OpenAIServer, context: Context) -> None:
     questions = [f"question-{i}" for i in range(20)]
     openai_server.reply(lambda request: f"answer-to-{request.text}")

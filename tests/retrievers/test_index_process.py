@@ -48,6 +48,7 @@ def contents(store: Path) -> list[Passage]:
     return collections.documents(Context(store=str(store), collection="docs", embeddings=VECTORS))
 
 
+@pytest.mark.long
 async def test_killed_half_way_and_started_again_it_ends_with_the_same_collection(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     write(docs, "river", 60)
@@ -68,6 +69,7 @@ async def test_killed_half_way_and_started_again_it_ends_with_the_same_collectio
         assert found[0]["score"] == pytest.approx(expected[0]["score"], abs=1e-6)
 
 
+@pytest.mark.long
 async def test_questions_while_another_process_indexes(tmp_path: Path) -> None:
     """Every answer is whole, and the first one after the change sees the change."""
     docs, store = tmp_path / "docs", tmp_path / "store"
@@ -91,6 +93,7 @@ async def test_questions_while_another_process_indexes(tmp_path: Path) -> None:
         assert all("tiger" in passage["text"] and "river" not in passage["text"] for passage in found)
 
 
+@pytest.mark.long
 def test_two_indexers_at_once(tmp_path: Path) -> None:
     docs, store = tmp_path / "docs", tmp_path / "store"
     write(docs, "river", 20)

@@ -89,6 +89,7 @@ async def use_tools(client: Client, model: OpenAIServer) -> None:
             await client.read_resource(f"quorum://{place}")
 
 
+@pytest.mark.long
 async def test_an_agent_uses_the_tools_over_stdio(store: Path, openai_server: OpenAIServer) -> None:
     async with over_stdio(store, openai_server) as client:
         await use_tools(client, openai_server)

@@ -102,6 +102,7 @@ def test_without_a_difference_nothing_is_significant() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.floats(0, 1), max_size=8))
+@pytest.mark.long
 def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
     expected = multipletests(p_values, method="holm")[1] if p_values else []
     assert holm(p_values) == pytest.approx(list(expected))

@@ -238,6 +238,7 @@ def environment() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.long
 def test_stopped_and_run_again_it_ends_with_the_same_summary(
     data: Path, tmp_path: Path, openai_server: OpenAIServer, stop: signal.Signals
 ) -> None:
