@@ -17,7 +17,7 @@ serve: $(VENV)/.installed-ui ## Open the page, on this machine (SERVE="--port 90
 test: $(VENV)/.installed-dev ## Run the tests
 	$(BIN)/python -m pytest -n 2
 
-test-long: $(VENV)/.installed-dev ## Run the tests that take long: comparisons killed at random moments
+test-long: $(VENV)/.installed-dev ## Run the tests that take long: processes killed at random moments, whole commands
 	$(BIN)/python -m pytest -m long
 
 test-train: .venv-train/.installed-dev ## Run the tests of training (PyTorch, in an environment of its own)

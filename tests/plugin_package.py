@@ -1,12 +1,15 @@
 """A package that adds to Quorum, as an installer leaves it: a module and its metadata, in a folder on the path."""
 
 import sys
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from quorum.core.plugins import forget_plugins
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "plugin"
 
 
 def install_plugin(
@@ -29,4 +32,15 @@ def install_plugin(
     if str(folder) not in sys.path:
         monkeypatch.syspath_prepend(folder)
     monkeypatch.delitem(sys.modules, module, raising=False)
+    forget_plugins()
+
+
+@pytest.fixture
+def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The example package on the path, as an installer leaves it, without a network."""
+    about = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (site := tmp_path / "site").mkdir()
+    code = (EXAMPLE / "quorum_example.py").read_text(encoding="utf-8")
+    install_plugin(site, monkeypatch, about["name"], code, about["entry-points"])
+    yield
     forget_plugins()

@@ -1,13 +1,11 @@
 """What the example package adds is there in every command; a package that fails does no harm."""
 
 import json
-import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from plugin_package import install_plugin
+from plugin_package import EXAMPLE, example, install_plugin
 from quorum_command import Quorum
 
 from docs.tables import langgraph_json
@@ -15,7 +13,8 @@ from quorum.core.plugins import forget_plugins
 from quorum.graphs import METHODS, all_methods, answer_sync
 from quorum.retrievers.registry import RETRIEVERS, all_retrievers
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin"
+__all__ = ["example"]
+
 PASSAGES = [
     {"id": "p1", "title": "Vell", "text": "The lighthouse of Vell was built in 1874 by Ada Korn."},
     {"id": "p2", "title": "Orm", "text": "The mill of Orm was built by Per Lund."},
@@ -24,17 +23,6 @@ QUESTIONS = [
     {"id": "1", "question": "Who built the lighthouse of Vell ?", "answers": ["Ada Korn"], "passages": PASSAGES},
     {"id": "2", "question": "Who built the mill of Orm ?", "answers": ["Per Lund"], "passages": PASSAGES},
 ]
-
-
-@pytest.fixture
-def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The example package on the path, as an installer leaves it, without a network."""
-    about = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    (site := tmp_path / "site").mkdir()
-    code = (EXAMPLE / "quorum_example.py").read_text(encoding="utf-8")
-    install_plugin(site, monkeypatch, about["name"], code, about["entry-points"])
-    yield
-    forget_plugins()
 
 
 @pytest.fixture
@@ -104,16 +92,6 @@ def test_its_type_of_file_is_indexed(quorum: Quorum, tmp_path: Path) -> None:
 def test_the_generated_file_for_studio_names_its_graph() -> None:
     graphs = json.loads(langgraph_json())["graphs"]
     assert (graphs["shout"], graphs["concat"]) == ("quorum_example:graph", "quorum.graphs.concat:graph")
-
-
-@pytest.mark.usefixtures("example")
-def test_the_page_offers_and_draws_its_method() -> None:
-    pytest.importorskip("nicegui")
-    from quorum.ui.cards import mermaid_of
-    from quorum.ui.form import families
-
-    assert families()["Example"] == ["shout"]
-    assert "raise_voice" in str(mermaid_of("shout"))
 
 
 def test_a_package_that_fails_leaves_everything_else_as_it_was(
