@@ -278,7 +278,7 @@ class State(Question, Result, total=False):
     masked: MaskedStatement | None
     verified: Annotated[list[VerifiedCandidate], append_items]
     run: str | None  # in a cascade: what names its memory of this question, quorum.core.remembered
-    earlier: list[str]  # in a cascade: the normalised answers of the stages so far, "" for unknown
+    earlier: list[str]  # in a cascade: the vote keys of the stages' answers so far, "" for unknown
 
 
 def counters_of(update: State) -> State:
