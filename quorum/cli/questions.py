@@ -21,7 +21,7 @@ from quorum.cli.options import (
 
 if TYPE_CHECKING:
     from quorum.evaluation.questions.estimate import Estimate
-    from quorum.evaluation.questions.write import Written
+    from quorum.evaluation.questions.write import WrittenQuestions
 
 ENDED = {"corpus": "the corpus has no more passages for them", "tries": "four drafts were written for each"}
 
@@ -88,7 +88,7 @@ def questions(
         embeddings=embeddings,
     )
 
-    async def work() -> "Written | None":
+    async def work() -> "WrittenQuestions | None":
         with progress_bar() as progress:
             planned = await plan(corpus, collection, context, options, out, progress=progress)
         if dry_run or planned.estimate.questions:
@@ -116,7 +116,7 @@ def estimate_words(estimate: "Estimate") -> str:
     )
 
 
-def print_written(written: "Written") -> None:
+def print_written(written: "WrittenQuestions") -> None:
     """What was written, kept and rejected on stdout; where, what was spent and what failed on stderr."""
     from quorum.core.text import format_count
     from quorum.evaluation.questions.check import FAULTS

@@ -20,7 +20,7 @@ from quorum.core.text import f1, normalize
 from quorum.models.embedded.batching import Done, Job, read_jobs
 from quorum.models.embedded.encoder import Encoder
 from quorum.models.embedded.reading import Calibration, Reading, spans_of
-from quorum.training.examples import CALIBRATION_PERCENT, Example, held_out, read_examples, records
+from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out, read_examples, read_records
 
 RAW = Calibration(margin=1, answerable=0, bias=0, threshold_one=0, threshold_many=0, window=320, candidate_bonus=0)
 WRONG = 4  # wrong passages beside the gold one
@@ -37,11 +37,11 @@ class Case:
     passages: tuple[Passage, ...]
 
 
-def passage(text: str, title: str = "") -> Passage:
+def make_passage(text: str, title: str = "") -> Passage:
     return Passage(id="", title=title, text=text)
 
 
-def cases(
+def make_cases(
     examples: Iterable[Example], negatives: dict[str, list[Passage]], seed: int = 0
 ) -> tuple[list[Case], list[Case]]:
     """(cases over one passage, cases over several). Each held-out question with enough wrong passages gives a case with
@@ -49,18 +49,18 @@ def cases(
     """
     rng, one, many, seen = random.Random(seed), [], [], set()
     for example in examples:
-        if not held_out(example, CALIBRATION_PERCENT) or example.question in seen:
+        if not is_held_out(example, CALIBRATION_PERCENT) or example.question in seen:
             continue
         if not example.spans and not example.group.endswith("xneg"):
             seen.add(example.question)
-            one.append(Case(example.question, (), (passage(example.context),)))
+            one.append(Case(example.question, (), (make_passage(example.context),)))
             continue
         wrong = negatives.get(example.question, [])
         if not example.spans or len(wrong) <= WRONG:
             continue
         seen.add(example.question)
         answers = tuple(dict.fromkeys(example.context[start:end] for start, end in example.spans))
-        gold = passage(example.context)
+        gold = make_passage(example.context)
         one += [Case(example.question, answers, (gold,)), Case(example.question, (), (wrong[0],))]
         mixed = [gold, *wrong[:WRONG]]
         rng.shuffle(mixed)
@@ -73,14 +73,16 @@ def read_cases(model: Encoder, group: Sequence[Case], fit: Calibration) -> list[
     return [done for begin in range(0, len(jobs), 64) for done in read_jobs(jobs[begin : begin + 64], model, fit)]
 
 
-def credit(case: Case, answer: str | None) -> float:
+def score_answer(case: Case, answer: str | None) -> float:
     """F1 of an answer; None stands for unknown, which gets 1 if it is right."""
     if answer is None:
         return float(not case.answers)
     return f1(answer, case.answers) if case.answers else 0.0
 
 
-def logistic(features: NDArray[np.float64], labels: NDArray[np.float64], ridge: float = 1e-3) -> NDArray[np.float64]:
+def fit_logistic_regression(
+    features: NDArray[np.float64], labels: NDArray[np.float64], ridge: float = 1e-3
+) -> NDArray[np.float64]:
     """Weights (columns, then bias) of a logistic regression, by Newton's method."""
     x = np.hstack([features, np.ones((len(features), 1))])
     weights = np.zeros(x.shape[1])
@@ -94,7 +96,7 @@ def logistic(features: NDArray[np.float64], labels: NDArray[np.float64], ridge: 
     return weights
 
 
-def best_threshold(group: Sequence[Case], readings: Sequence[Reading]) -> tuple[float, float]:
+def find_best_threshold(group: Sequence[Case], readings: Sequence[Reading]) -> tuple[float, float]:
     """(threshold on the probability, mean credit) with the highest mean credit. Cases with and without an answer have
     the same total weight.
     """
@@ -103,7 +105,8 @@ def best_threshold(group: Sequence[Case], readings: Sequence[Reading]) -> tuple[
     best = (0.5, -1.0)
     for threshold in np.arange(0.02, 0.981, 0.02):
         total = sum(
-            weight * credit(case, reading.spans[0].text if reading.probability >= threshold and reading.spans else None)
+            weight
+            * score_answer(case, reading.spans[0].text if reading.probability >= threshold and reading.spans else None)
             for weight, case, reading in zip(weights, group, readings, strict=True)
         )
         if total > best[1]:
@@ -111,7 +114,7 @@ def best_threshold(group: Sequence[Case], readings: Sequence[Reading]) -> tuple[
     return best
 
 
-def matching_threshold(group: Sequence[Case], readings: Sequence[Reading]) -> tuple[float, float]:
+def find_matching_threshold(group: Sequence[Case], readings: Sequence[Reading]) -> tuple[float, float]:
     """(threshold on the probability, mean credit) at which "unknown" is as frequent as it is right. The highest credit
     would need far more "unknown", because a right answer gets only its F1 but a right "unknown" gets 1.
     """
@@ -123,13 +126,13 @@ def matching_threshold(group: Sequence[Case], readings: Sequence[Reading]) -> tu
     steps = [round(0.02 * step, 2) for step in range(1, 50)]
     best = min(steps, key=lambda threshold: abs(share(threshold) - wanted))
     total = sum(
-        credit(case, reading.spans[0].text if reading.probability >= best and reading.spans else None)
+        score_answer(case, reading.spans[0].text if reading.probability >= best and reading.spans else None)
         for case, reading in zip(group, readings, strict=True)
     )
     return best, total / len(group)
 
 
-def with_bonus(reading: Reading, names: set[str], bonus: float) -> Reading:
+def add_bonus(reading: Reading, names: set[str], bonus: float) -> Reading:
     spans = [replace(span, score=span.score + bonus * (normalize(span.text) in names)) for span in reading.spans]
     spans.sort(key=lambda span: -span.score)
     return Reading(spans, spans[0].score if spans else reading.score)
@@ -142,21 +145,21 @@ def calibrate(model: Encoder, one: list[Case], many: list[Case], say: Callable[[
         for window, logits in zip(done.windows, done.logits, strict=True):
             for span in spans_of(window, logits, case.passages, RAW, 1):
                 rows.append((span.score, logits.answerable))
-                labels.append(float(credit(case, span.text) >= 0.5))
+                labels.append(float(score_answer(case, span.text) >= 0.5))
     features, right = np.array(rows), np.array(labels)
-    weights = logistic(features, right)
+    weights = fit_logistic_regression(features, right)
     if weights[1] < 0:  # the two signals are correlated: use one of them, not their difference
-        margin, bias = logistic(features[:, :1], right)
+        margin, bias = fit_logistic_regression(features[:, :1], right)
         weights = np.array([margin, 0.0, bias])
     fit = replace(RAW, margin=float(weights[0]), answerable=float(weights[1]), bias=float(weights[2]))
-    threshold, reached = best_threshold(one, [done.reading for done in read_cases(model, one, fit)])
+    threshold, reached = find_best_threshold(one, [done.reading for done in read_cases(model, one, fit)])
     fit = replace(fit, threshold_one=threshold)
     say(f"one passage: {len(one)} cases, threshold {threshold}, credit {reached:.3f}")
     tried = []
     for size in WINDOWS:
         trial = replace(fit, window=size)
         readings = [done.reading for done in read_cases(model, many, trial)]
-        threshold, reached = matching_threshold(many, readings)
+        threshold, reached = find_matching_threshold(many, readings)
         say(f"several passages, windows of {size}: {len(many)} cases, threshold {threshold}, credit {reached:.3f}")
         tried.append((reached, replace(trial, threshold_many=threshold), readings))
     _, fit, readings = max(tried, key=lambda item: item[0])
@@ -168,16 +171,16 @@ def calibrate(model: Encoder, one: list[Case], many: list[Case], say: Callable[[
             own = [done.reading for done in singles[at : at + len(case.passages)]]
             at += len(case.passages)
             names = {normalize(r.spans[0].text) for r in own if r.spans and r.probability >= fit.threshold_one}
-            raised = with_bonus(reading, names, bonus)
+            raised = add_bonus(reading, names, bonus)
             known = raised.spans and raised.probability >= fit.threshold_many
-            total += credit(case, raised.spans[0].text if known else None)
+            total += score_answer(case, raised.spans[0].text if known else None)
         shares.append((total / len(many), bonus))
         say(f"candidates count {bonus} more: credit {total / len(many):.3f}")
     return replace(fit, candidate_bonus=max(shares, key=lambda item: (item[0], -item[1]))[1])
 
 
 def read_wrong(path: Path) -> dict[str, list[Passage]]:
-    return {r["question"]: [passage(p["text"], p["title"]) for p in r["negatives"]] for r in records(path)}
+    return {r["question"]: [make_passage(p["text"], p["title"]) for p in r["negatives"]] for r in read_records(path)}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -190,7 +193,7 @@ def main(arguments: list[str] | None = None) -> None:
     examples = [example for path in options.data for example in read_examples(path)]
     random.Random(0).shuffle(examples)
     examples.sort(key=lambda example: not example.group.startswith("nq"))
-    one, many = cases(examples, read_wrong(options.negatives))
+    one, many = make_cases(examples, read_wrong(options.negatives))
     model = Encoder(options.folder)
     random.Random(1).shuffle(one)
     fit = calibrate(model, one[: 3 * options.limit], many[: options.limit])

@@ -28,13 +28,13 @@ LINEARS = {
 }
 
 
-def in_steps(weight: Tensor, levels: int) -> Tensor:
+def round_weights(weight: Tensor, levels: int) -> Tensor:
     """Round the weight to int8 precision, `levels` steps to each side per output; gradients pass unchanged."""
     scale = weight.detach().abs().amax(1, keepdim=True).clamp_min(1e-8) / levels
     return weight + ((weight / scale).round() * scale - weight).detach()
 
 
-def on_grid(x: Tensor) -> Tensor:
+def round_activations(x: Tensor) -> Tensor:
     """Round activations to uint8 precision over their range; gradients pass unchanged."""
     low, high = x.detach().aminmax()
     scale = (high - low).clamp_min(1e-8) / 255
@@ -61,10 +61,10 @@ class Layer(nn.Module):
         batch, length, hidden = x.shape
 
         def product(linear: nn.Linear, x: Tensor) -> Tensor:
-            return F.linear(x, in_steps(linear.weight, levels) if levels else linear.weight, linear.bias)
+            return F.linear(x, round_weights(linear.weight, levels) if levels else linear.weight, linear.bias)
 
         def kept(x: Tensor) -> Tensor:
-            return on_grid(x) if levels else x
+            return round_activations(x) if levels else x
 
         seen = kept(x)
         query, key, value = (
@@ -190,7 +190,7 @@ def load_base(folder: Path, low: int, config: dict[str, int] | None = None) -> T
     return model
 
 
-def from_export(model: TwoTowers, file: Path) -> dict[str, Tensor]:
+def read_export(model: TwoTowers, file: Path) -> dict[str, Tensor]:
     """The reader's own weights, read back from an exported file: low-rank updates as stored, the rest up to int8."""
     stored = {item.name: numpy_helper.to_array(item) for item in onnx.load(file).graph.initializer}
 
@@ -229,7 +229,7 @@ def start_from(model: TwoTowers, file: Path) -> TwoTowers:
     """Start from `file`: the reader's own weights (.safetensors, or an exported .onnx), or low-rank adapters (A, B) of
     all layers, which are merged into the tower.
     """
-    weights = from_export(model, file) if file.suffix == ".onnx" else load_file(file)
+    weights = read_export(model, file) if file.suffix == ".onnx" else load_file(file)
     if any(name.endswith(".A.weight") for name in weights):
         with torch.no_grad():
             for number in range(model.low):

@@ -18,10 +18,10 @@ from quorum.core.text import exact_match, f1
 from quorum.models.embedded.batching import Job, read_jobs
 from quorum.models.embedded.encoder import Encoder
 from quorum.models.embedded.reading import Calibration, Reading
-from quorum.training.examples import records
+from quorum.training.examples import read_records
 
 
-def auroc(positive: Sequence[float], negative: Sequence[float]) -> float:
+def compute_auroc(positive: Sequence[float], negative: Sequence[float]) -> float:
     """The chance that a random positive scores above a random negative, ties counting a half."""
     p, n = np.asarray(positive), np.asarray(negative)
     _, ranks = np.unique(np.concatenate([p, n]), return_inverse=True)
@@ -31,11 +31,11 @@ def auroc(positive: Sequence[float], negative: Sequence[float]) -> float:
     return float((total - len(p) * (len(p) + 1) / 2) / (len(p) * len(n)))
 
 
-def readings(model: Encoder, fit: Calibration, jobs: Sequence[Job]) -> list[Reading]:
+def read_all(model: Encoder, fit: Calibration, jobs: Sequence[Job]) -> list[Reading]:
     return [d.reading for begin in range(0, len(jobs), 64) for d in read_jobs(jobs[begin : begin + 64], model, fit)]
 
 
-def scores(found: Sequence[Reading], answers: Sequence[list[str]]) -> dict[str, float]:
+def score_readings(found: Sequence[Reading], answers: Sequence[list[str]]) -> dict[str, float]:
     texts = [reading.spans[0].text if reading.spans else "" for reading in found]
     return {
         "n": len(texts),
@@ -44,30 +44,30 @@ def scores(found: Sequence[Reading], answers: Sequence[list[str]]) -> dict[str, 
     }
 
 
-def reading_set(model: Encoder, fit: Calibration, path: Path) -> dict[str, Any]:
+def evaluate_reading(model: Encoder, fit: Calibration, path: Path) -> dict[str, Any]:
     """Reading data: EM and F1 on answerable questions, and the score's AUROC against unanswerable ones."""
-    data = list(records(path))
-    found = readings(model, fit, [Job(r["question"], [Passage(id="", title="", text=r["context"])]) for r in data])
+    data = list(read_records(path))
+    found = read_all(model, fit, [Job(r["question"], [Passage(id="", title="", text=r["context"])]) for r in data])
     known = [
         (reading, [a["text"] for a in r["answers"]]) for reading, r in zip(found, data, strict=True) if r["answers"]
     ]
     rest = [reading.score for reading, r in zip(found, data, strict=True) if not r["answers"]]
-    out: dict[str, Any] = scores([reading for reading, _ in known], [gold for _, gold in known])
-    return out | {"auroc": auroc([reading.score for reading, _ in known], rest), "n_unanswerable": len(rest)}
+    out: dict[str, Any] = score_readings([reading for reading, _ in known], [gold for _, gold in known])
+    return out | {"auroc": compute_auroc([reading.score for reading, _ in known], rest), "n_unanswerable": len(rest)}
 
 
-def gold_set(model: Encoder, fit: Calibration, path: Path) -> dict[str, Any]:
+def evaluate_gold(model: Encoder, fit: Calibration, path: Path) -> dict[str, Any]:
     """Question answering data: the gold passage alone, and its score against the best-ranked wrong passage's."""
-    data = list(records(path))
+    data = list(read_records(path))
     gold = [next(p for p in r["passages"] if p["id"] in r["gold"]) for r in data]
     wrong = [next(p for p in r["passages"] if p["id"] not in r["gold"]) for r in data]
-    right = readings(model, fit, [Job(r["question"], [p]) for r, p in zip(data, gold, strict=True)])
-    other = readings(model, fit, [Job(r["question"], [p]) for r, p in zip(data, wrong, strict=True)])
-    out: dict[str, Any] = scores(right, [r["answers"] for r in data])
-    return out | {"auroc": auroc([r.score for r in right], [r.score for r in other])}
+    right = read_all(model, fit, [Job(r["question"], [p]) for r, p in zip(data, gold, strict=True)])
+    other = read_all(model, fit, [Job(r["question"], [p]) for r, p in zip(data, wrong, strict=True)])
+    out: dict[str, Any] = score_readings(right, [r["answers"] for r in data])
+    return out | {"auroc": compute_auroc([r.score for r in right], [r.score for r in other])}
 
 
-def recall(vectors: NDArray[np.float32], asked: NDArray[np.float32], gold: Sequence[int], k: int = 5) -> float:
+def compute_recall(vectors: NDArray[np.float32], asked: NDArray[np.float32], gold: Sequence[int], k: int = 5) -> float:
     """The share of questions whose gold passage is among the k nearest."""
     hits = 0
     for row, want in zip(asked, gold, strict=True):
@@ -76,18 +76,20 @@ def recall(vectors: NDArray[np.float32], asked: NDArray[np.float32], gold: Seque
     return hits / len(gold)
 
 
-def embedding_set(model: Encoder, reference: Encoder, corpus: Path, questions: Path, sample: int) -> dict[str, Any]:
+def evaluate_embeddings(
+    model: Encoder, reference: Encoder, corpus: Path, questions: Path, sample: int
+) -> dict[str, Any]:
     """int8 against float vectors: mean cosine on `sample` passages, recall@5 of both over the whole corpus."""
-    passages = list(records(corpus))
+    passages = list(read_records(corpus))
     place = {p["id"]: number for number, p in enumerate(passages)}
     texts = [f"{p['title']}\n{p['text']}" for p in passages]
-    asked = [r for r in records(questions) if r["gold"] and r["gold"][0] in place]
+    asked = [r for r in read_records(questions) if r["gold"] and r["gold"][0] in place]
     gold = [place[r["gold"][0]] for r in asked]
     out: dict[str, Any] = {"passages": len(texts), "questions": len(asked)}
     vectors = {}
     for name, encoder in (("int8", model), ("fp32", reference)):
         vectors[name] = encoder.embed(texts)
-        out[f"recall@5 {name}"] = recall(vectors[name], encoder.embed([r["question"] for r in asked]), gold)
+        out[f"recall@5 {name}"] = compute_recall(vectors[name], encoder.embed([r["question"] for r in asked]), gold)
     step = max(1, len(texts) // sample)
     cosines = (vectors["int8"] * vectors["fp32"]).sum(1)[::step]
     return out | {"cosine": float(cosines.mean()), "cosine_lowest": float(cosines.min()), "cosine_n": len(cosines)}
@@ -106,11 +108,13 @@ def main(arguments: list[str] | None = None) -> None:
     model, fit = Encoder(options.folder), Calibration.of(manifest_)
     out: dict[str, Any] = {}
     if options.reading:
-        out["reading"] = reading_set(model, fit, options.reading)
+        out["reading"] = evaluate_reading(model, fit, options.reading)
     if options.gold:
-        out["gold"] = gold_set(model, fit, options.gold)
+        out["gold"] = evaluate_gold(model, fit, options.gold)
     if options.reference and options.corpus and options.questions:
-        out["embeddings"] = embedding_set(model, Encoder(options.reference), options.corpus, options.questions, 1000)
+        out["embeddings"] = evaluate_embeddings(
+            model, Encoder(options.reference), options.corpus, options.questions, 1000
+        )
     print(json.dumps(out, indent=2))
 
 

@@ -39,7 +39,7 @@ class Encoded:
     spans: list[tuple[int, int]]
 
 
-def records(path: Path) -> Iterator[dict[str, Any]]:
+def read_records(path: Path) -> Iterator[dict[str, Any]]:
     """The objects of a .jsonl or .jsonl.gz file."""
     with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
         for line in lines:
@@ -47,7 +47,7 @@ def records(path: Path) -> Iterator[dict[str, Any]]:
                 yield json.loads(line)
 
 
-def occurrences(context: str, answers: Sequence[str]) -> tuple[tuple[int, int], ...]:
+def find_occurrences(context: str, answers: Sequence[str]) -> tuple[tuple[int, int], ...]:
     """All places of all answers in the context, as whole words, ignoring case."""
     found = {
         match.span()
@@ -58,7 +58,7 @@ def occurrences(context: str, answers: Sequence[str]) -> tuple[tuple[int, int], 
     return tuple(sorted(found))
 
 
-def with_title(title: str, text: str) -> str:
+def add_title(title: str, text: str) -> str:
     """The text of the passage for the reader."""
     return f"{title}{SEPARATOR}{text}" if title else text
 
@@ -68,14 +68,14 @@ def read_examples(path: Path) -> list[Example]:
     passages, gold}), by the fields. In question answering data every gold passage with an answer is an example.
     """
     examples: list[Example] = []
-    for record in records(path):
+    for record in read_records(path):
         if "context" in record:
             spans = tuple(sorted({(a["start"], a["start"] + len(a["text"])) for a in record["answers"]}))
             examples.append(Example(record["question"], record["context"], spans, record.get("source", path.stem)))
             continue
         for passage in record["passages"]:
-            context = with_title(passage.get("title", ""), passage["text"])
-            spans = occurrences(context, record["answers"])
+            context = add_title(passage.get("title", ""), passage["text"])
+            spans = find_occurrences(context, record["answers"])
             if spans and passage["id"] in record["gold"]:
                 examples.append(Example(record["question"], context, spans, record.get("source", path.stem)))
     return examples
@@ -84,18 +84,18 @@ def read_examples(path: Path) -> list[Example]:
 def read_negatives(path: Path) -> list[Example]:
     """Mined wrong passages ({question, negatives: [{title, text}]}): one example without an answer for each."""
     return [
-        Example(record["question"], with_title(passage["title"], passage["text"]), (), "negatives")
-        for record in records(path)
+        Example(record["question"], add_title(passage["title"], passage["text"]), (), "negatives")
+        for record in read_records(path)
         for passage in record["negatives"]
     ]
 
 
-def held_out(example: Example, percent: int) -> bool:
+def is_held_out(example: Example, percent: int) -> bool:
     """Whether an example belongs to the calibration part. The question decides, so no question is in both parts."""
     return int(hashlib.sha256(example.question.strip().lower().encode()).hexdigest()[:8], 16) % 100 < percent
 
 
-def beside(example: Example, other: str, rng: random.Random) -> Example:
+def join_contexts(example: Example, other: str, rng: random.Random) -> Example:
     """Join the example's context and another passage in either order: the reader often reads several together."""
     if rng.random() < 0.5:
         return replace(example, context=f"{example.context}\n{other}")
@@ -116,7 +116,7 @@ def encode(tokenizer: Tokenizer, example: Example, length: int, rng: random.Rand
     tokens = [
         (first, last)
         for start, end in example.spans
-        for first, last in [token_range(context.offsets, start, end)]
+        for first, last in [find_token_range(context.offsets, start, end)]
         if first <= last
     ]
     begin = 0
@@ -127,7 +127,7 @@ def encode(tokenizer: Tokenizer, example: Example, length: int, rng: random.Rand
             low, high = max(0, min(last + 1 - room, high)), max(0, min(first, high))
         begin = rng.randint(min(low, high), max(low, high))
     window = context.ids[begin : begin + room]
-    cls, sep = special(tokenizer, "[CLS]"), special(tokenizer, "[SEP]")
+    cls, sep = get_special_id(tokenizer, "[CLS]"), get_special_id(tokenizer, "[SEP]")
     offset = len(question) + 2 - begin
     return Encoded(
         [cls, *question, sep, *window, sep],
@@ -136,7 +136,7 @@ def encode(tokenizer: Tokenizer, example: Example, length: int, rng: random.Rand
     )
 
 
-def special(tokenizer: Tokenizer, name: str) -> int:
+def get_special_id(tokenizer: Tokenizer, name: str) -> int:
     """The id of a special token."""
     found = tokenizer.token_to_id(name)
     if found is None:
@@ -144,7 +144,7 @@ def special(tokenizer: Tokenizer, name: str) -> int:
     return int(found)
 
 
-def token_range(offsets: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int]:
+def find_token_range(offsets: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int]:
     """The first and last token that overlap the characters [start, end); first > last if none does."""
     inside = [number for number, (low, high) in enumerate(offsets) if high > start and low < end]
     return (inside[0], inside[-1]) if inside else (1, 0)

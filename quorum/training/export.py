@@ -9,8 +9,7 @@ calibration texts. A dynamic range would cover the whole batch, and a text's res
 """
 
 import argparse
-import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,88 +21,10 @@ from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
+from quorum.training.activation_ranges import Ranges, calibrate, make_calibration_batches
 from quorum.training.encoder import ADAPTER_SCALE, Layer, TwoTowers, Update, load_base, start_from
-from quorum.training.examples import Encoded, encode, read_examples
-from quorum.training.reader import pad
 
 MICROSOFT = "com.microsoft"  # ONNX Runtime's own operators
-Batch = tuple[Tensor, Tensor, Tensor]  # ids, segment types, mask
-
-
-@dataclass
-class Ranges:
-    """The running range of the activations at one point, as low and high quantiles averaged over batches."""
-
-    low: float = 0.0
-    high: float = 0.0
-
-    def see(self, values: Tensor, tail: float) -> None:
-        flat = values.flatten()
-        if tail:
-            keep = max(1, int(flat.numel() * tail))
-            low, high = flat.kthvalue(keep).values.item(), flat.kthvalue(flat.numel() - keep + 1).values.item()
-        else:
-            low, high = flat.min().item(), flat.max().item()
-        self.low, self.high = min(self.low, low), max(self.high, high)
-
-    def scale(self) -> tuple[float, int]:
-        """uint8 scale and zero point."""
-        scale = max((self.high - self.low) / 255, 1e-8)
-        return scale, int(np.clip(round(-self.low / scale), 0, 255))
-
-
-def observed(layer: Layer, x: Tensor, mask: Tensor) -> Iterator[tuple[str, Tensor]]:
-    """The inputs of a layer's products and, as 'out', its output (as `Layer.forward` computes them)."""
-    batch, length, hidden = x.shape
-    yield "hidden", x
-    query, key, value = (
-        part(x).view(batch, length, layer.heads, -1).transpose(1, 2) for part in (layer.query, layer.key, layer.value)
-    )
-    seen = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
-    attended = seen.transpose(1, 2).reshape(batch, length, hidden)
-    yield "attended", attended
-    x = layer.attended_norm(x + layer.attended(attended))
-    yield "normed", x
-    inner = torch.nn.functional.gelu(layer.inner(x))
-    yield "inner", inner
-    yield "out", layer.outer_norm(x + layer.outer(inner))
-
-
-@torch.no_grad()
-def calibrate(
-    model: TwoTowers,
-    reading: Iterable[Batch],
-    embedding: Iterable[Batch],
-    tail: float,
-) -> dict[str, Ranges]:
-    """Activation ranges by 'base.N.point', 'low.N.point' and 'tower.N.point', over batches of (ids, types, mask)."""
-    ranges: dict[str, Ranges] = {}
-
-    def walk(batches: Iterable[Batch], path: list[tuple[str, Layer]]) -> None:
-        for ids, types, mask in batches:
-            x = model.lowest(ids, types)
-            for name, layer in path:
-                for point, values in observed(layer, x, mask):
-                    if point == "out":
-                        x = values
-                    else:
-                        ranges.setdefault(f"{name}.{point}", Ranges()).see(values[mask], tail)
-
-    base: list[tuple[str, Layer]] = [(f"base.{n}", layer) for n, layer in enumerate(model.base)]
-    tower: list[tuple[str, Layer]] = [(f"tower.{n}", layer) for n, layer in enumerate(model.tower)]
-    walk(embedding, base)
-    walk(reading, [(f"low.{n}", layer) for n, layer in enumerate(merged(model))] + tower)
-    return ranges
-
-
-def merged(model: TwoTowers) -> list[Layer]:
-    """The reader's low layers with their updates added."""
-    layers = []
-    for number in range(model.low):
-        layer: Layer = copy.deepcopy(model.base[number])
-        layer.load_state_dict(layer.state_dict() | model.updated(number))
-        layers.append(layer)
-    return layers
 
 
 @dataclass
@@ -128,11 +49,11 @@ class Graph:
         return names[0] if outputs == 1 else " ".join(names)
 
 
-def array(value: Tensor) -> NDArray[np.float32]:
+def to_array(value: Tensor) -> NDArray[np.float32]:
     return value.detach().cpu().numpy().astype(np.float32)
 
 
-def quantised(weight: NDArray[np.float32], levels: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+def quantise(weight: NDArray[np.float32], levels: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """(in, out) weights -> int8 and the scale per output channel; symmetric, `levels` steps to each side."""
     scale = np.maximum(np.abs(weight).max(0), 1e-8) / levels
     return np.clip(np.round(weight / scale), -levels, levels).astype(np.int8), scale.astype(np.float32)
@@ -154,8 +75,8 @@ class Exporter:
         if not self.levels:
             if updates:
                 weight, name = weight + torch.cat([update() for update in updates]), f"{name}.updated"
-            product = graph.node("MatMul", x, graph.constant(f"{name}.weight", array(weight).T))
-            return graph.node("Add", product, graph.constant(f"{name}.bias", array(bias)))
+            product = graph.node("MatMul", x, graph.constant(f"{name}.weight", to_array(weight).T))
+            return graph.node("Add", product, graph.constant(f"{name}.bias", to_array(bias)))
         scale, zero = self.ranges[point].scale()
         if (x, point) not in self.quantised_inputs:
             scale_name = graph.constant(f"{point}.scale", np.array(scale, np.float32))
@@ -163,7 +84,7 @@ class Exporter:
             small = graph.node("QuantizeLinear", x, scale_name, zero_name)
             self.quantised_inputs[x, point] = (small, scale_name, zero_name)
         small, scale_name, zero_name = self.quantised_inputs[x, point]
-        values, scales = quantised(array(weight).T, self.levels)
+        values, scales = quantise(to_array(weight).T, self.levels)
         stored, stored_scales = graph.constant(f"{name}.weight", values), graph.constant(f"{name}.scales", scales)
         if updates:
             stored, stored_scales = self.updated(stored, stored_scales, name, weight, updates)
@@ -175,7 +96,7 @@ class Exporter:
             stored_scales,
             zero_name,
             zeros,
-            graph.constant(f"{name}.bias", array(bias)),
+            graph.constant(f"{name}.bias", to_array(bias)),
         )
         return graph.node("MatMulIntegerToFloat", *inputs, domain=MICROSOFT)
 
@@ -186,22 +107,22 @@ class Exporter:
         graph = self.graph
         low = []
         for number, update in enumerate(updates):
-            halves = {"A": array(update.A), "B": array(ADAPTER_SCALE * update.B)}
+            halves = {"A": to_array(update.A), "B": to_array(ADAPTER_SCALE * update.B)}
             names = [
                 graph.constant(f"{name}.{number}.{side}", part.T.astype(np.float16)) for side, part in halves.items()
             ]
             low.append(graph.node("MatMul", *(graph.node("Cast", side, to=TensorProto.FLOAT) for side in names)))
         change = graph.node("Concat", *low, axis=1) if len(low) > 1 else low[0]
         plain = graph.node("Mul", graph.node("Cast", stored, to=TensorProto.FLOAT), scales)
-        full = array(weight + torch.cat([update() for update in updates])).T
-        new = graph.constant(f"{name}.updated.scales", quantised(full, self.levels)[1])
+        full = to_array(weight + torch.cat([update() for update in updates])).T
+        new = graph.constant(f"{name}.updated.scales", quantise(full, self.levels)[1])
         steps = graph.node("Round", graph.node("Div", graph.node("Add", plain, change), new))
         limits = [graph.constant(f"limit.{sign}", np.array(sign * self.levels, np.float32)) for sign in (-1, 1)]
         return graph.node("Cast", graph.node("Clip", steps, *limits), to=TensorProto.INT8), new
 
     def norm(self, x: str, skip: str, name: str, norm: torch.nn.LayerNorm) -> str:
-        gamma = self.graph.constant(f"{name}.gamma", array(norm.weight))
-        beta = self.graph.constant(f"{name}.beta", array(norm.bias))
+        gamma = self.graph.constant(f"{name}.gamma", to_array(norm.weight))
+        beta = self.graph.constant(f"{name}.beta", to_array(norm.bias))
         return self.graph.node(
             "SkipLayerNormalization", x, skip, gamma, beta, domain=MICROSOFT, epsilon=float(norm.eps)
         )
@@ -231,20 +152,20 @@ class Exporter:
 
     def lowest(self, model: TwoTowers) -> str:
         graph = self.graph
-        words, scales = quantised(array(model.words.weight).T, 127)
+        words, scales = quantise(to_array(model.words.weight).T, 127)
         small = graph.node("Gather", graph.constant("words", words.T), "ids")
         scale = graph.node("Gather", graph.constant("words.scales", scales[:, None]), "ids")
         summed = graph.node("Mul", graph.node("Cast", small, to=TensorProto.FLOAT), scale)
         length = graph.node("Shape", "ids", start=1, end=2)
         zero, one = graph.constant("zero", np.array([0], np.int64)), graph.constant("one", np.array([1], np.int64))
-        table = graph.constant("positions", array(model.positions.weight).astype(np.float16))
+        table = graph.constant("positions", to_array(model.positions.weight).astype(np.float16))
         places = graph.node("Cast", graph.node("Slice", table, zero, length, zero, one), to=TensorProto.FLOAT)
-        types = graph.node("Gather", graph.constant("segments", array(model.types.weight)), "types")
+        types = graph.node("Gather", graph.constant("segments", to_array(model.types.weight)), "types")
         summed = graph.node("Add", graph.node("Add", summed, types), places)
         norm = model.embedded_norm
         gamma, beta = (
-            graph.constant("embedded.gamma", array(norm.weight)),
-            graph.constant("embedded.beta", array(norm.bias)),
+            graph.constant("embedded.gamma", to_array(norm.weight)),
+            graph.constant("embedded.beta", to_array(norm.bias)),
         )
         return graph.node("LayerNormalization", summed, gamma, beta, axis=-1, epsilon=float(norm.eps))
 
@@ -269,14 +190,14 @@ class Exporter:
         for number, layer in enumerate(model.tower):
             x = self.layer(x, f"tower.{number}", layer)
         graph.nodes.append(helper.make_node("Identity", [x], ["hidden"]))
-        head = graph.constant("span.weight", array(model.span.weight).T)
+        head = graph.constant("span.weight", to_array(model.span.weight).T)
         logits = graph.node("MatMul", x, head)
         graph.nodes.append(
-            helper.make_node("Add", [logits, graph.constant("span.bias", array(model.span.bias))], ["span"])
+            helper.make_node("Add", [logits, graph.constant("span.bias", to_array(model.span.bias))], ["span"])
         )
         first = graph.node("Gather", x, graph.constant("first", np.array(0, np.int64)), axis=1)
-        verdict = graph.node("MatMul", first, graph.constant("answerable.weight", array(model.answerable.weight)[0]))
-        bias = graph.constant("answerable.bias", array(model.answerable.bias)[0])
+        verdict = graph.node("MatMul", first, graph.constant("answerable.weight", to_array(model.answerable.weight)[0]))
+        bias = graph.constant("answerable.bias", to_array(model.answerable.bias)[0])
         graph.nodes.append(helper.make_node("Add", [verdict, bias], ["answerable"]))
         hidden = model.config["hidden_size"]
         inputs = [
@@ -292,23 +213,6 @@ class Exporter:
         made = helper.make_graph(graph.nodes, "reader", inputs, outputs, graph.constants)
         opsets = [helper.make_opsetid("", 21), helper.make_opsetid(MICROSOFT, 1)]
         return helper.make_model(made, opset_imports=opsets, ir_version=10, producer_name="quorum")
-
-
-def text_batches(texts: Sequence[str], tokenizer: Tokenizer, size: int = 16) -> list[Batch]:
-    """Padded batches of texts as the sentence encoder reads them."""
-    rows = sorted((tokenizer.encode(text).ids[:256] for text in texts), key=len)
-    return [pad([Encoded(row, [0] * len(row), []) for row in rows[i : i + size]]) for i in range(0, len(rows), size)]
-
-
-def calibration_batches(tokenizer: Tokenizer, data: Path, count: int, length: int) -> tuple[list[Batch], list[Batch]]:
-    """(reading batches, embedding batches) from a file of reading examples, spread over the whole file."""
-    examples = read_examples(data)
-    examples = examples[:: max(1, len(examples) // count)][:count]
-    encoded = sorted((encode(tokenizer, example, length) for example in examples), key=lambda item: len(item.ids))
-    reading = [pad(encoded[i : i + 16]) for i in range(0, len(encoded), 16)]
-    texts = [example.question if n % 3 == 0 else example.context for n, example in enumerate(examples)]
-    embedding = text_batches(texts, tokenizer)
-    return reading, embedding
 
 
 def export(
@@ -328,7 +232,7 @@ def export(
     tokenizer.no_padding()
     tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
     model = start_from(load_base(base, low), checkpoint).eval()
-    reading, embedding = calibration_batches(tokenizer, data, count, 256)
+    reading, embedding = make_calibration_batches(tokenizer, data, count, 256)
     made = Exporter(calibrate(model, reading, embedding, tail), levels).export(model)
     onnx.checker.check_model(made)
     part = out.with_suffix(".part")

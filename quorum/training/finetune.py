@@ -27,11 +27,11 @@ from quorum.models.pretrained import (
     write_card,
 )
 from quorum.prompts import get_text
-from quorum.training.finetune_card import written_card
-from quorum.training.pairs import Task, measure_of
+from quorum.training.finetune_card import write_card_text
+from quorum.training.pairs import Task, name_measures
 
 if TYPE_CHECKING:  # PyTorch is an extra
-    from quorum.training.steps import Item, Tell, Training
+    from quorum.training.steps import Item, ReportStep, Training
 
 OUTPUT = {"filter": 512, "generator": 128}  # tokens of a reply (section 3.3)
 
@@ -73,28 +73,34 @@ class Report:
 
 
 def finetune(
-    task: Task, lines: Sequence[Silver], data: Path, base: str, out: Path, settings: Settings, tell: "Tell"
+    task: Task,
+    lines: Sequence[Silver],
+    data: Path,
+    base: str,
+    out: Path,
+    settings: Settings,
+    report_step: "ReportStep",
 ) -> Report:
     """Train and write the folder `out`. The same call again continues an interrupted run and leaves a finished one.
     Raises SetupError if the base cannot be trained or `out` holds something else.
     """
     need_transformers(f"Training a {task.kind}")
     base = str(Path(base).resolve()) if Path(base).is_dir() else base
-    run = described(task, lines, data, base, settings)
-    if (done := finished(out, run)) is not None:
+    run = describe_run(task, lines, data, base, settings)
+    if (done := read_finished_report(out, run)) is not None:
         return done
     seq2seq = is_seq2seq(base)
-    lora, output = lora_for(settings, seq2seq), settings.output or OUTPUT[task.kind]
+    lora, output = uses_lora(settings, seq2seq), settings.output or OUTPUT[task.kind]
     model, tokenizer = load_base(base, half=lora)
     check_window(model, base, settings.length, output)
-    work, codec = started(out, run), Codec(tokenizer, seq2seq)
+    work, codec = open_working_folder(out, run), Codec(tokenizer, seq2seq)
     items, shortened = encoded_lines(task, lines, codec, settings.length, output)
-    training = prepared(model, codec, items, settings, lora, work)
-    report = Report(len(items), len(lines) - len(items), shortened, training.run(tell))
+    training = prepare_training(model, codec, items, settings, lora, work)
+    report = Report(len(items), len(lines) - len(items), shortened, training.run(report_step))
     card = Trained(
         kind=task.kind,
         prompts=task.prompts(lines),
-        measure=measure_of(lines),
+        measure=name_measures(lines),
         length=settings.length,
         output=output,
         base=base,
@@ -102,7 +108,7 @@ def finetune(
         adapter=lora,
         weights="",
     )
-    write(out, training.model, tokenizer, card, run, report)
+    write_model_folder(out, training.model, tokenizer, card, run, report)
     shutil.rmtree(work)
     return report
 
@@ -111,36 +117,36 @@ def encoded_lines(
     task: Task, lines: Sequence[Silver], codec: Codec, length: int, output: int
 ) -> "tuple[list[Item], int]":
     """-> the examples that fit, and how many of them lost passages."""
-    from quorum.training.steps import encoded
+    from quorum.training.steps import encode_examples
 
-    makers = [partial(texts, task, line) for line in lines]
-    items, shortened = encoded(makers, [len(task.passages(line)) for line in lines], codec, length, output)
+    makers = [partial(make_texts, task, line) for line in lines]
+    items, shortened = encode_examples(makers, [len(task.passages(line)) for line in lines], codec, length, output)
     if not items:
         raise SetupError(f"None of {len(lines)} examples fits {length} tokens; give a larger --length.")
     return items, shortened
 
 
-def texts(task: Task, line: Silver, shown: int) -> tuple[str, str]:
+def make_texts(task: Task, line: Silver, shown: int) -> tuple[str, str]:
     pair = task.pair(line, shown)
     return pair.prompt, pair.target
 
 
-def lora_for(settings: Settings, seq2seq: bool) -> bool:
+def uses_lora(settings: Settings, seq2seq: bool) -> bool:
     return not seq2seq if settings.lora is None else settings.lora
 
 
-def prepared(
+def prepare_training(
     model: Any, codec: Codec, items: "Sequence[Item]", settings: Settings, lora: bool, work: Path
 ) -> "Training":
     """The model, with adapters if the settings ask for them, and its optimiser. The seed initialises the adapters."""
     import torch
 
-    from quorum.training.lora import with_adapters
+    from quorum.training.lora import add_adapters
     from quorum.training.steps import Plan, Training
 
     torch.manual_seed(settings.seed)
     if lora:
-        model = with_adapters(model, codec.seq2seq)
+        model = add_adapters(model, codec.seq2seq)
     plan = Plan(settings.rate, settings.epochs, settings.batch, settings.at_once, settings.seed, settings.save_every)
     return Training(model, codec.tokenizer.pad_token_id, codec.seq2seq, items, plan, work / "checkpoint.pt")
 
@@ -156,29 +162,29 @@ def check_window(model: Any, base: str, length: int, output: int) -> None:
         )
 
 
-def described(task: Task, lines: Sequence[Silver], data: Path, base: str, settings: Settings) -> dict[str, Any]:
+def describe_run(task: Task, lines: Sequence[Silver], data: Path, base: str, settings: Settings) -> dict[str, Any]:
     """The description of a run. Runs with equal descriptions are the same run."""
     return {
         "task": asdict(task) | {"prompts": task.prompts(lines)},
-        "data": {"file": data.name, "sha256": digest(data), "questions": len(lines)},
+        "data": {"file": data.name, "sha256": hash_files(data), "questions": len(lines)},
         "base": {"name": base, "hash": base_hash(base)},
         "settings": {name: value for name, value in asdict(settings).items() if name not in ("at_once", "save_every")},
     }
 
 
-def finished(out: Path, run: dict[str, Any]) -> Report | None:
+def read_finished_report(out: Path, run: dict[str, Any]) -> Report | None:
     """The report of this same run if it is finished, else None."""
     if not out.exists():
         return None
     record = out / "quorum.training.json"
     held = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
     if held.get("run") != run:
-        what = difference(held["run"], run) if "run" in held else "it is not from this command"
+        what = describe_difference(held["run"], run) if "run" in held else "it is not from this command"
         raise SetupError(f"{out} is there already ({what}); name another folder with --out, or remove it.")
     return Report(**held["report"])
 
 
-def started(out: Path, run: dict[str, Any]) -> Path:
+def open_working_folder(out: Path, run: dict[str, Any]) -> Path:
     """The working folder: a new one, or that of an interrupted run."""
     work = out.with_name(out.name + ".training")
     record = work / "run.json"
@@ -186,8 +192,8 @@ def started(out: Path, run: dict[str, Any]) -> Path:
         held = json.loads(record.read_text(encoding="utf-8"))
         if held != run:
             raise SetupError(
-                f"{work} holds an interrupted run of another kind ({difference(held, run)}); run that one to its end, "
-                "or remove the folder."
+                f"{work} holds an interrupted run of another kind ({describe_difference(held, run)}); run that one to "
+                "its end, or remove the folder."
             )
         return work
     work.mkdir(parents=True, exist_ok=True)
@@ -197,7 +203,7 @@ def started(out: Path, run: dict[str, Any]) -> Path:
     return work
 
 
-def difference(held: dict[str, Any], run: dict[str, Any]) -> str:
+def describe_difference(held: dict[str, Any], run: dict[str, Any]) -> str:
     """The first thing in which two runs differ, in words."""
     for part, values in run.items():
         for name, value in values.items():
@@ -207,7 +213,7 @@ def difference(held: dict[str, Any], run: dict[str, Any]) -> str:
     return "of an older version"
 
 
-def digest(*files: Path) -> str:
+def hash_files(*files: Path) -> str:
     """sha256 over the contents of the files, in their order."""
     whole = sha256()
     for path in files:
@@ -216,14 +222,16 @@ def digest(*files: Path) -> str:
     return whole.hexdigest()
 
 
-def write(out: Path, model: Any, tokenizer: Any, card: Trained, run: dict[str, Any], report: Report) -> None:
+def write_model_folder(
+    out: Path, model: Any, tokenizer: Any, card: Trained, run: dict[str, Any], report: Report
+) -> None:
     """Weights, tokenizer, `quorum.json`, the prompts and the model card; the folder appears whole."""
     part = out.with_name(out.name + ".part")
     shutil.rmtree(part, ignore_errors=True)
     with quietly():
         model.save_pretrained(part)
     tokenizer.save_pretrained(part)
-    card = replace(card, weights=digest(*sorted(part.glob("*.safetensors"))))
+    card = replace(card, weights=hash_files(*sorted(part.glob("*.safetensors"))))
     write_card(part, card)
     (part / "prompts").mkdir()
     for name in card.prompts:
@@ -233,5 +241,5 @@ def write(out: Path, model: Any, tokenizer: Any, card: Trained, run: dict[str, A
     }
     record = {"run": run, "report": asdict(report), "versions": versions}
     (part / "quorum.training.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    (part / "README.md").write_text(written_card(card, record, out.name), encoding="utf-8")
+    (part / "README.md").write_text(write_card_text(card, record, out.name), encoding="utf-8")
     part.replace(out)

@@ -19,7 +19,7 @@ LEARNED = {
 }
 
 
-def written_card(card: Trained, record: dict[str, Any], folder: str) -> str:
+def write_card_text(card: Trained, record: dict[str, Any], folder: str) -> str:
     """The card's text, from the model's description (`quorum.json`) and the run's (`quorum.training.json`)."""
     run, report = record["run"], record["report"]
     first = next(iter(card.prompts))

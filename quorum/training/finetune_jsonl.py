@@ -18,7 +18,7 @@ SHOWN = 20  # problems that are listed one by one
 
 
 @dataclass
-class Checked:
+class CheckResult:
     """problems: errors that a service would refuse or learn; notes: remarks; tokens: estimates for the whole file and
     for its longest example; empty: how many examples have the reply "None".
     """
@@ -46,17 +46,17 @@ def export(task: Task, lines: Sequence[Silver], out: Path) -> int:
     return len(lines)
 
 
-def check(path: Path, window: int = 16384) -> Checked:
+def check(path: Path, window: int = 16384) -> CheckResult:
     """Read a file in the chat format and list its problems. window: most tokens of an example.
 
     Raises SetupError for a file that is not JSON lines at all.
     """
-    found = Checked()
+    found = CheckResult()
     seen: dict[str, tuple[int, str]] = {}
     for number, value in read_json_lines(path):
         found.examples += 1
         messages = value.get("messages")
-        wrong = list(mistakes(messages))
+        wrong = list(find_mistakes(messages))
         found.problems += [f"line {number}: {problem}" for problem in wrong]
         if wrong or not isinstance(messages, list):
             continue
@@ -66,11 +66,11 @@ def check(path: Path, window: int = 16384) -> Checked:
         found.empty += reply.strip() == NOTHING
         if length > window:
             found.problems.append(f"line {number}: about {length} tokens, more than {window}; show fewer passages.")
-        found.problems += repeated(number, "\n".join(asked), reply, seen)
-    return counted(found)
+        found.problems += find_repetition(number, "\n".join(asked), reply, seen)
+    return add_file_counts(found)
 
 
-def mistakes(messages: Any) -> Iterator[str]:
+def find_mistakes(messages: Any) -> Iterator[str]:
     """The problems in the messages of one example."""
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         yield 'expected {"messages": [{"role": ..., "content": ...}, ...]}.'
@@ -91,7 +91,7 @@ def mistakes(messages: Any) -> Iterator[str]:
             )
 
 
-def repeated(number: int, asked: str, reply: str, seen: dict[str, tuple[int, str]]) -> Iterable[str]:
+def find_repetition(number: int, asked: str, reply: str, seen: dict[str, tuple[int, str]]) -> Iterable[str]:
     """Whether an earlier example has the same prompt."""
     before, answered = seen.setdefault(asked, (number, reply))
     if before != number:
@@ -99,7 +99,7 @@ def repeated(number: int, asked: str, reply: str, seen: dict[str, tuple[int, str
         yield f"line {number}: {same} line {before}; keep one of them."
 
 
-def counted(found: Checked) -> Checked:
+def add_file_counts(found: CheckResult) -> CheckResult:
     """Add the problems and notes about the file as a whole."""
     if found.examples < FEWEST:
         found.problems.append(f"{found.examples} examples; a fine-tuning service takes no fewer than {FEWEST}.")

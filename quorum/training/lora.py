@@ -7,7 +7,7 @@ from quorum.models.pretrained import quietly
 RANK, SCALE, DROPOUT = 16, 32, 0.05  # FILCO does not state its own
 
 
-def with_adapters(model: Any, seq2seq: bool) -> Any:
+def add_adapters(model: Any, seq2seq: bool) -> Any:
     """The model with adapters on all linear layers except the output layer. Only the adapters are trained."""
     from peft import LoraConfig, TaskType, get_peft_model
 

@@ -30,7 +30,7 @@ READING_QUESTIONS = 14_000
 
 
 @dataclass(frozen=True)
-class Asked:
+class SearchedQuestion:
     """A question with its gold answers. `own`: ids and texts of its own passages; `wanted`: negatives to find."""
 
     id: str
@@ -40,37 +40,37 @@ class Asked:
     wanted: int
 
 
-def passages_in(path: Path, sources: Sequence[str] = ()) -> Iterator[Passage]:
+def read_passages(path: Path, sources: Sequence[str] = ()) -> Iterator[Passage]:
     """The passages of a file, by its fields: a corpus ({text}), question answering data ({passages}) or reading data
     ({context}, the records whose `source` begins with one of `sources`; none given: all).
     """
     for number, record in read_json_lines(path):
         where = f"{path}, line {number}"
         if "context" in record:
-            if from_sources(record, sources):
-                text = text_of(record, "context", where)
-                yield Passage(id=f"c{digest(text)[:12]}", title="", text=text)
+            if is_from_sources(record, sources):
+                text = get_text(record, "context", where)
+                yield Passage(id=f"c{hash_text(text)[:12]}", title="", text=text)
         elif "passages" in record:
             yield from (parse_passage(passage, where) for passage in record["passages"] or ())
         else:
             yield parse_passage(record, where)
 
 
-def evaluation_names(paths: Iterable[Path]) -> set[str]:
+def collect_evaluation_names(paths: Iterable[Path]) -> set[str]:
     """Ids and texts of all passages of evaluation sets, including gold passages that are not in their lists."""
     names: set[str] = set()
     for path in paths:
-        names |= {name for passage in passages_in(path) for name in (passage["id"], passage["text"].strip())}
+        names |= {name for passage in read_passages(path) for name in (passage["id"], passage["text"].strip())}
         names |= {str(id_) for _, record in read_json_lines(path) for id_ in record.get("gold") or ()}
     return names
 
 
-def documents(paths: Iterable[Path], barred: set[str], sources: Sequence[str] = ()) -> list[Passage]:
+def collect_documents(paths: Iterable[Path], barred: set[str], sources: Sequence[str] = ()) -> list[Passage]:
     """The passages to search in: longer than SHORTEST, each id and each text once, without the barred ids and texts."""
     seen = set(barred)
     kept = []
     for path in paths:
-        for passage in passages_in(path, sources):
+        for passage in read_passages(path, sources):
             names = {passage["id"], passage["text"].strip()}
             if len(passage["text"]) > SHORTEST and seen.isdisjoint(names):
                 seen |= names
@@ -78,31 +78,33 @@ def documents(paths: Iterable[Path], barred: set[str], sources: Sequence[str] = 
     return kept
 
 
-def questions_in(path: Path, per_question: int | None, sources: Sequence[str] = ()) -> Iterator[Asked]:
+def read_questions(path: Path, per_question: int | None, sources: Sequence[str] = ()) -> Iterator[SearchedQuestion]:
     """The questions of a file that have answers: of reading data ({context, answers: [{text}]}) or question answering
     data ({question, answers: [text]}).
     """
     for number, record in read_json_lines(path):
         where = f"{path}, line {number}"
-        question, answers = text_of(record, "question", where), record.get("answers")
+        question, answers = get_text(record, "question", where), record.get("answers")
         if not isinstance(answers, list):
             raise SetupError(f"{where}: expected 'answers', a list, found {json.dumps(answers)[:80]}.")
         reading = "context" in record
-        texts = tuple(text_of(answer, "text", where) if reading else str(answer) for answer in answers)
-        if not texts or (reading and not from_sources(record, sources)):
+        texts = tuple(get_text(answer, "text", where) if reading else str(answer) for answer in answers)
+        if not texts or (reading and not is_from_sources(record, sources)):
             continue
-        own = {text_of(record, "context", where).strip()} if reading else {str(id_) for id_ in record.get("gold") or ()}
+        own = (
+            {get_text(record, "context", where).strip()} if reading else {str(id_) for id_ in record.get("gold") or ()}
+        )
         wanted = per_question or (READING_NEGATIVES if reading else QA_NEGATIVES)
-        yield Asked(str(record.get("id", number)), question, texts, frozenset(own), wanted)
+        yield SearchedQuestion(str(record.get("id", number)), question, texts, frozenset(own), wanted)
 
 
-def drawn(questions: Iterable[Asked], limit: int, seed: int) -> list[Asked]:
+def draw_questions(questions: Iterable[SearchedQuestion], limit: int, seed: int) -> list[SearchedQuestion]:
     """At most `limit` questions, chosen by seed and id, in their order. Only these are kept in memory."""
-    numbered = ((digest(f"{seed}\n{asked.id}\n{asked.question}"), n, asked) for n, asked in enumerate(questions))
+    numbered = ((hash_text(f"{seed}\n{asked.id}\n{asked.question}"), n, asked) for n, asked in enumerate(questions))
     return [asked for _, _, asked in sorted(heapq.nsmallest(limit, numbered), key=lambda item: item[1])]
 
 
-def negatives(asked: Asked, ranking: Ranking) -> list[Passage]:
+def find_negatives(asked: SearchedQuestion, ranking: Ranking) -> list[Passage]:
     """The best-ranked passages that do not answer the question, best first, at most as many as wanted."""
     found: list[Passage] = []
     for passage in ranking.top(asked.question, DEPTH):
@@ -115,12 +117,12 @@ def negatives(asked: Asked, ranking: Ranking) -> list[Passage]:
     return found
 
 
-def mine(questions: Iterable[Asked], ranking: Ranking, out: Path) -> tuple[int, int]:
+def write_negatives(questions: Iterable[SearchedQuestion], ranking: Ranking, out: Path) -> tuple[int, int]:
     """Write one line for each question with a negative -> (questions, negatives) written."""
     lines = total = 0
-    with whole(out) as file:
+    with write_atomically(out) as file:
         for asked in questions:
-            found = negatives(asked, ranking)
+            found = find_negatives(asked, ranking)
             if not found:
                 continue
             line = {
@@ -136,7 +138,7 @@ def mine(questions: Iterable[Asked], ranking: Ranking, out: Path) -> tuple[int, 
 
 
 @contextmanager
-def whole(out: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
+def write_atomically(out: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
     """Write a file atomically to `out` (.gz: compressed, reproducible byte for byte)."""
     part = out.with_name(out.name + ".part")
     try:
@@ -153,11 +155,11 @@ def whole(out: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
         part.unlink(missing_ok=True)
 
 
-def from_sources(record: dict[str, Any], sources: Sequence[str]) -> bool:
+def is_from_sources(record: dict[str, Any], sources: Sequence[str]) -> bool:
     return not sources or str(record.get("source", "")).startswith(tuple(sources))
 
 
-def text_of(record: Any, name: str, where: str) -> str:
+def get_text(record: Any, name: str, where: str) -> str:
     """A field that must be text."""
     value = record.get(name) if isinstance(record, dict) else None
     if not isinstance(value, str):
@@ -165,18 +167,18 @@ def text_of(record: Any, name: str, where: str) -> str:
     return value
 
 
-def digest(text: str) -> str:
+def hash_text(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def count(text: str) -> int:
+def parse_count(text: str) -> int:
     """An option that counts something."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text!r}")
     return int(text)
 
 
-def options_of(arguments: list[str] | None) -> argparse.Namespace:
+def parse_options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m quorum.training.negatives", description=__doc__)
     parser.add_argument(
         "--corpus", type=Path, nargs="+", required=True, help="corpora, question answering, reading data"
@@ -194,43 +196,45 @@ def options_of(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--per-question",
-        type=count,
+        type=parse_count,
         help=f"{QA_NEGATIVES} for question answering, {READING_NEGATIVES} for reading data",
     )
     parser.add_argument(
-        "--limit", type=count, default=READING_QUESTIONS, help="questions of one file, drawn by the seed"
+        "--limit", type=parse_count, default=READING_QUESTIONS, help="questions of one file, drawn by the seed"
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True, help=".jsonl or .jsonl.gz")
     return parser.parse_args(arguments)
 
 
-def run(options: argparse.Namespace) -> tuple[int, int]:
+def mine_negatives(options: argparse.Namespace) -> tuple[int, int]:
     """-> (questions, negatives) written. Raises SetupError."""
     if not options.out.parent.is_dir():
         raise SetupError(f"There is no folder {options.out.parent}; make it, or give another --out.")
     questions = [
         asked
         for path in options.questions
-        for asked in drawn(questions_in(path, options.per_question, options.sources), options.limit, options.seed)
+        for asked in draw_questions(
+            read_questions(path, options.per_question, options.sources), options.limit, options.seed
+        )
     ]
     if not questions:
         given = ", ".join(map(str, options.questions))
         raise SetupError(f"There is no question with an answer in {given}; give question answering or reading data.")
-    found = documents(options.corpus, evaluation_names(options.exclude_passages_of), options.sources)
+    found = collect_documents(options.corpus, collect_evaluation_names(options.exclude_passages_of), options.sources)
     if not found:
         given = ", ".join(map(str, options.corpus))
         raise SetupError(
             f"There is no passage of more than {SHORTEST} characters to search in {given}; add a --corpus."
         )
     print(f"{len(found)} passages, {len(questions)} questions", file=sys.stderr, flush=True)
-    return mine(questions, Ranking(found), options.out)
+    return write_negatives(questions, Ranking(found), options.out)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    options = options_of(arguments)
+    options = parse_options(arguments)
     try:
-        lines, total = run(options)
+        lines, total = mine_negatives(options)
     except SetupError as error:
         print("quorum.training.negatives:", error, file=sys.stderr)
         sys.exit(2)

@@ -57,19 +57,19 @@ class Task:
         """The prompt's passages. A generator learns from the silver context or, if that is empty, from passage 1."""
         if self.kind == "filter" or self.context == "full":
             return line["passages"]
-        return shorten_passages(line["passages"], chosen(line, line["passages"])) or line["passages"][:1]
+        return shorten_passages(line["passages"], list_silver_pieces(line, line["passages"])) or line["passages"][:1]
 
     def target(self, line: Silver, passages: Sequence[Passage]) -> str:
         """A generator's reply: the first answer. A filter's: silver sentences, one per line, or passage numbers."""
         if self.kind == "generator":
             return next(answer for answer in line["answers"] if answer.strip())
-        pieces = chosen(line, passages)
+        pieces = list_silver_pieces(line, passages)
         if self.mode == "psg":
             return ", ".join(map(str, sorted({piece.rank + 1 for piece in pieces}))) or NOTHING
         return "\n".join(" ".join(piece.text.split()) for piece in pieces) or NOTHING
 
 
-def chosen(line: Silver, passages: Sequence[Passage]) -> list[Piece]:
+def list_silver_pieces(line: Silver, passages: Sequence[Passage]) -> list[Piece]:
     """The silver pieces in these passages, in reading order."""
     found = []
     for span in line["silver"]:
@@ -81,20 +81,20 @@ def chosen(line: Silver, passages: Sequence[Passage]) -> list[Piece]:
 
 def read_lines(path: Path, kind: Kind, limit: int | None = None) -> list[Silver]:
     """The silver lines with passages and, for a generator, an answer. SetupError if there are none."""
-    lines = [line for line in some(read_silver(path), limit) if line["passages"]]
+    lines = [line for line in take_first(read_silver(path), limit) if line["passages"]]
     lines = [line for line in lines if kind == "filter" or any(answer.strip() for answer in line["answers"])]
     if not lines:
         raise SetupError(f"{path} holds no question with passages to learn from; check the data it was made of.")
     return lines
 
 
-def some(lines: Iterator[Silver], limit: int | None) -> Iterator[Silver]:
+def take_first(lines: Iterator[Silver], limit: int | None) -> Iterator[Silver]:
     for number, line in enumerate(lines):
         if limit is not None and number >= limit:
             return
         yield line
 
 
-def measure_of(lines: Sequence[Silver]) -> str:
+def name_measures(lines: Sequence[Silver]) -> str:
     """The measure of the data; for a mixture, all measures."""
     return "+".join(sorted({line["measure"] for line in lines}))

@@ -22,9 +22,9 @@ from quorum.training.examples import (
     CALIBRATION_PERCENT,
     Encoded,
     Example,
-    beside,
     encode,
-    held_out,
+    is_held_out,
+    join_contexts,
     read_examples,
     read_negatives,
 )
@@ -48,7 +48,7 @@ def allowed_positions(types: Tensor, mask: Tensor) -> Tensor:
     return allowed
 
 
-def loss_of(model: TwoTowers, batch: list[Encoded], answerable_weight: float = 0.5, levels: int = 0) -> Tensor:
+def compute_loss(model: TwoTowers, batch: list[Encoded], answerable_weight: float = 0.5, levels: int = 0) -> Tensor:
     """Marginal likelihood of all gold spans (of [CLS] where there is none), and of answerability.
 
     `levels`: compute as a file exported with so many weight steps (0: in float).
@@ -73,7 +73,7 @@ class Mixture:
         self, examples: list[Example], weights: dict[str, float], tokenizer: Tokenizer, length: int, seed: int
     ) -> None:
         self.examples = examples
-        self.weights = [weight_of(example, weights) for example in examples]
+        self.weights = [get_weight(example, weights) for example in examples]
         self.others = [example.context for example in examples if 80 < len(example.context) < 900]
         self.tokenizer, self.length, self.rng = tokenizer, length, random.Random(seed)
 
@@ -89,11 +89,11 @@ class Mixture:
     def encoded(self, example: Example) -> Encoded:
         length = self.length
         if self.others and self.rng.random() < MULTI_PASSAGE_SHARE:
-            example, length = beside(example, self.rng.choice(self.others), self.rng), int(self.length * 1.4)
+            example, length = join_contexts(example, self.rng.choice(self.others), self.rng), int(self.length * 1.4)
         return encode(self.tokenizer, example, length, self.rng)
 
 
-def weight_of(example: Example, weights: dict[str, float]) -> float:
+def get_weight(example: Example, weights: dict[str, float]) -> float:
     """The weight of the longest matching group prefix; 1 without a match."""
     group = example.group + ("" if example.spans else "/none")
     fitting = [
@@ -136,7 +136,7 @@ def train(
                 break
             for parameters in optimiser.param_groups:
                 parameters["lr"] = rate * min(1.0, (step + 1) / 100) * max(0.01, 1 - done)
-            loss = loss_of(model, group, levels=levels)
+            loss = compute_loss(model, group, levels=levels)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(list(own.values()), 1.0)
             optimiser.step()
@@ -151,22 +151,22 @@ def train(
                 print(f"{elapsed:.1f} min, {step * batch} examples, loss {running:.3f}", file=sys.stderr, flush=True)
             if time.monotonic() - saved > save_every:
                 saved = time.monotonic()
-                write(model.trained() | mean, out)
-    write(model.trained() | mean, out)
+                write_weights(model.trained() | mean, out)
+    write_weights(model.trained() | mean, out)
     with torch.no_grad():
         for name, value in own.items():
             value.copy_(mean[name])
     return {"examples": step * batch, "steps": step, "minutes": (time.monotonic() - begin) / 60}
 
 
-def write(weights: dict[str, Tensor], out: Path) -> None:
+def write_weights(weights: dict[str, Tensor], out: Path) -> None:
     """Write the file atomically."""
     part = out.with_suffix(".part")
     save_file({name: value.contiguous() for name, value in weights.items()}, part)
     part.replace(out)
 
 
-def weights_from(text: str) -> dict[str, float]:
+def parse_weights(text: str) -> dict[str, float]:
     """'qamr=0.3,negatives=1' -> {'qamr': 0.3, 'negatives': 1.0}."""
     pairs = (item.split("=", 1) for item in text.split(",") if item.strip())
     return {name.strip(): float(weight) for name, weight in pairs}
@@ -188,7 +188,7 @@ def main(arguments: list[str] | None = None) -> None:
         "--keep-low", action="store_true", help="leave the low-rank updates as they are (a quarter faster)"
     )
     parser.add_argument(
-        "--weights", type=weights_from, default={}, help="group=weight,... (group/none: without answer)"
+        "--weights", type=parse_weights, default={}, help="group=weight,... (group/none: without answer)"
     )
     parser.add_argument(
         "--levels", type=int, default=0, help="quantisation-aware: train for an export with --levels (0: in float)"
@@ -208,8 +208,8 @@ def main(arguments: list[str] | None = None) -> None:
         model.cuda()
     examples = [example for path in options.train for example in read_examples(path)]
     examples += [example for path in options.negatives for example in read_negatives(path)]
-    kept = [example for example in examples if not held_out(example, CALIBRATION_PERCENT)]
-    kept = [example for example in kept if weight_of(example, options.weights) > 0]
+    kept = [example for example in examples if not is_held_out(example, CALIBRATION_PERCENT)]
+    kept = [example for example in kept if get_weight(example, options.weights) > 0]
     print(f"{len(kept)} of {len(examples)} examples in the mixture", file=sys.stderr)
     mixture = Mixture(kept, options.weights, tokenizer, options.length, options.seed)
     done = train(

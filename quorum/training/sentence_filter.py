@@ -8,7 +8,6 @@ import argparse
 import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,86 +15,22 @@ import numpy as np
 import onnx
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 from onnx import TensorProto, helper
 from torch import Tensor, nn
 
 from quorum.core.errors import SetupError
-from quorum.core.state import Passage
-from quorum.core.text import contains_answer, find_sentences
-from quorum.datasets.records import parse_passage, read_json_lines
 from quorum.models.embedded import FOLDER
 from quorum.models.embedded.encoder import Encoder
 from quorum.models.embedded.heads import SentenceHead
-from quorum.models.embedded.judging import judged, members
-from quorum.models.embedded.reading import windows
+from quorum.models.embedded.judging import judged
+from quorum.training.activation_ranges import Ranges, observe_layer
 from quorum.training.encoder import Layer
-from quorum.training.examples import CALIBRATION_PERCENT, Example, held_out, read_examples, records
-from quorum.training.export import Exporter, Ranges, array, observed
+from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out, read_examples, read_records
+from quorum.training.export import Exporter, to_array
+from quorum.training.sentence_cases import IGNORED, Case, Item, make_items, read_cases
 
-IGNORED = -1.0  # a sentence that contains the answer but was not chosen: its prediction is neither right nor wrong
 HEADS, INNER, LEVELS = 12, 1536, 63
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
-
-
-@dataclass(frozen=True)
-class Case:
-    """A question, its passages, and for each passage its sentences' labels: 1 chosen, 0 not, IGNORED."""
-
-    question: str
-    passages: list[Passage]
-    labels: list[list[float]]
-
-
-@dataclass(frozen=True)
-class Item:
-    """One window: states (length, hidden), which token is in which sentence, and the sentences' labels."""
-
-    states: NDArray[np.float16]
-    members: NDArray[np.float32]
-    labels: list[float]
-
-
-def cases(paths: Sequence[Path]) -> Iterator[Case]:
-    """The lines of silver files ({question, answers, passages, silver: [{passage, start, end}]})."""
-    for path in paths:
-        for number, record in read_json_lines(path):
-            where = f"{path}, line {number}"
-            if not isinstance(record.get("silver"), list) or not isinstance(record.get("passages"), list):
-                raise SetupError(
-                    f"{where}: expected silver data, a line with 'passages' and 'silver'; make it with "
-                    "quorum filter silver."
-                )
-            passages = [parse_passage(passage, where) for passage in record["passages"]]
-            chosen = {(item["passage"], item["start"], item["end"]) for item in record["silver"]}
-            labels = [
-                [
-                    label_of((p["id"], start, end) in chosen, p["text"][start:end], record["answers"])
-                    for start, end in own
-                ]
-                for p in passages
-                for own in [find_sentences(p["text"])]
-            ]
-            yield Case(record["question"], passages, labels)
-
-
-def label_of(chosen: bool, sentence: str, answers: Sequence[str]) -> float:
-    if chosen:
-        return 1.0
-    return IGNORED if contains_answer(sentence, answers) else 0.0
-
-
-def items(model: Encoder, group: Sequence[Case], size: int) -> Iterator[Item]:
-    """The windows of the cases with the reader's states; each passage is read alone."""
-    made = [
-        (window, members(window, find_sentences(passage["text"])).tokens, labels)
-        for case in group
-        for passage, labels in zip(case.passages, case.labels, strict=True)
-        for window in windows(model, case.question, [passage], size)
-    ]
-    states = model.hidden([window.ids for window, _, _ in made], [window.types for window, _, _ in made])
-    for (_, own, labels), state in zip(made, states, strict=True):
-        yield Item(state.astype(np.float16), own, labels)
 
 
 class Head(nn.Module):
@@ -114,7 +49,7 @@ class Head(nn.Module):
         return total
 
 
-def collated(batch: Sequence[Item]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def collate(batch: Sequence[Item]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """-> states, mask (true where a token is), sentences, labels (IGNORED where there is none)."""
     length, most = max(len(item.states) for item in batch), max(1, *(len(item.labels) for item in batch))
     states = torch.zeros(len(batch), length, batch[0].states.shape[1])
@@ -130,7 +65,7 @@ def collated(batch: Sequence[Item]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return states, mask, belongs, labels
 
 
-def fit(
+def fit_head(
     head: Head, data: list[Item], *, epochs: int, rate: float, batch: int, seed: int, say: Callable[[str], None]
 ) -> None:
     """AdamW with linear decay, quantisation-aware; batches of windows of similar length."""
@@ -143,7 +78,7 @@ def fit(
         rng.shuffle(batches)
         running = 0.0
         for places in batches:
-            states, mask, belongs, labels = collated([data[place] for place in places])
+            states, mask, belongs, labels = collate([data[place] for place in places])
             known = labels >= 0
             for parameters in optimiser.param_groups:
                 parameters["lr"] = rate * min(1.0, (step + 1) / 50) * max(0.01, 1 - step / total)
@@ -161,20 +96,20 @@ def fit(
 
 
 @torch.no_grad()
-def exported(head: Head, sample: Sequence[Item]) -> onnx.ModelProto:
+def export_head(head: Head, sample: Sequence[Item]) -> onnx.ModelProto:
     """The head as one graph: `states`, `mask`, `find_sentences` -> `helps`, int8 with ranges found on the sample."""
     ranges: dict[str, Ranges] = {}
     for begin in range(0, len(sample), 16):
-        states, mask, _, _ = collated(sample[begin : begin + 16])
-        for point, values in observed(head.layer, states, mask):
+        states, mask, _, _ = collate(sample[begin : begin + 16])
+        for point, values in observe_layer(head.layer, states, mask):
             if point != "out":
                 ranges.setdefault(f"head.{point}", Ranges()).see(values[mask], 0.0)
     made = Exporter(ranges, LEVELS)
     graph = made.graph
     graph.nodes.append(helper.make_node("Cast", ["mask"], ["mask32"], to=TensorProto.INT32))
     x = made.layer("states", "head", head.layer)
-    scores = graph.node("MatMul", x, graph.constant("scores.weight", array(head.scores.weight).T))
-    scores = graph.node("Add", scores, graph.constant("scores.bias", array(head.scores.bias)))
+    scores = graph.node("MatMul", x, graph.constant("scores.weight", to_array(head.scores.weight).T))
+    scores = graph.node("Add", scores, graph.constant("scores.bias", to_array(head.scores.bias)))
     scores = graph.node("Transpose", scores, perm=[0, 2, 1])
     first, second = graph.node("Split", scores, outputs=2, axis=1, num_outputs=2).split()
     one, far = graph.constant("one", np.array(1, np.float32)), graph.constant("far", np.array(1e4, np.float32))
@@ -196,7 +131,7 @@ def exported(head: Head, sample: Sequence[Item]) -> onnx.ModelProto:
     return helper.make_model(whole, opset_imports=opsets, ir_version=10, producer_name="quorum")
 
 
-def sentence_scores(
+def score_sentences(
     group: Sequence[Case], model: Encoder, head: SentenceHead, thresholds: Iterable[float] = THRESHOLDS
 ) -> dict[str, float]:
     """Over the cases, at the best of the thresholds: F1, precision and recall of the kept sentences against silver,
@@ -243,10 +178,10 @@ def train(
     `folder` holds the reader. Questions of the calibration part are held out: half of them choose the threshold, the
     other half give the returned scores (F1, precision and recall against silver).
     """
-    model, window = Encoder(folder), manifest_in(folder)["calibration"]["window"]
-    everything = list(cases(silver))
-    apart = [case for case in everything if held_out(Example(case.question, ""), CALIBRATION_PERCENT)]
-    rest = [case for case in everything if not held_out(Example(case.question, ""), CALIBRATION_PERCENT)]
+    model, window = Encoder(folder), read_manifest(folder)["calibration"]["window"]
+    everything = list(read_cases(silver))
+    apart = [case for case in everything if is_held_out(Example(case.question, ""), CALIBRATION_PERCENT)]
+    rest = [case for case in everything if not is_held_out(Example(case.question, ""), CALIBRATION_PERCENT)]
     random.Random(seed).shuffle(rest)
     rest = rest[:limit]
     if not rest or len(apart) < 2:
@@ -254,41 +189,41 @@ def train(
             f"{len(everything)} questions are too few to train on and to hold some apart; give more silver data."
         )
     say(f"{len(rest)} questions to train on, {len(apart)} held apart; reading them")
-    data = [item for begin in range(0, len(rest), 32) for item in items(model, rest[begin : begin + 32], window)]
+    data = [item for begin in range(0, len(rest), 32) for item in make_items(model, rest[begin : begin + 32], window)]
     say(f"{len(data)} windows")
     torch.manual_seed(seed)
     hidden = data[0].states.shape[1]
     head = Head(hidden, HEADS if hidden % HEADS == 0 else 4, 4 * hidden)
-    fit(head, data, epochs=epochs, rate=rate, batch=batch, seed=seed, say=say)
-    made = exported(head.eval(), data[:: max(1, len(data) // 400)][:400])
+    fit_head(head, data, epochs=epochs, rate=rate, batch=batch, seed=seed, say=say)
+    made = export_head(head.eval(), data[:: max(1, len(data) // 400)][:400])
     onnx.checker.check_model(made)
     out.mkdir(parents=True, exist_ok=True)
     part = out / "sentences.part"
     onnx.save(made, part)
     part.replace(out / "sentences.onnx")
-    reader = str(manifest_in(folder)["sha256"])[:12]
-    keep(out, reader, 0.5)
+    reader = str(read_manifest(folder)["sha256"])[:12]
+    write_manifest(out, reader, 0.5)
     trained = SentenceHead(out, reader)
-    chosen = sentence_scores(apart[::2], model, trained)
-    keep(out, reader, chosen["threshold"])
-    return sentence_scores(apart[1::2], model, trained, [chosen["threshold"]])
+    chosen = score_sentences(apart[::2], model, trained)
+    write_manifest(out, reader, chosen["threshold"])
+    return score_sentences(apart[1::2], model, trained, [chosen["threshold"]])
 
 
-def keep(out: Path, reader: str, threshold: float) -> None:
+def write_manifest(out: Path, reader: str, threshold: float) -> None:
     text = json.dumps({"reader": reader, "threshold": threshold}, indent=2) + "\n"
     (out / "sentences.json").write_text(text, encoding="utf-8")
 
 
-def manifest_in(folder: Path) -> dict[str, Any]:
+def read_manifest(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((folder / "reader.json").read_text(encoding="utf-8"))
     return found
 
 
-def questions_from_reading(reading: Path, negatives: Path, sources: Sequence[str]) -> Iterator[dict[str, Any]]:
+def make_questions_from_reading(reading: Path, negatives: Path, sources: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Question answering records from reading data: the context that answers first, then the wrong passages that
     quorum.training.negatives mined for the question.
     """
-    wrong = {record["question"]: record["negatives"] for record in records(negatives)}
+    wrong = {record["question"]: record["negatives"] for record in read_records(negatives)}
     for number, example in enumerate(read_examples(reading)):
         found = wrong.get(example.question)
         if not found or not example.spans or not example.group.startswith(tuple(sources)):
@@ -310,7 +245,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(arguments)
     with options.out.open("w", encoding="utf-8") as file:
-        for record in questions_from_reading(options.reading, options.negatives, options.sources):
+        for record in make_questions_from_reading(options.reading, options.negatives, options.sources):
             file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 

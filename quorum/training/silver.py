@@ -67,11 +67,11 @@ async def make_silver(
     """
     if out.suffix == ".gz":
         raise SetupError(f"--out {out} is a gzip file, which cannot be gone on with; write a plain .jsonl file.")
-    part = part_of(data, out, recipe, context if recipe.collection else None)
-    done = resume(part)
+    part = name_part_file(data, out, recipe, context if recipe.collection else None)
+    done = count_finished_lines(part)
     try:
         with part.open("a", encoding="utf-8", newline="\n") as file:
-            async for line in silver_lines(records(data, recipe, done), recipe, scorer, context):
+            async for line in make_lines(read_records(data, recipe, done), recipe, scorer, context):
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
                 file.flush()
                 done += 1
@@ -81,7 +81,7 @@ async def make_silver(
             part.unlink()
     if not done:
         raise SetupError(f"There are no questions in {data}; give JSON lines of question, answers and passages.")
-    found = statistics(part)
+    found = compute_statistics(part)
     if found is None:
         part.unlink()
         raise SetupError(
@@ -91,7 +91,7 @@ async def make_silver(
     return found
 
 
-def part_of(data: Path, out: Path, recipe: Recipe, context: Context | None) -> Path:
+def name_part_file(data: Path, out: Path, recipe: Recipe, context: Context | None) -> Path:
     """The file for unfinished lines; its name depends on the data's content, the recipe and the retrieval."""
     if not data.is_file():
         raise SetupError(f"There is no file {data}; give a data set of questions with passages.")
@@ -102,7 +102,7 @@ def part_of(data: Path, out: Path, recipe: Recipe, context: Context | None) -> P
     return out.with_name(f".{out.name}.{hashlib.sha256(made_from.encode()).hexdigest()[:10]}.part")
 
 
-def resume(part: Path) -> int:
+def count_finished_lines(part: Path) -> int:
     """The number of complete lines that an earlier run left. An incomplete last line is cut off."""
     if not part.exists():
         return 0
@@ -115,24 +115,22 @@ def resume(part: Path) -> int:
     return lines
 
 
-def records(data: Path, recipe: Recipe, done: int) -> Iterator[Record]:
+def read_records(data: Path, recipe: Recipe, done: int) -> Iterator[Record]:
     return islice(read_questions(data), done, recipe.limit)
 
 
-async def silver_lines(
+async def make_lines(
     questions: Iterator[Record], recipe: Recipe, scorer: LogProbabilities | None, context: Context | None
 ) -> AsyncIterator[Silver]:
     """The silver of the questions, in their order. Several questions are processed at the same time."""
     while group := list(islice(questions, AT_ONCE)):
-        for line in await asyncio.gather(*(silver_line(record, recipe, scorer, context) for record in group)):
+        for line in await asyncio.gather(*(make_line(record, recipe, scorer, context) for record in group)):
             yield line
 
 
-async def silver_line(
-    record: Record, recipe: Recipe, scorer: LogProbabilities | None, context: Context | None
-) -> Silver:
+async def make_line(record: Record, recipe: Recipe, scorer: LogProbabilities | None, context: Context | None) -> Silver:
     answers = record["answers"]
-    passages = await passages_of(record, recipe, context)
+    passages = await find_passages(record, recipe, context)
     chosen = (
         await choose_silver(
             record["question"], answers, passages, recipe.measure, unit=recipe.unit, top=recipe.top, scorer=scorer
@@ -151,7 +149,7 @@ async def silver_line(
     )
 
 
-async def passages_of(record: Record, recipe: Recipe, context: Context | None) -> list[Passage]:
+async def find_passages(record: Record, recipe: Recipe, context: Context | None) -> list[Passage]:
     """The first k of the question's own passages, else k retrieved ones."""
     if record["passages"]:
         return record["passages"][: recipe.k]
@@ -166,7 +164,7 @@ async def passages_of(record: Record, recipe: Recipe, context: Context | None) -
     return [Passage(id=passage["id"], title=passage["title"], text=passage["text"]) for passage in found]
 
 
-def statistics(path: Path) -> Statistics | None:
+def compute_statistics(path: Path) -> Statistics | None:
     """The statistics of a silver file; None if no question has gold answers."""
     questions = found = read = 0
     words, precision = [0, 0], [0.0, 0.0]

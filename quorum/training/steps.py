@@ -16,7 +16,7 @@ from torch import Tensor
 IGNORED = -100  # a label without a loss
 
 
-class Tell(Protocol):
+class ReportStep(Protocol):
     """Called with a stage, the number of steps done and the number of all steps."""
 
     def __call__(self, stage: str, done: int, total: int | None) -> None: ...
@@ -57,7 +57,7 @@ def collate(items: Sequence[Item], seq2seq: bool, pad: int, device: Any) -> dict
     return {"input_ids": padded(inputs, pad), "attention_mask": mask, "labels": padded(labels, IGNORED)}
 
 
-def batches(count: int, plan: Plan, epoch: int) -> list[list[int]]:
+def make_batches(count: int, plan: Plan, epoch: int) -> list[list[int]]:
     """Batches of example numbers for an epoch; each epoch has its own order."""
     order = torch.randperm(count, generator=torch.Generator().manual_seed(plan.seed * 1000 + epoch)).tolist()
     return [order[start : start + plan.batch] for start in range(0, count, plan.batch)]
@@ -75,7 +75,7 @@ class Training:
         self.step = 0
         self.losses = [0.0] * plan.epochs  # of each epoch, per step
 
-    def run(self, tell: Tell) -> list[float]:
+    def run(self, report: ReportStep) -> list[float]:
         """Train to the end, from the checkpoint if there is one; the mean loss of each epoch (nats per token)."""
         torch.manual_seed(self.plan.seed)
         if self.file.exists():
@@ -84,13 +84,13 @@ class Training:
         saved = time.monotonic()
         while self.step < self.total:
             epoch, number = divmod(self.step, self.per_epoch)
-            for group in batches(len(self.items), self.plan, epoch)[number:]:
+            for group in make_batches(len(self.items), self.plan, epoch)[number:]:
                 self.losses[epoch] += self.optimise([self.items[index] for index in group]) / self.per_epoch
                 self.step += 1
                 if time.monotonic() - saved >= self.plan.save_every or self.step % self.per_epoch == 0:
                     self.save()
                     saved = time.monotonic()
-                tell("train", self.step, self.total)
+                report("train", self.step, self.total)
         self.model.eval()
         return self.losses
 
@@ -137,7 +137,7 @@ class Training:
         self.step, self.losses = state["step"], state["losses"]
 
 
-def encoded(
+def encode_examples(
     makers: Sequence[Callable[[int], tuple[str, str]]], counts: Sequence[int], codec: Any, length: int, output: int
 ) -> tuple[list[Item], int]:
     """-> the examples that fit, how many of them lost passages.

@@ -27,18 +27,18 @@ FOLDS = 5
 RIDGES = (0.01, 0.03, 0.1, 0.3)
 
 
-def examples(records: Sequence[Record], seed: int = 0) -> list[tuple[str, list[Passage], int]]:
+def make_examples(records: Sequence[Record], seed: int = 0) -> list[tuple[str, list[Passage], int]]:
     """(question, passages, class) of the yes/no questions: with their own passages, with the gold ones alone, and with
     all and a few of another question's passages, which settle nothing.
     """
     rng = random.Random(seed)
-    asked = [record for record in records if answer_of(record) in CLASSES[:2] and record["passages"]]
+    asked = [record for record in records if get_answer(record) in CLASSES[:2] and record["passages"]]
     others = [record["passages"][:PASSAGES] for record in asked]
     rng.shuffle(others)
     made = []
     for record, other in zip(asked, others, strict=True):
         own = record["passages"][:PASSAGES]
-        label = CLASSES.index(answer_of(record))
+        label = CLASSES.index(get_answer(record))
         made.append((record["question"], own, label))
         gold = [passage for passage in own if passage["id"] in record["gold"]]
         if gold and len(gold) < len(own):
@@ -49,11 +49,11 @@ def examples(records: Sequence[Record], seed: int = 0) -> list[tuple[str, list[P
     return made
 
 
-def answer_of(record: Record) -> str:
+def get_answer(record: Record) -> str:
     return record["answers"][0].strip().lower() if record["answers"] else ""
 
 
-def features(model: Encoder, made: Sequence[tuple[str, list[Passage], int]]) -> Floats:
+def compute_features(model: Encoder, made: Sequence[tuple[str, list[Passage], int]]) -> Floats:
     """(n, features): the pooled states of each question read with its passages."""
     size, rows = manifest()["calibration"]["window"], []
     for question, passages, _ in made:
@@ -62,7 +62,7 @@ def features(model: Encoder, made: Sequence[tuple[str, list[Passage], int]]) -> 
     return np.stack(rows)
 
 
-def softmax_regression(
+def fit_softmax_regression(
     x: NDArray[np.float64], labels: NDArray[np.int64], ridge: float, steps: int = 200
 ) -> NDArray[np.float64]:
     """Weights (classes, features + 1), the bias last: gradient descent with momentum on the penalised likelihood."""
@@ -80,7 +80,7 @@ def softmax_regression(
     return weights
 
 
-def accuracy(weights: NDArray[np.float64], x: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
+def compute_accuracy(weights: NDArray[np.float64], x: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
     """How often the likelier of yes and no is right, over the questions with their own passages."""
     asked = labels < 2
     scores = x[asked] @ weights[:, :-1].T + weights[:, -1]
@@ -98,20 +98,22 @@ def fit(
     tried = []
     for ridge in RIDGES:
         found = [
-            accuracy(softmax_regression(x[folds != fold], labels[folds != fold], ridge), x[folds == fold], own)
+            compute_accuracy(
+                fit_softmax_regression(x[folds != fold], labels[folds != fold], ridge), x[folds == fold], own
+            )
             for fold in range(FOLDS)
             for own in [labels[folds == fold]]
         ]
         tried.append((float(np.mean(found)), ridge))
     reached, ridge = max(tried)
-    return softmax_regression(x, labels, ridge), ridge, reached
+    return fit_softmax_regression(x, labels, ridge), ridge, reached
 
 
 def train(data: Sequence[Path], out: Path, folder: Path = FOLDER) -> dict[str, float]:
     """Fit on the yes/no questions of the files and write verdict.json to the folder `out`."""
     records = [record for path in data for record in read_questions(path)]
-    made = examples(records)
-    x, labels = features(Encoder(folder), made), np.array([label for _, _, label in made])
+    made = make_examples(records)
+    x, labels = compute_features(Encoder(folder), made), np.array([label for _, _, label in made])
     mean, spread = x.mean(0), x.std(0) + 1e-6
     _, questions = np.unique([question for question, _, _ in made], return_inverse=True)
     weights, ridge, reached = fit(((x - mean) / spread).astype(np.float64), labels, questions)

@@ -7,7 +7,17 @@ from hypothesis import strategies as st
 from quorum.core.state import Passage
 from quorum.core.text import normalize
 from quorum.evaluation.questions.check import SHOWN, EarlierQuestions
-from quorum.evaluation.questions.draw import KINDS, Draw, Supply, counts, draws, in_turn, long_enough, partner, read_mix
+from quorum.evaluation.questions.draw import (
+    KINDS,
+    Draw,
+    DrawQueue,
+    find_partner,
+    generate_draws,
+    order_by_documents,
+    read_mix,
+    select_long_passages,
+    split_by_mix,
+)
 from quorum.parsing.written_questions import Written, written_question
 
 TOWN, LUND = "In which town did she go to school?", ["Lund"]
@@ -135,14 +145,14 @@ def test_what_is_written_by_the_contract_is_read(question: str, answers: list[st
 @given(st.integers(1, 500), st.lists(st.floats(0, 100), min_size=3, max_size=3).filter(any))
 def test_shares_add_up(n: int, shares: list[float]) -> None:
     mix = dict(zip(KINDS, shares, strict=True))
-    found = counts(n, mix)
+    found = split_by_mix(n, mix)
     assert sum(found.values()) == n
     assert all(abs(found[kind] - n * mix[kind] / sum(shares)) < 1 for kind in KINDS)
 
 
 def test_the_mix() -> None:
     assert read_mix("single=70, two=15,unanswerable=15") == {"single": 70, "two": 15, "unanswerable": 15}
-    assert counts(100, read_mix("two=1")) == {"single": 0, "two": 100, "unanswerable": 0}
+    assert split_by_mix(100, read_mix("two=1")) == {"single": 0, "two": 100, "unanswerable": 0}
 
 
 def passages(sizes: list[int]) -> list[Passage]:
@@ -156,21 +166,21 @@ def passages(sizes: list[int]) -> list[Passage]:
 
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=6), st.text(max_size=3))
 def test_every_document_has_its_turn(sizes: list[int], seed: str) -> None:
-    order = in_turn(passages(sizes), seed)
-    assert order == in_turn(passages(sizes), seed)
+    order = order_by_documents(passages(sizes), seed)
+    assert order == order_by_documents(passages(sizes), seed)
     assert sorted(one["id"] for one in order) == sorted(one["id"] for one in passages(sizes))
     assert len({one["title"] for one in order[: len(sizes)]}) == len(sizes)
 
 
 def test_passages_without_a_title_stand_for_themselves() -> None:
     bare = [Passage(id=str(n), title="", text="x") for n in range(4)]
-    orders = {tuple(one["id"] for one in in_turn(bare, str(seed))) for seed in range(20)}
+    orders = {tuple(one["id"] for one in order_by_documents(bare, str(seed))) for seed in range(20)}
     assert len(orders) > 5
 
 
 def test_short_passages_are_left_out() -> None:
     texts = ["a few words", "word " * 20, "東京都の塔は高いです" * 5]
-    found = long_enough([Passage(id=str(n), title="", text=text) for n, text in enumerate(texts)], 20)
+    found = select_long_passages([Passage(id=str(n), title="", text=text) for n, text in enumerate(texts)], 20)
     assert [one["id"] for one in found] == ["1", "2"]
 
 
@@ -187,28 +197,28 @@ def test_a_partner_speaks_of_the_same_name() -> None:
         named("e", "Ida Brenn, too short.", "E"),
     ]
     allowed = {"a", "b", "c", "d"}
-    assert (partner(one, near, allowed, {}) or one)["id"] == "d"
-    assert (partner(one, near[:2], allowed, {}) or one)["id"] == "c"
-    assert partner(one, near[:1], allowed, {}) is None
-    assert (partner(named("f", "the lighthouse was dark"), near, allowed, {}) or one)["id"] == "b"
+    assert (find_partner(one, near, allowed, {}) or one)["id"] == "d"
+    assert (find_partner(one, near[:2], allowed, {}) or one)["id"] == "c"
+    assert find_partner(one, near[:1], allowed, {}) is None
+    assert (find_partner(named("f", "the lighthouse was dark"), near, allowed, {}) or one)["id"] == "b"
 
 
 def test_the_rarer_name_binds_more() -> None:
     one = named("a", "The lighthouse of Skarvoy was drawn by Ida Brenn.", "Light")
     near = [named("b", "Somebody left Skarvoy.", "B"), named("c", "Once Ida Brenn sang.", "C")]
     spread = {"Skarvoy": 9, "Ida": 3, "Brenn": 2}
-    assert (partner(one, near, {"a", "b", "c"}, spread) or one)["id"] == "c"
+    assert (find_partner(one, near, {"a", "b", "c"}, spread) or one)["id"] == "c"
 
 
 def test_a_pair_is_drawn_once() -> None:
     both = [named("a", "Ida Brenn sang."), named("b", "Ida Brenn danced.")]
-    drawn = list(draws("two", both, 0, lambda text, k: both))
+    drawn = list(generate_draws("two", both, 0, lambda text, k: both))
     assert [sorted(one["id"] for one in draw.passages) for draw in drawn] == [["a", "b"]]
 
 
 def test_supply_ends_with_the_corpus_or_the_tries() -> None:
     done = {Draw("single", (passages([4])[0],)).id}
-    supply = Supply(passages([4]), 0, lambda text, k: [], done, {"single": 9, "two": 9, "unanswerable": 2})
+    supply = DrawQueue(passages([4]), 0, lambda text, k: [], done, {"single": 9, "two": 9, "unanswerable": 2})
     assert len(supply.take({"single": 2, "unanswerable": 1})) == 3
     assert len(supply.take({"single": 2, "unanswerable": 1})) == 2
     assert supply.take({"single": 1, "two": 1, "unanswerable": 1}) == []
@@ -216,12 +226,12 @@ def test_supply_ends_with_the_corpus_or_the_tries() -> None:
 
 
 def test_a_file_may_hold_more_than_the_tries() -> None:
-    supply = Supply(passages([4]), 0, lambda text, k: [], set(), {"single": -3, "two": 0, "unanswerable": 0})
+    supply = DrawQueue(passages([4]), 0, lambda text, k: [], set(), {"single": -3, "two": 0, "unanswerable": 0})
     assert (supply.take({"single": 1}), supply.ended) == ([], {"single": "tries"})
 
 
 def test_a_round_is_limited() -> None:
-    supply = Supply(passages([80]), 0, lambda text, k: [], set(), {"single": 70, "two": 0, "unanswerable": 9})
+    supply = DrawQueue(passages([80]), 0, lambda text, k: [], set(), {"single": 70, "two": 0, "unanswerable": 9})
     assert [len(supply.take({"single": 60, "unanswerable": 9})) for _ in range(2)] == [32, 32]
     assert len(supply.take({"single": 6, "unanswerable": 9})) == 15
     assert supply.ended == {}

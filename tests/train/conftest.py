@@ -15,7 +15,7 @@ from tokenizers.processors import TemplateProcessing
 from torch import Tensor
 
 from quorum.training.encoder import LINEARS
-from quorum.training.examples import CALIBRATION_PERCENT, Example, held_out
+from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out
 
 torch.set_num_threads(1)  # so small a model gains nothing from more
 
@@ -110,7 +110,7 @@ def records() -> list[dict[str, Any]]:
         if number % 5 == 4:
             text, answers = f"{person} and rome: {text.replace(town, 'a')}", []
         made.append(record | {"context": text, "answers": answers})
-    parts = {held_out(Example(record["question"], ""), CALIBRATION_PERCENT) for record in made}
+    parts = {is_held_out(Example(record["question"], ""), CALIBRATION_PERCENT) for record in made}
     assert parts == {True, False}
     return made
 

@@ -18,7 +18,8 @@ from quorum.models.embedded.heads import SentenceHead, pooled
 from quorum.models.embedded.judging import judged
 from quorum.training import export, reader, sentence_filter, verdict
 from quorum.training.encoder import start_from
-from quorum.training.sentence_filter import IGNORED, Head, cases, collated, exported, items, sentence_scores, train
+from quorum.training.sentence_cases import IGNORED, make_items, read_cases
+from quorum.training.sentence_filter import Head, collate, export_head, score_sentences, train
 
 SILVER = {
     "id": "1",
@@ -77,7 +78,7 @@ def silver(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_labels_of_silver_data(tmp_path: Path) -> None:
     file = tmp_path / "silver.jsonl"
     file.write_text(json.dumps(SILVER) + "\n", encoding="utf-8")
-    (case,) = cases([file])
+    (case,) = read_cases([file])
     assert case.labels == [[1.0, 0.0], [IGNORED, 0.0]]
     assert [len(find_sentences(p["text"])) for p in case.passages] == [2, 2]
 
@@ -87,7 +88,7 @@ def test_other_data_are_refused(tmp_path: Path, change: dict[str, Any]) -> None:
     file = tmp_path / "data.jsonl"
     file.write_text(json.dumps(SILVER | change) + "\n", encoding="utf-8")
     with pytest.raises(SetupError, match="line 1: expected silver data"):
-        list(cases([file]))
+        list(read_cases([file]))
 
 
 def test_too_little_data_is_refused(folder: Path, tmp_path: Path) -> None:
@@ -107,8 +108,8 @@ def test_the_sentence_filter_learns_and_is_written_whole(folder: Path, silver: P
     assert made["reader"] == "0" * 12
     assert 0 < made["threshold"] < 1
     model, head = Encoder(folder), SentenceHead(tmp_path, "0" * 12)
-    own = list(cases([silver]))[:20]
-    kept = sentence_scores(own, model, head, [made["threshold"]])
+    own = list(read_cases([silver]))[:20]
+    kept = score_sentences(own, model, head, [made["threshold"]])
     assert kept["share"] < 0.9
     alone = judged(own[0].question, own[0].passages, model, head)
     assert alone == judged(own[0].question, own[0].passages, model, head)
@@ -116,13 +117,13 @@ def test_the_sentence_filter_learns_and_is_written_whole(folder: Path, silver: P
 
 def test_the_exported_head_is_the_trained_one(folder: Path, silver: Path, tmp_path: Path) -> None:
     torch.manual_seed(1)
-    group = list(cases([silver]))[:12]
-    windows = list(items(Encoder(folder), group, 256))
+    group = list(read_cases([silver]))[:12]
+    windows = list(make_items(Encoder(folder), group, 256))
     head = Head(32, 4, 128).eval()
-    states, mask, belongs, _ = collated(windows)
+    states, mask, belongs, _ = collate(windows)
     with torch.no_grad():
         expected = torch.sigmoid(head(states, mask, belongs)).numpy()
-    (tmp_path / "sentences.onnx").write_bytes(exported(head, windows).SerializeToString())
+    (tmp_path / "sentences.onnx").write_bytes(export_head(head, windows).SerializeToString())
     (tmp_path / "sentences.json").write_text(json.dumps({"reader": "r", "threshold": 0.5}), encoding="utf-8")
     from quorum.models.embedded.heads import Members
 
@@ -177,7 +178,7 @@ def test_questions_that_stand_beside_others_passages_are_not_settled() -> None:
         passages = [{"id": f"p{number}", "title": "", "text": "x"}]
         return {"id": str(number), "question": f"q{number}", "answers": [answer], "passages": passages, "gold": []}
 
-    made = verdict.examples([record(1, "yes"), record(2, "No"), record(3, "Rome"), record(4, "no")])
+    made = verdict.make_examples([record(1, "yes"), record(2, "No"), record(3, "Rome"), record(4, "no")])
     assert len(made) > 3
     own = {(question, passages[0]["id"]): label for question, passages, label in made}
     assert (own["q1", "p1"], own["q2", "p2"], own["q4", "p4"]) == (0, 1, 1)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from quorum.training.encoder import ADAPTER_SCALE, LINEARS, RANK, TwoTowers, load_base, start_from
 from quorum.training.examples import Encoded, Example, encode
-from quorum.training.reader import Mixture, allowed_positions, loss_of, main, pad, train
+from quorum.training.reader import Mixture, allowed_positions, compute_loss, main, pad, train
 
 Batch = tuple[Tensor, Tensor, Tensor]
 
@@ -127,9 +127,9 @@ def test_losses_fall_and_training_goes_on(
     model, out = load_base(base, 1), tmp_path / "reader.safetensors"
     frozen = {name: value.clone() for name, value in model.state_dict().items() if name not in model.trained()}
     mixture = Mixture(examples, {}, tokenizer, 60, seed=0)
-    before = loss_of(model, encoded).item()
+    before = compute_loss(model, encoded).item()
     done = train(model, mixture, out, minutes=0, steps=60, rate=3e-3, batch=16)
-    first = loss_of(model, encoded).item()
+    first = compute_loss(model, encoded).item()
     assert first < 0.7 * before
     assert (done["steps"], done["examples"]) == (60, 960)
     for name, value in frozen.items():
@@ -137,9 +137,9 @@ def test_losses_fall_and_training_goes_on(
     ids, types, mask = pad(encoded)
     again = start_from(load_base(base, 1), out)
     same(again.read(ids, types, mask), model.read(ids, types, mask), mask, exact=True)
-    assert loss_of(again, encoded).item() == first
+    assert compute_loss(again, encoded).item() == first
     train(again, mixture, out, minutes=0, steps=60, rate=3e-3, batch=16)
-    assert loss_of(again, encoded).item() < first
+    assert compute_loss(again, encoded).item() < first
     assert set(load_file(out)) == set(again.trained())
     assert not list(tmp_path.glob("*.part"))
 
@@ -173,7 +173,7 @@ def test_the_loss_takes_every_gold_span(base: Path) -> None:
         expected = -torch.log(torch.as_tensor(chance)) / 2 + nn.functional.binary_cross_entropy_with_logits(
             verdict, known
         )
-        loss = loss_of(model, [Encoded(item.ids, item.types, spans)], answerable_weight=1.0)
+        loss = compute_loss(model, [Encoded(item.ids, item.types, spans)], answerable_weight=1.0)
         torch.testing.assert_close(loss, expected)
 
 

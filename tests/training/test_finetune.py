@@ -16,7 +16,7 @@ from quorum.models.scripted import ScriptedModel
 from quorum.prompts import get_version
 from quorum.training.finetune import Settings
 from quorum.training.finetune_jsonl import check, export
-from quorum.training.pairs import Task, measure_of, read_lines
+from quorum.training.pairs import Task, name_measures, read_lines
 
 TEXTS = [
     "The tower is old. It was finished in 1931. Rain fell.",
@@ -110,7 +110,7 @@ def test_which_lines_teach(tmp_path: Path) -> None:
     lines = read_lines(path, "generator")
     assert [one["id"] for one in lines] == ["q0", "q3"]
     assert [Task("generator").pair(one, 1).target for one in lines] == ["1931", "1931"]
-    assert measure_of(lines) == "cxmi+strinc"
+    assert name_measures(lines) == "cxmi+strinc"
     assert len(read_lines(path, "filter", limit=1)) == 1
     with pytest.raises(SetupError, match="holds no question with passages to learn from"):
         read_lines(written(path, line(spans=[], passages=[])), "filter")

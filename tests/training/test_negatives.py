@@ -10,7 +10,7 @@ import pytest
 from quorum.core.errors import SetupError
 from quorum.core.text import contains_answer
 from quorum.training.examples import read_negatives
-from quorum.training.negatives import drawn, main, options_of, questions_in, run
+from quorum.training.negatives import draw_questions, main, mine_negatives, parse_options, read_questions
 
 LONG = (
     " It stands beside the river, and every summer thousands of people come to look at it from the old stone quay." * 2
@@ -66,8 +66,8 @@ def files() -> list[str]:
 
 def mined(arguments: list[str]) -> dict[str, list[dict[str, str]]]:
     """Question id -> negatives."""
-    options = options_of(arguments)
-    run(options)
+    options = parse_options(arguments)
+    mine_negatives(options)
     with (gzip.open if options.out.suffix == ".gz" else open)(options.out, "rt", encoding="utf-8") as lines:
         return {line["id"]: line["negatives"] for line in map(json.loads, lines)}
 
@@ -107,11 +107,11 @@ def test_options(files: list[str]) -> None:
 def test_a_draw_is_by_seed_and_in_order() -> None:
     records = [{"id": f"q{n}", "question": f"What is {n}?", "answers": ["x"]} for n in range(200)]
     path = Path(write("many.jsonl", records))
-    ids = {seed: [int(asked.id[1:]) for asked in drawn(questions_in(path, 3), 20, seed)] for seed in (1, 2)}
+    ids = {seed: [int(asked.id[1:]) for asked in draw_questions(read_questions(path, 3), 20, seed)] for seed in (1, 2)}
     assert ids[1] != ids[2]
     assert all(one == sorted(one) and len(set(one)) == 20 for one in ids.values())
-    assert [asked.id for asked in drawn(questions_in(path, 3), 20, 1)] == [f"q{n}" for n in ids[1]]
-    assert len(drawn(questions_in(path, 3), 500, 1)) == 200
+    assert [asked.id for asked in draw_questions(read_questions(path, 3), 20, 1)] == [f"q{n}" for n in ids[1]]
+    assert len(draw_questions(read_questions(path, 3), 500, 1)) == 200
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_what_is_wrong_is_said(files: list[str], change: list[str], said: str) -
     write("unanswered.jsonl", READING[1:2])
     write("strange.jsonl", [READING[0] | {"answers": ["Ada Brook"]}])
     with pytest.raises(SetupError, match=said):
-        run(options_of([*files, *change]))
+        mine_negatives(parse_options([*files, *change]))
     assert not list(Path().glob("out*"))
 
 

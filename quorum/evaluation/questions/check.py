@@ -68,27 +68,27 @@ class EarlierQuestions:
 
     def add(self, question: str) -> None:
         self.exact.add(normalize(question))
-        self.words.append(words_of(question))
+        self.words.append(find_words(question))
 
     def has(self, question: str) -> bool:
         """Whether it was asked in the same words, or in nearly the same: Jaccard's measure of 0.8 or more."""
-        mine = words_of(question)
+        mine = find_words(question)
         near = (len(mine & one) >= NEAR * len(mine | one) for one in self.words)
         return normalize(question) in self.exact or any(near)
 
 
-def words_of(question: str) -> frozenset[str]:
+def find_words(question: str) -> frozenset[str]:
     return frozenset(query_tokens(question))
 
 
-def fault_in_words(draft: Draft, asked: EarlierQuestions) -> str | None:
+def find_fault_in_text(draft: Draft, asked: EarlierQuestions) -> str | None:
     """The fault that the text alone shows, without a model call. A question without one is added to the earlier
     questions.
     """
     answerable = draft.draw.kind != "unanswerable"
     if SHOWN.search(draft.question):
         return "speaks_of_passage"
-    if answerable and (fault := fault_of_answer(draft)):
+    if answerable and (fault := find_fault_of_answer(draft)):
         return fault
     if asked.has(draft.question):
         return "duplicate"
@@ -96,7 +96,7 @@ def fault_in_words(draft: Draft, asked: EarlierQuestions) -> str | None:
     return None
 
 
-def fault_of_answer(draft: Draft) -> str | None:
+def find_fault_of_answer(draft: Draft) -> str | None:
     """The fault of an answer that cannot be scored, or that the question reveals (a comparison of two things may)."""
     if not draft.answers:
         return "unread"
@@ -108,7 +108,7 @@ def fault_of_answer(draft: Draft) -> str | None:
     return "given_away" if told else None
 
 
-def verifier_of(context: Context) -> Any:
+def get_verifier(context: Context) -> Any:
     """The model that checks: the context's `verifier`, or else its model."""
     return context.model if context.verifier is None else context.verifier
 
@@ -119,7 +119,7 @@ class Check:
     def __init__(self, context: Context, threshold: float) -> None:
         self.context = replace(
             context,
-            model=verifier_of(context),
+            model=get_verifier(context),
             verifier=None,
             temperature=0.0,
             samples=1,

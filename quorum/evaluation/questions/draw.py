@@ -54,7 +54,7 @@ def read_mix(text: str) -> dict[Kind, float]:
     return mix
 
 
-def counts(n: int, mix: Mapping[Kind, float]) -> dict[Kind, int]:
+def split_by_mix(n: int, mix: Mapping[Kind, float]) -> dict[Kind, int]:
     """How many of `n` questions are of each kind: whole numbers by the largest remainders, which add up to n."""
     exact = {kind: n * mix.get(kind, 0) / sum(mix.values()) for kind in KINDS}
     found = {kind: int(share) for kind, share in exact.items()}
@@ -63,12 +63,12 @@ def counts(n: int, mix: Mapping[Kind, float]) -> dict[Kind, int]:
     return found
 
 
-def long_enough(passages: Sequence[Passage], words: int) -> list[Passage]:
+def select_long_passages(passages: Sequence[Passage], words: int) -> list[Passage]:
     """The passages of at least this many words (in scripts without spaces two characters count as one)."""
     return [passage for passage in passages if size(passage["text"]) >= 2 * words]
 
 
-def in_turn(passages: Sequence[Passage], seed: str) -> list[Passage]:
+def order_by_documents(passages: Sequence[Passage], seed: str) -> list[Passage]:
     """All passages in random order, one from every document before a document's next one.
 
     Passages with the same title form a document; a passage without a title is a document by itself.
@@ -83,21 +83,21 @@ def in_turn(passages: Sequence[Passage], seed: str) -> list[Passage]:
     return [pile[turn] for turn in range(max(map(len, piles), default=0)) for pile in piles if turn < len(pile)]
 
 
-def draws(kind: Kind, passages: Sequence[Passage], seed: int, nearest: Nearest) -> Iterator[Draw]:
+def generate_draws(kind: Kind, passages: Sequence[Passage], seed: int, nearest: Nearest) -> Iterator[Draw]:
     """The draws for questions of a kind, one after the other; each passage comes first in one of them."""
     allowed, paired = {passage["id"] for passage in passages}, set[frozenset[str]]()
-    spread = Counter(name for passage in passages for name in names_in(passage)) if kind == "two" else Counter()
-    for passage in in_turn(passages, f"{seed} {kind}"):
+    spread = Counter(name for passage in passages for name in find_names(passage)) if kind == "two" else Counter()
+    for passage in order_by_documents(passages, f"{seed} {kind}"):
         if kind != "two":
             yield Draw(kind, (passage,))
             continue
-        other = partner(passage, nearest(indexed_text(passage), NEIGHBOURS), allowed, spread)
+        other = find_partner(passage, nearest(indexed_text(passage), NEIGHBOURS), allowed, spread)
         if other is not None and (pair := frozenset((passage["id"], other["id"]))) not in paired:
             paired.add(pair)
             yield Draw(kind, (passage, other))
 
 
-class Supply:
+class DrawQueue:
     """The remaining draws of each kind. `done`: ids that need not be drawn; `most`: the most draws of each kind.
 
     ended: why a kind has too few questions: "corpus" (no passages left) or "tries" (all its draws are used).
@@ -108,7 +108,8 @@ class Supply:
     ) -> None:
         self.left = {kind: max(0, count) for kind, count in most.items()}
         self.streams = {
-            kind: (draw for draw in draws(kind, passages, seed, nearest) if draw.id not in done) for kind in KINDS
+            kind: (draw for draw in generate_draws(kind, passages, seed, nearest) if draw.id not in done)
+            for kind in KINDS
         }
         self.ended: dict[Kind, str] = {}
 
@@ -127,16 +128,16 @@ class Supply:
         return taken
 
 
-def partner(
+def find_partner(
     passage: Passage, neighbours: Sequence[Passage], allowed: set[str], spread: Mapping[str, int]
 ) -> Passage | None:
     """The partner of a passage: a neighbour that shares a name with it. Neighbours in another document come first, then
     those with the rarest name, then the nearest. spread: in how many passages a name occurs. If this passage holds no
     names (or its script has no capitals), the nearest neighbour.
     """
-    names, best = names_in(passage), list[tuple[bool, int, int]]()
+    names, best = find_names(passage), list[tuple[bool, int, int]]()
     for rank, one in enumerate(neighbours):
-        shared = names & names_in(one)
+        shared = names & find_names(one)
         if one["id"] in allowed and one["text"] != passage["text"] and (shared or not names):
             same = bool(one["title"]) and one["title"] == passage["title"]
             best.append((same, min((spread.get(name, 1) for name in shared), default=0), rank))
@@ -146,7 +147,7 @@ def partner(
     return Passage(id=found["id"], title=found["title"], text=found["text"])
 
 
-def names_in(passage: Passage) -> set[str]:
+def find_names(passage: Passage) -> set[str]:
     """The words of a passage that are always written with a capital."""
     words = set(WORD.findall(indexed_text(passage)))
     return {word for word in words if word[0].isupper() and word.lower() not in words | STOP_WORDS}

@@ -8,7 +8,7 @@ from quorum.core.state import Passage
 from quorum.evaluation.compare.estimate import estimate_seconds
 from quorum.evaluation.compare.prices import Prices
 from quorum.evaluation.compare.rehearsal import SHORT
-from quorum.evaluation.questions.check import verifier_of
+from quorum.evaluation.questions.check import get_verifier
 from quorum.evaluation.questions.draw import Kind
 from quorum.models.token_estimate import tokens
 from quorum.prompts import BUILT_IN
@@ -48,8 +48,8 @@ def estimate(
         count * (tokens(BUILT_IN[f"question_{kind}"]) + mean * (2 if kind == "two" else 1))
         for kind, count in missing.items()
     )
-    checked = sum(count * checked_tokens(kind, mean, context.k) for kind, count in missing.items())
-    price, other = prices.of(context.model), prices.of(verifier_of(context))
+    checked = sum(count * count_checked_tokens(kind, mean, context.k) for kind, count in missing.items())
+    price, other = prices.of(context.model), prices.of(get_verifier(context))
     cost = (
         None
         if price is None or other is None
@@ -59,7 +59,7 @@ def estimate(
     return Estimate(questions, calls, tries * calls, total, cost, estimate_seconds(context, calls, total, concurrency))
 
 
-def checked_tokens(kind: Kind, mean: float, k: int) -> float:
+def count_checked_tokens(kind: Kind, mean: float, k: int) -> float:
     """Tokens that the verifier reads for one draft with passages of that mean length."""
     answer, closed = tokens(BUILT_IN["answer"]), tokens(BUILT_IN["answer_base_closed"])
     if kind == "unanswerable":

@@ -53,20 +53,20 @@ class QuestionFile:
 
     def kept(self) -> dict[Kind, int]:
         """The questions to keep, by kind."""
-        found = Counter(kind_of(line) for line in self.lines if str(line.get("id")) in self.wanted)
+        found = Counter(get_kind(line) for line in self.lines if str(line.get("id")) in self.wanted)
         return {kind: found[kind] for kind in KINDS}
 
     def tried(self) -> dict[Kind, int]:
         """All questions, by kind."""
-        found = Counter(map(kind_of, self.lines))
+        found = Counter(map(get_kind, self.lines))
         return {kind: found[kind] for kind in KINDS}
 
     def check(self, passages: Sequence[Passage], corpus: str) -> None:
         """Check that every earlier question is about passages of this corpus as it is now."""
         known = {passage["id"] for passage in passages}
         for line in self.lines:
-            gone = [id_ for id_ in evidence_of(line) if id_ not in known]
-            if kind_of(line) is not None and gone:
+            gone = [id_ for id_ in list_evidence(line) if id_ not in known]
+            if get_kind(line) is not None and gone:
                 raise SetupError(
                     f"{self.path} holds question {line.get('id')!r} about the passage {gone[0]!r}, which {corpus} does "
                     "not hold; give another file with --out, or remove the questions whose documents have changed."
@@ -74,7 +74,7 @@ class QuestionFile:
 
     def add(self, drafts: Sequence[Draft], about: Mapping[Kind, Mapping[str, Any]]) -> None:
         """Append the lines and write the file at once. about: for each kind, its model and prompt, for `meta`."""
-        self.lines += [line_of(draft, about[draft.draw.kind]) for draft in drafts]
+        self.lines += [make_line(draft, about[draft.draw.kind]) for draft in drafts]
         self.wanted |= {draft.draw.id for draft in drafts if draft.fault is None}
         temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         with writable(self.path):
@@ -106,7 +106,7 @@ class QuestionFile:
             lock.release()
 
 
-def line_of(draft: Draft, about: Mapping[str, Any]) -> dict[str, Any]:
+def make_line(draft: Draft, about: Mapping[str, Any]) -> dict[str, Any]:
     """A question in the data format, without passages, so that an evaluation searches the corpus. `meta` holds what a
     reviewer needs.
     """
@@ -124,19 +124,19 @@ def line_of(draft: Draft, about: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def kind_of(line: Mapping[str, Any]) -> Kind | None:
+def get_kind(line: Mapping[str, Any]) -> Kind | None:
     """The kind of a question that we wrote, however a reviewer has edited its line."""
-    said = meta_of(line).get("kind")
+    said = get_meta(line).get("kind")
     return next((kind for kind in KINDS if kind == said), None)
 
 
-def evidence_of(line: Mapping[str, Any]) -> list[str]:
+def list_evidence(line: Mapping[str, Any]) -> list[str]:
     """The ids of the passages that a question was written about."""
-    shown = meta_of(line).get("evidence")
+    shown = get_meta(line).get("evidence")
     listed = shown if isinstance(shown, list) else []
     return [str(one.get("passage")) for one in listed if isinstance(one, dict)]
 
 
-def meta_of(line: Mapping[str, Any]) -> Mapping[str, Any]:
+def get_meta(line: Mapping[str, Any]) -> Mapping[str, Any]:
     meta = line.get("meta")
     return meta if isinstance(meta, dict) else {}

@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError
-from quorum.evaluation.questions.check import Check, Draft, EarlierQuestions, fault_in_words
+from quorum.evaluation.questions.check import Check, Draft, EarlierQuestions, find_fault_in_text
 from quorum.evaluation.questions.draw import Draw, Kind
 from quorum.evaluation.run.workers import at_once
 from quorum.nodes.ask import ask
@@ -19,7 +19,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class Work:
+class DraftWriter:
     """Writes and checks drafts, many at once."""
 
     def __init__(
@@ -35,7 +35,7 @@ class Work:
         """Write the drafts and compare them with one another, both in the order of the draws."""
         drafts = await self.run_all(RunnableLambda(self.write), batch)
         for draft in drafts:
-            draft.fault = draft.fault or fault_in_words(draft, self.asked)
+            draft.fault = draft.fault or find_fault_in_text(draft, self.asked)
         sound = [draft for draft in drafts if draft.fault is None]
         await self.run_all(RunnableLambda(self.judge), sound)
         return drafts
@@ -57,7 +57,7 @@ class Work:
         draft = Draft(draw)
         try:
             asked = await ask(
-                prompt_of(draw.kind),
+                get_prompt_name(draw.kind),
                 Runtime(context=self.context),
                 parse=marked(written_question),
                 inputs={},
@@ -85,5 +85,5 @@ class Work:
             draft.fault, draft.error = "failed", str(failure)
 
 
-def prompt_of(kind: Kind) -> str:
+def get_prompt_name(kind: Kind) -> str:
     return f"question_{kind}"

@@ -16,11 +16,11 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.evaluation.compare.prices import Prices, check_limit
 from quorum.evaluation.compare.spending_limit import LimitedSpending
-from quorum.evaluation.questions.check import Draft, verifier_of
-from quorum.evaluation.questions.draw import KINDS, Kind, Nearest, Supply, counts, long_enough
+from quorum.evaluation.questions.check import Draft, get_verifier
+from quorum.evaluation.questions.draw import KINDS, DrawQueue, Kind, Nearest, select_long_passages, split_by_mix
 from quorum.evaluation.questions.estimate import Estimate, estimate
 from quorum.evaluation.questions.file import QuestionFile
-from quorum.evaluation.questions.work import Work, prompt_of
+from quorum.evaluation.questions.work import DraftWriter, get_prompt_name
 from quorum.evaluation.run.plan import check_models
 from quorum.evaluation.run.source import Progress, Source, collection_name, corpus_hash, fill_collection, silent
 from quorum.models.chat import chat_model_async
@@ -71,11 +71,11 @@ class Plan:
 
     @property
     def wanted(self) -> dict[Kind, int]:
-        return counts(self.options.n, self.options.mix)
+        return split_by_mix(self.options.n, self.options.mix)
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenQuestions:
     """The result. kept: questions now in the file, by kind; before: how many of them this run found there; drafts:
     written in this run; faults: rejected drafts, by fault; ended: kinds that fell short, "corpus" (no passages left) or
     "tries" (four drafts for each question); error: the message of the first failed call.
@@ -110,7 +110,7 @@ async def plan(
     file = await asyncio.to_thread(QuestionFile, out)
     context = await search_corpus(corpus, collection, context, progress)
     every = await asyncio.to_thread(read_collection, context)
-    passages = long_enough(every, options.words)
+    passages = select_long_passages(every, options.words)
     name = corpus or f"the collection {collection!r}"
     if not passages:
         raise SetupError(
@@ -118,7 +118,7 @@ async def plan(
             "--min-words."
         )
     file.check(every, name)
-    wanted = counts(options.n, options.mix)
+    wanted = split_by_mix(options.n, options.mix)
     expected = count_missing(wanted, file.kept())
     made = estimate(expected, TRIES, passages, context, Prices(options.prices), options.concurrency)
     check_limit(
@@ -171,17 +171,17 @@ def read_collection(context: Context) -> list[Passage]:
     return documents(context)
 
 
-async def make_questions(planned: Plan, *, progress: Progress = silent) -> Written:
+async def make_questions(planned: Plan, *, progress: Progress = silent) -> WrittenQuestions:
     """Write questions, round by round, until the file holds the wanted number; the file is saved after each round."""
     context, options, file, wanted = planned.context, planned.options, planned.file, planned.wanted
     spent = LimitedSpending(Prices(options.prices), options.max_cost)
     faults, written, error = Counter[str](), 0, None
-    about = await asyncio.to_thread(described, context)
+    about = await asyncio.to_thread(describe_models, context)
     with file.exclusive():
         before = sum(file.kept().values())
         most = {kind: TRIES * wanted[kind] - tried for kind, tried in file.tried().items()}
-        supply = Supply(planned.passages, context.seed, neighbours(context), file.ids, most)
-        work = Work(context, options.threshold, file.questions(), {"callbacks": [spent]}, options.concurrency)
+        supply = DrawQueue(planned.passages, context.seed, make_neighbour_search(context), file.ids, most)
+        work = DraftWriter(context, options.threshold, file.questions(), {"callbacks": [spent]}, options.concurrency)
         while batch := await asyncio.to_thread(supply.take, count_missing(wanted, file.kept())):
             drafts = await work.write_drafts(batch)
             written += len(drafts)
@@ -191,7 +191,7 @@ async def make_questions(planned: Plan, *, progress: Progress = silent) -> Writt
                 await asyncio.to_thread(file.add, lines, about)
             progress("write", sum(file.kept().values()), options.n)
     short = {kind: supply.ended[kind] for kind in count_missing(wanted, file.kept())}
-    return Written(file.path, wanted, file.kept(), before, written, faults, short, error, spent)
+    return WrittenQuestions(file.path, wanted, file.kept(), before, written, faults, short, error, spent)
 
 
 def count_missing(wanted: Mapping[Kind, int], kept: Mapping[Kind, int]) -> dict[Kind, int]:
@@ -204,7 +204,7 @@ def is_written(draft: Draft, options: Options) -> bool:
     return draft.fault is None or (options.every and bool(draft.question) and draft.fault != "failed")
 
 
-def neighbours(context: Context) -> Nearest:
+def make_neighbour_search(context: Context) -> Nearest:
     """BM25 over the collection; the first search builds the index. A search blocks."""
     from quorum.retrievers.bm25_cache import ranking
     from quorum.retrievers.store import open_store
@@ -212,10 +212,14 @@ def neighbours(context: Context) -> Nearest:
     return lambda text, k: ranking(open_store(context.store), context.collection).top(text, k)
 
 
-def described(context: Context) -> dict[Kind, dict[str, str]]:
+def describe_models(context: Context) -> dict[Kind, dict[str, str]]:
     """The models and prompts that wrote and checked the questions of each kind, for their `meta`."""
-    models = {"model": class_name(context.model), "verifier": class_name(verifier_of(context))}
+    models = {"model": class_name(context.model), "verifier": class_name(get_verifier(context))}
     return {
-        kind: {**models, "prompt": prompt_of(kind), "version": get_version(prompt_of(kind), context.prompts)}
+        kind: {
+            **models,
+            "prompt": get_prompt_name(kind),
+            "version": get_version(get_prompt_name(kind), context.prompts),
+        }
         for kind in KINDS
     }

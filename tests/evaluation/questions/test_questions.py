@@ -15,7 +15,7 @@ from quorum.datasets.questions import read_questions
 from quorum.datasets.records import read_passages
 from quorum.evaluation.questions.draw import KINDS
 from quorum.evaluation.questions.file import QuestionFile
-from quorum.evaluation.questions.write import Options, Written, make_questions, plan
+from quorum.evaluation.questions.write import Options, WrittenQuestions, make_questions, plan
 from quorum.retrievers.index import index_passages
 
 OUT = Path("questions.jsonl")
@@ -39,7 +39,7 @@ def context(**given: Any) -> Context:
     return Context(**{"model": "openai:test", "retriever": "bm25", "k": 3, "attempts": 1} | given)
 
 
-async def make(store: str, options: Options, **given: Any) -> Written:
+async def make(store: str, options: Options, **given: Any) -> WrittenQuestions:
     return await make_questions(await plan(None, "towers", context(store=store, **given), options, OUT))
 
 

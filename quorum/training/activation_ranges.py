@@ -1,0 +1,112 @@
+"""Finds the fixed uint8 ranges of the reader's activations on calibration texts, for `quorum.training.export`."""
+
+import copy
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from quorum.training.encoder import Layer, TwoTowers
+from quorum.training.examples import Encoded, encode, read_examples
+from quorum.training.reader import pad
+
+Batch = tuple[Tensor, Tensor, Tensor]  # ids, segment types, mask
+
+
+@dataclass
+class Ranges:
+    """The running range of the activations at one point, as low and high quantiles averaged over batches."""
+
+    low: float = 0.0
+    high: float = 0.0
+
+    def see(self, values: Tensor, tail: float) -> None:
+        flat = values.flatten()
+        if tail:
+            keep = max(1, int(flat.numel() * tail))
+            low, high = flat.kthvalue(keep).values.item(), flat.kthvalue(flat.numel() - keep + 1).values.item()
+        else:
+            low, high = flat.min().item(), flat.max().item()
+        self.low, self.high = min(self.low, low), max(self.high, high)
+
+    def scale(self) -> tuple[float, int]:
+        """uint8 scale and zero point."""
+        scale = max((self.high - self.low) / 255, 1e-8)
+        return scale, int(np.clip(round(-self.low / scale), 0, 255))
+
+
+def observe_layer(layer: Layer, x: Tensor, mask: Tensor) -> Iterator[tuple[str, Tensor]]:
+    """The inputs of a layer's products and, as 'out', its output (as `Layer.forward` computes them)."""
+    batch, length, hidden = x.shape
+    yield "hidden", x
+    query, key, value = (
+        part(x).view(batch, length, layer.heads, -1).transpose(1, 2) for part in (layer.query, layer.key, layer.value)
+    )
+    seen = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
+    attended = seen.transpose(1, 2).reshape(batch, length, hidden)
+    yield "attended", attended
+    x = layer.attended_norm(x + layer.attended(attended))
+    yield "normed", x
+    inner = torch.nn.functional.gelu(layer.inner(x))
+    yield "inner", inner
+    yield "out", layer.outer_norm(x + layer.outer(inner))
+
+
+@torch.no_grad()
+def calibrate(
+    model: TwoTowers,
+    reading: Iterable[Batch],
+    embedding: Iterable[Batch],
+    tail: float,
+) -> dict[str, Ranges]:
+    """Activation ranges by 'base.N.point', 'low.N.point' and 'tower.N.point', over batches of (ids, types, mask)."""
+    ranges: dict[str, Ranges] = {}
+
+    def walk(batches: Iterable[Batch], path: list[tuple[str, Layer]]) -> None:
+        for ids, types, mask in batches:
+            x = model.lowest(ids, types)
+            for name, layer in path:
+                for point, values in observe_layer(layer, x, mask):
+                    if point == "out":
+                        x = values
+                    else:
+                        ranges.setdefault(f"{name}.{point}", Ranges()).see(values[mask], tail)
+
+    base: list[tuple[str, Layer]] = [(f"base.{n}", layer) for n, layer in enumerate(model.base)]
+    tower: list[tuple[str, Layer]] = [(f"tower.{n}", layer) for n, layer in enumerate(model.tower)]
+    walk(embedding, base)
+    walk(reading, [(f"low.{n}", layer) for n, layer in enumerate(merge_updates(model))] + tower)
+    return ranges
+
+
+def merge_updates(model: TwoTowers) -> list[Layer]:
+    """The reader's low layers with their updates added."""
+    layers = []
+    for number in range(model.low):
+        layer: Layer = copy.deepcopy(model.base[number])
+        layer.load_state_dict(layer.state_dict() | model.updated(number))
+        layers.append(layer)
+    return layers
+
+
+def make_text_batches(texts: Sequence[str], tokenizer: Tokenizer, size: int = 16) -> list[Batch]:
+    """Padded batches of texts as the sentence encoder reads them."""
+    rows = sorted((tokenizer.encode(text).ids[:256] for text in texts), key=len)
+    return [pad([Encoded(row, [0] * len(row), []) for row in rows[i : i + size]]) for i in range(0, len(rows), size)]
+
+
+def make_calibration_batches(
+    tokenizer: Tokenizer, data: Path, count: int, length: int
+) -> tuple[list[Batch], list[Batch]]:
+    """(reading batches, embedding batches) from a file of reading examples, spread over the whole file."""
+    examples = read_examples(data)
+    examples = examples[:: max(1, len(examples) // count)][:count]
+    encoded = sorted((encode(tokenizer, example, length) for example in examples), key=lambda item: len(item.ids))
+    reading = [pad(encoded[i : i + 16]) for i in range(0, len(encoded), 16)]
+    texts = [example.question if n % 3 == 0 else example.context for n, example in enumerate(examples)]
+    embedding = make_text_batches(texts, tokenizer)
+    return reading, embedding

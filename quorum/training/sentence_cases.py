@@ -1,0 +1,78 @@
+"""Training cases of the embedded sentence filter: questions, passages and their sentences' labels from silver data."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage
+from quorum.core.text import contains_answer, find_sentences
+from quorum.datasets.records import parse_passage, read_json_lines
+from quorum.models.embedded.encoder import Encoder
+from quorum.models.embedded.judging import members
+from quorum.models.embedded.reading import windows
+
+IGNORED = -1.0  # a sentence that contains the answer but was not chosen: its prediction is neither right nor wrong
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question, its passages, and for each passage its sentences' labels: 1 chosen, 0 not, IGNORED."""
+
+    question: str
+    passages: list[Passage]
+    labels: list[list[float]]
+
+
+@dataclass(frozen=True)
+class Item:
+    """One window: states (length, hidden), which token is in which sentence, and the sentences' labels."""
+
+    states: NDArray[np.float16]
+    members: NDArray[np.float32]
+    labels: list[float]
+
+
+def read_cases(paths: Sequence[Path]) -> Iterator[Case]:
+    """The lines of silver files ({question, answers, passages, silver: [{passage, start, end}]})."""
+    for path in paths:
+        for number, record in read_json_lines(path):
+            where = f"{path}, line {number}"
+            if not isinstance(record.get("silver"), list) or not isinstance(record.get("passages"), list):
+                raise SetupError(
+                    f"{where}: expected silver data, a line with 'passages' and 'silver'; make it with "
+                    "quorum filter silver."
+                )
+            passages = [parse_passage(passage, where) for passage in record["passages"]]
+            chosen = {(item["passage"], item["start"], item["end"]) for item in record["silver"]}
+            labels = [
+                [
+                    choose_label((p["id"], start, end) in chosen, p["text"][start:end], record["answers"])
+                    for start, end in own
+                ]
+                for p in passages
+                for own in [find_sentences(p["text"])]
+            ]
+            yield Case(record["question"], passages, labels)
+
+
+def choose_label(chosen: bool, sentence: str, answers: Sequence[str]) -> float:
+    if chosen:
+        return 1.0
+    return IGNORED if contains_answer(sentence, answers) else 0.0
+
+
+def make_items(model: Encoder, group: Sequence[Case], size: int) -> Iterator[Item]:
+    """The windows of the cases with the reader's states; each passage is read alone."""
+    made = [
+        (window, members(window, find_sentences(passage["text"])).tokens, labels)
+        for case in group
+        for passage, labels in zip(case.passages, case.labels, strict=True)
+        for window in windows(model, case.question, [passage], size)
+    ]
+    states = model.hidden([window.ids for window, _, _ in made], [window.types for window, _, _ in made])
+    for (_, own, labels), state in zip(made, states, strict=True):
+        yield Item(state.astype(np.float16), own, labels)
