@@ -44,7 +44,7 @@ async def evaluate_async(
     from quorum.core.context import Context
     from quorum.evaluation.run.evaluate import evaluate
     from quorum.evaluation.run.options import Options
-    from quorum.evaluation.run.source import silent
+    from quorum.evaluation.run.source import ignore_progress
 
     names, graphs = split_methods(methods)
     with as_file(data) as path:
@@ -62,7 +62,7 @@ async def evaluate_async(
             judge=judge,
             skip_bad=skip_bad,
         )
-        return evaluation_of(await evaluate(options, progress=progress or silent))
+        return evaluation_of(await evaluate(options, progress=progress or ignore_progress))
 
 
 def evaluate(
@@ -159,10 +159,10 @@ async def compare_async(
     from quorum.evaluation.compare.compare import USUAL_METHODS, compare, plan_comparison
     from quorum.evaluation.compare.recommend import read_budget
     from quorum.evaluation.run.options import Options, split_list
-    from quorum.evaluation.run.source import silent
+    from quorum.evaluation.run.source import ignore_progress
 
     names, graphs = split_methods(USUAL_METHODS if methods is None else methods)
-    tell = progress or silent
+    tell = progress or ignore_progress
     with as_file(data) as path:
         options = Options(
             data=path,

@@ -52,9 +52,9 @@ def ask(
     """Answer a question from a collection (by default the sample) or from given passages."""
     import asyncio
 
-    from quorum.cli.settings import made_context
+    from quorum.cli.settings import read_context
 
-    context = made_context(
+    context = read_context(
         settings,
         model=model,
         retriever=retriever,
@@ -85,7 +85,7 @@ def ask(
 
             print_trace(tracer.root, to_stderr=json)
     if abstain_below is not None:
-        result = sure_enough(result, method, abstain_below)
+        result = withhold_unsure_answer(result, method, abstain_below)
     if result.get("suppressed") is not None:
         tell_suppressed(result)
     print_result(result, method, as_json=json, numbers=trace)
@@ -115,7 +115,7 @@ def check_abstaining(method: str, context: "Context", below: float) -> None:
     check_confidence(method_of(method).name, context)
 
 
-def sure_enough(result: "Result", method: str, below: float) -> "Result":
+def withhold_unsure_answer(result: "Result", method: str, below: float) -> "Result":
     """The result; its answer becomes unknown if the confidence is below the bound. Stderr shows the withheld answer, or
     says that the answer has no confidence.
     """
@@ -230,7 +230,7 @@ def print_result(result: "Result", method: str, *, as_json: bool, numbers: bool 
         ]
         typer.echo(dumps({**result, "passages": passages}, ensure_ascii=False, indent=2))
         return
-    from quorum.cli.show import shown_result, stdout
+    from quorum.cli.show import format_result, stdout
 
     console = stdout()
-    console.print(shown_result(result, method, colours=console.color_system is not None, numbers=numbers))
+    console.print(format_result(result, method, colours=console.color_system is not None, numbers=numbers))

@@ -23,9 +23,9 @@ app = typer.Typer(
 
 
 def store_of(store: str | None) -> str:
-    from quorum.cli.settings import made_context
+    from quorum.cli.settings import read_context
 
-    return str(made_context(None, store=store).store)
+    return str(read_context(None, store=store).store)
 
 
 @app.callback()
@@ -165,8 +165,8 @@ def import_(
 ) -> None:
     """Read exported passages into a collection; they are embedded anew."""
     from quorum.cli.index import print_report
-    from quorum.cli.settings import made_context
+    from quorum.cli.settings import read_context
     from quorum.retrievers.manage_collections import import_lines
 
-    context = made_context(None, store=store, embeddings=embeddings)
+    context = read_context(None, store=store, embeddings=embeddings)
     print_report(import_lines(file, collection, context.store, context.embeddings), collection)

@@ -82,18 +82,18 @@ def compare(
     settings: Settings = None,
 ) -> None:
     """Estimate, run and compare methods on your questions; recommend one, and write a report."""
-    from quorum.cli.settings import made_context, stated
-    from quorum.cli.upload import check_langsmith, uploaded
+    from quorum.cli.settings import is_stated, read_context
+    from quorum.cli.upload import check_langsmith, upload_after
     from quorum.evaluation.compare.compare import USUAL_METHODS
     from quorum.evaluation.compare.recommend import read_budget
     from quorum.evaluation.run.options import Options, split_list
 
-    context = made_context(settings, store=store, embeddings=embeddings)
+    context = read_context(settings, store=store, embeddings=embeddings)
     options = Options(
         data=data,
         limit=limit,
         skip_bad=skip_bad,
-        task=context.answer_type if stated("answer_type", settings) else None,
+        task=context.answer_type if is_stated("answer_type", settings) else None,
         methods=methods or USUAL_METHODS,
         models=split_list(models),
         retrievers=split_list(retrievers),
@@ -111,7 +111,7 @@ def compare(
     check_langsmith(None if dry_run else langsmith)
     decision = run_comparison(options, dry_run=dry_run)
     if decision is not None:
-        with uploaded(langsmith, decision.scores.folder):
+        with upload_after(langsmith, decision.scores.folder):
             print_decision(decision)
 
 
@@ -119,7 +119,7 @@ def run_comparison(options: "Options", *, dry_run: bool) -> "Decision | None":
     """Plan the comparison and print its estimate; unless that is all, run it."""
     import asyncio
 
-    from quorum.cli.progress import progress_bar, resumable
+    from quorum.cli.progress import explain_resuming, progress_bar
     from quorum.evaluation.compare.compare import compare, plan_comparison
 
     async def work() -> "Decision | None":
@@ -129,13 +129,13 @@ def run_comparison(options: "Options", *, dry_run: bool) -> "Decision | None":
         if planned.estimate is not None:
             print_estimate(planned.estimate, to_stderr=not dry_run)
             if options.judge is not None:
-                typer.echo(f"quorum: {judge_words(planned.estimate, len(planned.columns))}", err=True)
+                typer.echo(f"quorum: {describe_judge(planned.estimate, len(planned.columns))}", err=True)
         if dry_run:
             return None
         with progress_bar() as progress:
             return await compare(planned, progress=progress)
 
-    with resumable():
+    with explain_resuming():
         return asyncio.run(work())
 
 
@@ -152,20 +152,20 @@ def print_estimate(estimate: "Estimate", *, to_stderr: bool) -> None:
     from rich.text import Text
 
     from quorum.cli.show import plain_table, stderr, stdout
-    from quorum.evaluation.compare.recommend import dollars
+    from quorum.evaluation.compare.recommend import format_dollars
 
     table = plain_table("estimated for a question", "calls", "between", "tokens", "cost", right=True)
     for name, one in estimate.methods.items():
         between = f"{one.least:g} and {one.most:g}" if one.least != one.most else f"{one.least:g}"
-        cost = "no price" if one.cost is None else dollars(one.cost)
+        cost = "no price" if one.cost is None else format_dollars(one.cost)
         tokens = one.input_tokens + one.output_tokens
         table.add_row(Text(name, style="bold"), f"{one.calls:.1f}", between, f"{tokens:,.0f}", cost)
     console = stderr() if to_stderr else stdout()
     console.print(table)
-    console.print(total_words(estimate))
+    console.print(describe_total(estimate))
 
 
-def total_words(estimate: "Estimate") -> str:
+def describe_total(estimate: "Estimate") -> str:
     """'In all 124 questions: about 1,612 calls, ...'."""
     from quorum.evaluation.compare.recommend import describe_bill
 
@@ -177,7 +177,7 @@ def total_words(estimate: "Estimate") -> str:
     )
 
 
-def judge_words(estimate: "Estimate", methods: int) -> str:
+def describe_judge(estimate: "Estimate", methods: int) -> str:
     """The words that the estimate does not include the judge, whose number of calls depends on the answers."""
     most = estimate.questions * methods
     return f"the judge comes on top: at most {most:,} calls, about answers that are neither unknown nor an exact match."

@@ -37,11 +37,11 @@ def compose(
     json: AsJson = False,
 ) -> None:
     """Design a cascade of the compared methods, certify it, and write it as a method of its own."""
-    from quorum.evaluation.decisions.compose import Terms, compose, composed_file, composed_words, write_composed
+    from quorum.evaluation.decisions.compose import Guarantee, compose, composed_file, composed_words, write_composed
     from quorum.evaluation.decisions.recorded_results import check_confidence_level, check_wrong_cost, read_results
 
     error = check_confidence_level(confidence)
-    terms = Terms(lose_at_most, error, cast(Any, cost), check_wrong_cost(wrong_cost), seed)
+    terms = Guarantee(lose_at_most, error, cast(Any, cost), check_wrong_cost(wrong_cost), seed)
     found = read_results(results, measure)
     made = compose(found, terms, prices)
     path, written = out or results / "composed.json", composed_file(found, made, terms)

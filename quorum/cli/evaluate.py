@@ -69,21 +69,21 @@ def evaluate(
     """Run a data set by several methods and print the tables; the same command again continues."""
     import asyncio
 
-    from quorum.cli.progress import progress_bar, resumable
-    from quorum.cli.settings import made_context, stated
-    from quorum.cli.upload import check_langsmith, uploaded
+    from quorum.cli.progress import explain_resuming, progress_bar
+    from quorum.cli.settings import is_stated, read_context
+    from quorum.cli.upload import check_langsmith, upload_after
     from quorum.evaluation.metrics.corpus_measures import read_measures
     from quorum.evaluation.run.evaluate import evaluate
     from quorum.evaluation.run.options import Options
 
-    context = made_context(
+    context = read_context(
         settings, model=model, k=k, collection=collection, retriever=retriever, store=store, embeddings=embeddings
     )
     options = Options(
         data=data,
         limit=limit,
         skip_bad=skip_bad,
-        task=context.answer_type if stated("answer_type", settings) else None,
+        task=context.answer_type if is_stated("answer_type", settings) else None,
         methods=methods,
         context=context,
         corpus=corpus,
@@ -96,10 +96,10 @@ def evaluate(
         judge=judge,
     )
     check_langsmith(langsmith)
-    with resumable(), progress_bar() as progress:
+    with explain_resuming(), progress_bar() as progress:
         scores = asyncio.run(evaluate(options, progress=progress))
     mention_retriever(retriever, options)
-    with uploaded(langsmith, scores.folder):
+    with upload_after(langsmith, scores.folder):
         print_scores(scores)
 
 

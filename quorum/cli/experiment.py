@@ -90,21 +90,21 @@ def experiment(
     import asyncio
 
     from quorum.cli.evaluate import mention_retriever
-    from quorum.cli.progress import progress_bar, resumable
-    from quorum.cli.settings import made_context, stated
-    from quorum.cli.upload import check_langsmith, uploaded
+    from quorum.cli.progress import explain_resuming, progress_bar
+    from quorum.cli.settings import is_stated, read_context
+    from quorum.cli.upload import check_langsmith, upload_after
     from quorum.evaluation.experiments.run_experiment import Choices, run_experiment
     from quorum.evaluation.run.options import Options, split_list
 
     chosen = find_experiment(name, data)
-    context = made_context(
+    context = read_context(
         settings, model=model, k=k, collection=collection, retriever=retriever, store=store, embeddings=embeddings
     )
     options = Options(
         data=data or Path(),
         limit=limit,
         skip_bad=skip_bad,
-        task=context.answer_type if stated("answer_type", settings) else None,
+        task=context.answer_type if is_stated("answer_type", settings) else None,
         methods=methods or "",
         context=context,
         corpus=corpus,
@@ -115,10 +115,10 @@ def experiment(
     )
     choices = Choices(judge, verifier, examples, tuple(split_list(filters)), drop_known)
     check_langsmith(langsmith)
-    with resumable(), progress_bar() as progress:
+    with explain_resuming(), progress_bar() as progress:
         scores, panels = asyncio.run(run_experiment(chosen, options, choices, progress=progress))
     mention_retriever(retriever, options)
-    with uploaded(langsmith, scores.folder):
+    with upload_after(langsmith, scores.folder):
         print_experiment(chosen, scores, panels)
 
 

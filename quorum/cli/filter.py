@@ -50,7 +50,7 @@ def silver(
     import asyncio
 
     from quorum.cli.progress import progress_bar
-    from quorum.cli.settings import made_context
+    from quorum.cli.settings import read_context
     from quorum.core.errors import SetupError
     from quorum.models.logprobs import scorer as scorer_of
     from quorum.training.silver import Recipe, make_silver
@@ -62,7 +62,7 @@ def silver(
             if scorer is None
             else f"--scorer {scorer} is for --measure cxmi; {measure} asks no model."
         )
-    context = made_context(
+    context = read_context(
         settings, k=k, collection=collection, retriever=retriever, store=store, embeddings=embeddings
     )
     recipe = Recipe(measure=measure, unit=unit, top=top, k=context.k, scorer=scorer, limit=limit, collection=collection)

@@ -43,11 +43,11 @@ def index(
     code.
     """
     from quorum.cli.progress import index_progress
-    from quorum.cli.settings import made_context
+    from quorum.cli.settings import read_context
     from quorum.documents.find_files import Choice
     from quorum.retrievers.index import index_documents
 
-    context = made_context(None, store=store, embeddings=embeddings)
+    context = read_context(None, store=store, embeddings=embeddings)
     choice = Choice(tuple(include or ()), tuple(exclude or ()), gitignore=not no_gitignore, follow=follow)
     try:
         with index_progress() as watch:

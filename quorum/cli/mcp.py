@@ -57,12 +57,12 @@ def mcp(
 
     from quorum.cli.ask import make_sample
     from quorum.cli.serve import make_options
-    from quorum.cli.settings import made_context
+    from quorum.cli.settings import read_context
 
     if find_spec("mcp") is None:
         raise SetupError("quorum mcp needs the extra [mcp]; install it with: pip install -e '.[mcp]'")
     options = make_options(host, token, collections, allow_models, questions_per_minute, dollars_per_day, prices)
-    context = made_context(
+    context = read_context(
         settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings
     )
     make_sample(context)

@@ -21,15 +21,15 @@ SETTLES_AFTER = 5.0  # seconds before an estimate of the time left is reliable
 SMOOTHED_OVER = 20.0  # seconds
 
 
-class Tell(Protocol):
+class ProgressCallback(Protocol):
     """A callback: receives a stage, the steps done and the total steps (None: not known)."""
 
     def __call__(self, stage: str, done: int, total: int | None) -> None: ...
 
 
 @contextmanager
-def resumable() -> Iterator[None]:
-    """Say how to continue if Ctrl-C ends the block."""
+def explain_resuming() -> Iterator[None]:
+    """If Ctrl-C ends the block, print how to continue."""
     try:
         yield
     except KeyboardInterrupt:
@@ -38,7 +38,7 @@ def resumable() -> Iterator[None]:
 
 
 @contextmanager
-def progress_bar() -> Iterator[Tell]:
+def progress_bar() -> Iterator[ProgressCallback]:
     """One bar for each stage, by its name."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = stderr()
@@ -78,7 +78,7 @@ class TimeLeft:
 
 @contextmanager
 def index_progress(clock: Callable[[], float] = time.monotonic) -> Iterator["Watch"]:
-    """How far indexing is: on a terminal a bar, elsewhere a line every ten seconds."""
+    """Show how far indexing is: a bar on a terminal, elsewhere a line every ten seconds."""
     console = stderr()
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"))
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
@@ -91,22 +91,24 @@ def index_progress(clock: Callable[[], float] = time.monotonic) -> Iterator["Wat
             moment = clock()
             if console.is_terminal and moment - drawn >= DRAWN_EVERY:
                 drawn = moment
-                bars.update(task, completed=now.share, said=so_far(now, left.update(now.share, moment)))
+                bars.update(
+                    task, completed=now.share, said=describe_index_progress(now, left.update(now.share, moment))
+                )
             elif not console.is_terminal and moment - told >= LINE_EVERY:
                 told = moment
-                line = so_far(now, left.update(now.share, moment))
+                line = describe_index_progress(now, left.update(now.share, moment))
                 console.print(f"quorum: {line}, at {shown_name(Path(now.path).name)}", soft_wrap=True)
 
         yield watch
 
 
-def so_far(now: "IndexProgress", seconds: float | None) -> str:
+def describe_index_progress(now: "IndexProgress", seconds: float | None) -> str:
     """'1,240 passages of 12 of 300 files, 4%, about 2 min left'."""
-    left = "" if seconds is None else f", about {duration(seconds)} left"
+    left = "" if seconds is None else f", about {format_duration(seconds)} left"
     return f"{now.passages:,} passages of {now.files:,} of {now.all_files:,} files, {now.share:.0%}{left}"
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Roughly, as a person would say it: '40 s', '12 min', '2 h 5 min'."""
     if seconds < 55:
         return f"{max(5, round(seconds / 5) * 5)} s"

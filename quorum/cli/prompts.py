@@ -102,9 +102,9 @@ def described(settings: Sequence[str] | None) -> "list[Description]":
 
 def overrides(settings: Sequence[str] | None) -> "Overrides":
     """The prompts setting of --set prompts=FOLDER, or of the environment."""
-    from quorum.cli.settings import made_context
+    from quorum.cli.settings import read_context
 
-    return made_context(settings).prompts
+    return read_context(settings).prompts
 
 
 def known_name(name: str) -> None:

@@ -62,8 +62,8 @@ def questions(
     """Write questions about your documents, each kept only if it is answered from its passage and not without it."""
     import asyncio
 
-    from quorum.cli.progress import progress_bar, resumable
-    from quorum.cli.settings import made_context
+    from quorum.cli.progress import explain_resuming, progress_bar
+    from quorum.cli.settings import read_context
     from quorum.evaluation.questions.draw import read_mix
     from quorum.evaluation.questions.write import Options, make_questions, plan
 
@@ -77,7 +77,7 @@ def questions(
         max_cost=max_cost,
         prices=prices,
     )
-    context = made_context(
+    context = read_context(
         settings,
         model=model,
         verifier=verifier,
@@ -98,7 +98,7 @@ def questions(
         with progress_bar() as progress:
             return await make_questions(planned, progress=progress)
 
-    with resumable():
+    with explain_resuming():
         written = asyncio.run(work())
     if written is not None:
         print_written(written)

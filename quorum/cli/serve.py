@@ -65,7 +65,7 @@ def serve(
     from importlib.util import find_spec
 
     from quorum.cli.ask import make_sample
-    from quorum.cli.settings import made_context
+    from quorum.cli.settings import read_context
     from quorum.serving.serve import serve
 
     options = make_options(host, token, collections, allow_models, questions_per_minute, dollars_per_day, prices)
@@ -74,7 +74,7 @@ def serve(
             "The page needs the extra [ui]; install it with: pip install -e '.[ui]', or run: make serve; or serve the "
             "API alone: quorum serve --no-page"
         )
-    context = made_context(
+    context = read_context(
         settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings
     )
     make_sample(context)

@@ -7,7 +7,7 @@ from quorum.core.context import Context, make_context
 from quorum.core.errors import SetupError
 
 
-def made_context(settings: Sequence[str] | None, **options: Any) -> Context:
+def read_context(settings: Sequence[str] | None, **options: Any) -> Context:
     """Options and key=value texts over the environment over the defaults; a setting given both ways is an error."""
     chosen: dict[str, str] = {}
     for item in settings or ():
@@ -24,6 +24,6 @@ def made_context(settings: Sequence[str] | None, **options: Any) -> Context:
     return make_context(chosen, **options)
 
 
-def stated(name: str, settings: Sequence[str] | None) -> bool:
+def is_stated(name: str, settings: Sequence[str] | None) -> bool:
     """Whether the key=value texts contain a setting, even with its default value."""
     return any(item.partition("=")[0].strip() == name for item in settings or ())

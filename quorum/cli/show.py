@@ -28,7 +28,7 @@ def stderr() -> Console:
     return Console(file=sys.stderr, markup=False, emoji=False, highlight=False)
 
 
-def shown_result(result: Result, method: str, *, colours: bool, numbers: bool = False) -> RenderableType:
+def format_result(result: Result, method: str, *, colours: bool, numbers: bool = False) -> RenderableType:
     """The answer on the first line, what it took on the second, then the passages that support it and where they stand.
 
     numbers: also show ids and scores, for debugging a run.
@@ -44,7 +44,7 @@ def shown_result(result: Result, method: str, *, colours: bool, numbers: bool = 
     passages = {passage["id"]: (rank, passage) for rank, passage in enumerate(result.get("passages") or [], start=1)}
     for item in evidence:
         if item["passage"] in passages:
-            parts += shown_passage(item, *passages[item["passage"]], colours=colours, numbers=numbers)
+            parts += format_passage(item, *passages[item["passage"]], colours=colours, numbers=numbers)
     if unsupported:
         parts.append(Text("Voted for it, but do not contain it:", style="bold"))
     for id_ in unsupported:
@@ -62,7 +62,7 @@ def name_evidence(result: Result) -> str:
     return "Voted for it" if is_claimed(result) else "Evidence"
 
 
-def shown_passage(
+def format_passage(
     item: Evidence, rank: int, passage: Passage, *, colours: bool, numbers: bool = False
 ) -> list[RenderableType]:
     """A passage with its rank among those retrieved and where it stands, the span that supports the answer marked.

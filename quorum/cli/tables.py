@@ -112,12 +112,12 @@ def measure_table(summary: Summary, columns: Sequence[Column], *, counts: bool =
     table = plain_table("method", *(["n"] if counts else []), *(one.title for one in columns), *titles, right=True)
     for name, row in summary.items():
         n = [f"{row['n']:,}"] if counts else []
-        cells = [cell(row, column) for column in columns]
+        cells = [format_cell(row, column) for column in columns]
         table.add_row(Text(name, style="bold"), *n, *cells, *(f"{row.get(count) or 0:,}" for count in failures))
     return table
 
 
-def cell(row: Mapping[str, float | int | None], column: Column) -> str:
+def format_cell(row: Mapping[str, float | int | None], column: Column) -> str:
     """'15.0', or '15.0 [11.2, 19.1]'; '-' where the method has no such measure."""
     value = row.get(column.measure)
     if value is None:
@@ -125,10 +125,10 @@ def cell(row: Mapping[str, float | int | None], column: Column) -> str:
     low, high = (row.get(f"{column.measure}_{end}") for end in ("low", "high"))
     if not column.interval or low is None or high is None:
         return f"{value * column.scale:,.{column.digits}f}"
-    return bracketed(value, low, high)
+    return format_interval(value, low, high)
 
 
-def bracketed(value: float, low: float, high: float, sign: str = "") -> str:
+def format_interval(value: float, low: float, high: float, sign: str = "") -> str:
     """A share in percent with the ends of its interval; zero has no sign."""
     mean, *ends = (
         f"{round(100 * one, 1) + 0.0:{sign if round(100 * one, 1) else ''}.1f}" for one in (value, low, high)
@@ -168,7 +168,7 @@ def difference_cells(found: Difference | None) -> tuple[str, str]:
     if found is None:
         return "-", "-"
     p = found["p_holm"]
-    return bracketed(found["difference"], found["low"], found["high"], "+"), "<.001" if p < 0.001 else f"{p:.3f}"
+    return format_interval(found["difference"], found["low"], found["high"], "+"), "<.001" if p < 0.001 else f"{p:.3f}"
 
 
 def format_needed(needed: int | None) -> str:
@@ -188,7 +188,7 @@ def panel_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Group:
 def format_value(value: Any) -> str:
     """Shares in percent, with their interval where they have one; counts and texts as they are."""
     if isinstance(value, tuple):
-        return bracketed(*value)
+        return format_interval(*value)
     if isinstance(value, float):
         return f"{100 * value:.1f}"
     return "-" if value is None else f"{value:,}" if isinstance(value, int) else str(value)

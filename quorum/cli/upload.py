@@ -16,7 +16,7 @@ def check_langsmith(name: str | None) -> None:
 
 
 @contextmanager
-def uploaded(name: str | None, folder: Path) -> Iterator[None]:
+def upload_after(name: str | None, folder: Path) -> Iterator[None]:
     """Upload the results after they are printed, also if questions failed; the exit code for these stays."""
     failed: typer.Exit | None = None
     try:
@@ -24,12 +24,12 @@ def uploaded(name: str | None, folder: Path) -> Iterator[None]:
     except typer.Exit as exit_:
         failed = exit_
     if name is not None:
-        send(name, folder)
+        upload_results(name, folder)
     if failed is not None:
         raise failed
 
 
-def send(name: str, folder: Path) -> None:
+def upload_results(name: str, folder: Path) -> None:
     from quorum.cli.progress import progress_bar
     from quorum.core.text import format_count
     from quorum.evaluation.langsmith_upload import upload

@@ -25,9 +25,9 @@ from requests import RequestException
 from quorum.core.errors import SetupError
 from quorum.evaluation.langsmith_rows import Place, example_id, example_of, feedback_of, runs_of
 from quorum.evaluation.run.config import short_hash
-from quorum.evaluation.run.details import Lines
+from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.results import Row, read_config
-from quorum.evaluation.run.source import Progress, silent
+from quorum.evaluation.run.source import Progress, ignore_progress
 from quorum.models.tracing import TraceClient, cleaned, hides_passages
 
 AT_ONCE = 100  # rows, or examples that are looked up
@@ -68,10 +68,10 @@ def check_access(name: str) -> None:
         ) from None
 
 
-def upload(folder: Path, name: str, progress: Progress = silent) -> Uploaded:
+def upload(folder: Path, name: str, progress: Progress = ignore_progress) -> Uploaded:
     """Send the results of a folder to the dataset `name`. Raises `SetupError` on failure; the results are kept."""
     try:
-        with connected() as client, Lines(folder / "results.jsonl") as lines:
+        with connected() as client, LineIndex(folder / "results.jsonl") as lines:
             return send(client, read_config(folder / "config.json"), lines, name, progress)
     except FAILURES as error:
         raise SetupError(
@@ -113,7 +113,7 @@ def reason(error: Exception) -> str:
     return said if len(said) <= LONGEST else f"{said[:LONGEST]} ..."
 
 
-def send(client: Sender, config: Mapping[str, Any], lines: Lines, name: str, progress: Progress) -> Uploaded:
+def send(client: Sender, config: Mapping[str, Any], lines: LineIndex, name: str, progress: Progress) -> Uploaded:
     """The dataset, its examples, then one experiment after the other."""
     dataset = dataset_of(client, name, config)
     add_examples(client, dataset.id, lines)
@@ -148,7 +148,7 @@ def dataset_of(client: langsmith.Client, name: str, config: Mapping[str, Any]) -
     return found
 
 
-def add_examples(client: langsmith.Client, dataset: UUID, lines: Lines) -> None:
+def add_examples(client: langsmith.Client, dataset: UUID, lines: LineIndex) -> None:
     """The questions that the dataset has not yet."""
     asked = {id_: method for method, id_ in lines.places}
     for chunk in chunks(asked.items()):
@@ -184,7 +184,7 @@ def in_words(value: Any) -> Any:
     return value["provider"] if value["provider"] == "embedded" else f"{value['provider']}:{value['model']}"
 
 
-def digest_of(lines: Lines, method: str, ids: Sequence[str]) -> str:
+def digest_of(lines: LineIndex, method: str, ids: Sequence[str]) -> str:
     """A digest that distinguishes results from those sent before."""
     digest = hashlib.sha256()
     for id_ in ids:
@@ -199,7 +199,7 @@ def chunks(items: Iterable[T]) -> Iterator[list[T]]:
         yield chunk
 
 
-def row_of(lines: Lines, method: str, id_: str) -> Row:
+def row_of(lines: LineIndex, method: str, id_: str) -> Row:
     return lines.get(method, id_)  # type: ignore[return-value]
 
 

@@ -8,7 +8,7 @@ import pytest
 from awkward_documents import FILLER
 from quorum_command import Quorum
 
-from quorum.cli.progress import TimeLeft, duration, index_progress, so_far
+from quorum.cli.progress import TimeLeft, describe_index_progress, format_duration, index_progress
 from quorum.documents.document import Document
 from quorum.documents.readers import READERS
 from quorum.retrievers.index_report import IndexProgress
@@ -100,8 +100,16 @@ def test_the_time_left_settles_before_it_is_told_and_follows_the_speed() -> None
 
 
 def test_durations_are_said_roughly() -> None:
-    assert [duration(seconds) for seconds in (1, 42, 58, 700, 7500)] == ["5 s", "40 s", "1 min", "12 min", "2 h 5 min"]
-    assert so_far(IndexProgress(1240, 3, 10, 0.31, "x"), None) == "1,240 passages of 3 of 10 files, 31%"
+    assert [format_duration(seconds) for seconds in (1, 42, 58, 700, 7500)] == [
+        "5 s",
+        "40 s",
+        "1 min",
+        "12 min",
+        "2 h 5 min",
+    ]
+    assert (
+        describe_index_progress(IndexProgress(1240, 3, 10, 0.31, "x"), None) == "1,240 passages of 3 of 10 files, 31%"
+    )
 
 
 def test_an_answer_says_where_it_stands(docs: Path, quorum: Quorum) -> None:

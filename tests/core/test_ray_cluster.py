@@ -24,13 +24,20 @@ from quorum.documents.read import Unreadable
 from quorum.evaluation.run.ask_question import Questioner
 from quorum.evaluation.run.columns import Column, parse_methods
 from quorum.evaluation.run.dataset import DataSet, read_data
-from quorum.evaluation.run.engine_ray import Keeper, crew_of, needed, raising, threaded, with_part
-from quorum.evaluation.run.engine_worker import Answers, Services, environment
+from quorum.evaluation.run.engine_ray import (
+    AnswerWriter,
+    find_needed_files,
+    iterate_on_thread,
+    make_raiser,
+    share_concurrency,
+    size_worker_pool,
+)
+from quorum.evaluation.run.engine_worker import Answers, Services, forwarded_environment
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.results import Results
 from quorum.evaluation.run.rounds import Recorder, Round
-from quorum.evaluation.run.rows import failed_row
+from quorum.evaluation.run.rows import make_failed_row
 from quorum.evaluation.run.shared_retrieval import share_retrieval
 from quorum.evaluation.run.spending import Spending
 from quorum.models.journal import Record as Reply
@@ -92,10 +99,10 @@ def test_workers_never_ask_more_at_once_than_one_process_would(
     concurrency: int, cores: int, calls: int, workers: int, at_once: int
 ) -> None:
     runs = runs_of(concurrency=calls)
-    crew = crew_of(runs, concurrency, cores)
+    crew = size_worker_pool(runs, concurrency, cores)
     assert (crew.workers, crew.at_once) == (workers, at_once)
     assert crew.workers * crew.at_once <= concurrency
-    assert crew.workers * with_part(runs[0], crew.workers).context.concurrency <= calls
+    assert crew.workers * share_concurrency(runs[0], crew.workers).context.concurrency <= calls
 
 
 async def test_workers_share_rate_limits_and_journal(tmp_path: Path) -> None:
@@ -112,16 +119,16 @@ async def test_workers_share_rate_limits_and_journal(tmp_path: Path) -> None:
     await services.put("j.sqlite", "key", reply)
     assert (await services.get("j.sqlite", "key"), await services.get("j.sqlite", "other")) == (reply, None)
     for _ in range(2):
-        await services.say("The server is gone.")
-    assert await services.heard() == "The server is gone."
-    assert services.unheard.empty()
+        await services.report_warning("The server is gone.")
+    assert await services.next_warning() == "The server is gone."
+    assert services.unread.empty()
 
 
 def test_workers_get_server_addresses_and_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://there/v1")
     monkeypatch.setenv("SOME_API_KEY", "key")
     monkeypatch.setenv("UNRELATED", "no")
-    given = environment()
+    given = forwarded_environment()
     assert (given["OPENAI_BASE_URL"], given["SOME_API_KEY"], given.get("UNRELATED")) == ("http://there/v1", "key", None)
 
 
@@ -162,21 +169,21 @@ def test_open_questions_are_asked_and_lost_ones_are_error_rows(dataset: DataSet,
     runs, told = runs_of(), []
     with Results(tmp_path / "results.jsonl", [run.name for run in runs]) as results:
         recorder = Recorder(results, None, Spending(), lambda: told.append(len(results.done)))
-        keeper = Keeper(Round(runs, dataset), recorder)
-        records = [record for record, _ in keeper.open()()]
+        writer = AnswerWriter(Round(runs, dataset), recorder)
+        records = [record for record, _ in writer.find_remaining()()]
 
         def row(record: Record, name: str, error: str | None = None) -> Any:
-            return failed_row(record, name, "short", "", seconds=0) | {"error": error, "malformed": 0}
+            return make_failed_row(record, name, "short", "", seconds=0) | {"error": error, "malformed": 0}
 
-        keeper.keep(Answers([row(records[0], "concat"), row(records[0], "post_fusion")], spent=(2, 30, 4)))
-        keeper.keep(Answers([row(records[0], "concat")]))  # twice: its worker ended before it was told
-        keeper.keep(Answers([row(records[1], "concat", "refused")], spent=(1, 10, 0)))
-        assert [(record["id"], names) for record, names in keeper.open()()] == [
+        writer.write_answers(Answers([row(records[0], "concat"), row(records[0], "post_fusion")], spent=(2, 30, 4)))
+        writer.write_answers(Answers([row(records[0], "concat")]))  # twice: its worker ended before it was told
+        writer.write_answers(Answers([row(records[1], "concat", "refused")], spent=(1, 10, 0)))
+        assert [(record["id"], names) for record, names in writer.find_remaining()()] == [
             ("q1", ["post_fusion"]),
             ("q2", ["concat", "post_fusion"]),
         ]
         assert vars(recorder.spent) == {"calls": 3, "input_tokens": 40, "output_tokens": 4}
-        lost = list(keeper.lost(Questioner(given=True)))
+        lost = list(writer.make_lost_rows(Questioner(given=True)))
         assert [(row["id"], row["method"]) for row in lost] == [
             ("q1", "post_fusion"),
             ("q2", "concat"),
@@ -188,9 +195,9 @@ def test_open_questions_are_asked_and_lost_ones_are_error_rows(dataset: DataSet,
 
 def test_the_folders_that_every_machine_must_see() -> None:
     here = share_retrieval(runs_of(store="stored", collection="notes", examples="examples.jsonl"))
-    assert needed(here) == ["stored", "examples.jsonl"]
-    assert needed(share_retrieval(runs_of(store="http://there:8000", collection="notes"))) == []
-    assert needed(runs_of()) == []
+    assert find_needed_files(here) == ["stored", "examples.jsonl"]
+    assert find_needed_files(share_retrieval(runs_of(store="http://there:8000", collection="notes"))) == []
+    assert find_needed_files(runs_of()) == []
 
 
 async def test_a_thread_passes_on_its_items_and_its_error() -> None:
@@ -198,11 +205,11 @@ async def test_a_thread_passes_on_its_items_and_its_error() -> None:
         yield from (1, 2)
         raise SetupError("no more")
 
-    arriving = threaded(found)
+    arriving = iterate_on_thread(found)
     assert [await anext(arriving), await anext(arriving)] == [1, 2]
     with pytest.raises(SetupError, match="no more"):
         await anext(arriving)
-    assert [number async for number in threaded(lambda: iter([3]))] == [3]
+    assert [number async for number in iterate_on_thread(lambda: iter([3]))] == [3]
 
 
 def test_worker_errors_can_be_pickled() -> None:
@@ -219,7 +226,7 @@ def test_worker_errors_can_be_pickled() -> None:
     wrapped.cause = SetupError("no journal")  # as Ray wraps what an actor raises
     told = pickle.loads(pickle.dumps(make_portable(wrapped)))
     assert (type(told), str(told)) == (SetupError, "no journal")
-    broken = ItemWorker(raising(SetupError("no store")), ())
+    broken = ItemWorker(make_raiser(SetupError("no store")), ())
     kind, value = broken.process(("item", 1))
     assert (kind, str(value)) == ("error", "no store")
     works = ItemWorker(lambda: lambda item: 6 // item, ())

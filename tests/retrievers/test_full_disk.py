@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from quorum.core.errors import SetupError
-from quorum.evaluation.run.results import Results, writable, write_json
+from quorum.evaluation.run.results import Results, explain_write_errors, write_json
 
 FULL = Path("/dev/full")  # Linux: a file on a disk that is always full
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full here")
@@ -16,7 +16,7 @@ needs_full = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full here")
 @needs_full
 def test_what_cannot_be_written_is_a_setup_error() -> None:
     said = r"x\.json cannot be written \(No space left on device\); make room"
-    with pytest.raises(SetupError, match=said), writable(Path("x.json")):
+    with pytest.raises(SetupError, match=said), explain_write_errors(Path("x.json")):
         FULL.write_bytes(b"x")
 
 

@@ -43,12 +43,12 @@ def call_bounds(column: Column) -> tuple[float, float]:
     for term in shape.split(" + "):
         found = TERM.fullmatch(term)
         parts = (found["sum"] if found else term).split("..")
-        low, high = compute(parts[0], values), compute(parts[-1], values)
+        low, high = evaluate_formula(parts[0], values), evaluate_formula(parts[-1], values)
         least, most = least + (0 if term.startswith("[") else low), most + high
     return (1.0 if column.method == "sure" else least), most  # SuRe makes no more calls once it has a single candidate
 
 
-def compute(formula: str, values: Mapping[str, float]) -> float:
+def evaluate_formula(formula: str, values: Mapping[str, float]) -> float:
     """A sum of products as the table of methods writes it: '2K', 'K(K-1)', 'k*n'."""
     spelled = re.sub(r"(?<=[A-Za-z])(?=\()|(?<=\d)(?=[A-Za-z])", "*", formula)
 

@@ -16,14 +16,14 @@ from quorum.evaluation.metrics.judge import Judge
 from quorum.evaluation.report.write import write_report
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.plan import Plan, add_estimate, plan
-from quorum.evaluation.run.run_plan import exclusive, run
+from quorum.evaluation.run.run_plan import lock_folder, run
 from quorum.evaluation.run.score import Scores, score
-from quorum.evaluation.run.source import Progress, silent
+from quorum.evaluation.run.source import Progress, ignore_progress
 
 USUAL_METHODS = "concat,post_fusion,concat_pf,pf_concat,sure"  # the methods that are compared by default
 
 
-async def plan_comparison(options: Options, *, progress: Progress = silent) -> Plan:
+async def plan_comparison(options: Options, *, progress: Progress = ignore_progress) -> Plan:
     """Options -> columns -> plan with its estimate; to estimate, a corpus that is not indexed yet is indexed.
 
     Raises `SetupError` for a mistake in the options or the data, and for an estimate above `max_cost`.
@@ -31,7 +31,7 @@ async def plan_comparison(options: Options, *, progress: Progress = silent) -> P
     return await add_estimate(await plan(replace(options, details=True)), progress)
 
 
-async def compare(planned: Plan, *, progress: Progress = silent) -> Decision:
+async def compare(planned: Plan, *, progress: Progress = ignore_progress) -> Decision:
     """Plan -> rows -> scores -> decision -> report. Questions that were answered before are not asked again.
 
     Raises `SetupError` once the models have cost more than `max_cost`; the answers so far are kept.
@@ -50,7 +50,7 @@ async def measure(planned: Plan, progress: Progress) -> tuple[Scores, TotalSpent
         counting = JudgeSpending(spending, before and before.get("judge"))
         planned = replace(planned, judge=replace(planned.judge, spent=counting))
     try:
-        with exclusive(planned.folder):
+        with lock_folder(planned.folder):
             rows = await run(planned, spending, progress)
             scores = await score(rows, progress)
     finally:

@@ -12,14 +12,14 @@ from quorum.evaluation.compare.figures import calibrate, figures_of, mean_costs,
 from quorum.evaluation.compare.recommend import (
     Figures,
     Recommendation,
-    as_json,
     describe_baseline,
-    percent,
+    format_percent,
+    format_points,
     recommend,
-    signed,
+    to_json,
 )
 from quorum.evaluation.compare.spending_limit import TotalSpent
-from quorum.evaluation.decisions.compose import Terms, compose
+from quorum.evaluation.decisions.compose import Guarantee, compose
 from quorum.evaluation.decisions.recorded_results import read_results
 from quorum.evaluation.metrics.uncertainty import Calibration
 from quorum.evaluation.run.columns import Column
@@ -74,23 +74,23 @@ def cross_fit(
 def cross_fit_words(best: float, fair: float) -> str:
     """The sentence that states the cross-fitted score beside the score that chose the column."""
     return (
-        f"Chosen on one half of the questions and scored on the other, the best method has {percent(fair)} "
-        f"({signed(fair - best)}): the figure to expect on new questions."
+        f"Chosen on one half of the questions and scored on the other, the best method has {format_percent(fair)} "
+        f"({format_points(fair - best)}): the figure to expect on new questions."
     )
 
 
 def compose_words(scores: Scores) -> list[str]:
     """What `quorum compose` would save, if a cascade can be certified; else nothing."""
     try:
-        made = compose(read_results(scores.folder), Terms())
+        made = compose(read_results(scores.folder), Guarantee())
     except SetupError:
         return []
     if made.certificate is None:
         return []
     asked = " -> ".join(stage.method for stage in made.cascade)
     return [
-        f"A cascade ({asked}) would take {percent(made.saved, 0)} fewer tokens than {made.best} and lose 3 points at "
-        f"most, with confidence 0.9: quorum compose {scores.folder}"
+        f"A cascade ({asked}) would take {format_percent(made.saved, 0)} fewer tokens than {made.best} and lose 3 "
+        f"points at most, with confidence 0.9: quorum compose {scores.folder}"
     ]
 
 
@@ -107,7 +107,7 @@ def decide(scores: Scores, spent: TotalSpent) -> Decision:
     added = [] if fair is None else [cross_fit_words(best, fair)]
     place = len(recommendation.sentences) - any(one.errors for one in figures)  # failures come last
     recommendation.sentences[place:place] = [*added, *compose_words(scores)]
-    write_json(scores.folder / "recommendation.json", {**as_json(recommendation), "cross_fitted": fair})
+    write_json(scores.folder / "recommendation.json", {**to_json(recommendation), "cross_fitted": fair})
     found = {name: calibrate(one, measure) for name, one in by_column.items()}
     calibrations = {name: one for name, one in found.items() if one is not None}
     if calibrations:

@@ -17,7 +17,7 @@ from quorum.evaluation.compare.call_bounds import call_bounds
 from quorum.evaluation.compare.rehearsal import RehearsedCall, is_local, rehearse
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
-from quorum.evaluation.run.source import Progress, silent
+from quorum.evaluation.run.source import Progress, ignore_progress
 
 SAMPLE = 8  # questions of a rehearsal
 SECONDS_A_CALL = 2.0  # assumed of a chat model that is not in this process
@@ -63,7 +63,7 @@ async def estimate(
     sample: int = SAMPLE,
     concurrency: int = 8,
     spending: AsyncCallbackHandler | None = None,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> Estimate:
     """Estimate asking all columns all questions. The columns must have their collections, and share searches.
 
@@ -87,12 +87,12 @@ async def estimate(
     alone = {
         column.name: estimate_column(column, [calls[place] for calls in tried]) for place, column in enumerate(columns)
     }
-    return add_up(alone, Rehearsed(columns, tried, took), dataset.count, concurrency)
+    return add_up(alone, RehearsalResult(columns, tried, took), dataset.count, concurrency)
 
 
 @dataclass(frozen=True)
-class Rehearsed:
-    """The calls of each question (first index) and column (second), and the seconds that all of them took."""
+class RehearsalResult:
+    """The calls of each question (first index) and column (second), and the seconds of the whole rehearsal."""
 
     columns: Sequence[Column]
     calls: Sequence[Sequence[Sequence[RehearsedCall]]]
@@ -136,7 +136,7 @@ def cost_of(column: Column, calls: Sequence[RehearsedCall]) -> float | None:
     return total
 
 
-def add_up(alone: dict[str, MethodEstimate], rehearsed: Rehearsed, questions: int, concurrency: int) -> Estimate:
+def add_up(alone: dict[str, MethodEstimate], rehearsed: RehearsalResult, questions: int, concurrency: int) -> Estimate:
     """The totals; calls that several columns share count once."""
     columns = rehearsed.columns
     once: dict[tuple[int, str], tuple[Column, RehearsedCall]] = {}

@@ -8,7 +8,7 @@ from quorum.evaluation.compare.recommend import Figures
 from quorum.evaluation.metrics.statistics import bootstrap, percentile
 from quorum.evaluation.metrics.uncertainty import Calibration, calibration
 from quorum.evaluation.run.columns import Column
-from quorum.evaluation.run.details import Lines
+from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.results import ColumnScores
 from quorum.evaluation.run.score import Scores
 
@@ -49,7 +49,7 @@ def average(scores: ColumnScores, name: str) -> float:
 def mean_costs(scores: Scores) -> dict[str, float | None]:
     """Mean dollars for a question by column, from the usage in details.jsonl; None if a price is missing."""
     means: dict[str, float | None] = {}
-    with Lines(scores.folder / "details.jsonl") as details:
+    with LineIndex(scores.folder / "details.jsonl") as details:
         for column in scores.plan.columns:
             costs = list(costs_of(column, scores.by_column[column.name].ids, details))
             known = [one for one in costs if one is not None]
@@ -57,7 +57,7 @@ def mean_costs(scores: Scores) -> dict[str, float | None]:
     return means
 
 
-def costs_of(column: Column, ids: Sequence[str], details: Lines) -> Iterator[float | None]:
+def costs_of(column: Column, ids: Sequence[str], details: LineIndex) -> Iterator[float | None]:
     """Dollars for each of these questions that has details."""
     for id_ in ids:
         detail = details.get(column.name, id_)

@@ -147,7 +147,7 @@ def describe_baseline(made: Recommendation, comparisons: Sequence[Comparison]) -
         if found is not None:
             ends = f"[{100 * found['low']:+.1f}, {100 * found['high']:+.1f}]"
             p = format_p(found["p_holm"])
-            return [f"Against the baseline {one['baseline']}: {signed(found['difference'])} {ends}, {p}."]
+            return [f"Against the baseline {one['baseline']}: {format_points(found['difference'])} {ends}, {p}."]
     return []
 
 
@@ -159,8 +159,9 @@ def describe(
     best = by_name[str(made.best)]
     limit = f" within {describe_budget(made.budget)}" if made.budget else ""
     sentences = [
-        f"{best.name} is best{limit}: {NAMES[made.measure]} {percent(best.quality)} "
-        f"[{percent(best.low)}, {percent(best.high)}] over {best.n:,} questions, for {describe_costs(best)} a question."
+        f"{best.name} is best{limit}: {NAMES[made.measure]} {format_percent(best.quality)} "
+        f"[{format_percent(best.low)}, {format_percent(best.high)}] over {best.n:,} questions, "
+        f"for {describe_costs(best)} a question."
     ]
     sentences += describe_equals(made, by_name, found)
     if made.budget and len(within) == 1:
@@ -181,13 +182,13 @@ def describe_equals(made: Recommendation, by_name: Mapping[str, Figures], found:
     for name in sorted(made.equals, key=lambda name: -by_name[name].quality):
         needed = found[name]["questions_needed"]
         tell = f"; about {needed:,} questions would tell" if needed else ""
-        parts.append(f"{name} ({signed(found[name]['difference'])}{tell})")
-    sentences = [f"These questions cannot tell it from {join_some(parts)}."]
+        parts.append(f"{name} ({format_points(found[name]['difference'])}{tell})")
+    sentences = [f"These questions cannot tell it from {join_first_names(parts)}."]
     if made.cheapest != best.name:
         cheap = by_name[str(made.cheapest)]
         share = cost_of(cheap, made.unit) / cost_of(best, made.unit) if cost_of(best, made.unit) else 1.0
         what = "cost" if made.unit == "cost" else "tokens"
-        sentences.append(f"The cheapest of these is {cheap.name}, at {percent(share, 0)} of the {what}.")
+        sentences.append(f"The cheapest of these is {cheap.name}, at {format_percent(share, 0)} of the {what}.")
     return sentences
 
 
@@ -196,8 +197,8 @@ def describe_worse(best: Figures, found: Mapping[str, Difference]) -> list[str]:
     if not worse or len(worse) == len(found):
         return []
     nearest = sorted(worse.items(), key=lambda item: -item[1]["difference"])
-    parts = [f"{name} ({signed(one['difference'])}, {format_p(one['p_holm'])})" for name, one in nearest]
-    return [f"Worse by more than chance: {join_some(parts)}."]
+    parts = [f"{name} ({format_points(one['difference'])}, {format_p(one['p_holm'])})" for name, one in nearest]
+    return [f"Worse by more than chance: {join_first_names(parts)}."]
 
 
 def describe_beyond_budget(best: Figures, figures: Sequence[Figures], within: Sequence[Figures]) -> list[str]:
@@ -208,7 +209,8 @@ def describe_beyond_budget(best: Figures, figures: Sequence[Figures], within: Se
         return []
     top = max(beyond, key=lambda one: one.quality)
     return [
-        f"Without the limit {top.name} would be ahead: {percent(top.quality)}, for {describe_costs(top)} a question."
+        f"Without the limit {top.name} would be ahead: {format_percent(top.quality)}, "
+        f"for {describe_costs(top)} a question."
     ]
 
 
@@ -222,7 +224,8 @@ def describe_no_fit(
         sentences.append("A model without a price cannot keep a limit on cost; give its price with --prices FILE.")
     best = max(answered, key=lambda one: one.quality)
     sentences.append(
-        f"Without the limit {best.name} is best: {NAMES[measure]} {percent(best.quality)}, for {describe_costs(best)}."
+        f"Without the limit {best.name} is best: {NAMES[measure]} {format_percent(best.quality)}, "
+        f"for {describe_costs(best)}."
     )
     return [*sentences, *describe_failures(figures)]
 
@@ -231,22 +234,22 @@ def describe_failures(figures: Sequence[Figures]) -> list[str]:
     most = sorted((one for one in figures if one.errors), key=lambda one: -one.errors)
     if not most:
         return []
-    failed = join_some([f"{one.errors:,} of {one.name}" for one in most])
+    failed = join_first_names([f"{one.errors:,} of {one.name}" for one in most])
     return [f"Answers that failed count neither as right nor as wrong: {failed}; the same command again asks them."]
 
 
 def describe_budget(budget: Mapping[str, float]) -> str:
     parts = [f"${most:g}" if unit == "cost" else f"{most:,g} {UNITS[unit]}" for unit, most in budget.items()]
-    return f"{join(parts)} a question"
+    return f"{join_names(parts)} a question"
 
 
 def describe_costs(one: Figures) -> str:
     """'3.2 calls, 1,240 tokens, $0.0004, 1.20 s (p95)'."""
-    cost = [] if one.cost is None or not one.cost else [dollars(one.cost)]
+    cost = [] if one.cost is None or not one.cost else [format_dollars(one.cost)]
     return ", ".join([f"{one.calls:.1f} calls", f"{one.tokens:,.0f} tokens", *cost, f"{one.seconds:.2f} s (p95)"])
 
 
-def dollars(value: float) -> str:
+def format_dollars(value: float) -> str:
     """Dollars with three significant digits: $1.23, $0.000412."""
     if not value:
         return "$0"
@@ -256,15 +259,15 @@ def dollars(value: float) -> str:
 
 def describe_bill(cost: float | None, seconds: float) -> str:
     """The expected cost and time: '$1.23, 12 minutes'."""
-    money = "no price known" if cost is None else dollars(cost)
+    money = "no price known" if cost is None else format_dollars(cost)
     return f"{money}, {seconds / 60:,.0f} minutes" if seconds >= 90 else f"{money}, {seconds:,.0f} seconds"
 
 
-def percent(share: float, digits: int = 1) -> str:
+def format_percent(share: float, digits: int = 1) -> str:
     return f"{100 * share:.{digits}f}%"
 
 
-def signed(share: float) -> str:
+def format_points(share: float) -> str:
     points = round(100 * share, 1) + 0.0
     return f"{points:+.1f} points" if points else "no difference"
 
@@ -273,19 +276,19 @@ def format_p(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
-def join(parts: Sequence[str]) -> str:
+def join_names(parts: Sequence[str]) -> str:
     """'a', 'a and b', 'a, b and c'."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def join_some(parts: Sequence[str], most: int = 5) -> str:
+def join_first_names(parts: Sequence[str], most: int = 5) -> str:
     """All of the names, or the first ones and how many more the table of all methods shows."""
     if len(parts) <= most:
-        return join(parts)
+        return join_names(parts)
     return f"{', '.join(parts[: most - 1])} and {len(parts) - most + 1} more (see the table)"
 
 
-def as_json(made: Recommendation) -> dict[str, Any]:
+def to_json(made: Recommendation) -> dict[str, Any]:
     """For recommendation.json."""
     return {
         "measure": made.measure,

@@ -48,7 +48,7 @@ class RehearsedCall:
     again: bool = False  # may be asked a second time, because a chat model may give a wordy reply
 
 
-class Listener(AsyncCallbackHandler):
+class CallRecorder(AsyncCallbackHandler):
     """Collects the calls of one column over one question."""
 
     def __init__(self, context: Context) -> None:
@@ -98,7 +98,7 @@ async def rehearse(
     spending: receives the calls that the evaluation would make anyway; the journal then holds their replies.
     """
     context = column.context_for(task)
-    listener = Listener(context)
+    listener = CallRecorder(context)
     listening: list[Any] = [listener] if spending is None or not is_local(context) else [listener, spending]
     if not is_local(context):
         chosen = get_filter(context) if column.method == "filco" else context.context_filter or ""

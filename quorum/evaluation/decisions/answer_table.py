@@ -13,7 +13,7 @@ from quorum.algorithms.certificate import certify_votes
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import JUDGING, Price, Prices
 from quorum.evaluation.decisions.recorded_results import RecordedResults
-from quorum.evaluation.run.details import Lines
+from quorum.evaluation.run.details import LineIndex
 
 Unit = Literal["tokens", "calls", "dollars"]
 UNITS: tuple[Unit, ...] = ("tokens", "calls", "dollars")
@@ -67,7 +67,7 @@ def read_calls(
     """
     calls: dict[tuple[str, str], Counter[Call]] = {}
     stands: dict[tuple[str, str], bool] = {}
-    with Lines(results.folder / "details.jsonl") as details:
+    with LineIndex(results.folder / "details.jsonl") as details:
         for name in methods:
             graph = results.settings(name).get("method", name)
             for id_ in results.ids:

@@ -24,10 +24,10 @@ from quorum.algorithms.paired import least_questions, questions_to_certify
 from quorum.core.composed_file import KIND
 from quorum.core.errors import SetupError
 from quorum.core.text import format_count
-from quorum.evaluation.compare.recommend import dollars, percent
+from quorum.evaluation.compare.recommend import format_dollars, format_percent
 from quorum.evaluation.decisions.answer_table import UNITS, Unit, answer_table
 from quorum.evaluation.decisions.recorded_results import RecordedResults
-from quorum.evaluation.run.details import Lines
+from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.results import write_json
 from quorum.prompts import BUILT_IN
 
@@ -66,7 +66,7 @@ class Composed:
 
 
 @dataclass(frozen=True)
-class Terms:
+class Guarantee:
     """The terms of the promise: the largest loss, its error, the unit of cost, the cost of a wrong answer."""
 
     lose_at_most: float = LOSE_AT_MOST
@@ -76,7 +76,7 @@ class Terms:
     seed: int = SEED
 
 
-def check_terms(terms: Terms) -> None:
+def check_guarantee(terms: Guarantee) -> None:
     if terms.unit not in UNITS:
         raise SetupError(f"--cost {terms.unit!r} does not fit; choose one of: {', '.join(UNITS)}.")
     if not 0 < terms.lose_at_most < 1:
@@ -85,15 +85,15 @@ def check_terms(terms: Terms) -> None:
         )
 
 
-def least_to_compose(terms: Terms) -> int:
+def least_to_compose(terms: Guarantee) -> int:
     """The smallest number of questions that can certify anything under these terms."""
     certifying = least_questions(terms.lose_at_most / (1 + terms.wrong_cost), terms.error)
     return -(-certifying * DESIGN_SHARE // (DESIGN_SHARE - 1))
 
 
-def compose(results: RecordedResults, terms: Terms, prices: Path | None = None) -> Composed:
+def compose(results: RecordedResults, terms: Guarantee, prices: Path | None = None) -> Composed:
     """Design on a third of the questions, certify on the others. Raises `SetupError` for too few questions."""
-    check_terms(terms)
+    check_guarantee(terms)
     recorded = answer_table(results, terms.unit, wrong_cost=terms.wrong_cost, prices=prices)
     least, groups = least_to_compose(terms), len(np.unique(recorded.group))
     if groups < least:
@@ -104,7 +104,7 @@ def compose(results: RecordedResults, terms: Terms, prices: Path | None = None) 
     return compose_from(recorded, terms)
 
 
-def compose_from(recorded: Recorded, terms: Terms) -> Composed:
+def compose_from(recorded: Recorded, terms: Guarantee) -> Composed:
     """`compose`, from the tables of the answers."""
     designs, certifies = split(recorded.group, terms.seed)
     on = recorded.at(certifies)
@@ -136,7 +136,7 @@ def mean_cost(recorded: Recorded, cascade: Cascade) -> float:
     return float(replay(recorded, cascade).cost.mean())
 
 
-def questions_needed(on: Recorded, tried: Sequence[Certificate], terms: Terms) -> int | None:
+def questions_needed(on: Recorded, tried: Sequence[Certificate], terms: Guarantee) -> int | None:
     """About how many questions in all would certify the failed cascade, if the losses stayed as they are here."""
     if not tried:
         return None
@@ -151,7 +151,7 @@ def questions_needed(on: Recorded, tried: Sequence[Certificate], terms: Terms) -
 
 
 def composed_file(
-    results: RecordedResults, made: Composed, terms: Terms, collection: Mapping[str, str | None] | None = None
+    results: RecordedResults, made: Composed, terms: Guarantee, collection: Mapping[str, str | None] | None = None
 ) -> dict[str, Any]:
     """The content of composed.json: the stages with their settings, the certificate, and the data behind it."""
     found = made.certificate
@@ -208,7 +208,7 @@ def stage_of(results: RecordedResults, stage: Stage) -> dict[str, Any]:
 def prompts_of(results: RecordedResults, method: str) -> set[str]:
     """The prompts that the method sent in these results; empty if the results have no details."""
     found: set[str] = set()
-    with Lines(results.folder / "details.jsonl") as details:
+    with LineIndex(results.folder / "details.jsonl") as details:
         for id_ in results.ids:
             line = details.get(method, id_)
             found |= set(line["usage"]) if line is not None else set()
@@ -222,20 +222,20 @@ def write_composed(path: Path, made: Mapping[str, Any]) -> None:
     write_json(path, made)
 
 
-def composed_words(made: Composed, terms: Terms) -> list[str]:
+def composed_words(made: Composed, terms: Guarantee) -> list[str]:
     """What was found, in sentences."""
     if made.certificate is None:
         return single_words(made, terms)
     steps = [
-        f"{stage.method} ({stage.accept.words()}; asked {percent(made.shares[stage.method], 0)})"
+        f"{stage.method} ({stage.accept.words()}; asked {format_percent(made.shares[stage.method], 0)})"
         if stage.accept
-        else f"{stage.method} (asked {percent(made.shares[stage.method], 0)})"
+        else f"{stage.method} (asked {format_percent(made.shares[stage.method], 0)})"
         for stage in made.cascade
     ]
     change = 100 * (made.score - made.best_score)
     return [
         f"Ask {', else '.join(steps)}.",
-        f"It takes {amount(made.cost, terms.unit)} a question, {percent(made.saved, 0)} less than {made.best} "
+        f"It takes {amount(made.cost, terms.unit)} a question, {format_percent(made.saved, 0)} less than {made.best} "
         f"({amount(made.best_cost, terms.unit)}), and scored {change:+.1f} points against it.",
         f"On questions like these it loses at most {100 * terms.lose_at_most:g} points to the best single method, with "
         f"confidence {1 - terms.error:g} (p = {made.certificate.p:.3f} over {made.certifying:,} questions that did not "
@@ -243,7 +243,7 @@ def composed_words(made: Composed, terms: Terms) -> list[str]:
     ]
 
 
-def single_words(made: Composed, terms: Terms) -> list[str]:
+def single_words(made: Composed, terms: Guarantee) -> list[str]:
     """The words when no cascade is certified: the best single method, and what would help."""
     lost = f"{100 * terms.lose_at_most:g} points"
     if not made.tried:
@@ -255,11 +255,17 @@ def single_words(made: Composed, terms: Terms) -> list[str]:
     )
     return [
         f"No cascade can be certified to lose {lost} at most from {made.certifying:,} questions; {would}.",
-        f"Ask {made.best}, the best single method ({percent(made.best_score)}, "
+        f"Ask {made.best}, the best single method ({format_percent(made.best_score)}, "
         f"{amount(made.best_cost, terms.unit)} a question).",
     ]
 
 
 def amount(cost: float, unit: Unit) -> str:
     """'612 tokens', '2.4 calls', '$0.0012'."""
-    return dollars(cost) if unit == "dollars" else f"{cost:,.0f} tokens" if unit == "tokens" else f"{cost:.1f} calls"
+    return (
+        format_dollars(cost)
+        if unit == "dollars"
+        else f"{cost:,.0f} tokens"
+        if unit == "tokens"
+        else f"{cost:.1f} calls"
+    )

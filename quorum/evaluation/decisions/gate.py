@@ -17,7 +17,7 @@ from quorum.algorithms.paired import (
 from quorum.core.errors import SetupError
 from quorum.core.text import format_count
 from quorum.evaluation.decisions.recorded_results import RecordedResults, check_method
-from quorum.evaluation.run.results import differences
+from quorum.evaluation.run.results import list_differences
 
 ERROR = 0.05
 Verdict = Literal["pass", "fail", "cannot tell"]
@@ -111,7 +111,7 @@ def needed_to_tell(losses: np.ndarray, margin: float, error: float) -> int | Non
 
 def check_comparable(baseline: RecordedResults, new: RecordedResults) -> None:
     """Raises `SetupError` if the questions, passages or measures of the results differ."""
-    lines = differences(dict(baseline.data), dict(new.data))
+    lines = list_differences(dict(baseline.data), dict(new.data))
     if lines:
         raise SetupError(
             f"{new.folder} and {baseline.folder} are results of different data ({'; '.join(lines[:3])}); evaluate "

@@ -28,7 +28,7 @@ from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.plan import check_models
 from quorum.evaluation.run.results import write_json
 from quorum.evaluation.run.score import Scores
-from quorum.evaluation.run.source import Progress, silent
+from quorum.evaluation.run.source import Progress, ignore_progress
 
 COUNTED = {"best": best_of_runs, "split": split_by_top, "spread": spread_of_draws}
 
@@ -48,7 +48,7 @@ class Choices:
 
 
 async def run_experiment(
-    experiment: Experiment, options: Options, choices: Choices | None = None, *, progress: Progress = silent
+    experiment: Experiment, options: Options, choices: Choices | None = None, *, progress: Progress = ignore_progress
 ) -> tuple[Scores, list[Panel]]:
     """Ask the columns of an experiment and analyse their scores; the analysis goes to analysis.json.
 

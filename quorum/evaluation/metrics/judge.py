@@ -21,10 +21,10 @@ from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
 from quorum.core.private_files import open_private_text
 from quorum.core.state import Usage
-from quorum.evaluation.run.results import Results, Row, read_config, whole_lines, writable, write_json
+from quorum.evaluation.run.results import Results, Row, explain_write_errors, read_config, read_whole_lines, write_json
 from quorum.evaluation.run.source import Progress
 from quorum.evaluation.run.spending import Spending
-from quorum.evaluation.run.workers import at_once
+from quorum.evaluation.run.workers import run_workers
 from quorum.models import identity
 from quorum.models.chat import chat_model_async
 from quorum.models.embedded.replies_correctness import CANNOT
@@ -98,7 +98,7 @@ async def judge_answers(folder: Path, results: Results, judge: Judge, *, concurr
                     lines[line["method"], line["id"]] = line
                 progress("judge", len(lines) + len(failed), len(results.done))
 
-        await at_once(concurrency, work)
+        await run_workers(concurrency, work)
     add_to_scores(results, lines, failed)
 
 
@@ -116,7 +116,7 @@ def read_verdicts(path: Path) -> dict[tuple[str, str], Line]:
     if not path.exists():
         return lines
     with path.open("r+b") as file:
-        for text in whole_lines(file):
+        for text in read_whole_lines(file):
             with suppress(ValueError, KeyError, TypeError):
                 found = json.loads(text)
                 line = Line(**{name: found[name] for name in Line.__annotations__})  # type: ignore[typeddict-item]
@@ -125,7 +125,7 @@ def read_verdicts(path: Path) -> dict[tuple[str, str], Line]:
 
 
 def append_line(file: TextIO, path: Path, line: Line) -> None:
-    with writable(path):
+    with explain_write_errors(path):
         file.write(json.dumps(line, ensure_ascii=False) + "\n")
         file.flush()
 

@@ -12,7 +12,7 @@ from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.core.text import contains_answer, exact_match, f1, normalize
 from quorum.evaluation.questions.draw import Draw
-from quorum.evaluation.run.tasks import looks_like
+from quorum.evaluation.run.tasks import guess_task
 from quorum.graphs import answer
 from quorum.retrievers.bm25 import query_tokens
 
@@ -100,7 +100,7 @@ def find_fault_of_answer(draft: Draft) -> str | None:
     """The fault of an answer that cannot be scored, or that the question reveals (a comparison of two things may)."""
     if not draft.answers:
         return "unread"
-    if looks_like(draft.answers) == "yes_no":
+    if guess_task(draft.answers) == "yes_no":
         return "yes_no"
     if len(normalize(draft.answers[0]).split()) > MOST_WORDS:
         return "long"

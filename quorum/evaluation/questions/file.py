@@ -16,7 +16,7 @@ from quorum.datasets.questions import read_questions
 from quorum.datasets.records import read_json_lines
 from quorum.evaluation.questions.check import Draft
 from quorum.evaluation.questions.draw import KINDS, Kind
-from quorum.evaluation.run.results import writable
+from quorum.evaluation.run.results import explain_write_errors
 
 
 class QuestionFile:
@@ -77,7 +77,7 @@ class QuestionFile:
         self.lines += [make_line(draft, about[draft.draw.kind]) for draft in drafts]
         self.wanted |= {draft.draw.id for draft in drafts if draft.fault is None}
         temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        with writable(self.path):
+        with explain_write_errors(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             try:
                 temporary.write_text(
@@ -91,7 +91,7 @@ class QuestionFile:
     def exclusive(self) -> Iterator[None]:
         """Lock the file for this run, and read its lines again."""
         lock = FileLock(self.path.with_name(f".{self.path.name}.lock"), timeout=0)
-        with writable(self.path):
+        with explain_write_errors(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             try:
                 lock.acquire()

@@ -10,7 +10,7 @@ from quorum.core.context import Context
 from quorum.core.errors import CallError
 from quorum.evaluation.questions.check import Check, Draft, EarlierQuestions, find_fault_in_text
 from quorum.evaluation.questions.draw import Draw, Kind
-from quorum.evaluation.run.workers import at_once
+from quorum.evaluation.run.workers import run_workers
 from quorum.nodes.ask import ask
 from quorum.parsing.answers import marked
 from quorum.parsing.written_questions import written_question
@@ -49,7 +49,7 @@ class DraftWriter:
             for place, item in waiting:
                 results[place] = await work.ainvoke(item, self.config)
 
-        await at_once(self.concurrency, worker)
+        await run_workers(self.concurrency, worker)
         return [results[place] for place in range(len(items))]
 
     async def write(self, draw: Draw) -> Draft:

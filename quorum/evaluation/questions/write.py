@@ -22,7 +22,14 @@ from quorum.evaluation.questions.estimate import Estimate, estimate
 from quorum.evaluation.questions.file import QuestionFile
 from quorum.evaluation.questions.work import DraftWriter, get_prompt_name
 from quorum.evaluation.run.plan import check_models
-from quorum.evaluation.run.source import Progress, Source, collection_name, corpus_hash, fill_collection, silent
+from quorum.evaluation.run.source import (
+    Progress,
+    Source,
+    collection_name,
+    corpus_hash,
+    fill_collection,
+    ignore_progress,
+)
 from quorum.models.chat import chat_model_async
 from quorum.nodes.describe_settings import class_name
 from quorum.prompts import get_version
@@ -99,7 +106,7 @@ async def plan(
     options: Options,
     out: Path,
     *,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> Plan:
     """Check everything that can be wrong, index the corpus if it is not indexed yet, and estimate.
 
@@ -171,7 +178,7 @@ def read_collection(context: Context) -> list[Passage]:
     return documents(context)
 
 
-async def make_questions(planned: Plan, *, progress: Progress = silent) -> WrittenQuestions:
+async def make_questions(planned: Plan, *, progress: Progress = ignore_progress) -> WrittenQuestions:
     """Write questions, round by round, until the file holds the wanted number; the file is saved after each round."""
     context, options, file, wanted = planned.context, planned.options, planned.file, planned.wanted
     spent = LimitedSpending(Prices(options.prices), options.max_cost)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
-from quorum.evaluation.compare.recommend import Figures, dollars
+from quorum.evaluation.compare.recommend import Figures, format_dollars
 from quorum.evaluation.metrics.uncertainty import Calibration
 from quorum.evaluation.report.chart_labels import Box, draw_label, labels, leader
 
@@ -74,7 +74,7 @@ def quality_against_cost(
     y = share_axis([end for one in shown for end in (one.low, one.high)], frame)
     places = {one.name: (x.at(one.of(unit) or 0.0), y.at(one.quality)) for one in shown}
     steps = [places[name] for name in front if name in places]
-    said = dollars if unit == "cost" else lambda value: f"{value:,.0f}"
+    said = format_dollars if unit == "cost" else lambda value: f"{value:,.0f}"
     parts = [grid(frame, x, y, said, f"{'cost' if unit == 'cost' else 'tokens'} a question", f"{measure}, %")]
     if len(steps) > 1:
         parts.append(f'<polyline class="front" points="{points(steps)}"/>')
@@ -110,7 +110,7 @@ def marker(one: Figures, number: int, place: tuple[float, float], y: Axis, best:
     """A point and its interval. On hover or focus, the plot shows its name and numbers above."""
     left, top = place
     low, high = y.at(one.low), y.at(one.high)
-    price = f", {dollars(one.cost)}" if one.cost else ""
+    price = f", {format_dollars(one.cost)}" if one.cost else ""
     said = f"{100 * one.quality:.1f} [{100 * one.low:.1f}, {100 * one.high:.1f}], {one.tokens:,.0f} tokens{price}"
     return (
         f'<g class="here {colour(number)}" tabindex="0" role="img" aria-label="{escape(f"{one.name}: {said}")}">'

@@ -5,7 +5,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quorum.evaluation.compare.recommend import NAMES, Figures, dollars
+from quorum.evaluation.compare.recommend import NAMES, Figures, format_dollars
 from quorum.evaluation.metrics.registry import added_measures
 from quorum.evaluation.report.chart_labels import NUMBERED
 from quorum.evaluation.report.charts import NARROW, WIDE, Frame, colour, quality_against_cost, risk_coverage
@@ -116,7 +116,7 @@ def table_row(decision: "Decision", one: Figures) -> dict[str, str]:
         **({"contains": share(summary.get("contains"))} if "em" in decision.scores.measures else {}),
         "p&nbsp;against the&nbsp;best": escape(p_against_best(decision, one.name)),
         "unknown": share(summary["unknown"]),
-        "cost": "–" if one.cost is None else dollars(one.cost),
+        "cost": "–" if one.cost is None else format_dollars(one.cost),
         "calls": f"{one.calls:.1f}",
         "tokens": f"{one.tokens:,.0f}",
         "median&nbsp;s": number(summary["seconds_p50"], 2),

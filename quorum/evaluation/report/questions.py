@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from quorum.core.places import where
 from quorum.core.state import Result
-from quorum.evaluation.run.details import Lines
+from quorum.evaluation.run.details import LineIndex
 from quorum.nodes.evidence import is_claimed
 
 CHUNK = 25  # questions packed together: opening one of them unpacks them all
@@ -19,12 +19,12 @@ DETAIL = ("rationale", "candidates", "summaries", "validity", "scores", "votes",
 SCORED = ("em", "f1", "contains", "accuracy", "rouge_l", "str_em")
 
 
-def questions_of(results: Lines) -> list[str]:
+def questions_of(results: LineIndex) -> list[str]:
     """The ids of all questions, in the order in which they were answered first."""
     return list(dict.fromkeys(id_ for _, id_ in results.places))
 
 
-def index_row(id_: str, results: Lines, methods: Sequence[str], measure: str) -> list[Any]:
+def index_row(id_: str, results: LineIndex, methods: Sequence[str], measure: str) -> list[Any]:
     """[id, question, gold answers, for each method [score, mark, confidence]] where the mark is r(ight), w(rong),
     p(artly), u(nknown), e(rror) or "" for what was not asked.
     """
@@ -48,7 +48,7 @@ def index_cell(row: dict[str, Any] | None, measure: str) -> list[Any]:
 
 
 def question_details(
-    id_: str, results: Lines, details: Lines, methods: Sequence[str], verdicts: Lines | None = None
+    id_: str, results: LineIndex, details: LineIndex, methods: Sequence[str], verdicts: LineIndex | None = None
 ) -> dict[str, Any]:
     """Everything about one question; a passage that several methods read appears once. verdicts: a judge's."""
     passages: dict[tuple[str, str, str, str], int] = {}  # id, title, text, where it stands
@@ -80,7 +80,11 @@ def marks_of(row: dict[str, Any], verdict: dict[str, Any] | None) -> dict[str, f
 
 
 def chunks(
-    ids: Sequence[str], results: Lines, details: Lines, methods: Sequence[str], verdicts: Lines | None = None
+    ids: Sequence[str],
+    results: LineIndex,
+    details: LineIndex,
+    methods: Sequence[str],
+    verdicts: LineIndex | None = None,
 ) -> Iterator[str]:
     """The details of questions in chunks of CHUNK: JSON, gzip, then base64, which contains no markup."""
     for start in range(0, len(ids), CHUNK):
@@ -89,9 +93,9 @@ def chunks(
         yield base64.b64encode(packed).decode()
 
 
-def files_of(folder: Path) -> tuple[Lines, Lines]:
+def files_of(folder: Path) -> tuple[LineIndex, LineIndex]:
     """results.jsonl and details.jsonl."""
-    return Lines(folder / "results.jsonl"), Lines(folder / "details.jsonl")
+    return LineIndex(folder / "results.jsonl"), LineIndex(folder / "details.jsonl")
 
 
 def inert(value: Any) -> str:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quorum.core.private_files import open_private_text
-from quorum.evaluation.compare.recommend import ALPHA, NAMES, dollars, percent
+from quorum.evaluation.compare.recommend import ALPHA, NAMES, format_dollars, format_percent
 from quorum.evaluation.metrics.registry import added_measures
 from quorum.evaluation.metrics.wordy import describe_wordy_answers
-from quorum.evaluation.run.details import Lines
+from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.eligibility import describe_left_out
 from quorum.evaluation.run.results import Summary, read_config
 
@@ -69,7 +69,7 @@ def spent_words(decision: "Decision") -> list[str]:
             "A model has no price, so that the money spent is not known; give its price with --prices FILE."
         )
     else:
-        sentences.append(f"Money really spent: {dollars(cost)}.")
+        sentences.append(f"Money really spent: {format_dollars(cost)}.")
     return sentences
 
 
@@ -81,7 +81,7 @@ def judge_words(decision: "Decision") -> list[str]:
         sentences.append(f"Beside the methods, {name} judged answers: {used['calls']:,} calls really made, {tokens}.")
     cost = decision.spent["judge"]["cost"] if "judge" in decision.spent else None
     if sentences and cost:
-        sentences.append(f"Money really spent on judging: {dollars(cost)}.")
+        sentences.append(f"Money really spent on judging: {format_dollars(cost)}.")
     unscored = sum(int(row.get("unscored") or 0) for row in decision.scores.summary.values())
     if unscored:
         sentences.append(f"Replies of the judge that could not be read left {unscored:,} answers unscored.")
@@ -96,7 +96,9 @@ def saved_words(decision: "Decision") -> str:
     if not alone:
         return ""
     calls = f"Alone, the methods would have made {alone:,.0f} calls; {made:,} were made"
-    kept = f", {percent(max(0.0, 1 - made / alone), 0)} saved by shared and stored replies" if made < alone else ""
+    kept = (
+        f", {format_percent(max(0.0, 1 - made / alone), 0)} saved by shared and stored replies" if made < alone else ""
+    )
     searches = f"; of {spent['searches']:,} searches {spent['searched']:,} were made" if spent["searches"] else ""
     return f"{calls}{kept}{searches}."
 
@@ -155,7 +157,7 @@ def methods_table(decision: "Decision") -> Iterator[str]:
     for one in decision.figures:
         row = decision.scores.summary[one.name]
         quality = f"{100 * one.quality:.1f} [{100 * one.low:.1f}, {100 * one.high:.1f}]" if one.n else "-"
-        cost = "-" if one.cost is None else dollars(one.cost)
+        cost = "-" if one.cost is None else format_dollars(one.cost)
         held, *shares = (
             f"{100 * value:.1f}" if (value := row.get(name)) is not None else "-"
             for name in ("contains", "unknown", "not_majority")
@@ -208,7 +210,7 @@ def write_methods(path: Path, summary: Summary, costs: dict[str, float | None]) 
         )
 
 
-def write_questions(path: Path, ids: Sequence[str], methods: Sequence[str], results: Lines) -> None:
+def write_questions(path: Path, ids: Sequence[str], methods: Sequence[str], results: LineIndex) -> None:
     """questions.csv: a line for each question and method."""
     with open_private_text(path, newline="") as file:
         writer = csv.writer(file)

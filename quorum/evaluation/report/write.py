@@ -19,9 +19,9 @@ from quorum.evaluation.compare.recommend import NAMES
 from quorum.evaluation.report.page import asset, write_body
 from quorum.evaluation.report.questions import CHUNK, chunks, files_of, index_row, inert, questions_of
 from quorum.evaluation.report.text import markdown, write_methods, write_questions
-from quorum.evaluation.run.details import Lines
-from quorum.evaluation.run.results import writable
-from quorum.evaluation.run.source import Progress, silent
+from quorum.evaluation.run.details import LineIndex
+from quorum.evaluation.run.results import explain_write_errors
+from quorum.evaluation.run.source import Progress, ignore_progress
 
 if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PAGE = 50  # questions on a page of the table
 
 
-def write_report(decision: "Decision", progress: Progress = silent) -> Path:
+def write_report(decision: "Decision", progress: Progress = ignore_progress) -> Path:
     """Write all files of the report beside the results; returns the path of the page. Memory holds only the index of
     the questions and one chunk of details.
     """
@@ -37,13 +37,13 @@ def write_report(decision: "Decision", progress: Progress = silent) -> Path:
     methods = [one.name for one in decision.figures]
     results, details = files_of(folder)
     judged = "judged" in decision.scores.measures
-    with results, details, Lines(folder / "judged.jsonl") if judged else nullcontext() as verdicts:
+    with results, details, LineIndex(folder / "judged.jsonl") if judged else nullcontext() as verdicts:
         ids = questions_of(results)
         rows = [index_row(id_, results, methods, decision.measure) for id_ in ids]
         index = {"methods": methods, "measure": NAMES[decision.measure], "chunk": CHUNK, "page": PAGE, "rows": rows}
         before, after = page(decision, inert(index)).split("<!--chunks-->\n")
         draft = folder / "report.html.tmp"
-        with writable(draft), open_private_text(draft) as file:
+        with explain_write_errors(draft), open_private_text(draft) as file:
             file.write(before)
             for number, packed in enumerate(chunks(ids, results, details, methods, verdicts)):
                 file.write(f'<script type="text/plain" id="c{number}">{packed}</script>\n')

@@ -17,7 +17,7 @@ from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.details import Detail, Details, detail_of
 from quorum.evaluation.run.gold_placement import gold_rank, place_gold
 from quorum.evaluation.run.results import Row
-from quorum.evaluation.run.rows import answered_row, failed_row
+from quorum.evaluation.run.rows import make_answered_row, make_failed_row
 from quorum.evaluation.run.spending import Spending
 from quorum.evaluation.run.tasks import stated_task
 from quorum.evaluation.watch import Watch
@@ -48,11 +48,11 @@ class Questioner:
             result = await answer_question(record, column, context, given=self.given, config=config)
         except CallError as failure:
             seconds = time.perf_counter() - started
-            return failed_row(record, column.name, context.answer_type, str(failure), seconds=seconds)
+            return make_failed_row(record, column.name, context.answer_type, str(failure), seconds=seconds)
         seconds = time.perf_counter() - started if watch is None else watch.seconds_alone()
         if details is not None and watch is not None:
             details.append(detail_of(record["id"], column.name, result, watch))
-        row = partial(answered_row, pool=column.counts_votes, seconds=seconds, keep=self.keep)
+        row = partial(make_answered_row, pool=column.counts_votes, seconds=seconds, keep=self.keep)
         return await asyncio.to_thread(row, record, column.name, context.answer_type, result)
 
 

@@ -16,7 +16,7 @@ from quorum.prompts import BUILT_IN, get_version
 SEARCH_SETTINGS = {"retriever", "collection"}  # embeddings also order and weight given passages
 
 
-def configuration(
+def make_config(
     dataset: DataSet, columns: Sequence[Column], source: dict[str, Any], about: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Everything that may change a result. Settings of how calls are made (store, journal, limits) cannot, and are left
@@ -40,7 +40,7 @@ def configuration(
         "methods": {
             column.name: {
                 "method": column.method,
-                **({"graph": short_hash(graph_text(column.own))} if column.own is not None else {}),
+                **({"graph": short_hash(describe_graph(column.own))} if column.own is not None else {}),
                 **describe_settings(column.context, left_out),
                 **({"top": column.top} if column.top else {}),
                 **({"gold": column.gold} if column.gold else {}),
@@ -50,17 +50,17 @@ def configuration(
     }
 
 
-def graph_text(graph: Any) -> str:
+def describe_graph(graph: Any) -> str:
     """The user's own graph as text, as far as it can be read: its drawing, and the source of its nodes and routers."""
     parts = [graph.get_graph().draw_mermaid()]
     for node in graph.builder.nodes.values():
         nested = hasattr(node.runnable, "builder")
-        parts.append(graph_text(node.runnable) if nested else source_of(node.runnable))
-    parts += [source_of(one.path) for branches in graph.builder.branches.values() for one in branches.values()]
+        parts.append(describe_graph(node.runnable) if nested else get_source_code(node.runnable))
+    parts += [get_source_code(one.path) for branches in graph.builder.branches.values() for one in branches.values()]
     return "\n".join(parts)
 
 
-def source_of(runnable: Any) -> str:
+def get_source_code(runnable: Any) -> str:
     function: Any = getattr(runnable, "afunc", None) or getattr(runnable, "func", None)
     try:
         return inspect.getsource(getattr(function, "func", function))  # for a partial, the function that it calls

@@ -13,7 +13,7 @@ from quorum.core.files import open_regular
 from quorum.core.state import Passage
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import Record
-from quorum.evaluation.run.tasks import looks_like, stated_task, task_of_all
+from quorum.evaluation.run.tasks import guess_task, stated_task, task_of_all
 
 LOG = logging.getLogger("quorum")
 NAMED = 5  # how many skipped records are named
@@ -43,7 +43,7 @@ class DataSet:
     def questions(self) -> Iterator[Record]:
         """Read the questions one at a time: memory does not grow with the data."""
         for record in islice(
-            sound_records(self.path, bad=[]) if self.skip_bad else read_questions(self.path), self.limit
+            read_valid_records(self.path, bad=[]) if self.skip_bad else read_questions(self.path), self.limit
         ):
             if record["id"] in self.golds:
                 record["gold_passages"] = self.golds[record["id"]]
@@ -65,12 +65,12 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
     kinds: set[str] = set()
     left_out: list[str] = []
     bad: list[str] = []
-    for record in islice(sound_records(path, bad=bad if skip_bad else None, left_out=left_out), limit):
+    for record in islice(read_valid_records(path, bad=bad if skip_bad else None, left_out=left_out), limit):
         count += 1
         given += bool(record["passages"])
         most = max(most, len(record["passages"]))
         if stated_task(record) is None and record["answers"]:
-            kinds.add(looks_like(record["answers"]))
+            kinds.add(guess_task(record["answers"]))
     if not count:
         but = f" but {len(left_out)} with keep: false" if left_out else ""
         but += f" but {len(bad)} that cannot be read (the first: {bad[0].rstrip('.')})" if bad else ""
@@ -83,7 +83,7 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
     return DataSet(path, limit, sha256, count, given, task_of_all(kinds), most, skip_bad, len(bad))
 
 
-def sound_records(path: Path, *, bad: list[str] | None, left_out: list[str] | None = None) -> Iterator[Record]:
+def read_valid_records(path: Path, *, bad: list[str] | None, left_out: list[str] | None = None) -> Iterator[Record]:
     """The valid questions. An invalid one raises `SetupError`, or, if `bad` is given, adds a sentence to it."""
     ids: set[str] = set()
     for record in read_questions(path, bad=bad, left_out=left_out):

@@ -20,7 +20,7 @@ def draw_shots(
     the data set are left out. Raises `SetupError` if too few remain. A smaller set is the beginning of a larger one.
     """
     asked = {normalize(record["question"]) for record in dataset.questions()}
-    found = [pair for pair in pairs(pool) if normalize(pair["question"]) not in asked]
+    found = [pair for pair in read_examples(pool) if normalize(pair["question"]) not in asked]
     if len(found) < max(shots):
         raise SetupError(
             f"{pool} has {len(found)} examples that are not questions of the data set; give a file with {max(shots)} "
@@ -36,7 +36,7 @@ def draw_shots(
     return made
 
 
-def pairs(pool: Path) -> Iterator[dict[str, str]]:
+def read_examples(pool: Path) -> Iterator[dict[str, str]]:
     """Question and answer of each line; questions without an answer, or with keep: false, are skipped."""
     for number, value in read_json_lines(pool):
         answers = value.get("answers", [value.get("answer")])

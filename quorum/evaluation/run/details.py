@@ -14,10 +14,10 @@ from typing import Any, Self, TypedDict, cast
 
 from quorum.core.private_files import open_private_bytes
 from quorum.core.state import Evidence, Passage, Result, Usage, Vote
-from quorum.evaluation.run.results import whole_lines, writable
+from quorum.evaluation.run.results import explain_write_errors, read_whole_lines
 from quorum.evaluation.watch import Call, Step, Watch
 
-KEPT = ("rationale", "candidates", "summaries", "validity", "scores", "votes", "unsupported")
+COPIED = ("rationale", "candidates", "summaries", "validity", "scores", "votes", "unsupported")
 
 
 class Detail(TypedDict):
@@ -43,7 +43,7 @@ class Detail(TypedDict):
 
 def detail_of(id_: str, method: str, result: Result, watch: Watch) -> Detail:
     """The line for one answer."""
-    found: dict[str, Any] = {name: result.get(name) for name in KEPT}
+    found: dict[str, Any] = {name: result.get(name) for name in COPIED}
     made: Any = {
         "id": id_,
         "method": method,
@@ -65,11 +65,11 @@ class Details:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.file = open_private_bytes(path, "a+b")
-        deque(whole_lines(self.file), maxlen=0)
+        deque(read_whole_lines(self.file), maxlen=0)
 
     def append(self, detail: Detail) -> None:
         """Write a line now. It precedes the question's line in results.jsonl, so that every result has its details."""
-        with writable(self.path):
+        with explain_write_errors(self.path):
             self.file.write(json.dumps(detail, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
             self.file.flush()
 
@@ -83,7 +83,7 @@ class Details:
             self.file.close()
 
 
-class Lines:
+class LineIndex:
     """Looks up the lines of a file of JSON lines by method and question. It holds only their offsets in memory.
 
     If several lines have one key, the last counts: the question failed and was asked again.

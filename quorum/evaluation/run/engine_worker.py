@@ -24,13 +24,17 @@ from quorum.models.journal import open_journal, share_journals, whole
 from quorum.models.limits import Correctable, Minute, share_allowances
 
 Question = tuple[Record, list[str]]
-HANDED_ON = ("QUORUM_", "OPENAI_", "AZURE_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_", "HF_")
-ENDINGS = ("_API_KEY", "_BASE_URL", "_API_BASE")
+FORWARDED_PREFIXES = ("QUORUM_", "OPENAI_", "AZURE_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_", "HF_")
+FORWARDED_SUFFIXES = ("_API_KEY", "_BASE_URL", "_API_BASE")
 
 
-def environment() -> dict[str, str]:
-    """The environment variables for servers, options and credentials; workers on other machines lack them."""
-    return {name: text for name, text in os.environ.items() if name.startswith(HANDED_ON) or name.endswith(ENDINGS)}
+def forwarded_environment() -> dict[str, str]:
+    """The environment variables that name servers, options and credentials, which other machines lack."""
+    return {
+        name: text
+        for name, text in os.environ.items()
+        if name.startswith(FORWARDED_PREFIXES) or name.endswith(FORWARDED_SUFFIXES)
+    }
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Job:
     questioner: Questioner
     detailed: bool
     folder: str = field(default_factory=os.getcwd)
-    environment: Mapping[str, str] = field(default_factory=environment)
+    environment: Mapping[str, str] = field(default_factory=forwarded_environment)
 
 
 @dataclass
@@ -65,8 +69,8 @@ class Services:
         self.minutes: dict[tuple[str, str, float], Minute] = {}
         self.tokens: dict[int, Correctable] = {}
         self.numbers = count()
-        self.said: dict[str, None] = {}
-        self.unheard: asyncio.Queue[str] = asyncio.Queue()
+        self.reported: dict[str, None] = {}
+        self.unread: asyncio.Queue[str] = asyncio.Queue()
 
     async def get(self, path: str, key: str) -> Reply | None:
         return await open_journal(whole(path)).get(key)
@@ -85,31 +89,31 @@ class Services:
     async def correct(self, number: int, amount: float) -> None:
         self.tokens.pop(number).correct(amount)
 
-    async def say(self, text: str) -> None:
+    async def report_warning(self, text: str) -> None:
         """Report a worker's warning. The same warning from many workers is kept once."""
-        if text not in self.said:
-            self.said[text] = None
-            self.unheard.put_nowait(text)
+        if text not in self.reported:
+            self.reported[text] = None
+            self.unread.put_nowait(text)
 
-    async def heard(self) -> str:
+    async def next_warning(self) -> str:
         """Wait for the next warning."""
-        return await self.unheard.get()
+        return await self.unread.get()
 
 
-class Telling(logging.Handler):
-    """Hands warnings to `Services`."""
+class WarningHandler(logging.Handler):
+    """Sends every warning of this process to `Services`."""
 
     def __init__(self, services: Any) -> None:
         super().__init__(logging.WARNING)
         self.services = services
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.services.say.remote(record.getMessage())
+        self.services.report_warning.remote(record.getMessage())
 
 
 @dataclass(frozen=True)
 class SharedJournal:
-    """The journal that `Services` holds."""
+    """A journal that `Services` keeps open for all workers."""
 
     services: Any
     path: str
@@ -150,43 +154,43 @@ class Asker:
 
     def __init__(self, job: Job, services: Any) -> None:
         os.environ.update(job.environment)
-        with suppress(OSError):  # not on this machine: the driver has made sure that no path in it is needed
+        with suppress(OSError):  # another machine lacks the folder; the driver has checked that no file in it is needed
             os.chdir(job.folder)
         self.job, self.services = job, services
-        logging.getLogger("quorum").addHandler(Telling(services))
+        logging.getLogger("quorum").addHandler(WarningHandler(services))
         self.loop = asyncio.new_event_loop()
         threading.Thread(target=self.loop.run_forever, daemon=True).start()
-        self.on_loop(self.share())
+        self.run_on_loop(self.use_shared_services())
         if any("embedded" in (run.context.model, run.context.verifier) for run in job.runs):
             with limit_to_one_core():
                 encoder()
 
     def __call__(self, question: Question) -> Answers:
-        found: Answers = self.on_loop(self.answered(*question))
+        found: Answers = self.run_on_loop(self.ask(*question))
         return found
 
-    def on_loop(self, work: Any) -> Any:
+    def run_on_loop(self, work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self.loop).result()
 
-    async def share(self) -> None:
+    async def use_shared_services(self) -> None:
         """Make this worker use the shared journal and limits."""
         share_journals(lambda path: SharedJournal(self.services, path))
         share_allowances(lambda kind, model, limit: SharedAllowance(self.services, kind, model, limit))
 
-    async def answered(self, record: Record, names: list[str]) -> Answers:
+    async def ask(self, record: Record, names: list[str]) -> Answers:
         """Ask one method after another: later methods find shared calls in the journal."""
-        made, spent = Answers(), Spending()
+        answers, spent = Answers(), Spending()
         for run in self.job.runs:
             if run.name in names:
-                details = made.details if self.job.detailed else None
-                made.rows.append(await self.job.questioner.ask(record, run, spent, details))
-        made.spent = (spent.calls, spent.input_tokens, spent.output_tokens)
-        return made
+                details = answers.details if self.job.detailed else None
+                answers.rows.append(await self.job.questioner.ask(record, run, spent, details))
+        answers.spent = (spent.calls, spent.input_tokens, spent.output_tokens)
+        return answers
 
 
 @dataclass(frozen=True)
-class Open:
-    """The remaining work: all questions that are not finished, some of them only for some methods."""
+class RemainingQuestions:
+    """The questions that some methods have still to answer, each with those methods."""
 
     questions: Callable[[], Iterator[Record]]
     names: list[str]

@@ -7,14 +7,16 @@ from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.eligibility import describe_left_out
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.plan import plan
-from quorum.evaluation.run.run_plan import exclusive, run
+from quorum.evaluation.run.run_plan import lock_folder, run
 from quorum.evaluation.run.score import Scores, score
-from quorum.evaluation.run.source import Progress, silent
+from quorum.evaluation.run.source import Progress, ignore_progress
 
 LOG = logging.getLogger("quorum")
 
 
-async def evaluate(options: Options, columns: Sequence[Column] | None = None, *, progress: Progress = silent) -> Scores:
+async def evaluate(
+    options: Options, columns: Sequence[Column] | None = None, *, progress: Progress = ignore_progress
+) -> Scores:
     """Options -> columns -> plan -> rows -> scores. columns: in place of those that `options` names.
 
     An interrupted evaluation goes on where it stopped when it is called again. Raises `SetupError` for a mistake in the
@@ -23,6 +25,6 @@ async def evaluate(options: Options, columns: Sequence[Column] | None = None, *,
     planned = await plan(options, columns)
     for sentence in describe_left_out(planned.left_out):
         LOG.warning("%s", sentence)
-    with exclusive(planned.folder):
+    with lock_folder(planned.folder):
         rows = await run(planned, progress=progress)
         return await score(rows, progress)

@@ -15,12 +15,19 @@ from quorum.evaluation.compare.spending_limit import LimitedSpending
 from quorum.evaluation.metrics.judge import Judge, check_judge, judge_of
 from quorum.evaluation.run.columns import Column, check_names, group_names
 from quorum.evaluation.run.columns import columns as columns_of
-from quorum.evaluation.run.config import configuration, short_hash
+from quorum.evaluation.run.config import make_config, short_hash
 from quorum.evaluation.run.dataset import DataSet, read_data
 from quorum.evaluation.run.eligibility import drop_ineligible
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.shared_retrieval import share_retrieval
-from quorum.evaluation.run.source import Progress, Source, fill_collections, name_collections, passage_source, silent
+from quorum.evaluation.run.source import (
+    Progress,
+    Source,
+    fill_collections,
+    ignore_progress,
+    name_collections,
+    passage_source,
+)
 from quorum.models.chat import chat_model_async
 from quorum.models.context_filters import context_filter
 
@@ -73,13 +80,13 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
         raise SetupError(f"The baseline {options.baseline!r} does not serve these questions: {reason}")
     prices = Prices(options.prices)
     placed = await asyncio.to_thread(name_collections, source, [replace(one, prices=prices) for one in kept])
-    config = await asyncio.to_thread(configuration, dataset, placed, source.described(), about(options))
+    config = await asyncio.to_thread(make_config, dataset, placed, source.described(), describe_options(options))
     folder = options.out or Path("results") / f"{options.data.name.split('.')[0]}-{short_hash(config)}"
     return Plan(options, dataset, source, placed, config, folder, left_out, judge)
 
 
-def about(options: Options) -> dict[str, Any]:
-    """What config.json says of the options besides data, source and columns."""
+def describe_options(options: Options) -> dict[str, Any]:
+    """What config.json records of the options besides data, source and columns."""
     task = {"task": options.task} if options.task else {}
     return {**task, **({"details": True} if options.details else {}), **options.about}
 
@@ -97,7 +104,7 @@ async def check_models(context: Context) -> None:
             await chat_model_async(writer, context)
 
 
-async def add_estimate(plan: Plan, progress: Progress = silent) -> Plan:
+async def add_estimate(plan: Plan, progress: Progress = ignore_progress) -> Plan:
     """The plan with its estimate; a corpus that is not indexed yet is indexed for it.
 
     Raises `SetupError` where the estimate is beyond the options' `max_cost`.

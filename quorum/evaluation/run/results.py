@@ -170,7 +170,7 @@ class Results:
 
     def resume(self) -> None:
         """Count the lines of an earlier run."""
-        for number, line in enumerate(whole_lines(self.file), start=1):
+        for number, line in enumerate(read_whole_lines(self.file), start=1):
             try:
                 self.count(json.loads(line))
             except (ValueError, KeyError, TypeError):
@@ -190,7 +190,7 @@ class Results:
 
     def append(self, row: Row) -> None:
         """Write one whole line now, so that a kill loses at most the line being written."""
-        with writable(self.path):
+        with explain_write_errors(self.path):
             self.file.write(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
             self.file.flush()
         self.count(row)
@@ -208,7 +208,7 @@ class Results:
             self.file.close()
 
 
-def whole_lines(file: BinaryIO) -> Iterator[bytes]:
+def read_whole_lines(file: BinaryIO) -> Iterator[bytes]:
     """The lines of a file that is also writable; removes a last line that is incomplete after a kill."""
     good = 0
     file.seek(0)
@@ -221,7 +221,7 @@ def whole_lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 @contextmanager
-def writable(path: Path) -> Iterator[None]:
+def explain_write_errors(path: Path) -> Iterator[None]:
     """Raises `SetupError` if the disk is full or fails; earlier lines are kept."""
     try:
         yield
@@ -235,7 +235,7 @@ def writable(path: Path) -> Iterator[None]:
 def write_json(path: Path, value: Any) -> None:
     """Write a whole file at once: no reader sees it half-written."""
     draft = path.with_name(path.name + ".tmp")
-    with writable(path):
+    with explain_write_errors(path):
         with open_private_text(draft) as file:
             file.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
             file.flush()
@@ -253,7 +253,7 @@ def write_config(folder: Path, config: dict[str, Any]) -> None:
         if before != config and not (results.exists() and results.stat().st_size):
             write_json(path, config)
         elif before != config:
-            lines = differences(before, config)
+            lines = list_differences(before, config)
             more = f"; and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
             raise SetupError(
                 f"{folder} holds results of another configuration ({'; '.join(lines[:MOST_NAMED])}{more}); "
@@ -272,12 +272,12 @@ def read_config(path: Path) -> Any:
         raise SetupError(f"{path} cannot be read ({error}); give another folder with --out.") from None
 
 
-def differences(before: Any, now: Any, name: str = "") -> list[str]:
+def list_differences(before: Any, now: Any, name: str = "") -> list[str]:
     """'settings.k was 5, now 10' for each value that differs; a part that one side lacks is named as a whole."""
     if isinstance(before, dict) and isinstance(now, dict):
         keys = sorted(before.keys() | now.keys())
         pairs = [(f"{name}.{key}".lstrip("."), before.get(key, ABSENT), now.get(key, ABSENT)) for key in keys]
-        return [line for path, one, other in pairs for line in differences(one, other, path)]
+        return [line for path, one, other in pairs for line in list_differences(one, other, path)]
     return [] if before == now else [f"{name} was {format_value(before)}, now {format_value(now)}"]
 
 

@@ -11,7 +11,7 @@ from quorum.evaluation.run.results import Row
 from quorum.evaluation.run.tasks import groups_of
 
 
-def answered_row(
+def make_answered_row(
     record: Record, name: str, task: str, result: Result, *, pool: bool, seconds: float, keep: Sequence[str] = ()
 ) -> Row:
     """The line for a question that was answered. `pool`: whether all answers in the vote are known."""
@@ -46,10 +46,10 @@ def answered_row(
         "seconds": round(seconds, 4),
         "error": None,
     }
-    return in_order(made | {key: result.get(key) for key in keep})
+    return order_keys(made | {key: result.get(key) for key in keep})
 
 
-def failed_row(record: Record, name: str, task: str, error: str, *, seconds: float) -> Row:
+def make_failed_row(record: Record, name: str, task: str, error: str, *, seconds: float) -> Row:
     """The line for a question whose calls failed: no measures, so that it is never counted as a wrong answer."""
     nothing = (
         "answer",
@@ -74,9 +74,9 @@ def failed_row(record: Record, name: str, task: str, error: str, *, seconds: flo
         "seconds": round(seconds, 4),
         "error": error,
     }
-    return in_order(made)
+    return order_keys(made)
 
 
-def in_order(values: dict[str, Any]) -> Row:
+def order_keys(values: dict[str, Any]) -> Row:
     """The keys in the order in which `Row` has them, then the metrics of installed packages."""
     return cast(Row, {key: values[key] for key in (*Row.__annotations__, *plugin_metrics()) if key in values})

@@ -19,9 +19,9 @@ from quorum.evaluation.run.plan import Plan
 from quorum.evaluation.run.results import Results, write_config
 from quorum.evaluation.run.rounds import Recorder, Round, rounds
 from quorum.evaluation.run.shared_retrieval import share_retrieval
-from quorum.evaluation.run.source import Progress, fill_collections, silent
+from quorum.evaluation.run.source import Progress, fill_collections, ignore_progress
 from quorum.evaluation.run.spending import Spending
-from quorum.evaluation.run.workers import at_once
+from quorum.evaluation.run.workers import run_workers
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class Rows:
     left_out: int = 0
 
 
-async def run(plan: Plan, spending: Spending | None = None, progress: Progress = silent) -> Rows:
+async def run(plan: Plan, spending: Spending | None = None, progress: Progress = ignore_progress) -> Rows:
     """Ask all questions by all columns, or what is left of them. spending: counts the calls, and may end the run.
 
-    The caller holds the folder (see `exclusive`).
+    The caller holds the folder (see `lock_folder`).
     """
     spent = spending or Spending()
     write_config(plan.folder, dict(plan.config))
@@ -52,7 +52,7 @@ async def run(plan: Plan, spending: Spending | None = None, progress: Progress =
             questioner = Questioner(given, options.task, dataset.task, tuple(options.keep))
             with Details(plan.folder / "details.jsonl") if plan.options.details else nullcontext() as details:
                 for one in rounds(columns, dataset, results):
-                    recorder = Recorder(results, details, spent, partial(tell_asked, progress, results, one))
+                    recorder = Recorder(results, details, spent, partial(report_progress, progress, results, one))
                     await ask_round(one, recorder, questioner, plan)
     return Rows(plan, results, len(results.done) - before, spent, plan.dataset.count - dataset.count)
 
@@ -84,17 +84,17 @@ async def ask_round(one: Round, recorder: Recorder, questioner: Questioner, plan
                 if (column.name, record["id"]) not in recorder.results.done:
                     recorder.add(await questioner.ask(record, column, recorder.spent, recorder.details))
 
-    await at_once(concurrency, work)
+    await run_workers(concurrency, work)
 
 
-def tell_asked(progress: Progress, results: Results, one: Round) -> None:
+def report_progress(progress: Progress, results: Results, one: Round) -> None:
     """Say how many answers of this round's columns there are."""
     done = sum(len(results.scores[column.name].ids) for column in one.columns)
     progress("ask", done, len(one.columns) * one.dataset.count)
 
 
 @contextmanager
-def exclusive(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Lock the folder, created if missing, for one evaluation at a time."""
     try:
         make_private_folder(folder)

@@ -11,7 +11,7 @@ from quorum.evaluation.metrics.judge import judge_answers
 from quorum.evaluation.run.plan import Plan
 from quorum.evaluation.run.results import ColumnScores, Summary, write_json
 from quorum.evaluation.run.run_plan import Rows
-from quorum.evaluation.run.source import Progress, silent
+from quorum.evaluation.run.source import Progress, ignore_progress
 from quorum.evaluation.run.spending import Spending
 from quorum.evaluation.run.tasks import measures_of
 
@@ -50,12 +50,12 @@ class Scores:
         return (*measures, "judged") if any("judged" in one.values for one in self.by_column.values()) else measures
 
 
-async def score(rows: Rows, progress: Progress = silent) -> Scores:
+async def score(rows: Rows, progress: Progress = ignore_progress) -> Scores:
     """Ask the judge, if the plan has one; write summary.json and comparison.json. The caller holds the folder."""
     plan, results = rows.plan, rows.results
     if plan.judge is not None:
         await judge_answers(plan.folder, results, plan.judge, concurrency=plan.options.concurrency, progress=progress)
-    summary, comparisons = await asyncio.to_thread(conclude, rows)
+    summary, comparisons = await asyncio.to_thread(write_summaries, rows)
     return Scores(
         plan=plan,
         by_column=results.scores,
@@ -69,7 +69,7 @@ async def score(rows: Rows, progress: Progress = silent) -> Scores:
     )
 
 
-def conclude(rows: Rows) -> tuple[Summary, list[Comparison]]:
+def write_summaries(rows: Rows) -> tuple[Summary, list[Comparison]]:
     """Write summary.json and comparison.json. The intervals take a while where there are many questions."""
     plan, results = rows.plan, rows.results
     summary = results.summary()

@@ -31,8 +31,8 @@ class Progress(Protocol):
     def __call__(self, stage: str, done: int, total: int | None) -> None: ...
 
 
-def silent(stage: str, done: int, total: int | None) -> None:
-    """No progress shown."""
+def ignore_progress(stage: str, done: int, total: int | None) -> None:
+    """A progress callback that shows nothing."""
 
 
 @dataclass(frozen=True)
@@ -138,20 +138,20 @@ async def fill_collections(source: Source, dataset: DataSet, columns: Sequence[C
 
 async def fill_collection(source: Source, data: Path | None, context: Context, progress: Progress) -> None:
     """Index the corpus into the context's collection; `data` holds the questions of a pool."""
-    await interruptible(index_corpus, source, data, context, context.collection, progress=progress)
+    await run_on_thread(index_corpus, source, data, context, context.collection, progress=progress)
 
 
-async def interruptible(work: Callable[..., None], *args: Any, progress: Progress) -> None:
+async def run_on_thread(work: Callable[..., None], *args: Any, progress: Progress) -> None:
     """Run `work` on a thread; if this task is cancelled, `work` stops at its next step."""
     cancelled = threading.Event()
 
-    def tell(stage: str, done: int, total: int | None) -> None:
+    def report(stage: str, done: int, total: int | None) -> None:
         if cancelled.is_set():
             raise InterruptedError
         progress(stage, done, total)
 
     try:
-        await asyncio.to_thread(work, *args, tell)
+        await asyncio.to_thread(work, *args, report)
     except asyncio.CancelledError:
         cancelled.set()
         raise

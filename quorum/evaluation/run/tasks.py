@@ -26,7 +26,7 @@ def measures_of(tasks: Iterable[str]) -> tuple[str, ...]:
     return wanted.pop() if len(wanted) == 1 else ("em", "f1")
 
 
-def looks_like(answers: Sequence[str]) -> str:
+def guess_task(answers: Sequence[str]) -> str:
     """The task of a question with these accepted answers: yes_no, label or short."""
     said = {normalize(answer) for answer in answers}
     return "yes_no" if said <= YES_NO else "label" if said <= LABELS else "short"

@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-TOGETHER = 8  # workers that may start all at once
-APART = 0.005  # seconds between the starts of two workers: about the time from a question's start to its first call
+STARTED_TOGETHER = 8  # workers that start without waiting for one another
+START_INTERVAL = (
+    0.005  # seconds between the starts of two workers: about the time from a question's start to its first call
+)
 
 
-async def at_once(count: int, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+async def run_workers(count: int, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Start `count` workers. Each runs `work` until no work is left. The first error ends all of them and is raised.
 
     Many workers start one after the other: if all started at once, no call would be made before all had prepared
@@ -25,8 +27,8 @@ async def at_once(count: int, work: Callable[[], Coroutine[Any, Any, None]]) -> 
         async with asyncio.TaskGroup() as workers:
             for _ in range(count):
                 workers.create_task(worker())
-                if count > TOGETHER:
-                    await asyncio.sleep(APART)
+                if count > STARTED_TOGETHER:
+                    await asyncio.sleep(START_INTERVAL)
                 if ended:
                     break
     except BaseExceptionGroup as group:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from quorum.cli.tables import Column, bracketed, cell, panel_table, score_tables
+from quorum.cli.tables import Column, format_cell, format_interval, panel_table, score_tables
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.baseline import Comparison, check_baseline, compare, compare_groups
 from quorum.evaluation.metrics.statistics import bootstrap, mcnemar, sign_flip
@@ -112,13 +112,13 @@ def test_the_tables_fit_into_100_columns() -> None:
     ],
 )
 def test_an_interval_in_percent(values: tuple[float, float, float], sign: str, text: str) -> None:
-    assert bracketed(*values, sign) == text
+    assert format_interval(*values, sign) == text
 
 
 def test_what_a_method_has_not_is_a_dash() -> None:
-    assert cell({"em": None}, Column("EM", "em", interval=True)) == "-"
-    assert cell({"em": 0.5}, Column("EM", "em", interval=True)) == "50.0"
-    assert cell({"calls": 1234.56}, Column("calls", "calls", 1)) == "1,234.6"
+    assert format_cell({"em": None}, Column("EM", "em", interval=True)) == "-"
+    assert format_cell({"em": 0.5}, Column("EM", "em", interval=True)) == "50.0"
+    assert format_cell({"calls": 1234.56}, Column("calls", "calls", 1)) == "1,234.6"
 
 
 def test_a_panel_shows_shares_counts_and_intervals() -> None:

@@ -11,7 +11,7 @@ from quorum_command import Quorum
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.call_bounds import call_bounds, compute
+from quorum.evaluation.compare.call_bounds import call_bounds, evaluate_formula
 from quorum.evaluation.compare.compare import plan_comparison
 from quorum.evaluation.compare.estimate import Estimate, estimate_seconds
 from quorum.evaluation.compare.prices import Price, Prices
@@ -247,7 +247,7 @@ def test_the_bounds_of_calls_come_from_the_shape(
 
 def test_every_method_has_bounds() -> None:
     assert all(0 < least <= most for least, most in map(call_bounds, parse_methods("all", Context())))
-    assert compute("K(K-1)", {"K": 4}) == 12
+    assert evaluate_formula("K(K-1)", {"K": 4}) == 12
 
 
 def test_limits_in_a_minute_set_the_estimate_seconds() -> None:

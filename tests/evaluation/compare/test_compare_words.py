@@ -13,9 +13,9 @@ from quorum.evaluation.compare.figures import figures_of, shared_questions
 from quorum.evaluation.compare.recommend import (
     Figures,
     Recommendation,
-    dollars,
-    join,
-    join_some,
+    format_dollars,
+    join_first_names,
+    join_names,
     pareto_front,
     read_budget,
     recommend,
@@ -73,8 +73,8 @@ def test_of_many_that_cannot_be_told_from_it_the_nearest_are_named() -> None:
 
 
 def test_a_few_are_all_listed() -> None:
-    assert join_some(list("abcde")) == "a, b, c, d and e"
-    assert join_some(list("abcdef")) == "a, b, c, d and 2 more (see the table)"
+    assert join_first_names(list("abcde")) == "a, b, c, d and e"
+    assert join_first_names(list("abcdef")) == "a, b, c, d and 2 more (see the table)"
 
 
 def test_equal_methods_the_cheaper_one_is_best() -> None:
@@ -158,11 +158,11 @@ def test_the_front_is_what_nothing_beats(pairs: list[tuple[int, int]]) -> None:
 
 
 def test_dollars_and_lists_in_words() -> None:
-    assert [dollars(value) for value in (0, 1.234, 0.000412, 0.05, 1234.5)] == [
+    assert [format_dollars(value) for value in (0, 1.234, 0.000412, 0.05, 1234.5)] == [
         "$0",
         "$1.23",
         "$0.000412",
         "$0.0500",
         "$1,234.50",
     ]
-    assert [join(parts) for parts in (["a"], ["a", "b"], ["a", "b", "c"])] == ["a", "a and b", "a, b and c"]
+    assert [join_names(parts) for parts in (["a"], ["a", "b"], ["a", "b", "c"])] == ["a", "a and b", "a, b and c"]

@@ -10,7 +10,7 @@ from quorum_command import Quorum
 
 from quorum.core.composed_file import read_composed
 from quorum.evaluation.decisions.answer_table import answer_table
-from quorum.evaluation.decisions.compose import Terms, compose
+from quorum.evaluation.decisions.compose import Guarantee, compose
 from quorum.evaluation.decisions.recorded_results import read_results
 
 RIGHT = {"concat": 0.5, "concat_pf": 0.55, "sure": 0.62}
@@ -22,7 +22,7 @@ def results(tmp_path: Path) -> Path:
 
 
 def test_a_cascade_is_certified_and_cheaper(results: Path) -> None:
-    made = compose(read_results(results), Terms(lose_at_most=0.08))
+    made = compose(read_results(results), Guarantee(lose_at_most=0.08))
     assert made.certificate is not None
     assert made.certificate.p <= 0.1
     assert made.best == "sure"
@@ -93,4 +93,4 @@ def test_a_method_that_was_not_asked_everything_is_left_out(results: Path) -> No
     lines = [line for line in file.read_text().splitlines() if '"q7", "method": "sure"' not in line]
     file.write_text("\n".join(lines) + "\n")
     assert read_results(results).complete == ("concat", "concat_pf")
-    assert compose(read_results(results), Terms(lose_at_most=0.08)).best == "concat_pf"
+    assert compose(read_results(results), Guarantee(lose_at_most=0.08)).best == "concat_pf"

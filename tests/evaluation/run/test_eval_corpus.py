@@ -12,7 +12,7 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.score import Scores
-from quorum.evaluation.run.source import Progress, silent
+from quorum.evaluation.run.source import Progress, ignore_progress
 from quorum.retrievers.collections import names
 
 CONTEXT = {"model": "openai:test", "embeddings": "openai:embed", "k": 2}
@@ -41,7 +41,7 @@ def corpus(tmp_path: Path) -> Path:
 
 
 async def run(
-    data: Path, out: str, methods: str = "concat,pruning", progress: Progress = silent, **given: Any
+    data: Path, out: str, methods: str = "concat,pruning", progress: Progress = ignore_progress, **given: Any
 ) -> Scores:
     options = Options(data=data, out=data.parent / out, methods=methods, context=Context(**CONTEXT), **given)
     return await evaluate(options, progress=progress)

@@ -18,13 +18,13 @@ from openai_server import OpenAIServer, Request, Response, error
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.run.columns import Column, parse_methods
-from quorum.evaluation.run.config import configuration
+from quorum.evaluation.run.config import make_config
 from quorum.evaluation.run.dataset import read_data
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.results import Row
 from quorum.evaluation.run.score import Scores
-from quorum.evaluation.run.source import Progress, silent
+from quorum.evaluation.run.source import Progress, ignore_progress
 
 CONTEXT = {"model": "openai:test", "attempts": 1}
 
@@ -63,7 +63,7 @@ def rows(folder: Path) -> list[dict[str, Any]]:
 
 
 async def run(
-    data: Path, methods: str = "concat,concat_pf", out: str = "out", progress: Progress = silent, **given: Any
+    data: Path, methods: str = "concat,concat_pf", out: str = "out", progress: Progress = ignore_progress, **given: Any
 ) -> Scores:
     runs = parse_methods(methods, Context(**CONTEXT))
     return await evaluate(Options(data=data, out=data.parent / out, **given), runs, progress=progress)
@@ -280,7 +280,7 @@ def test_all_takes_settings_too() -> None:
 def settings_of(data: Path, methods: str, **given: Any) -> dict[str, Any]:
     """What config.json says of the only method, over given passages."""
     runs = parse_methods(methods, Context(**CONTEXT | given))
-    found = configuration(read_data(data, None), runs, {"passages": "given"}, {})["methods"]
+    found = make_config(read_data(data, None), runs, {"passages": "given"}, {})["methods"]
     return dict(next(iter(found.values())))
 
 

@@ -15,7 +15,7 @@ from quorum.evaluation.run.dataset import read_data
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.score import Scores
-from quorum.evaluation.run.tasks import groups_of, looks_like, measures_of, task_of_all
+from quorum.evaluation.run.tasks import groups_of, guess_task, measures_of, task_of_all
 
 CONTEXT = Context(model="openai:test", attempts=1)
 PASSAGE = {"id": "a", "title": "Tower", "text": "The tower stands in Paris."}
@@ -42,7 +42,7 @@ def write(path: Path, *questions: dict[str, Any]) -> Path:
     ],
 )
 def test_what_the_answers_look_like(answers: list[str], task: str) -> None:
-    assert looks_like(answers) == task
+    assert guess_task(answers) == task
 
 
 def test_a_data_set_is_what_all_its_answers_are() -> None:
