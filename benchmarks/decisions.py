@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.harness import report, share
-from quorum.algorithms.binomial import at_most
+from quorum.algorithms.binomial import binomial_cdf
 from quorum.algorithms.race import MODES, run_race
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -103,7 +103,7 @@ def drop_by_mcnemar(table: Floats) -> dict[int, int]:
 
 @cache
 def p_of(only: int, other: int) -> float:
-    return min(1.0, 2 * at_most(min(only, other), only + other, 0.5))
+    return min(1.0, 2 * binomial_cdf(min(only, other), only + other, 0.5))
 
 
 def main() -> None:

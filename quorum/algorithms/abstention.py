@@ -1,12 +1,12 @@
-"""The lowest confidence at which a method may answer, with a guarantee that few of its answers are wrong.
+"""Finds the lowest confidence at which a method may answer, with a guarantee that few of its answers are wrong.
 
-Learn then Test (Angelopoulos et al. 2021, arXiv:2110.01052) over a grid of thresholds fixed beforehand, from the
-top: at each, an exact binomial test of "more than `at_most` of the answers are wrong"; the first that is not
-rejected ends the walk. With probability 1 - error, on new questions like these,
+Learn then Test (Angelopoulos et al. 2021, arXiv:2110.01052): we test the thresholds of a fixed grid, from the highest
+down. The hypothesis at each is "more than `at_most` of the answers are wrong", the test an exact binomial one. We stop
+at the first threshold that is not rejected. With probability 1 - error, on new questions like these,
 
     P(wrong | answered) <= at_most,
 
-even if higher confidence does not mean more right answers.
+even if answers with a higher confidence are not more often right.
 """
 
 import math
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quorum.algorithms.binomial import at_most as chance_of_at_most
+from quorum.algorithms.binomial import binomial_cdf as chance_of_at_most
 
 STEPS = 100  # thresholds 1.00, 0.99, ... 0.00
 ROUNDING = 1e-9
@@ -23,7 +23,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Threshold:
-    """Answer where the confidence is at least `value`: so many of `of` questions were answered, so many wrong."""
+    """Answer if the confidence is `value` or more: `answered` of `of` questions, `wrong` of the answers are wrong."""
 
     value: float
     answered: int
@@ -34,17 +34,17 @@ class Threshold:
 
 @dataclass(frozen=True)
 class NoThreshold:
-    """No threshold keeps the promise. needed: about how many questions would do, None where more would not help."""
+    """No threshold keeps the promise. needed: about how many questions would be enough, None if more do not help."""
 
     answered: int
     wrong: int
     needed: int | None
 
 
-def least_answers(at_most: float, error: float) -> int:
-    """How many answers, none of them wrong, a promise needs: ln error / ln(1 - at_most).
+def count_least_answers(at_most: float, error: float) -> int:
+    """The fewest answers for which a promise is possible, if none of them is wrong: ln error / ln(1 - at_most).
 
-    >>> least_answers(0.05, 0.05)
+    >>> count_least_answers(0.05, 0.05)
     59
     """
     return math.ceil(math.log(error) / math.log1p(-at_most) - ROUNDING)
@@ -53,16 +53,17 @@ def least_answers(at_most: float, error: float) -> int:
 def find_threshold(
     confidence: ArrayLike, wrong: ArrayLike, of: int, at_most: float, error: float
 ) -> Threshold | NoThreshold:
-    """The lowest threshold that the walk accepts.
+    """The lowest threshold that is accepted.
 
-    confidence: of every answer that has one, in [0, 1]; wrong: whether it is; of: questions in all. at_most: the share
-    of wrong answers, 0 < at_most < 1; error: the chance that the promise is not kept.
+    confidence: in [0, 1], of every answer that has one; wrong: whether each of these answers is wrong; of: the number
+    of questions. at_most: the promised share of wrong answers, 0 < at_most < 1; error: the probability that the promise
+    is not kept.
 
     >>> find_threshold([0.9] * 100 + [0.2] * 50, [False] * 100 + [True] * 50, 150, 0.05, 0.05).value
     0.21
     """
     sure, bad = np.asarray(confidence, dtype=np.float64), np.asarray(wrong, dtype=np.bool_)
-    least, accepted = least_answers(at_most, error), None
+    least, accepted = count_least_answers(at_most, error), None
     for step in range(STEPS, -1, -1):
         kept = sure >= step / STEPS - ROUNDING
         answered = int(kept.sum())
@@ -73,17 +74,17 @@ def find_threshold(
         if p > error:
             break
         accepted = Threshold(step / STEPS, answered, mistakes, of, p)
-    return accepted or missing(sure, bad, of, at_most, error)
+    return accepted or explain_no_threshold(sure, bad, of, at_most, error)
 
 
-def missing(sure: np.ndarray, bad: np.ndarray, of: int, at_most: float, error: float) -> NoThreshold:
-    """What is missing, judged at the threshold with the lowest share of wrong answers among the surest answers."""
+def explain_no_threshold(sure: np.ndarray, bad: np.ndarray, of: int, at_most: float, error: float) -> NoThreshold:
+    """How many questions would be enough at the most promising threshold, if its share of wrong answers stays."""
     best: tuple[float, int, int] | None = None
     for value in np.unique(sure):
         kept = sure >= value
         answered, mistakes = int(kept.sum()), int(bad[kept].sum())
         share = mistakes / answered
-        needed = answers_needed(share, at_most, error)
+        needed = count_answers_needed(share, at_most, error)
         if needed is not None:
             questions = math.ceil(needed * of / answered)
             if best is None or questions < best[0]:
@@ -93,15 +94,15 @@ def missing(sure: np.ndarray, bad: np.ndarray, of: int, at_most: float, error: f
     return NoThreshold(best[1], best[2], int(max(best[0], of + 1)))
 
 
-def answers_needed(share: float, at_most: float, error: float, most: int = 100_000) -> int | None:
-    """How many answers would do if that share of them were wrong; None where the share is too high for any number.
+def count_answers_needed(share: float, at_most: float, error: float, most: int = 100_000) -> int | None:
+    """How many answers would be enough if that share of them is wrong; None if no number is.
 
-    >>> answers_needed(0.0, 0.05, 0.05), answers_needed(0.06, 0.05, 0.05)
+    >>> count_answers_needed(0.0, 0.05, 0.05), count_answers_needed(0.06, 0.05, 0.05)
     (59, None)
     """
     if share >= at_most:
         return None
-    low, high = 1, least_answers(at_most, error)
+    low, high = 1, count_least_answers(at_most, error)
     while high <= most and chance_of_at_most(math.ceil(share * high), high, at_most) > error:
         low, high = high, 2 * high
     while low < high:

@@ -1,4 +1,4 @@
-"""Dates in their usual forms, written in one: "July 4th, 1776" and "4 July 1776" as "1776m07d04"."""
+"""Writes dates in one form: "July 4th, 1776" and "4 July 1776" become "1776m07d04"."""
 
 import re
 
@@ -21,10 +21,10 @@ DATES = [re.compile(form, re.IGNORECASE) for form in FORMS]
 
 
 def write_dates(text: str) -> str:
-    """The text with each date that names a month in one form: year, month and day as far as they are told.
+    """Rewrite every date that names a month as year, month and day; parts that the text does not give are left out.
 
-    Orders of numbers that depend on the country (4/7/1776) stay as they are, and so does a month alone: "May" is also
-    a word and a name.
+    Dates in numbers alone stay, because their order depends on the country (4/7/1776). So does a month alone: "May" is
+    also a word and a name.
 
     >>> write_dates("on Monday, 4th of July, 1776"), write_dates("July 1776"), write_dates("Jul. 4"), write_dates("May")
     ('on 1776m07d04', '1776m07', 'm07d04', 'May')

@@ -1,4 +1,4 @@
-"""Numbers, ordinals and units in words and in digits, written in one form."""
+"""Writes numbers, ordinals and units in one form, whether the text has them in words or in digits."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -88,9 +88,9 @@ MOST_DIGITS = 15
 
 
 def write_numbers(words: Sequence[str]) -> list[str]:
-    """Lower-case words, with numbers and ordinals in digits, units after a number in one form, currencies after it.
+    """Rewrite numbers and ordinals in digits, each unit after a number in one form, and currencies after the number.
 
-    "the" of "the 5th" is the caller's; what only looks like a number stays: "007", "no one", a single "million".
+    words: in lower case, without articles. Words that only look like numbers stay: "007", "no one", a lone "million".
 
     >>> write_numbers("one hundred and five miles".split()), write_numbers(["$", "3.5", "million"])
     (['105', 'mile'], ['3500000', 'dollar'])
@@ -102,7 +102,7 @@ def write_numbers(words: Sequence[str]) -> list[str]:
     while at < len(words):
         number, after = read_number(words, at)
         if number is None or (written and written[-1] == "no" and words[at] == "one"):
-            written.append(unit_of(words[at]) if written and is_number(written[-1]) else words[at])
+            written.append(normalize_unit(words[at]) if written and is_number(written[-1]) else words[at])
             at += 1
             continue
         currency = CURRENCIES.get(written[-1]) if written and is_number(number) else None
@@ -111,7 +111,7 @@ def write_numbers(words: Sequence[str]) -> list[str]:
     return written
 
 
-def unit_of(word: str) -> str:
+def normalize_unit(word: str) -> str:
     return UNIT.get(word, word)
 
 
@@ -120,7 +120,7 @@ def is_number(word: str) -> bool:
 
 
 def read_number(words: Sequence[str], at: int) -> tuple[str | None, int]:
-    """The number that begins at a word, in digits, and the place after it; null where none begins."""
+    """The number that begins at a word, in digits, and the place after it. The number is None if none begins there."""
     first = words[at]
     if first in ORDINAL:
         return ("2nd" if first == "second" else write_ordinal(ORDINAL[first])), at + 1
@@ -145,9 +145,9 @@ def read_scale(digits: str, words: Sequence[str], at: int) -> tuple[str, int]:
 
 
 def read_words(words: Sequence[str], at: int) -> tuple[str, int]:
-    """A number in words: below a hundred, hundreds, thousands and more, each scale smaller than the one before."""
+    """Read a number in words, such as "two thousand and five". Each scale must be smaller than the one before."""
     total, part, limit = 0, 0, 10**15
-    room = 100  # what may still be added to the part: below it, and once
+    room = 100  # the next word may add a number below this to the part
     start = at
     while at < len(words):
         word = "one" if at == start and words[at] in ("a", "an") else words[at]
@@ -162,13 +162,13 @@ def read_words(words: Sequence[str], at: int) -> tuple[str, int]:
         elif SCALES.get(word, limit) < limit and part:
             total, part, limit, room = total + part * SCALES[word], 0, SCALES[word], 1000
             room = 100
-        elif not (word == "and" and room == 100 and total + part and continues(words, at + 1)):
+        elif not (word == "and" and room == 100 and total + part and is_number_word(words, at + 1)):
             break
         at += 1
     return str(total + part), at
 
 
-def continues(words: Sequence[str], at: int) -> bool:
+def is_number_word(words: Sequence[str], at: int) -> bool:
     return at < len(words) and words[at] in SMALL and SMALL[words[at]] > 0
 
 

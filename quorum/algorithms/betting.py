@@ -1,10 +1,12 @@
-"""Testing by betting: evidence about a mean that may be looked at after every question, at no cost.
+"""Testing by betting: tests and intervals for a mean that stay valid if one looks after every question.
 
-A gambler who does not believe that the mean of x_1, x_2, ... in [-1, 1] is at most `mean` bets a share of the capital
-on each next value. If that claim holds, no bet is favourable, so the capital reaches 1/d with chance d at most, however
-often one looks and whenever one stops (Ville 1939). The capital is the evidence: an e-process. Source: Waudby-Smith and
-Ramdas 2024, Estimating means of bounded random variables by betting (arXiv:2010.09686), section 4; without replacement:
-Waudby-Smith and Ramdas 2020 (arXiv:2006.04347).
+The hypothesis: the mean of x_1, x_2, ... in [-1, 1] is at most `mean`. A gambler bets a share of the capital against
+it on each next value. If the hypothesis is true, no bet is favourable, so the capital ever reaches 1/d with probability
+d at most, however often one looks and whenever one stops (Ville 1939). The capital, an e-process, is the evidence
+against the hypothesis.
+
+Source: Waudby-Smith and Ramdas 2024, Estimating means of bounded random variables by betting (arXiv:2010.09686),
+section 4; without replacement: Waudby-Smith and Ramdas 2020 (arXiv:2006.04347).
 """
 
 import numpy as np
@@ -17,11 +19,11 @@ SLACK = 1e-9  # sums of decimal fractions are equal up to this
 HALVINGS = 40
 
 
-def means_under_the_null(x: Floats, mean: float, population: int | None) -> Floats:
-    """The greatest mean that each value may have, given those before it.
+def compute_null_means(x: Floats, mean: float, population: int | None) -> Floats:
+    """The largest mean that the hypothesis allows for each value, given the values before it.
 
-    Of independent values it is `mean`; of values drawn in random order from `population` ones whose mean is at most
-    `mean`, what is left for those not drawn.
+    For independent values this is `mean`. For values drawn without replacement from `population` values whose mean is
+    at most `mean`, it is the largest mean that the values not yet drawn can have.
     """
     if population is None:
         return np.full_like(x, mean)
@@ -30,8 +32,8 @@ def means_under_the_null(x: Floats, mean: float, population: int | None) -> Floa
     return (population * mean - before) / left
 
 
-def log_factors(x: Floats, m: Floats) -> Floats:
-    """ln(1 + f / (1 + m) (x - m)) for every stake f, on a new last axis; 0 where the null leaves nothing below x."""
+def compute_log_factors(x: Floats, m: Floats) -> Floats:
+    """ln(1 + f / (1 + m) (x - m)) for every stake f, on a new last axis; 0 if m is -1, where no bet is possible."""
     room = 1 + m
     possible = room > SLACK
     gain = np.where(possible, (x - m) / np.where(possible, room, 1.0), 0.0)
@@ -39,19 +41,19 @@ def log_factors(x: Floats, m: Floats) -> Floats:
     return found
 
 
-def capital(values: ArrayLike, *, mean: float = 0.0, population: int | None = None) -> Floats:
-    """The capital after each value against "the mean is at most `mean`", begun with 1: the average over seven stakes.
+def compute_capital(values: ArrayLike, *, mean: float = 0.0, population: int | None = None) -> Floats:
+    """The capital against "the mean is at most `mean`" after each value: the average over seven stakes, from 1 on.
 
-    values: along the last axis, each in [-1, 1], in an order that does not depend on them. population: how many values
-    there are in all, where these are drawn from them without replacement; None: independent draws. The capital is
-    infinite once no continuation could bring the mean of the population down to `mean`.
+    values: along the last axis, each in [-1, 1]; their order must not depend on them. population: the number of values
+    from which these are drawn without replacement; None: independent draws. The capital becomes infinite once the
+    values not yet drawn cannot bring the population's mean down to `mean` any more.
 
-    >>> [round(float(one), 3) for one in capital([1, 1, -1])]
+    >>> [round(float(one), 3) for one in compute_capital([1, 1, -1])]
     [1.4, 2.046, 0.975]
     """
     x = np.asarray(values, dtype=np.float64)
-    m = means_under_the_null(x, mean, population)
-    logs = np.cumsum(log_factors(x, m), axis=-2)
+    m = compute_null_means(x, mean, population)
+    logs = np.cumsum(compute_log_factors(x, m), axis=-2)
     found: Floats = np.exp(np.minimum(logs, 700.0)).mean(axis=-1)
     if population is not None:
         left = population - np.arange(1, x.shape[-1] + 1)
@@ -60,19 +62,20 @@ def capital(values: ArrayLike, *, mean: float = 0.0, population: int | None = No
     return found
 
 
-def p_value(values: ArrayLike, *, mean: float = 0.0, population: int | None = None) -> float:
-    """The p-value of "the mean is at most `mean`", valid whenever one stopped: 1 / the highest capital, at most 1."""
-    found = capital(values, mean=mean, population=population)
+def compute_p_value(values: ArrayLike, *, mean: float = 0.0, population: int | None = None) -> float:
+    """The p-value of "the mean is at most `mean`": 1 / the highest capital, at most 1. Valid for any stopping rule."""
+    found = compute_capital(values, mean=mean, population=population)
     highest = float(found.max()) if found.size else 1.0
     return min(1.0, 1.0 / highest) if highest > 0 else 1.0
 
 
-def lower_bound(values: ArrayLike, error: float, *, population: int | None = None) -> float:
-    """What the mean exceeds with confidence 1 - error, whenever one stopped, and however few values there are.
+def compute_lower_bound(values: ArrayLike, error: float, *, population: int | None = None) -> float:
+    """A lower bound of the mean with confidence 1 - error, for any stopping rule and any number of values.
 
-    The greatest mean that the bets reject: they reject all below it too, as each bet gains less the higher it is.
+    It is the largest mean that the bets reject. They also reject all smaller means, because a bet gains less against a
+    larger one.
 
-    >>> round(lower_bound([1.0] * 100, 0.025), 3)
+    >>> round(compute_lower_bound([1.0] * 100, 0.025), 3)
     0.887
     """
     x = np.asarray(values, dtype=np.float64)
@@ -81,24 +84,26 @@ def lower_bound(values: ArrayLike, error: float, *, population: int | None = Non
         return low
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        if p_value(x, mean=middle, population=population) <= error:
+        if compute_p_value(x, mean=middle, population=population) <= error:
             low = middle
         else:
             high = middle
     return low
 
 
-def interval(values: ArrayLike, *, level: float = 0.95, population: int | None = None) -> tuple[float, float]:
-    """An interval for a mean in [-1, 1] that holds it with confidence `level` at every moment at once.
+def compute_interval(values: ArrayLike, *, level: float = 0.95, population: int | None = None) -> tuple[float, float]:
+    """An anytime interval for a mean in [-1, 1]: with probability `level` it contains the mean after every value.
 
-    >>> interval([])
+    >>> compute_interval([])
     (-1.0, 1.0)
     """
     x, error = np.asarray(values, dtype=np.float64), (1 - level) / 2
-    return lower_bound(x, error, population=population), -lower_bound(-x, error, population=population)
+    return compute_lower_bound(x, error, population=population), -compute_lower_bound(-x, error, population=population)
 
 
-def interval_of_shares(values: ArrayLike, *, level: float = 0.95, population: int | None = None) -> tuple[float, float]:
-    """`interval` of values in [0, 1], such as exact match: stretched to [-1, 1] and back."""
-    low, high = interval(2 * np.asarray(values, dtype=np.float64) - 1, level=level, population=population)
+def compute_share_interval(
+    values: ArrayLike, *, level: float = 0.95, population: int | None = None
+) -> tuple[float, float]:
+    """`compute_interval` of values in [0, 1], such as exact match: stretched to [-1, 1] and back."""
+    low, high = compute_interval(2 * np.asarray(values, dtype=np.float64) - 1, level=level, population=population)
     return (1 + low) / 2, (1 + high) / 2

@@ -8,22 +8,22 @@ from numpy.typing import NDArray
 HALVINGS = 60
 
 
-def log_factorials(n: int) -> NDArray[np.float64]:
+def get_log_factorials(n: int) -> NDArray[np.float64]:
     """ln 0!, ln 1!, ..., ln n!."""
-    return many_log_factorials(max(10, n.bit_length()))[: n + 1]
+    return compute_log_factorials(max(10, n.bit_length()))[: n + 1]
 
 
 @lru_cache
-def many_log_factorials(bits: int) -> NDArray[np.float64]:
+def compute_log_factorials(bits: int) -> NDArray[np.float64]:
     """The logs of the factorials below 2 ** bits."""
     found: NDArray[np.float64] = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 2**bits)))])
     return found
 
 
-def at_most(k: int, n: int, chance: float) -> float:
+def binomial_cdf(k: int, n: int, chance: float) -> float:
     """P(X <= k) for X the number of successes in n draws, each with that chance.
 
-    >>> round(at_most(0, 59, 0.05), 4)
+    >>> round(binomial_cdf(0, 59, 0.05), 4)
     0.0485
     """
     if k < 0:
@@ -32,15 +32,17 @@ def at_most(k: int, n: int, chance: float) -> float:
         return 1.0
     if chance >= 1:
         return 0.0
-    logs, found = log_factorials(n), np.arange(k + 1)
+    logs, found = get_log_factorials(n), np.arange(k + 1)
     terms = logs[n] - logs[found] - logs[n - found] + found * np.log(chance) + (n - found) * np.log1p(-chance)
     return min(1.0, float(np.exp(terms).sum()))
 
 
-def upper_bound(k: int, n: int, error: float) -> float:
-    """The chance that k successes in n draws rule out from above with that error (Clopper and Pearson 1934).
+def clopper_pearson_upper(k: int, n: int, error: float) -> float:
+    """The upper confidence bound of a chance after k successes in n draws (Clopper and Pearson 1934).
 
-    >>> round(upper_bound(0, 59, 0.05), 4)
+    The true chance is above the bound with probability `error` at most.
+
+    >>> round(clopper_pearson_upper(0, 59, 0.05), 4)
     0.0495
     """
     if k >= n:
@@ -48,7 +50,7 @@ def upper_bound(k: int, n: int, error: float) -> float:
     low, high = k / n, 1.0
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        if at_most(k, n, middle) > error:
+        if binomial_cdf(k, n, middle) > error:
             low = middle
         else:
             high = middle

@@ -1,8 +1,8 @@
-"""Cascades of methods, designed and certified on answers that were recorded.
+"""Designs and certifies cascades of methods on recorded answers.
 
-A cascade asks its stages in turn, three at most: a stage's answer is accepted when it passes that stage's test, else
-the next stage is asked; the last one answers. Every answer that the stages would give was recorded when the methods
-were compared, so what a cascade would have answered, and what that would have taken, is known without a further call.
+A cascade asks at most three methods, its stages, in turn. If a stage's answer passes the stage's test, it is the answer
+of the cascade; else the next stage is asked. The last stage has no test. The comparison recorded the answers of all
+methods, so we can compute the answers and the cost of any cascade without a further call.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,10 +26,10 @@ BETTER = 1e-12
 
 @dataclass(frozen=True)
 class Accept:
-    """When a stage's answer is accepted: always when it is known, and besides by `test`.
+    """The test of a stage. An unknown answer never passes.
 
-    known: nothing besides; confidence: it is at least `at_least`; same: it is the answer of an earlier stage, up to
-    normalisation; certified: the vote stands if any one passage is replaced.
+    known: every other answer passes; confidence: if its confidence is `at_least` or more; same: if an earlier stage
+    gave the same answer, after normalisation; certified: if no replacement of a single passage changes the vote.
     """
 
     test: TestName
@@ -44,7 +44,7 @@ class Accept:
 
 @dataclass(frozen=True)
 class Stage:
-    """A method and the test of its answer; None: the answer is final."""
+    """A method and the test of its answer; None for the last stage, whose answer is always accepted."""
 
     method: str
     accept: Accept | None
@@ -57,10 +57,10 @@ Cascade = tuple[Stage, ...]
 class Recorded:
     """The answers of several methods to the same questions, as arrays of methods by questions.
 
-    worst, best: what an answer is worth, in an interval of length 1; of a missing answer the least and the most that it
-    may be worth. known: an answer was given that is not unknown; failed: none was given; key: equal numbers are equal
-    answers; confidence: NaN without one; certified: see `Accept`. cost: of all calls of an answer; shared [A, B]: what
-    of B's calls A made as well. group: questions with the same number belong together (one document).
+    worst, best: the worth of an answer; if the method failed, the lowest and the highest worth possible. known: there
+    is an answer, and it is not unknown; failed: there is none; key: equal answers have equal numbers; confidence: NaN
+    if there is none; certified: see `Accept`. cost: of all calls for an answer; shared [A, B]: the cost of those of B's
+    calls that A makes, too. group: questions of the same document or conversation have the same number.
     """
 
     methods: tuple[str, ...]
@@ -88,23 +88,23 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Replayed:
-    """What a cascade makes of recorded questions: worth and cost by question, and where each stage was asked."""
+    """The outcome of a cascade on recorded questions. worst, cost: by question; asked: stages by questions."""
 
     worst: Floats
     cost: Floats
     asked: Flags
 
 
-def split(group: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The questions that design and those that certify: a third and the rest, whole groups, by the seed."""
+def split_questions(group: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Draw a third of the questions for the design; the others certify. Groups are not divided."""
     groups = np.unique(group)
     chosen = np.random.default_rng(seed).permutation(groups)[: max(1, len(groups) // DESIGN_SHARE)]
     designs = np.isin(group, chosen)
     return np.flatnonzero(designs), np.flatnonzero(~designs)
 
 
-def passes(recorded: Recorded, method: int, accept: Accept, earlier: Sequence[int]) -> Flags:
-    """On which questions the stage's answer is accepted."""
+def find_accepted(recorded: Recorded, method: int, accept: Accept, earlier: Sequence[int]) -> Flags:
+    """The questions on which the method's answer passes the test. earlier: the methods of the stages before it."""
     known: Flags = recorded.known[method]
     if accept.test == "confidence":
         sure = recorded.confidence[method]
@@ -119,33 +119,33 @@ def passes(recorded: Recorded, method: int, accept: Accept, earlier: Sequence[in
     return known
 
 
-def marginal_cost(recorded: Recorded, method: int, earlier: Sequence[int]) -> Floats:
-    """The cost that a stage adds: its calls without those of the one earlier stage that shares most of them."""
+def compute_added_cost(recorded: Recorded, method: int, earlier: Sequence[int]) -> Floats:
+    """The cost that a stage adds: its calls, less those shared with the earlier stage that shares most."""
     found: Floats = recorded.cost[method]
     if earlier:
         found = found - np.max([recorded.shared[one, method] for one in earlier], axis=0)
     return found
 
 
-def replay(recorded: Recorded, cascade: Cascade) -> Replayed:
-    """Answer the recorded questions by the cascade. A stage that failed fails the question."""
+def replay_cascade(recorded: Recorded, cascade: Cascade) -> Replayed:
+    """Answer the recorded questions with the cascade. If a stage failed on a question, the cascade fails, too."""
     places = [recorded.methods.index(stage.method) for stage in cascade]
     n = recorded.questions
     open_, failed = np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     worst, cost, asked = np.zeros(n), np.zeros(n), np.zeros((len(cascade), n), dtype=np.bool_)
     for number, (stage, place) in enumerate(zip(cascade, places, strict=True)):
         asked[number] = open_
-        cost += np.where(open_, marginal_cost(recorded, place, places[:number]), 0.0)
+        cost += np.where(open_, compute_added_cost(recorded, place, places[:number]), 0.0)
         failed |= open_ & recorded.failed[place]
-        done = open_ if stage.accept is None else open_ & passes(recorded, place, stage.accept, places[:number])
+        done = open_ if stage.accept is None else open_ & find_accepted(recorded, place, stage.accept, places[:number])
         worst = np.where(done, recorded.worst[place], worst)
         open_ = open_ & ~done
     lowest = float(recorded.worst.min()) if n else 0.0
     return Replayed(np.where(failed, lowest, worst), cost, asked)
 
 
-def tests_of(recorded: Recorded, method: int, *, first: bool) -> list[Accept]:
-    """The tests that a stage of this method can have, by what its recorded answers carry."""
+def list_tests(recorded: Recorded, method: int, *, first: bool) -> list[Accept]:
+    """The tests that fit the recorded answers of this method."""
     found = [Accept("known")]
     known = recorded.known[method]
     sure = recorded.confidence[method]
@@ -162,20 +162,21 @@ def tests_of(recorded: Recorded, method: int, *, first: bool) -> list[Accept]:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A cascade, with its score and its cost on the questions that designed it."""
+    """A cascade with its score and its cost on the design questions."""
 
     cascade: Cascade
     score: float
     cost: float
 
 
-def design(recorded: Recorded) -> list[Candidate]:
-    """The Pareto front of all cascades that are cheaper than the best single method here, from the highest score to
-    the cheapest. Of equals the one with fewer stages.
+def design_cascades(recorded: Recorded) -> list[Candidate]:
+    """The Pareto front of all cascades cheaper than the best single method, from the highest score to the cheapest.
+
+    Of cascades with equal score and cost, the front has the one with fewest stages.
     """
     score, cost = recorded.worst.mean(axis=1), recorded.cost.mean(axis=1)
     best = max(range(len(recorded.methods)), key=lambda one: (score[one], -cost[one]))
-    found = [one for one in every_cascade(recorded) if one.cost < cost[best] - BETTER]
+    found = [one for one in list_cascades(recorded) if one.cost < cost[best] - BETTER]
     front: list[Candidate] = []
     for one in sorted(found, key=lambda one: (one.cost, -one.score, len(one.cascade))):
         if not front or one.score > front[-1].score + BETTER:
@@ -183,8 +184,8 @@ def design(recorded: Recorded) -> list[Candidate]:
     return front[::-1]
 
 
-def every_cascade(recorded: Recorded) -> Iterator[Candidate]:
-    """All cascades, but those of three stages thinned out: for every first two stages the cheapest of each score."""
+def list_cascades(recorded: Recorded) -> Iterator[Candidate]:
+    """All cascades that can be on the Pareto front: for the same first two stages, only the cheapest of each score."""
     names, count, n = recorded.methods, len(recorded.methods), max(recorded.questions, 1)
     for method in range(count):
         score, cost = recorded.worst[method].mean(), recorded.cost[method].mean()
@@ -192,8 +193,8 @@ def every_cascade(recorded: Recorded) -> Iterator[Candidate]:
     lowest = float(recorded.worst.min()) if recorded.worst.size else 0.0
     worst = np.where(recorded.failed, lowest, recorded.worst)
     for one in range(count):
-        for accept in tests_of(recorded, one, first=True):
-            taken = passes(recorded, one, accept, ()) | recorded.failed[one]
+        for accept in list_tests(recorded, one, first=True):
+            taken = find_accepted(recorded, one, accept, ()) | recorded.failed[one]
             gained, left = np.where(taken, worst[one], 0.0), ~taken
             first = Stage(names[one], accept)
             if not left.any():
@@ -204,10 +205,10 @@ def every_cascade(recorded: Recorded) -> Iterator[Candidate]:
                 last = Stage(names[other], None)
                 total = (gained + np.where(left, worst[other], 0.0)).sum()
                 yield Candidate((first, last), float(total) / n, float(paid.sum()) / n)
-                yield from of_three_stages(recorded, worst, (one, other), first, gained, left, paid)
+                yield from list_three_stage_cascades(recorded, worst, (one, other), first, gained, left, paid)
 
 
-def of_three_stages(
+def list_three_stage_cascades(
     recorded: Recorded,
     worst: Floats,
     places: tuple[int, int],
@@ -216,15 +217,15 @@ def of_three_stages(
     left: Flags,
     paid: Floats,
 ) -> Iterator[Candidate]:
-    """The cascades that begin with these two methods and end with a third."""
+    """The three-stage cascades that begin with the two methods at `places`."""
     names, n = recorded.methods, recorded.questions
     one, other = places
     thirds = [place for place in range(len(names)) if place not in places]
     if not thirds:
         return
-    accepts = tests_of(recorded, other, first=False)
+    accepts = list_tests(recorded, other, first=False)
     failed = recorded.failed[other]
-    taken = np.array([passes(recorded, other, accept, (one,)) | failed for accept in accepts]) & left
+    taken = np.array([find_accepted(recorded, other, accept, (one,)) | failed for accept in accepts]) & left
     after = left & ~taken
     added = recorded.cost[thirds] - np.maximum(recorded.shared[one, thirds], recorded.shared[other, thirds])
     scores = ((gained + taken * worst[other]).sum(axis=1)[:, None] + after @ worst[thirds].T) / n
@@ -233,7 +234,9 @@ def of_three_stages(
         if not after[row].any() or not taken[row].any():
             continue
         best: float | None = None
-        for column in np.lexsort((-scores[row], costs[row])):  # the cheapest of each score: the rest is never needed
+        for column in np.lexsort(
+            (-scores[row], costs[row])
+        ):  # the cheapest first; a higher cost must buy a higher score
             if best is not None and scores[row, column] <= best + BETTER:
                 continue
             best = float(scores[row, column])
@@ -243,8 +246,8 @@ def of_three_stages(
 
 @dataclass(frozen=True)
 class Certificate:
-    """What the certifying questions say of a cascade. p: of "some single method is better by lose_at_most or more";
-    against: that method; loss: its mean lead over the cascade.
+    """The test of a cascade on the certifying questions. p: the p-value of "some single method is better by
+    `lose_at_most` or more"; against: the method that comes nearest to it; loss: its mean lead over the cascade.
     """
 
     candidate: Candidate
@@ -254,36 +257,36 @@ class Certificate:
     passed: bool
 
 
-def losses(recorded: Recorded, cascade: Cascade, wrong_cost: float) -> dict[str, Floats]:
-    """x of each single method less x of the cascade, by question, or by group where groups are larger; in [-1, 1]."""
-    worth = replay(recorded, cascade).worst
+def compute_losses(recorded: Recorded, cascade: Cascade, wrong_cost: float) -> dict[str, Floats]:
+    """For each single method, its worth minus the cascade's, averaged by group and scaled to [-1, 1]."""
+    worth = replay_cascade(recorded, cascade).worst
     same = cascade[0].method if len(cascade) == 1 else None
     found = {}
     for place, name in enumerate(recorded.methods):
         if name != same:
-            found[name] = by_group((recorded.best[place] - worth) / (1 + wrong_cost), recorded.group)
+            found[name] = average_by_group((recorded.best[place] - worth) / (1 + wrong_cost), recorded.group)
     return found
 
 
-def by_group(values: Floats, group: NDArray[np.int64]) -> Floats:
+def average_by_group(values: Floats, group: NDArray[np.int64]) -> Floats:
     """The mean of each group."""
     _, place = np.unique(group, return_inverse=True)
     found: Floats = np.bincount(place, weights=values) / np.bincount(place)
     return found
 
 
-def certify(
+def certify_cascades(
     recorded: Recorded, candidates: Sequence[Candidate], lose_at_most: float, error: float, wrong_cost: float = 0.0
 ) -> list[Certificate]:
-    """Test the candidates in their order and stop at the first that fails, which is the last one returned.
+    """Test the candidates in their order, up to and including the first that fails.
 
-    An intersection-union test for each: its p-value is the greatest over all single methods, without correction
-    (Berger 1982); and in a fixed order no correction is needed for the number of candidates (Maurer et al. 1995).
+    A candidate's p-value is the largest over all single methods: an intersection-union test, which needs no correction
+    (Berger 1982). Tests in a fixed order need none for the number of candidates either (Maurer et al. 1995).
     """
     found: list[Certificate] = []
     margin = lose_at_most / (1 + wrong_cost)
     for candidate in candidates:
-        by_method = losses(recorded, candidate.cascade, wrong_cost)
+        by_method = compute_losses(recorded, candidate.cascade, wrong_cost)
         p_values = {name: margin_p_value(values, margin) for name, values in by_method.items()}
         against = max(p_values, key=lambda name: p_values[name]) if p_values else None
         p = p_values[against] if against else 1.0
@@ -294,7 +297,7 @@ def certify(
     return found
 
 
-def stage_shares(recorded: Recorded, cascade: Cascade) -> Mapping[str, float]:
+def compute_stage_shares(recorded: Recorded, cascade: Cascade) -> Mapping[str, float]:
     """The share of questions that reach each stage, by method."""
-    asked = replay(recorded, cascade).asked.mean(axis=1)
+    asked = replay_cascade(recorded, cascade).asked.mean(axis=1)
     return {stage.method: float(share) for stage, share in zip(cascade, asked, strict=True)}

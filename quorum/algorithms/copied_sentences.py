@@ -1,4 +1,4 @@
-"""Finds the sentences that a model copied from passages, however it changed their layout."""
+"""Finds the sentences that a model copied from passages, even if it changed their layout."""
 
 import re
 import unicodedata

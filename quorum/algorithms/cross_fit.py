@@ -1,4 +1,4 @@
-"""What the best of several methods is worth, without the luck of having been chosen on the same questions."""
+"""Estimates the score of the best of several methods without the bias of choosing it on the same questions."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -6,14 +6,14 @@ from numpy.typing import ArrayLike
 HALVES = 200
 
 
-def cross_fitted_score(values: ArrayLike, *, halves: int = HALVES, seed: int = 0) -> float:
+def compute_cross_fitted_score(values: ArrayLike, *, halves: int = HALVES, seed: int = 0) -> float:
     """The mean score of the best method, chosen on one random half of the questions and scored on the other.
 
-    values: questions by methods, at least two questions. The score of the winner on the questions that chose it is too
-    high, the more so the more methods there are and the fewer questions (Varma and Simon 2006); this one is a little
-    low, as half the questions choose.
+    values: questions by methods, at least two questions. The winner's score on the questions that chose it is too high,
+    more so with more methods and fewer questions (Varma and Simon 2006). This estimate is a little too low, because
+    only half of the questions choose.
 
-    >>> round(cross_fitted_score([[1.0, 0.0], [0.0, 1.0]] * 50), 1)
+    >>> round(compute_cross_fitted_score([[1.0, 0.0], [0.0, 1.0]] * 50), 1)
     0.5
     """
     table = np.asarray(values, dtype=np.float64)

@@ -1,12 +1,12 @@
-"""The key of an answer in a vote: two answers with the same key are the same answer.
+"""Computes the key of an answer in a vote. Answers with the same key count as the same answer.
 
-A key is a function of one answer alone. The vote never compares two answers with each other, so a passage that says
-"Paris or Lyon" cannot join the votes for Paris with those for Lyon, and the certificate of
-`quorum.algorithms.certificate` holds: replaced passages change their own votes and no others.
+A key depends on one answer alone; the vote never compares two answers. So a passage that says "Paris or Lyon" cannot
+merge the votes for Paris with those for Lyon, and the certificate of `quorum.algorithms.certificate` holds: a replaced
+passage changes its own votes and no others.
 
-SQuAD's normalisation, which exact match uses, splits and joins votes by accident: it keeps "J. R. R. Tolkien" and
-"J.R.R. Tolkien", "two" and "2", "4 July 1776" and "July 4, 1776" apart, and makes one of "3.5" and "35", of "A. A.
-Milne" and "Milne". In doubt a key keeps answers apart: a wrong join is worse than a miss.
+Exact match uses SQuAD's normalisation, which does not suit a vote. It separates "J. R. R. Tolkien" from "J.R.R.
+Tolkien", "two" from "2", "4 July 1776" from "July 4, 1776", and it merges "3.5" with "35", "A. A. Milne" with "Milne".
+In doubt, a key separates answers, because a wrong merge does more harm than a missed one.
 """
 
 import hashlib
@@ -18,17 +18,17 @@ from quorum.algorithms.answer_dates import write_dates
 from quorum.algorithms.answer_numbers import write_numbers
 from quorum.core.text import normalize
 
-MOST_READ = 100_000  # characters of a text in which an answer is looked for
-LONGEST, VERY_LONG = 400, 20_000  # characters; longer answers are texts, and count as the same when written the same
+MOST_READ = 100_000  # characters of a text that are searched for an answer
+LONGEST, VERY_LONG = 400, 20_000  # characters; longer answers are texts: the same only if written the same
 
 
 def vote_key(answer: str) -> str:
-    """The key under which an answer votes; "" for white space only. Linear in the answer's length, never an error.
+    """The key of an answer; "" for white space only. Takes linear time and never raises.
 
-    Read as the same: letter case, punctuation, articles, accents of Latin letters; dates, numbers, ordinals, decades
-    and units in their usual forms; dotted and spaced initials; "yes" with its explanation; a clause after the answer
-    that explains it or names its source. Apart stay a number and a decade, other units, "the 5th" and "5", a place with
-    and without its country.
+    The key ignores letter case, punctuation, articles and accents of Latin letters; the form of dates, numbers,
+    ordinals, decades and units; dots and spaces in initials; the explanation after a "yes"; and a clause at the end
+    that explains the answer or names its source. These stay different: a number and a decade, different units, "the
+    5th" and "5", a place with and without its country.
 
     >>> vote_key("J. R. R. Tolkien") == vote_key("J.R.R. Tolkien"), vote_key("3.5") == vote_key("35")
     (True, False)
@@ -40,7 +40,7 @@ def vote_key(answer: str) -> str:
     return short_key(answer) if len(answer) <= LONGEST else long_key(answer)
 
 
-@lru_cache(maxsize=4096)  # a staged vote counts the same votes again and again
+@lru_cache(maxsize=4096)  # a staged vote counts the same votes several times
 def short_key(answer: str) -> str:
     said = drop_explanation(fold_characters(answer))
     verdict = YES_NO.match(said)
@@ -52,7 +52,7 @@ def short_key(answer: str) -> str:
 
 
 def contains_key(text: str, answer: str) -> bool:
-    """Whether some words of the text have the answer's key. Read are the first 100,000 characters.
+    """Whether consecutive words of the text have the answer's key. Searches the first 100,000 characters.
 
     >>> contains_key("It was finished on the 4th of July 1776.", "July 4, 1776"), contains_key("It took 20 years.", "2")
     (True, False)
@@ -65,7 +65,7 @@ def contains_key(text: str, answer: str) -> bool:
 
 
 def begins_with_key(words: list[str], start: int, key: str) -> bool:
-    """Whether the words from a place on, joined, are the key at the end of one of them."""
+    """Whether one or more words, from `start` on, make the key when joined."""
     joined = ""
     for word in words[start:]:
         joined = join_words([joined, word]) if joined else word
@@ -75,7 +75,7 @@ def begins_with_key(words: list[str], start: int, key: str) -> bool:
 
 
 def long_key(answer: str) -> str:
-    """A long answer by SQuAD's normalisation, or a very long one by a digest: keys are kept for a whole vote."""
+    """The key of a long answer, by SQuAD's normalisation; of a very long one a digest, to save memory."""
     return (
         normalize(answer) if len(answer) <= VERY_LONG else hashlib.sha256(answer.encode("utf-8", "replace")).hexdigest()
     )
@@ -96,7 +96,7 @@ def fold_characters(text: str) -> str:
 
 
 NAMED = r"(?:passages?|contexts?|texts?|documents?|sources?|articles?|search results?|information)"
-# What follows an answer and cannot be part of a name: a clause in small letters, a source, a sentence about it.
+# The explanation after an answer, which cannot be part of a name: a clause in small letters, a source, a sentence.
 EXPLANATION = re.compile(
     rf" ?[(\[](?:{NAMED}|source:|see|ref)?[ #]{{0,2}}\d{{1,3}}(?:, ?\d{{1,3}}){{0,9}}[)\]]\W*$"
     r"|, (?:which|who|whose|whom|because|since it|as it|as he|as she|as they) "
@@ -113,7 +113,7 @@ YES_NO = re.compile(
 
 
 def drop_explanation(text: str) -> str:
-    """The answer before what explains it, all of it where nothing would be left."""
+    """The answer without the explanation after it; the whole text if no word would be left."""
     found = EXPLANATION.search(text, 1)
     return text[: found.start()] if found and re.search(r"\w", text[: found.start()]) else text
 
@@ -139,17 +139,17 @@ def join_initials(text: str) -> str:
 SYMBOLS = {"&": "and", "%": "percent"}
 NUMBER = r"(?<![^\W_])-?\d{1,3}(?:,\d{3}){1,6}(?:\.\d+)?(?!\d)|(?<![^\W_])-\d+(?:\.\d+)?|\d+(?:[.:/]\d+)*"
 ORDINAL = r"(?:st|nd|rd|th|s)(?![^\W_])"
-MARK = r"[\u0300-\u036f\u0900-\u0dff\u0e00-\u0eff\u200c\u200d]"  # vowel signs, which are no letters to `re`
+MARK = r"[\u0300-\u036f\u0900-\u0dff\u0e00-\u0eff\u200c\u200d]"  # vowel signs, which `re` does not count as letters
 WORD = rf"(?:[^\W\d_]|{MARK})+(?:\+\+?|#)?(?!\w)|(?:[^\W\d_]|{MARK})+"
 DATE = r"\d{0,4}m\d\d(?:d\d\d)?(?!\w)"
 TOKEN = re.compile(rf"{DATE}|(?:{NUMBER})(?:{ORDINAL})?|[&%$£€¥]|A\.(?= )|{WORD}|[^\W_]")
 FEET = re.compile(r"(?<=\d)'(?=\d)")  # 5'10
-RANGE = re.compile(r"(?<=\d) ?- ?(?=\d|m\d\d)")  # of years, dates, numbers; also a score
+RANGE = re.compile(r"(?<=\d) ?- ?(?=\d|m\d\d)")  # a range of years, dates or numbers; also a score
 A_SCALE = re.compile(r"(?:hundred|thousand|million|billion|trillion)$")
 
 
 def split_words(text: str) -> list[str]:
-    """Numbers, words and the symbols that mean something, as they are written, without articles."""
+    """The numbers, words and meaningful symbols of the text as it writes them, without articles."""
     text = join_initials(write_dates(text))
     text = (
         FEET.sub(" feet ", text).replace("'", "").replace("°C", " degrees celsius").replace("°F", " degrees fahrenheit")
@@ -161,7 +161,7 @@ def split_words(text: str) -> list[str]:
 
 
 def is_article(words: list[str], index: int) -> bool:
-    """Whether a word is "the", or "a" before a word. The A of "Vitamin A" or of "A. A. Milne" is none."""
+    """Whether a word is "the", or "a" before a word. The A in "Vitamin A" and in "A. A. Milne" is not an article."""
     word, following = words[index], words[index + 1 : index + 2]
     if word.lower() == "the":
         return True
@@ -171,7 +171,7 @@ def is_article(words: list[str], index: int) -> bool:
 
 
 def drop_repetition(words: list[str], text: str) -> list[str]:
-    """ "Kigali Kigali" -> "Kigali", a title and the text that begins with it; "New York, New York" is another place."""
+    """ "Kigali Kigali" (a title, then the text) -> "Kigali"; "New York, New York" keeps its repetition."""
     half = len(words) // 2
     if half and words[:half] == words[half:] and "," not in text and not words[0][0].isdecimal():
         words = words[:half]
@@ -179,7 +179,7 @@ def drop_repetition(words: list[str], text: str) -> list[str]:
 
 
 def drop_preposition(words: list[str]) -> list[str]:
-    """ "in Paris" -> "Paris", "On 1776m07d04" -> "1776m07d04"; "In Bruges" stays, which may be a title."""
+    """ "in Paris" -> "Paris", "On 1776m07d04" -> "1776m07d04"; "In Bruges" stays, because it may be a title."""
     if words[:1] == ["from"] and "to" in words and re.match(r"\d|m\d\d", words[1]):
         return words[1:]
     first, second = (*words, "", "")[:2]
@@ -197,7 +197,7 @@ COUNTRIES = {
 
 
 def join_words(words: list[str]) -> str:
-    """The words without the spaces between them, which stay between digits: "Spider-Man", "Spiderman"; "1 2", "12"."""
+    """Join the words without spaces ("Spider-Man" and "Spiderman" are one), but with a space between two digits."""
     key = ""
     for word in words:
         key += f" {word}" if key[-1:].isdecimal() and word[:1].isdecimal() else word

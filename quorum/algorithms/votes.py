@@ -57,7 +57,7 @@ def is_decided(votes: Iterable[Vote], remaining_votes: float) -> bool:
     first = counts.index(most)
     overtaken = any(
         count + remaining_votes >= most for count in counts[:first]
-    )  # an answer with an earlier first vote wins a tie
+    )  # an answer whose first vote came earlier wins a tie
     return (
         not overtaken
         and remaining_votes <= most

@@ -119,9 +119,9 @@ def withhold_unsure_answer(result: "Result", method: str, below: float) -> "Resu
     """The result; its answer becomes unknown if the confidence is below the bound. Stderr shows the withheld answer, or
     says that the answer has no confidence.
     """
-    from quorum.evaluation.metrics.uncertainty import abstained
+    from quorum.evaluation.metrics.uncertainty import abstain_below
 
-    confidence, made = result.get("confidence"), abstained(result, below)
+    confidence, made = result.get("confidence"), abstain_below(result, below)
     if confidence is None and not result["unknown"]:
         typer.echo(f"quorum: {method} stated no confidence in this answer, which stands.", err=True)
     elif made is not result:

@@ -33,9 +33,9 @@ def calibrate(
     """Promise that few answers are wrong: write the file that --calibration takes."""
     from quorum.evaluation.decisions.calibrate import (
         calibrate_methods,
-        calibration_file,
-        no_threshold_words,
-        promise_words,
+        describe_file,
+        describe_no_threshold,
+        describe_promise,
         write_calibration,
     )
     from quorum.evaluation.decisions.recorded_results import check_confidence_level, read_results, read_share
@@ -44,17 +44,17 @@ def calibrate(
     found = read_results(results, measure)
     made = calibrate_methods(found, share, error, method)
     path = out or results / "calibration.json"
-    written = calibration_file(found, made[0], share, error)
+    written = describe_file(found, made[0], share, error)
     write_calibration(path, written)
     if json:
         from json import dumps
 
         typer.echo(dumps(written, ensure_ascii=False, indent=2))
         return
-    typer.echo(promise_words(made[0], share, confidence))
+    typer.echo(describe_promise(made[0], share, confidence))
     for one in made[1:]:
         if one.threshold is None:
-            typer.echo(no_threshold_words(one, share, len(found.ids)))
+            typer.echo(describe_no_threshold(one, share, len(found.ids)))
         else:
-            typer.echo(promise_words(one, share, confidence))
+            typer.echo(describe_promise(one, share, confidence))
     typer.echo(f"quorum: use it with: quorum ask QUESTION --method '{made[0].method}' --calibration {path}", err=True)

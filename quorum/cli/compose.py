@@ -37,20 +37,26 @@ def compose(
     json: AsJson = False,
 ) -> None:
     """Design a cascade of the compared methods, certify it, and write it as a method of its own."""
-    from quorum.evaluation.decisions.compose import Guarantee, compose, composed_file, composed_words, write_composed
+    from quorum.evaluation.decisions.compose import (
+        Guarantee,
+        compose,
+        describe_composed,
+        make_composed_file,
+        write_composed,
+    )
     from quorum.evaluation.decisions.recorded_results import check_confidence_level, check_wrong_cost, read_results
 
     error = check_confidence_level(confidence)
     terms = Guarantee(lose_at_most, error, cast(Any, cost), check_wrong_cost(wrong_cost), seed)
     found = read_results(results, measure)
     made = compose(found, terms, prices)
-    path, written = out or results / "composed.json", composed_file(found, made, terms)
+    path, written = out or results / "composed.json", make_composed_file(found, made, terms)
     write_composed(path, written)
     if json:
         from json import dumps
 
         typer.echo(dumps(written, ensure_ascii=False, indent=2))
     else:
-        for sentence in composed_words(made, terms):
+        for sentence in describe_composed(made, terms):
             typer.echo(sentence)
     typer.echo(f"quorum: ask it with: quorum ask QUESTION --method {path}", err=True)

@@ -41,7 +41,7 @@ def gate(
     json: AsJson = False,
 ) -> None:
     """Pass (exit code 0), fail (1) or cannot tell (3): does NEW lose --margin or more to BASELINE?"""
-    from quorum.evaluation.decisions.gate import EXIT_CODES, decide_gate, gate_words
+    from quorum.evaluation.decisions.gate import EXIT_CODES, decide_gate, describe_gate
     from quorum.evaluation.decisions.recorded_results import check_wrong_cost
 
     (old, one), (replacing, other) = results_of(baseline, measure), results_of(new, measure)
@@ -51,7 +51,7 @@ def gate(
 
         typer.echo(dumps(decided.as_json(), ensure_ascii=False, indent=2))
     else:
-        typer.echo(gate_words(decided))
+        typer.echo(describe_gate(decided))
     raise typer.Exit(EXIT_CODES[decided.verdict])
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from quorum.cli.show import plain_table
 from quorum.core.text import format_count
 from quorum.evaluation.compare.baseline import Comparison, Difference
-from quorum.evaluation.metrics.registry import added_measures
+from quorum.evaluation.metrics.registry import list_added_measures
 from quorum.evaluation.metrics.wordy import describe_wordy_answers
 from quorum.evaluation.run.results import Summary
 
@@ -87,7 +87,7 @@ def score_tables(
     Metrics of installed packages have a column each. own: measures that the user brought; further: measures in a table
     of their own, in place of those of passages.
     """
-    brought = [Column(name, name, 1, 3) for name in (*added_measures(summary), *own)]
+    brought = [Column(name, name, 1, 3) for name in (*list_added_measures(summary), *own)]
     answers = [*(JUDGED[name] for name in measures), *present(summary, MORE), *brought]
     wordy = describe_wordy_answers(summary)
     more = present(summary, [FURTHER[name] for name in further])

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID, uuid5
 
-from quorum.evaluation.metrics.registry import all_metrics
+from quorum.evaluation.metrics.registry import list_metrics
 from quorum.evaluation.run.results import Row
 from quorum.models.tracing import cleaned
 
@@ -122,7 +122,7 @@ def model_metadata(model: str) -> dict[str, str]:
 def feedback_of(place: Place, row: Row) -> Iterator[dict[str, Any]]:
     """The measures of an answer, each as a score of its run."""
     id_ = run_id(place, row)
-    for key in all_metrics():
+    for key in list_metrics():
         score: Any = row.get(key)
         if score is not None:
             yield {

@@ -4,11 +4,17 @@ import math
 
 import numpy as np
 
-from quorum.algorithms.abstention import NoThreshold, Threshold, answers_needed, find_threshold, least_answers
+from quorum.algorithms.abstention import (
+    NoThreshold,
+    Threshold,
+    count_answers_needed,
+    count_least_answers,
+    find_threshold,
+)
 
 
 def test_fifty_nine_answers_without_a_mistake_are_the_least_for_five_per_cent() -> None:
-    assert least_answers(0.05, 0.05) == 59
+    assert count_least_answers(0.05, 0.05) == 59
     assert isinstance(find_threshold([0.9] * 59, [False] * 59, 59, 0.05, 0.05), Threshold)
     assert find_threshold([0.9] * 58, [False] * 58, 58, 0.05, 0.05) == NoThreshold(58, 0, 59)
 
@@ -47,8 +53,8 @@ def test_what_is_missing_is_said() -> None:
 
 
 def test_the_number_of_answers_needed_is_the_smallest_that_does() -> None:
-    from quorum.algorithms.binomial import at_most
+    from quorum.algorithms.binomial import binomial_cdf
 
-    needed = answers_needed(0.02, 0.05, 0.05)
+    needed = count_answers_needed(0.02, 0.05, 0.05)
     assert needed is not None
-    assert at_most(math.ceil(0.02 * needed), needed, 0.05) <= 0.05
+    assert binomial_cdf(math.ceil(0.02 * needed), needed, 0.05) <= 0.05

@@ -5,7 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from quorum.algorithms.betting import capital, interval, interval_of_shares, lower_bound, p_value
+from quorum.algorithms.betting import (
+    compute_capital,
+    compute_interval,
+    compute_lower_bound,
+    compute_p_value,
+    compute_share_interval,
+)
 
 REPETITIONS = 300
 SLACK = 3 * math.sqrt(0.05 * 0.95 / REPETITIONS)  # three standard errors
@@ -14,20 +20,20 @@ SLACK = 3 * math.sqrt(0.05 * 0.95 / REPETITIONS)  # three standard errors
 def test_the_capital_is_the_average_of_seven_bets() -> None:
     stakes = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)
     expected = np.mean([(1 + f) * (1 + 0.5 * f) * (1 - f) for f in stakes])
-    assert capital([1, 0.5, -1])[-1] == pytest.approx(expected)
+    assert compute_capital([1, 0.5, -1])[-1] == pytest.approx(expected)
 
 
 def test_without_replacement_a_bet_is_on_what_is_left() -> None:
-    after_one = capital([1, 0], population=4)  # the three values left have a mean of -1/3 at most
+    after_one = compute_capital([1, 0], population=4)  # the three values left have a mean of -1/3 at most
     stakes = np.array([0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])
     assert after_one[-1] == pytest.approx(np.mean((1 + stakes) * (1 + stakes / (2 / 3) * (1 / 3))))
 
 
 def test_what_no_continuation_can_change_is_certain_but_not_what_may_end_in_a_tie() -> None:
-    assert capital([1, 1], population=4)[-1] < math.inf
-    assert capital([1, 1, 0.5], population=4)[-1] == math.inf
-    assert capital([1, 1, -1], population=3).tolist()[1:] == [math.inf, math.inf]
-    assert np.isfinite(capital([1, 1, 1, -1, -1, -1], population=6)).all()
+    assert compute_capital([1, 1], population=4)[-1] < math.inf
+    assert compute_capital([1, 1, 0.5], population=4)[-1] == math.inf
+    assert compute_capital([1, 1, -1], population=3).tolist()[1:] == [math.inf, math.inf]
+    assert np.isfinite(compute_capital([1, 1, 1, -1, -1, -1], population=6)).all()
 
 
 @pytest.mark.parametrize("population", [None, 200])
@@ -37,13 +43,13 @@ def test_a_true_null_hypothesis_is_seldom_rejected_however_often_one_looks(popul
         values = draw.choice([1.0, 0.0, -1.0], p=[0.15, 0.7, 0.15], size=(REPETITIONS, 200))
     else:
         values = np.array([draw.permutation([1.0] * 30 + [0.0] * 140 + [-1.0] * 30) for _ in range(REPETITIONS)])
-    assert (capital(values, population=population).max(axis=1) >= 20).mean() <= 0.05 + SLACK
+    assert (compute_capital(values, population=population).max(axis=1) >= 20).mean() <= 0.05 + SLACK
 
 
 def test_a_difference_is_found() -> None:
     draw = np.random.default_rng(6)
     values = draw.choice([1.0, 0.0, -1.0], p=[0.2, 0.75, 0.05], size=(100, 300))
-    assert (capital(values).max(axis=1) >= 20).mean() > 0.9
+    assert (compute_capital(values).max(axis=1) >= 20).mean() > 0.9
 
 
 def test_intervals_hold_the_mean_on_few_and_on_many_values() -> None:
@@ -51,22 +57,22 @@ def test_intervals_hold_the_mean_on_few_and_on_many_values() -> None:
     for n in (20, 120):
         missed = 0
         for _ in range(REPETITIONS // 3):
-            low, high = interval_of_shares(draw.random(n) < 0.3)
+            low, high = compute_share_interval(draw.random(n) < 0.3)
             missed += not low <= 0.3 <= high
         assert missed <= REPETITIONS // 3 * (0.05 + 2 * SLACK)
 
 
 def test_an_interval_closes_when_the_whole_population_was_seen() -> None:
     values = [1.0, 0.0, 0.0, 1.0, 0.0]
-    low, high = interval_of_shares(values, population=5)
+    low, high = compute_share_interval(values, population=5)
     assert low == pytest.approx(0.4, abs=1e-6)
     assert high == pytest.approx(0.4, abs=1e-6)
 
 
 def test_an_interval_is_the_bound_on_both_sides() -> None:
     values = [0.5, -0.25, 1.0, 0.0] * 10
-    low, high = interval(values)
-    assert low == lower_bound(values, 0.025)
-    assert -high == lower_bound([-value for value in values], 0.025)
-    assert p_value(values, mean=low - 0.01) <= 0.025 < p_value(values, mean=low + 0.01)
-    assert interval([]) == (-1.0, 1.0)
+    low, high = compute_interval(values)
+    assert low == compute_lower_bound(values, 0.025)
+    assert -high == compute_lower_bound([-value for value in values], 0.025)
+    assert compute_p_value(values, mean=low - 0.01) <= 0.025 < compute_p_value(values, mean=low + 0.01)
+    assert compute_interval([]) == (-1.0, 1.0)

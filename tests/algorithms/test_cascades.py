@@ -12,13 +12,13 @@ from quorum.algorithms.cascades import (
     Candidate,
     Recorded,
     Stage,
-    certify,
-    design,
-    every_cascade,
-    losses,
-    replay,
-    split,
-    stage_shares,
+    certify_cascades,
+    compute_losses,
+    compute_stage_shares,
+    design_cascades,
+    list_cascades,
+    replay_cascade,
+    split_questions,
 )
 
 
@@ -47,11 +47,11 @@ THREE = recorded(np.array([[1, 0, 0, 0], [0, 1, 0, 1], [0, 1, 1, 0]]), [1.0, 2.0
 def test_a_cascade_goes_on_until_a_stage_passes_its_test() -> None:
     known = np.array([[True, False, True, False], [True, True, False, False], [True] * 4])
     table = replace(THREE, known=known)
-    found = replay(table, (Stage("a", Accept("known")), Stage("b", Accept("known")), Stage("c", None)))
+    found = replay_cascade(table, (Stage("a", Accept("known")), Stage("b", Accept("known")), Stage("c", None)))
     assert found.worst.tolist() == [1.0, 1.0, 0.0, 0.0]
     assert found.cost.tolist() == [1.0, 3.0, 1.0, 8.0]
     assert found.asked.tolist() == [[True] * 4, [False, True, False, True], [False, False, False, True]]
-    shares = stage_shares(table, (Stage("a", Accept("known")), Stage("b", None)))
+    shares = compute_stage_shares(table, (Stage("a", Accept("known")), Stage("b", None)))
     assert shares == {"a": 1.0, "b": 0.5}
 
 
@@ -70,7 +70,7 @@ def test_every_test_of_a_stage(accept: Accept, expected: list[float]) -> None:
         certified=np.array([[False] * 4, [True, True, True, True], [False] * 4]),
     )
     cascade = (Stage("a", Accept("confidence", 0.9)), Stage("b", accept), Stage("c", None))  # a has no confidence
-    assert replay(table, cascade).worst.tolist() == (expected if accept.test != "certified" else [0, 1, 0, 1])
+    assert replay_cascade(table, cascade).worst.tolist() == (expected if accept.test != "certified" else [0, 1, 0, 1])
 
 
 def test_calls_that_an_earlier_stage_made_are_not_paid_again() -> None:
@@ -78,7 +78,7 @@ def test_calls_that_an_earlier_stage_made_are_not_paid_again() -> None:
     shared[0, 1], shared[1, 2], shared[0, 2] = 1.0, 2.0, 1.0
     table = replace(THREE, shared=shared, known=np.zeros((3, 4), dtype=bool))
     cascade = (Stage("a", Accept("known")), Stage("b", Accept("known")), Stage("c", None))
-    assert replay(table, cascade).cost.tolist() == [1 + 1 + 3] * 4
+    assert replay_cascade(table, cascade).cost.tolist() == [1 + 1 + 3] * 4
 
 
 def test_a_stage_that_failed_fails_the_question() -> None:
@@ -87,7 +87,7 @@ def test_a_stage_that_failed_fails_the_question() -> None:
     worst = THREE.worst.copy()
     worst[2, 1] = 1.0
     table = replace(THREE, failed=failed, worst=worst, known=np.zeros((3, 4), dtype=bool))
-    assert replay(table, (Stage("a", Accept("known")), Stage("c", None))).worst[1] == 0.0
+    assert replay_cascade(table, (Stage("a", Accept("known")), Stage("c", None))).worst[1] == 0.0
 
 
 def random_answers(seed: int, n: int = 90) -> Recorded:
@@ -102,10 +102,10 @@ def random_answers(seed: int, n: int = 90) -> Recorded:
 def test_the_figures_of_the_design_are_those_of_a_replay() -> None:
     table = random_answers(4)
     seen = set()
-    for candidate in every_cascade(table):
+    for candidate in list_cascades(table):
         seen.add((len(candidate.cascade), *(stage.accept.test for stage in candidate.cascade if stage.accept)))
         if len(seen) % 7 == 0 or candidate.cascade[0].method == "a":
-            found = replay(table, candidate.cascade)
+            found = replay_cascade(table, candidate.cascade)
             assert candidate.score == pytest.approx(found.worst.mean())
             assert candidate.cost == pytest.approx(found.cost.mean())
     assert {(2, "known"), (2, "confidence"), (3, "confidence", "same"), (3, "certified", "confidence")} <= seen
@@ -113,7 +113,7 @@ def test_the_figures_of_the_design_are_those_of_a_replay() -> None:
 
 def test_the_design_is_a_front_below_the_cost_of_the_best_method() -> None:
     table = random_answers(5)
-    front = design(table)
+    front = design_cascades(table)
     best = int(table.worst.mean(axis=1).argmax())
     assert front
     assert all(one.cost < table.cost[best].mean() for one in front)
@@ -125,16 +125,16 @@ def test_the_design_is_a_front_below_the_cost_of_the_best_method() -> None:
 def test_the_cascade_is_tested_against_every_single_method() -> None:
     table = random_answers(6)
     cascade = (Stage("a", Accept("known")), Stage("e", None))
-    found = losses(table, cascade, 0.0)
+    found = compute_losses(table, cascade, 0.0)
     assert sorted(found) == ["a", "b", "c", "d", "e"]
-    assert found["e"].tolist() == (table.worst[4] - replay(table, cascade).worst).tolist()
-    assert sorted(losses(table, (Stage("a", None),), 0.0)) == ["b", "c", "d", "e"]
+    assert found["e"].tolist() == (table.worst[4] - replay_cascade(table, cascade).worst).tolist()
+    assert sorted(compute_losses(table, (Stage("a", None),), 0.0)) == ["b", "c", "d", "e"]
 
 
 def test_questions_of_one_document_count_as_one() -> None:
     table = replace(random_answers(7), group=np.arange(90) // 3)
-    assert all(len(values) == 30 for values in losses(table, (Stage("a", None),), 0.0).values())
-    designs, certifies = split(table.group, seed=1)
+    assert all(len(values) == 30 for values in compute_losses(table, (Stage("a", None),), 0.0).values())
+    designs, certifies = split_questions(table.group, seed=1)
     assert not set(table.group[designs]) & set(table.group[certifies])
     assert len(designs) + len(certifies) == 90
     assert len(designs) == 30
@@ -144,8 +144,8 @@ def test_the_certificate_stops_at_the_first_failure() -> None:
     right = np.array([[1.0] * 300, [1.0] * 300, [0.0] * 300])
     table = recorded(right, [5.0, 3.0, 1.0])
     front = [Candidate((Stage(name, None),), 0.0, 0.0) for name in "bc"]
-    assert [one.passed for one in certify(table, front, 0.03, 0.1)] == [True, False]
-    assert [one.passed for one in certify(table, front[::-1], 0.03, 0.1)] == [False]
+    assert [one.passed for one in certify_cascades(table, front, 0.03, 0.1)] == [True, False]
+    assert [one.passed for one in certify_cascades(table, front[::-1], 0.03, 0.1)] == [False]
 
 
 def test_a_cascade_that_loses_too_much_is_seldom_certified() -> None:
@@ -154,6 +154,6 @@ def test_a_cascade_that_loses_too_much_is_seldom_certified() -> None:
     for _ in range(repetitions):
         right = (draw.random((3, 200)) < np.array([[0.45], [0.45], [0.4]])).astype(float)
         table = recorded(right, [5.0, 5.0, 1.0])
-        candidates = [one for one in every_cascade(table) if one.cascade == (Stage("c", None),)]
-        broken += certify(table, candidates, 0.05, 0.1)[0].passed
+        candidates = [one for one in list_cascades(table) if one.cascade == (Stage("c", None),)]
+        broken += certify_cascades(table, candidates, 0.05, 0.1)[0].passed
     assert broken / repetitions <= 0.1 + 3 * math.sqrt(0.09 / repetitions)

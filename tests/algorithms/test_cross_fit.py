@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from quorum.algorithms.cross_fit import cross_fitted_score
+from quorum.algorithms.cross_fit import compute_cross_fitted_score
 
 
 def test_among_equal_methods_the_winner_is_worth_no_more_than_the_others() -> None:
@@ -11,10 +11,10 @@ def test_among_equal_methods_the_winner_is_worth_no_more_than_the_others() -> No
     for _ in range(30):
         table = (draw.random((60, 12)) < 0.4).astype(float)
         naive.append(table.mean(axis=0).max())
-        fair.append(cross_fitted_score(table, halves=20))
+        fair.append(compute_cross_fitted_score(table, halves=20))
     assert np.mean(naive) > 0.48
     assert abs(np.mean(fair) - 0.4) < 0.02
 
 
 def test_a_clear_winner_keeps_its_score() -> None:
-    assert cross_fitted_score([[1.0, 0.0]] * 9 + [[0.0, 0.0]]) == 0.9
+    assert compute_cross_fitted_score([[1.0, 0.0]] * 9 + [[0.0, 0.0]]) == 0.9

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from quorum.algorithms import betting
-from quorum.algorithms.binomial import at_most, log_factorials, upper_bound
+from quorum.algorithms.binomial import binomial_cdf, clopper_pearson_upper, get_log_factorials
 from quorum.algorithms.paired import (
     better_p_value,
     counts_p_value,
+    estimate_questions_to_certify,
     margin_p_value,
     paired_interval,
-    questions_to_certify,
-    scores,
-    tango,
+    tango_interval,
+    tango_statistic,
 )
 
 
@@ -27,7 +27,7 @@ def test_the_margin_test_rejects_a_true_null_hypothesis_with_the_stated_chance_a
     rejected = [table for table in tables if counts_p_value(n, *table, margin) <= error]
     assert rejected
     ones, others = np.array(rejected).T
-    logs = log_factorials(n)
+    logs = get_log_factorials(n)
     ways = logs[n] - logs[ones] - logs[others] - logs[n - ones - others]
     largest = 0.0
     for unequal in np.linspace(margin, 1, 120):
@@ -50,7 +50,7 @@ def test_equal_methods_are_certified_as_often_as_said(n: int, least: float) -> N
 
 def test_graded_losses_are_bet_on() -> None:
     losses = [0.25, -0.25, 0.0, 0.0] * 60
-    assert margin_p_value(losses, 0.1) == betting.p_value([-loss for loss in losses], mean=-0.1)
+    assert margin_p_value(losses, 0.1) == betting.compute_p_value([-loss for loss in losses], mean=-0.1)
     assert margin_p_value(losses, 0.1) < 0.05 < margin_p_value([0.25, 0.0, 0.0, 0.0] * 60, 0.06)
 
 
@@ -67,9 +67,9 @@ def test_the_binomial_tail_and_bound_are_those_of_scipy() -> None:
     from scipy.stats import beta, binom
 
     for k, n, chance in product((0, 3, 17), (17, 60), (0.01, 0.3, 0.9)):
-        assert at_most(k, n, chance) == pytest.approx(binom.cdf(k, n, chance), abs=1e-12)
+        assert binomial_cdf(k, n, chance) == pytest.approx(binom.cdf(k, n, chance), abs=1e-12)
         expected = 1.0 if k == n else beta.ppf(0.99, k + 1, n - k)
-        assert upper_bound(k, n, 0.01) == pytest.approx(expected, abs=1e-9)
+        assert clopper_pearson_upper(k, n, 0.01) == pytest.approx(expected, abs=1e-9)
 
 
 def test_the_score_maximises_the_likelihood_under_the_supposed_difference() -> None:
@@ -79,7 +79,7 @@ def test_the_score_maximises_the_likelihood_under_the_supposed_difference() -> N
     likelihood += (n - plus - minus) * np.log1p(-2 * shares - difference)
     share = shares[likelihood.argmax()]
     variance = n * (2 * share + difference * (1 - difference))
-    assert float(scores(plus, minus, n, difference)) == pytest.approx(
+    assert float(tango_statistic(plus, minus, n, difference)) == pytest.approx(
         (plus - minus - n * difference) / math.sqrt(variance), abs=1e-4
     )
 
@@ -87,23 +87,23 @@ def test_the_score_maximises_the_likelihood_under_the_supposed_difference() -> N
 def test_tangos_interval_covers_on_few_questions() -> None:
     draw = np.random.default_rng(3)
     drawn = draw.multinomial(40, [0.12, 0.02, 0.86], size=400)
-    inside = [low <= 0.1 <= high for low, high in (tango(int(a), int(b), 40) for a, b, _ in drawn)]
+    inside = [low <= 0.1 <= high for low, high in (tango_interval(int(a), int(b), 40) for a, b, _ in drawn)]
     assert np.mean(inside) > 0.92
-    low, high = tango(0, 0, 30)
+    low, high = tango_interval(0, 0, 30)
     assert low == pytest.approx(-high)
     assert 0 < high < 0.15
 
 
 def test_graded_differences_have_the_betting_interval() -> None:
-    assert paired_interval([0.5, 0.0, -0.25]) == betting.interval([0.5, 0.0, -0.25])
-    assert paired_interval([1, 0, -1]) == tango(1, 1, 3)
+    assert paired_interval([0.5, 0.0, -0.25]) == betting.compute_interval([0.5, 0.0, -0.25])
+    assert paired_interval([1, 0, -1]) == tango_interval(1, 1, 3)
 
 
 def test_the_number_of_questions_that_would_do() -> None:
     losses = [0] * 180 + [1] * 10 + [-1] * 10
-    needed = questions_to_certify(losses, 0.03, 0.1)
+    needed = estimate_questions_to_certify(losses, 0.03, 0.1)
     assert needed is not None
     assert 200 < needed < 900
-    assert questions_to_certify(losses, -0.01, 0.1) is None
-    assert questions_to_certify([1] * 50, 0.03, 0.1) is None
-    assert questions_to_certify([0] * 10, 0.03, 0.1) == 76
+    assert estimate_questions_to_certify(losses, -0.01, 0.1) is None
+    assert estimate_questions_to_certify([1] * 50, 0.03, 0.1) is None
+    assert estimate_questions_to_certify([0] * 10, 0.03, 0.1) == 76

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from quorum.algorithms.race import MODES, Mode, Race, run_race, worth
+from quorum.algorithms.race import MODES, Mode, Race, compute_worth, run_race
 
 REPETITIONS = 120
 SLACK = 3 * math.sqrt(0.05 * 0.95 / REPETITIONS)
@@ -19,8 +19,8 @@ def tables(count: int, questions: int, shares: list[float], seed: int) -> list[n
 def test_exact_drops_what_arithmetic_leaves_no_way_to_win() -> None:
     race = Race(2, population=10, mode="exact")
     for _ in range(5):
-        assert race.settle([1.0, 0.0]) == []  # five questions are left: a tie is possible
-    assert race.settle([1.0, 0.0]) == [1]
+        assert race.add_question([1.0, 0.0]) == []  # five questions are left: a tie is possible
+    assert race.add_question([1.0, 0.0]) == [1]
     assert race.dropped == {1: 6}
     assert race.live.tolist() == [True, False]
 
@@ -45,7 +45,7 @@ def test_questions_are_saved_where_methods_differ() -> None:
     for table in tables(10, 200, [0.6, 0.55, 0.3, 0.2, 0.1], seed=3):
         for mode in MODES:
             race = run_race(table, mode)
-            asked = sum(race.dropped.get(one, race.settled) for one in range(5))
+            asked = sum(race.dropped.get(one, race.asked) for one in range(5))
             saved[mode].append(1 - asked / table.size)
     assert np.mean(saved["exact"]) > 0.05
     assert np.mean(saved["questions"]) > 0.35
@@ -61,8 +61,8 @@ def test_the_last_method_stays() -> None:
 def test_a_missing_answer_counts_as_the_worst_for_what_is_claimed() -> None:
     race = Race(2, population=10, mode="exact")
     for _ in range(6):
-        gone = race.settle([0.0, 0.0], [1.0, 0.0])  # the first failed: it may have been right
-    assert gone == []
+        losers = race.add_question([0.0, 0.0], [1.0, 0.0])  # the first failed: it may have been right
+    assert losers == []
     assert race.leads.tolist() == [[0.0, 0.0], [-6.0, 0.0]]
 
 
@@ -77,7 +77,7 @@ def test_what_a_dropped_method_would_have_answered_is_not_read() -> None:
 
 
 def test_unknown_is_never_charged_for() -> None:
-    assert worth(0.0, True, 1.0) == 0.0
-    assert worth(1.0, True, 1.0) == 1.0  # unknown was right
-    assert worth(0.25, False, 1.0) == -0.5
-    assert worth(0.25, False) == 0.25
+    assert compute_worth(0.0, True, 1.0) == 0.0
+    assert compute_worth(1.0, True, 1.0) == 1.0  # unknown was right
+    assert compute_worth(0.25, False, 1.0) == -0.5
+    assert compute_worth(0.25, False) == 0.25

@@ -9,7 +9,7 @@ from browser import Page
 from report_folder import made_decision
 
 from quorum.evaluation.compare.recommend import Figures, pareto_front
-from quorum.evaluation.report.page import asset, costs
+from quorum.evaluation.report.page import read_asset, write_cost_section
 from quorum.graphs import METHODS
 
 NAMES = [*sorted(METHODS)[:23], "blendfilter[filter_turns=1]"]
@@ -37,9 +37,10 @@ def charts(folder: Path, seed: int, count: int) -> Path:
     best = max(figures, key=lambda one: one.quality).name
     told = replace(made.recommendation, best=best, cheapest=best, front=pareto_front(figures, "tokens"), unit="tokens")
     page = folder / "charts.html"
-    body = costs(replace(made, figures=figures, recommendation=told))
+    body = write_cost_section(replace(made, figures=figures, recommendation=told))
     page.write_text(
-        f"<!doctype html><meta charset=utf-8><style>{asset('report.css')}</style><main>{body}</main>", encoding="utf-8"
+        f"<!doctype html><meta charset=utf-8><style>{read_asset('report.css')}</style><main>{body}</main>",
+        encoding="utf-8",
     )
     return page
 

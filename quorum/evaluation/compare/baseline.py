@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from quorum.algorithms.paired import paired_interval
 from quorum.core.errors import SetupError
-from quorum.evaluation.metrics.registry import compared_measures, is_binary
+from quorum.evaluation.metrics.registry import is_binary, list_compared_measures
 from quorum.evaluation.metrics.statistics import Floats, Interval, bootstrap, holm, mcnemar, questions_needed, sign_flip
 from quorum.evaluation.run.results import ColumnScores
 
@@ -51,7 +51,7 @@ def compare(scores: Mapping[str, ColumnScores], names: Sequence[str], baseline: 
     common = sorted(set.intersection(*sets))
     others = [name for name in names if name != baseline]
     compared: dict[str, dict[str, Difference]] = {name: {} for name in others}
-    for measure in (one for one in compared_measures() if all(one in scores[name].values for name in names)):
+    for measure in (one for one in list_compared_measures() if all(one in scores[name].values for name in names)):
         values = {name: scores[name].of(measure, common) for name in names}
         defined = ~np.isnan(np.stack(list(values.values()))).any(axis=0)
         if not others or not defined.any():

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from quorum.algorithms.cross_fit import cross_fitted_score
+from quorum.algorithms.cross_fit import compute_cross_fitted_score
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.estimate import Estimate
 from quorum.evaluation.compare.figures import calibrate, figures_of, mean_costs, shared_questions
@@ -68,7 +68,7 @@ def cross_fit(
         return None
     values = np.array([by_column[name].of(measure, common) for name in names]).T
     values = values[~np.isnan(values).any(axis=1)]
-    return round(cross_fitted_score(values), 6) if len(values) >= FEWEST_QUESTIONS else None
+    return round(compute_cross_fitted_score(values), 6) if len(values) >= FEWEST_QUESTIONS else None
 
 
 def cross_fit_words(best: float, fair: float) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 
 from quorum.evaluation.compare.recommend import Figures
 from quorum.evaluation.metrics.statistics import bootstrap, percentile
-from quorum.evaluation.metrics.uncertainty import Calibration, calibration
+from quorum.evaluation.metrics.uncertainty import Calibration, compute_calibration
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.results import ColumnScores
@@ -69,4 +69,4 @@ def calibrate(scores: ColumnScores, measure: str) -> Calibration | None:
     """How well a column's confidence predicts right answers, over the answers that it gave."""
     sure, right, unknown = (np.array(scores.values[one]) for one in ("confidence", measure, "unknown"))
     said = unknown == 0
-    return calibration(sure[said], right[said], of=len(scores.ids))
+    return compute_calibration(sure[said], right[said], of=len(scores.ids))

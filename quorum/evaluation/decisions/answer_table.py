@@ -21,7 +21,7 @@ Call = tuple[str, int, int, str]  # name, tokens in, tokens out, reply
 WEIGHTED = ("rerank", "replug")  # a weighted vote has no certificate
 
 
-def answer_table(
+def make_answer_table(
     results: RecordedResults, unit: Unit, *, wrong_cost: float = 0.0, prices: Path | None = None
 ) -> Recorded:
     """The answers of the methods that were asked every question.
@@ -36,15 +36,15 @@ def answer_table(
     failed = np.array([results.failed(name) for name in methods])
     unknown = np.array([results.numbers(name, "unknown") == 1 for name in methods])
     calls, stands = read_calls(results, methods)
-    tables = [call_prices(results, name, unit, Prices(prices)) for name in methods]
-    cost, shared = costs_of(results, methods, calls, unit, tables)
+    tables = [find_prices(results, name, unit, Prices(prices)) for name in methods]
+    cost, shared = compute_costs(results, methods, calls, unit, tables)
     return Recorded(
         methods=tuple(methods),
         worst=worst,
         best=best,
         known=~failed & ~unknown,
         failed=failed,
-        key=answer_keys(results, methods),
+        key=number_answers(results, methods),
         confidence=np.array([results.numbers(name, "confidence") for name in methods]),
         certified=np.array([[stands.get((name, id_), False) for id_ in ids] for name in methods]),
         cost=cost,
@@ -53,7 +53,7 @@ def answer_table(
     )
 
 
-def answer_keys(results: RecordedResults, methods: Sequence[str]) -> np.ndarray:
+def number_answers(results: RecordedResults, methods: Sequence[str]) -> np.ndarray:
     """A number for each answer; answers that are equal after normalisation have the same number."""
     places: dict[str, int] = {}
     return np.array([[places.setdefault(one, len(places)) for one in results.answers(name)] for name in methods])
@@ -82,7 +82,7 @@ def read_calls(
     return calls, stands
 
 
-def call_prices(results: RecordedResults, method: str, unit: Unit, prices: Prices) -> Mapping[str, Price]:
+def find_prices(results: RecordedResults, method: str, unit: Unit, prices: Prices) -> Mapping[str, Price]:
     """The price of the method's model and of its verifier; empty where dollars do not matter."""
     if unit != "dollars":
         return {}
@@ -103,7 +103,7 @@ def call_prices(results: RecordedResults, method: str, unit: Unit, prices: Price
     return found
 
 
-def price_of(call: Call, unit: Unit, prices: Mapping[str, Price]) -> float:
+def price_call(call: Call, unit: Unit, prices: Mapping[str, Price]) -> float:
     """What one call costs."""
     name, read, written, _ = call
     if unit == "calls":
@@ -114,7 +114,7 @@ def price_of(call: Call, unit: Unit, prices: Mapping[str, Price]) -> float:
     return prices[role].of(read, written)
 
 
-def costs_of(
+def compute_costs(
     results: RecordedResults,
     methods: Sequence[str],
     calls: Mapping[tuple[str, str], Counter[Call]],
@@ -128,23 +128,23 @@ def costs_of(
     ]
     cost, shared = np.zeros((count, n)), np.zeros((count, count, n))
     for row, name in enumerate(methods):
-        cost[row] = cost_without_details(results, name, unit, prices[row])
+        cost[row] = estimate_costs(results, name, unit, prices[row])
     for column, id_ in enumerate(results.ids):
         for row, name in enumerate(methods):
             own = calls.get((name, id_))
             if own is None:
                 continue
-            cost[row, column] = sum(number * price_of(call, unit, prices[row]) for call, number in own.items())
+            cost[row, column] = sum(number * price_call(call, unit, prices[row]) for call, number in own.items())
             for other, earlier in enumerate(methods):
                 if other != row and models[other] == models[row]:
                     both = own & calls.get((earlier, id_), Counter())
                     shared[other, row, column] = sum(
-                        number * price_of(call, unit, prices[row]) for call, number in both.items()
+                        number * price_call(call, unit, prices[row]) for call, number in both.items()
                     )
     return cost, shared
 
 
-def cost_without_details(results: RecordedResults, method: str, unit: Unit, prices: Mapping[str, Price]) -> np.ndarray:
+def estimate_costs(results: RecordedResults, method: str, unit: Unit, prices: Mapping[str, Price]) -> np.ndarray:
     """The cost from the counts in the rows alone; a failed answer costs the mean of the others."""
     read, written = results.numbers(method, "input_tokens"), results.numbers(method, "output_tokens")
     found = results.numbers(method, "calls") if unit == "calls" else read + written

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from quorum.algorithms.abstention import Threshold, find_threshold, least_answers
+from quorum.algorithms.abstention import Threshold, count_least_answers, find_threshold
 from quorum.core.errors import SetupError
 from quorum.core.text import format_count
 from quorum.evaluation.decisions.recorded_results import RecordedResults, check_method
@@ -50,21 +50,21 @@ def calibrate_methods(
             f"The results state no confidence of {whose}; calibrate a method that votes, samples or ranks "
             "(post_fusion, sure, concat with samples=5)."
         )
-    if len(results.ids) < least_answers(wrong_at_most, error / len(confident)):
-        raise too_few(results, wrong_at_most, error / len(confident))
-    made = [calibrated(results, name, wrong_at_most, error / len(confident)) for name in confident]
+    if len(results.ids) < count_least_answers(wrong_at_most, error / len(confident)):
+        raise make_too_few_error(results, wrong_at_most, error / len(confident))
+    made = [calibrate_method(results, name, wrong_at_most, error / len(confident)) for name in confident]
     return sorted(made, key=lambda one: -(one.threshold.answered if one.threshold else 0))
 
 
-def too_few(results: RecordedResults, wrong_at_most: float, error: float) -> SetupError:
-    least, asked = least_answers(wrong_at_most, error), format_count(len(results.ids), "question")
+def make_too_few_error(results: RecordedResults, wrong_at_most: float, error: float) -> SetupError:
+    least, asked = count_least_answers(wrong_at_most, error), format_count(len(results.ids), "question")
     return SetupError(
         f"{asked} are too few for {100 * wrong_at_most:g}% wrong at most: that takes {least} answers even if none is "
         "wrong; ask more questions, or promise less with --wrong-at-most."
     )
 
 
-def calibrated(results: RecordedResults, method: str, wrong_at_most: float, error: float) -> Calibrated:
+def calibrate_method(results: RecordedResults, method: str, wrong_at_most: float, error: float) -> Calibrated:
     """The threshold of one method. Unknown answers, failed answers and answers without a confidence count as
     abstentions.
     """
@@ -77,10 +77,10 @@ def calibrated(results: RecordedResults, method: str, wrong_at_most: float, erro
     return Calibrated(method, None, found.needed, int(said.sum()))
 
 
-def calibration_file(results: RecordedResults, made: Calibrated, wrong_at_most: float, error: float) -> dict[str, Any]:
+def describe_file(results: RecordedResults, made: Calibrated, wrong_at_most: float, error: float) -> dict[str, Any]:
     """The content of the file: the promise, its evidence, and the method and settings that it holds for."""
     if made.threshold is None:
-        raise SetupError(no_threshold_words(made, wrong_at_most, len(results.ids)))
+        raise SetupError(describe_no_threshold(made, wrong_at_most, len(results.ids)))
     found = made.threshold
     settings = {name: value for name, value in results.settings(made.method).items() if name not in LEFT_OUT}
     return {
@@ -105,7 +105,7 @@ def write_calibration(path: Path, made: dict[str, Any]) -> None:
     write_json(path, made)
 
 
-def promise_words(made: Calibrated, wrong_at_most: float, confidence: float) -> str:
+def describe_promise(made: Calibrated, wrong_at_most: float, confidence: float) -> str:
     """'post_fusion: answer where the confidence is 0.6 or more. ... At most 5% of the answers are wrong ...'."""
     found = made.threshold
     if found is None:
@@ -117,7 +117,7 @@ def promise_words(made: Calibrated, wrong_at_most: float, confidence: float) -> 
     )
 
 
-def no_threshold_words(made: Calibrated, wrong_at_most: float, questions: int) -> str:
+def describe_no_threshold(made: Calibrated, wrong_at_most: float, questions: int) -> str:
     """Explain why no threshold can be promised, and what would help."""
     share = f"{100 * wrong_at_most:g}% wrong at most"
     if made.needed is None:

@@ -13,19 +13,19 @@ from quorum.algorithms.cascades import (
     Certificate,
     Recorded,
     Stage,
-    certify,
-    design,
-    losses,
-    replay,
-    split,
-    stage_shares,
+    certify_cascades,
+    compute_losses,
+    compute_stage_shares,
+    design_cascades,
+    replay_cascade,
+    split_questions,
 )
-from quorum.algorithms.paired import least_questions, questions_to_certify
+from quorum.algorithms.paired import count_fewest_questions, estimate_questions_to_certify
 from quorum.core.composed_file import KIND
 from quorum.core.errors import SetupError
 from quorum.core.text import format_count
 from quorum.evaluation.compare.recommend import format_dollars, format_percent
-from quorum.evaluation.decisions.answer_table import UNITS, Unit, answer_table
+from quorum.evaluation.decisions.answer_table import UNITS, Unit, make_answer_table
 from quorum.evaluation.decisions.recorded_results import RecordedResults
 from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.results import write_json
@@ -85,17 +85,17 @@ def check_guarantee(terms: Guarantee) -> None:
         )
 
 
-def least_to_compose(terms: Guarantee) -> int:
+def count_questions_to_compose(terms: Guarantee) -> int:
     """The smallest number of questions that can certify anything under these terms."""
-    certifying = least_questions(terms.lose_at_most / (1 + terms.wrong_cost), terms.error)
+    certifying = count_fewest_questions(terms.lose_at_most / (1 + terms.wrong_cost), terms.error)
     return -(-certifying * DESIGN_SHARE // (DESIGN_SHARE - 1))
 
 
 def compose(results: RecordedResults, terms: Guarantee, prices: Path | None = None) -> Composed:
     """Design on a third of the questions, certify on the others. Raises `SetupError` for too few questions."""
     check_guarantee(terms)
-    recorded = answer_table(results, terms.unit, wrong_cost=terms.wrong_cost, prices=prices)
-    least, groups = least_to_compose(terms), len(np.unique(recorded.group))
+    recorded = make_answer_table(results, terms.unit, wrong_cost=terms.wrong_cost, prices=prices)
+    least, groups = count_questions_to_compose(terms), len(np.unique(recorded.group))
     if groups < least:
         raise SetupError(
             f"{format_count(groups, 'question')} are too few to lose {terms.lose_at_most:g} at most: {least} are "
@@ -106,16 +106,18 @@ def compose(results: RecordedResults, terms: Guarantee, prices: Path | None = No
 
 def compose_from(recorded: Recorded, terms: Guarantee) -> Composed:
     """`compose`, from the tables of the answers."""
-    designs, certifies = split(recorded.group, terms.seed)
+    designs, certifies = split_questions(recorded.group, terms.seed)
     on = recorded.at(certifies)
-    tried = certify(on, design(recorded.at(designs)), terms.lose_at_most, terms.error, terms.wrong_cost)
+    tried = certify_cascades(
+        on, design_cascades(recorded.at(designs)), terms.lose_at_most, terms.error, terms.wrong_cost
+    )
     accepted = [one for one in tried if one.passed]
     score, cost = recorded.worst.mean(axis=1), recorded.cost.mean(axis=1)
     best = max(range(len(recorded.methods)), key=lambda one: (score[one], -cost[one]))
     single: Cascade = (Stage(recorded.methods[best], None),)
-    chosen = min(accepted, key=lambda one: mean_cost(recorded, one.candidate.cascade), default=None)
+    chosen = min(accepted, key=lambda one: average_cost(recorded, one.candidate.cascade), default=None)
     cascade = chosen.candidate.cascade if chosen else single
-    replayed = replay(recorded, cascade)
+    replayed = replay_cascade(recorded, cascade)
     return Composed(
         cascade=cascade,
         certificate=chosen,
@@ -125,23 +127,26 @@ def compose_from(recorded: Recorded, terms: Guarantee) -> Composed:
         best_cost=float(cost[best]),
         score=float(replayed.worst.mean()),
         cost=float(replayed.cost.mean()),
-        shares=stage_shares(recorded, cascade),
+        shares=compute_stage_shares(recorded, cascade),
         questions=recorded.questions,
         certifying=len(certifies),
-        needed=None if chosen else questions_needed(on, tried, terms),
+        needed=None if chosen else estimate_questions_needed(on, tried, terms),
     )
 
 
-def mean_cost(recorded: Recorded, cascade: Cascade) -> float:
-    return float(replay(recorded, cascade).cost.mean())
+def average_cost(recorded: Recorded, cascade: Cascade) -> float:
+    return float(replay_cascade(recorded, cascade).cost.mean())
 
 
-def questions_needed(on: Recorded, tried: Sequence[Certificate], terms: Guarantee) -> int | None:
+def estimate_questions_needed(on: Recorded, tried: Sequence[Certificate], terms: Guarantee) -> int | None:
     """About how many questions in all would certify the failed cascade, if the losses stayed as they are here."""
     if not tried:
         return None
     cascade, margin = tried[-1].candidate.cascade, terms.lose_at_most / (1 + terms.wrong_cost)
-    found = [questions_to_certify(one, margin, terms.error) for one in losses(on, cascade, terms.wrong_cost).values()]
+    found = [
+        estimate_questions_to_certify(one, margin, terms.error)
+        for one in compute_losses(on, cascade, terms.wrong_cost).values()
+    ]
     known = [one for one in found if one is not None]
     if len(known) < len(found) or not known:
         return None
@@ -150,7 +155,7 @@ def questions_needed(on: Recorded, tried: Sequence[Certificate], terms: Guarante
     )
 
 
-def composed_file(
+def make_composed_file(
     results: RecordedResults, made: Composed, terms: Guarantee, collection: Mapping[str, str | None] | None = None
 ) -> dict[str, Any]:
     """The content of composed.json: the stages with their settings, the certificate, and the data behind it."""
@@ -170,7 +175,7 @@ def composed_file(
         }
     return {
         "kind": KIND,
-        "stages": [stage_of(results, stage) for stage in made.cascade],
+        "stages": [describe_stage(results, stage) for stage in made.cascade],
         "certificate": certificate,
         "expected": {
             "score": round(made.score, ROUNDING),
@@ -187,7 +192,7 @@ def composed_file(
     }
 
 
-def stage_of(results: RecordedResults, stage: Stage) -> dict[str, Any]:
+def describe_stage(results: RecordedResults, stage: Stage) -> dict[str, Any]:
     """A stage with the settings that it was measured with, and the versions of the prompts that it sent."""
     settings = {name: value for name, value in results.settings(stage.method).items() if name != "graph"}
     if "top" in settings or "gold" in settings:
@@ -195,7 +200,7 @@ def stage_of(results: RecordedResults, stage: Stage) -> dict[str, Any]:
     method = settings.pop("method", stage.method)
     accept = None if stage.accept is None else {"test": stage.accept.test, "at_least": stage.accept.at_least}
     versions = {**results.config.get("prompts", {}), **(settings.get("prompts") or {})}
-    sent = prompts_of(results, stage.method) or set(BUILT_IN)
+    sent = list_prompts(results, stage.method) or set(BUILT_IN)
     return {
         "name": stage.method,
         "method": method,
@@ -205,7 +210,7 @@ def stage_of(results: RecordedResults, stage: Stage) -> dict[str, Any]:
     }
 
 
-def prompts_of(results: RecordedResults, method: str) -> set[str]:
+def list_prompts(results: RecordedResults, method: str) -> set[str]:
     """The prompts that the method sent in these results; empty if the results have no details."""
     found: set[str] = set()
     with LineIndex(results.folder / "details.jsonl") as details:
@@ -222,10 +227,10 @@ def write_composed(path: Path, made: Mapping[str, Any]) -> None:
     write_json(path, made)
 
 
-def composed_words(made: Composed, terms: Guarantee) -> list[str]:
+def describe_composed(made: Composed, terms: Guarantee) -> list[str]:
     """What was found, in sentences."""
     if made.certificate is None:
-        return single_words(made, terms)
+        return describe_single_method(made, terms)
     steps = [
         f"{stage.method} ({stage.accept.words()}; asked {format_percent(made.shares[stage.method], 0)})"
         if stage.accept
@@ -235,15 +240,15 @@ def composed_words(made: Composed, terms: Guarantee) -> list[str]:
     change = 100 * (made.score - made.best_score)
     return [
         f"Ask {', else '.join(steps)}.",
-        f"It takes {amount(made.cost, terms.unit)} a question, {format_percent(made.saved, 0)} less than {made.best} "
-        f"({amount(made.best_cost, terms.unit)}), and scored {change:+.1f} points against it.",
+        f"It takes {format_cost(made.cost, terms.unit)} a question, {format_percent(made.saved, 0)} less than "
+        f"{made.best} ({format_cost(made.best_cost, terms.unit)}), and scored {change:+.1f} points against it.",
         f"On questions like these it loses at most {100 * terms.lose_at_most:g} points to the best single method, with "
         f"confidence {1 - terms.error:g} (p = {made.certificate.p:.3f} over {made.certifying:,} questions that did not "
         "design it).",
     ]
 
 
-def single_words(made: Composed, terms: Guarantee) -> list[str]:
+def describe_single_method(made: Composed, terms: Guarantee) -> list[str]:
     """The words when no cascade is certified: the best single method, and what would help."""
     lost = f"{100 * terms.lose_at_most:g} points"
     if not made.tried:
@@ -256,11 +261,11 @@ def single_words(made: Composed, terms: Guarantee) -> list[str]:
     return [
         f"No cascade can be certified to lose {lost} at most from {made.certifying:,} questions; {would}.",
         f"Ask {made.best}, the best single method ({format_percent(made.best_score)}, "
-        f"{amount(made.best_cost, terms.unit)} a question).",
+        f"{format_cost(made.best_cost, terms.unit)} a question).",
     ]
 
 
-def amount(cost: float, unit: Unit) -> str:
+def format_cost(cost: float, unit: Unit) -> str:
     """'612 tokens', '2.4 calls', '$0.0012'."""
     return (
         format_dollars(cost)

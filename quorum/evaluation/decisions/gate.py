@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from quorum.algorithms.cascades import by_group
+from quorum.algorithms.cascades import average_by_group
 from quorum.algorithms.paired import (
     better_p_value,
-    least_questions,
+    count_fewest_questions,
+    estimate_questions_to_certify,
     margin_p_value,
     paired_interval,
-    questions_to_certify,
 )
 from quorum.core.errors import SetupError
 from quorum.core.text import format_count
@@ -68,13 +68,13 @@ def decide_gate(
     if not 0 < margin < 1:
         raise SetupError(f"--margin {margin:g} does not fit; give the loss that would matter, such as 0.03.")
     check_comparable(baseline, new)
-    one, other = one_method(baseline, methods[0]), one_method(new, methods[1])
-    old_low, old_high = values_of(baseline, one, baseline.ids, wrong_cost)
-    new_low, new_high = values_of(new, other, baseline.ids, wrong_cost)
+    one, other = choose_method(baseline, methods[0]), choose_method(new, methods[1])
+    old_low, old_high = align_worth(baseline, one, baseline.ids, wrong_cost)
+    new_low, new_high = align_worth(new, other, baseline.ids, wrong_cost)
     scale = 1 + wrong_cost
-    most = by_group((old_high - new_low) / scale, baseline.group)
-    least = by_group((old_low - new_high) / scale, baseline.group)
-    fewest = least_questions(margin / scale, error)
+    most = average_by_group((old_high - new_low) / scale, baseline.group)
+    least = average_by_group((old_low - new_high) / scale, baseline.group)
+    fewest = count_fewest_questions(margin / scale, error)
     if len(most) < fewest:
         raise SetupError(
             f"{format_count(len(most), 'question')} are too few for a margin of {margin:g}: {fewest} are the least "
@@ -84,7 +84,7 @@ def decide_gate(
     verdict: Verdict = "pass" if p_pass <= error else "fail" if p_fail <= error else "cannot tell"
     seen = (most + least) / 2
     low, high = paired_interval(seen)
-    needed = None if verdict != "cannot tell" else needed_to_tell(seen, margin / scale, error)
+    needed = None if verdict != "cannot tell" else estimate_questions_needed(seen, margin / scale, error)
     return Gate(
         verdict=verdict,
         baseline=one,
@@ -102,9 +102,9 @@ def decide_gate(
     )
 
 
-def needed_to_tell(losses: np.ndarray, margin: float, error: float) -> int | None:
+def estimate_questions_needed(losses: np.ndarray, margin: float, error: float) -> int | None:
     """About how many questions would reach the nearer verdict, if the true loss were the observed one."""
-    found = [questions_to_certify(losses, margin, error), questions_to_certify(-losses, 0.0, error)]
+    found = [estimate_questions_to_certify(losses, margin, error), estimate_questions_to_certify(-losses, 0.0, error)]
     needed = [one for one in found if one is not None]
     return max(min(needed), len(losses) + 1) if needed else None
 
@@ -129,7 +129,7 @@ def check_comparable(baseline: RecordedResults, new: RecordedResults) -> None:
         )
 
 
-def one_method(results: RecordedResults, method: str | None) -> str:
+def choose_method(results: RecordedResults, method: str | None) -> str:
     """The named method, or the only method in the results; it must have been asked every question."""
     if method is None and len(results.methods) > 1:
         raise SetupError(
@@ -142,7 +142,7 @@ def one_method(results: RecordedResults, method: str | None) -> str:
     return name
 
 
-def values_of(
+def align_worth(
     results: RecordedResults, method: str, ids: tuple[str, ...], wrong_cost: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """The lowest and highest worth of the method's answers, in the order of `ids`."""
@@ -152,7 +152,7 @@ def values_of(
     return low[order], high[order]
 
 
-def gate_words(gate: Gate) -> str:
+def describe_gate(gate: Gate) -> str:
     """The verdict in a sentence."""
     change = f"{100 * -gate.loss:+.1f} points [{100 * -gate.high:+.1f}, {100 * -gate.low:+.1f}]"
     over = f"over {format_count(gate.n, 'question')}"

@@ -117,7 +117,7 @@ def read_results(folder: Path, measure: str | None = None) -> RecordedResults:
             raise SetupError(f"{results}, line {number} is not a result (no {error}); remove the line.") from None
     if not rows:
         raise SetupError(f"{results} holds no answers yet; finish the evaluation first.")
-    judged = judgements(folder)
+    judged = read_verdicts(folder)
     if judged:
         rows = {key: {**row, "judged": judged.get(key)} for key, row in rows.items()}
     chosen = measure or ("judged" if judged else measures_of({row.get("task") or "short" for row in rows.values()})[0])
@@ -147,7 +147,7 @@ def read_lines(path: Path) -> "list[tuple[int, dict[str, Any]]]":
     return found
 
 
-def judgements(folder: Path) -> dict[tuple[str, str], float | None]:
+def read_verdicts(folder: Path) -> dict[tuple[str, str], float | None]:
     """The judge's verdicts by method and question; empty without a judge."""
     path = folder / "judged.jsonl"
     lines = read_lines(path) if path.exists() else []

@@ -79,7 +79,7 @@ def accuracy(outputs: Result, reference_outputs: Reference) -> float | None:
     return em(outputs, reference_outputs) if task == "label" else None
 
 
-def known_votes(outputs: Result) -> list[str] | None:
+def list_known_votes(outputs: Result) -> list[str] | None:
     """The known answers that were voted on; None if there was no vote."""
     votes = outputs.get("votes")
     return None if votes is None else [vote["answer"] for vote in votes if not vote["unknown"]]
@@ -87,7 +87,7 @@ def known_votes(outputs: Result) -> list[str] | None:
 
 def gold_in_pool(outputs: Result, reference_outputs: Reference) -> bool | None:
     """Whether any of the answers voted on is right, by exact match."""
-    answers = known_votes(outputs)
+    answers = list_known_votes(outputs)
     return None if answers is None else any(text.exact_match(one, reference_outputs["answers"]) for one in answers)
 
 
@@ -100,7 +100,7 @@ def not_majority(outputs: Result, reference_outputs: Reference) -> bool | None:
 def oracle(outputs: Result, reference_outputs: Reference) -> bool | None:
     """Whether the best choice among the candidates, or among the votes, is right (SuRe, section 4.3); None without."""
     candidates = outputs.get("candidates")
-    answers = known_votes(outputs) if candidates is None else candidates
+    answers = list_known_votes(outputs) if candidates is None else candidates
     if answers is None:
         return None
     return any(text.exact_match(one, reference_outputs["answers"]) for one in answers)
@@ -115,10 +115,10 @@ def rouge_l(outputs: Result, reference_outputs: Reference) -> float | None:
     if reference_outputs.get("task") != "long" or not reference_outputs["answers"]:
         return None
     said = WORDS.findall(outputs["answer"].lower())
-    return max(subsequence_f1(said, WORDS.findall(gold.lower())) for gold in reference_outputs["answers"])
+    return max(compute_subsequence_f1(said, WORDS.findall(gold.lower())) for gold in reference_outputs["answers"])
 
 
-def subsequence_f1(prediction: Sequence[str], gold: Sequence[str]) -> float:
+def compute_subsequence_f1(prediction: Sequence[str], gold: Sequence[str]) -> float:
     """Twice the length of the longest common subsequence, over both lengths."""
     before = [0] * (len(gold) + 1)
     for word in prediction:
@@ -146,20 +146,20 @@ def overlap_own(outputs: Result, reference_outputs: Reference | None = None) -> 
 
     None for methods without candidates and summaries.
     """
-    table = overlaps(outputs)
+    table = compute_overlaps(outputs)
     return None if table is None else sum(row[index] for index, row in enumerate(table)) / len(table)
 
 
 def overlap_other(outputs: Result, reference_outputs: Reference | None = None) -> float | None:
     """TF-IDF cosine in 0..1 of a candidate and the summaries written for the others (SuRe, figure 3)."""
-    table = overlaps(outputs)
+    table = compute_overlaps(outputs)
     if table is None or len(table) < 2:
         return None
     others = [value for index, row in enumerate(table) for other, value in enumerate(row) if other != index]
     return sum(others) / len(others)
 
 
-def overlaps(outputs: Result) -> list[list[float]] | None:
+def compute_overlaps(outputs: Result) -> list[list[float]] | None:
     """The cosine of each candidate (row) with each summary (column)."""
     candidates, summaries = outputs.get("candidates") or [], outputs.get("summaries") or []
     if not candidates or len(candidates) != len(summaries):

@@ -36,11 +36,11 @@ def read_measures(items: Sequence[str]) -> dict[str, CorpusMeasure]:
             raise SetupError(f"Measure {item!r} cannot be read; write NAME=MODULE:FUNCTION, as in mauve=my_file:score.")
         if name in measure_names() or name in found:
             raise SetupError(f"There is a measure {name!r} already; give yours another name.")
-        found[name] = imported(module, function)
+        found[name] = import_function(module, function)
     return found
 
 
-def imported(module: str, function: str) -> CorpusMeasure:
+def import_function(module: str, function: str) -> CorpusMeasure:
     here = os.getcwd()
     if here not in sys.path:
         sys.path.append(here)
@@ -54,7 +54,7 @@ def imported(module: str, function: str) -> CorpusMeasure:
     return made
 
 
-def corpus_values(path: Path, measures: Mapping[str, CorpusMeasure]) -> dict[str, dict[str, float]]:
+def compute_corpus_measures(path: Path, measures: Mapping[str, CorpusMeasure]) -> dict[str, dict[str, float]]:
     """{measure: {method: value}} over the answered rows of results.jsonl, in the order of their ids."""
     if not measures:
         return {}

@@ -52,7 +52,7 @@ class Judge:
         return {"judge": who, "prompt": get_version(PROMPT, self.context.prompts)}
 
 
-class Line(TypedDict):
+class JudgedLine(TypedDict):
     """One line of judged.jsonl. judged: 1 right, 0 wrong, null unscored; asked: whether the judge was asked; usage: of
     its call, as if no reply had been stored.
     """
@@ -65,7 +65,7 @@ class Line(TypedDict):
     usage: dict[str, int]
 
 
-def judge_of(model: str, context: Context) -> Judge:
+def make_judge(model: str, context: Context) -> Judge:
     """The judge with that name. It always decodes greedily, whatever the methods' settings are."""
     return Judge(replace(context, model=model, verifier=None, temperature=0.0, top_p=1.0, samples=1))
 
@@ -84,7 +84,7 @@ async def judge_answers(folder: Path, results: Results, judge: Judge, *, concurr
     path = folder / "judged.jsonl"
     write_judge(folder, judge)
     lines = read_verdicts(path)
-    rows = rows_to_judge(results.path, lines)
+    rows = list_unjudged_rows(results.path, lines)
     failed: list[tuple[str, str]] = []
     with open_private_text(path, "a") as file:
 
@@ -110,21 +110,21 @@ def write_judge(folder: Path, judge: Judge) -> None:
         write_json(path, described)
 
 
-def read_verdicts(path: Path) -> dict[tuple[str, str], Line]:
+def read_verdicts(path: Path) -> dict[tuple[str, str], JudgedLine]:
     """The verdict lines of an earlier run."""
-    lines: dict[tuple[str, str], Line] = {}
+    lines: dict[tuple[str, str], JudgedLine] = {}
     if not path.exists():
         return lines
     with path.open("r+b") as file:
         for text in read_whole_lines(file):
             with suppress(ValueError, KeyError, TypeError):
                 found = json.loads(text)
-                line = Line(**{name: found[name] for name in Line.__annotations__})  # type: ignore[typeddict-item]
+                line = JudgedLine(**{name: found[name] for name in JudgedLine.__annotations__})  # type: ignore[typeddict-item]
                 lines[line["method"], line["id"]] = line
     return lines
 
 
-def append_line(file: TextIO, path: Path, line: Line) -> None:
+def append_line(file: TextIO, path: Path, line: JudgedLine) -> None:
     with explain_write_errors(path):
         file.write(json.dumps(line, ensure_ascii=False) + "\n")
         file.flush()
@@ -140,7 +140,7 @@ def read_answers(results: Path) -> Iterator[Row]:
                 yield row
 
 
-def rows_to_judge(results: Path, lines: dict[tuple[str, str], Line]) -> Iterator[Row]:
+def list_unjudged_rows(results: Path, lines: dict[tuple[str, str], JudgedLine]) -> Iterator[Row]:
     """The answers without a verdict; a verdict on an answer that has changed since is discarded."""
     for row in read_answers(results):
         key = row["method"], row["id"]
@@ -150,24 +150,24 @@ def rows_to_judge(results: Path, lines: dict[tuple[str, str], Line]) -> Iterator
             yield row
 
 
-def obvious_verdict(row: Row) -> Line | None:
+def obvious_verdict(row: Row) -> JudgedLine | None:
     """The verdict if it needs no judge, else None."""
     if row["em"] != 1 and row["gold"] and not row["unknown"]:
         return None
-    return line_of(row, row["em"], {})
+    return make_line(row, row["em"], {})
 
 
-async def ask_judge(row: Row, judge: Judge) -> Line | None:
+async def ask_judge(row: Row, judge: Judge) -> JudgedLine | None:
     """The judge's verdict; None if its call failed for good."""
     config: RunnableConfig = {"callbacks": [judge.spent]}
     try:
-        found: Line = await RunnableLambda(partial(get_verdict, context=judge.context)).ainvoke(row, config)
+        found: JudgedLine = await RunnableLambda(partial(get_verdict, context=judge.context)).ainvoke(row, config)
     except CallError:
         return None
     return found
 
 
-async def get_verdict(row: Row, context: Context) -> Line:
+async def get_verdict(row: Row, context: Context) -> JudgedLine:
     """The judge's verdict on an answer."""
     said = await ask(
         PROMPT,
@@ -178,12 +178,12 @@ async def get_verdict(row: Row, context: Context) -> Line:
         detail=row["id"],
     )
     value = said.values[0]
-    return line_of(row, None if value.malformed else float(value.value), said.update["usage"])
+    return make_line(row, None if value.malformed else float(value.value), said.update["usage"])
 
 
-def line_of(row: Row, judged: float | None, usage: Mapping[str, Usage]) -> Line:
+def make_line(row: Row, judged: float | None, usage: Mapping[str, Usage]) -> JudgedLine:
     used: Any = usage.get(PROMPT, {})
-    return Line(
+    return JudgedLine(
         id=row["id"],
         method=row["method"],
         answer=str(row["answer"]),
@@ -193,7 +193,7 @@ def line_of(row: Row, judged: float | None, usage: Mapping[str, Usage]) -> Line:
     )
 
 
-def add_to_scores(results: Results, lines: Mapping[tuple[str, str], Line], failed: list[tuple[str, str]]) -> None:
+def add_to_scores(results: Results, lines: Mapping[tuple[str, str], JudgedLine], failed: list[tuple[str, str]]) -> None:
     """Add the verdicts and their usage to the scores of each method."""
     for name, scores in results.scores.items():
         own = {id_: lines[name, id_] for id_ in scores.ids if (name, id_) in lines}

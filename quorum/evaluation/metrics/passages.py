@@ -13,54 +13,54 @@ from quorum.evaluation.metrics.answers import Reference
 from quorum.models.token_estimate import tokens
 
 
-def shown_ids(outputs: Result) -> list[str]:
+def list_shown_ids(outputs: Result) -> list[str]:
     """The ids of the passages that the answer was read from, best first, each once."""
     return list(dict.fromkeys(passage["id"] for passage in outputs.get("passages") or []))
 
 
 def recall(outputs: Result, reference_outputs: Reference) -> float | None:
     """The share of the gold passages that are among the final ones."""
-    return recall_of(shown_ids(outputs), reference_outputs)
+    return compute_recall(list_shown_ids(outputs), reference_outputs)
 
 
 def precision(outputs: Result, reference_outputs: Reference) -> float | None:
     """The share of the final passages that are gold; 0 if no passage is left."""
-    return precision_of(shown_ids(outputs), reference_outputs)
+    return compute_precision(list_shown_ids(outputs), reference_outputs)
 
 
 def s_precision(outputs: Result, reference_outputs: Reference) -> float | None:
     """S-Precision: whether the final passages are exactly the gold ones (BlendFilter, section 4)."""
-    return s_precision_of(shown_ids(outputs), reference_outputs)
+    return compute_s_precision(list_shown_ids(outputs), reference_outputs)
 
 
 def recall_before(outputs: Result, reference_outputs: Reference) -> float | None:
     """Recall before filtering; None for a method without a filter."""
-    return recall_of(outputs.get("retrieved"), reference_outputs)
+    return compute_recall(outputs.get("retrieved"), reference_outputs)
 
 
 def precision_before(outputs: Result, reference_outputs: Reference) -> float | None:
     """Precision before filtering."""
-    return precision_of(outputs.get("retrieved"), reference_outputs)
+    return compute_precision(outputs.get("retrieved"), reference_outputs)
 
 
 def s_precision_before(outputs: Result, reference_outputs: Reference) -> float | None:
     """S-Precision before filtering."""
-    return s_precision_of(outputs.get("retrieved"), reference_outputs)
+    return compute_s_precision(outputs.get("retrieved"), reference_outputs)
 
 
-def recall_of(ids: Sequence[str] | None, reference_outputs: Reference) -> float | None:
+def compute_recall(ids: Sequence[str] | None, reference_outputs: Reference) -> float | None:
     gold = set(reference_outputs.get("gold") or ())
     return None if ids is None or not gold else len(gold & set(ids)) / len(gold)
 
 
-def precision_of(ids: Sequence[str] | None, reference_outputs: Reference) -> float | None:
+def compute_precision(ids: Sequence[str] | None, reference_outputs: Reference) -> float | None:
     gold = set(reference_outputs.get("gold") or ())
     if ids is None or not gold:
         return None
     return len(gold & set(ids)) / len(set(ids)) if ids else 0.0
 
 
-def s_precision_of(ids: Sequence[str] | None, reference_outputs: Reference) -> float | None:
+def compute_s_precision(ids: Sequence[str] | None, reference_outputs: Reference) -> float | None:
     gold = set(reference_outputs.get("gold") or ())
     return None if ids is None or not gold else float(set(ids) == gold)
 
@@ -74,7 +74,7 @@ def hit_at_1(outputs: Result, reference_outputs: Reference) -> float | None:
 def reciprocal_rank(outputs: Result, reference_outputs: Reference) -> float | None:
     """One over the rank of the first gold passage found, 0 if there is none; the mean is MRR."""
     gold, before = set(reference_outputs.get("gold") or ()), outputs.get("retrieved")
-    found = shown_ids(outputs) if before is None else before
+    found = list_shown_ids(outputs) if before is None else before
     ranks = (1 / rank for rank, id_ in enumerate(found, start=1) if id_ in gold)
     return next(ranks, 0.0) if gold else None
 

@@ -15,8 +15,8 @@ from quorum.evaluation.metrics.answers import Reference
 Scorer = Callable[[Result, Reference], float | bool | None]
 
 LOG = logging.getLogger("quorum")
-warned: set[tuple[str, str]] = set()
-warning = Lock()
+WARNED: set[tuple[str, str]] = set()
+WARNING_LOCK = Lock()
 JUDGED = "judged"  # the judge's verdict; it comes from a model, not from a function
 
 
@@ -63,12 +63,12 @@ METRICS: dict[str, Metric] = {
 }
 
 
-def all_metrics() -> dict[str, Metric]:
+def list_metrics() -> dict[str, Metric]:
     """Ours and, after them, those of installed packages."""
-    return plugins.add_plugins(plugins.METRICS, METRICS, as_metric)
+    return plugins.add_plugins(plugins.METRICS, METRICS, read_metric)
 
 
-def as_metric(name: str, value: object) -> Metric:
+def read_metric(name: str, value: object) -> Metric:
     """What a package registers: a function of a result and its reference, or a `Metric`."""
     if isinstance(value, Metric):
         return value
@@ -77,32 +77,32 @@ def as_metric(name: str, value: object) -> Metric:
     return Metric(value)
 
 
-def plugin_metrics() -> list[str]:
+def list_plugin_metrics() -> list[str]:
     """The names of the metrics that installed packages add."""
-    return [name for name in all_metrics() if name not in METRICS]
+    return [name for name in list_metrics() if name not in METRICS]
 
 
-def added_measures(summary: Mapping[str, Mapping[str, object]]) -> list[str]:
+def list_added_measures(summary: Mapping[str, Mapping[str, object]]) -> list[str]:
     """The metrics of installed packages for which some method has a value."""
-    return [name for name in plugin_metrics() if any(row.get(name) is not None for row in summary.values())]
+    return [name for name in list_plugin_metrics() if any(row.get(name) is not None for row in summary.values())]
 
 
-def compared_measures() -> list[str]:
+def list_compared_measures() -> list[str]:
     """The measures that have intervals and tests."""
-    return [*(name for name, metric in all_metrics().items() if metric.compared), JUDGED]
+    return [*(name for name, metric in list_metrics().items() if metric.compared), JUDGED]
 
 
 def is_binary(measure: str) -> bool:
     """Whether a measure is 0 or 1 for each question."""
-    return measure == JUDGED or (measure in (every := all_metrics()) and every[measure].binary)
+    return measure == JUDGED or (measure in (every := list_metrics()) and every[measure].binary)
 
 
-def score(result: Result, reference: Reference) -> dict[str, float | bool | None]:
+def score_result(result: Result, reference: Reference) -> dict[str, float | bool | None]:
     """Every metric of one result; None if there is nothing to measure."""
-    return {name: rounded(compute(name, one, result, reference)) for name, one in all_metrics().items()}
+    return {name: round_number(compute_metric(name, one, result, reference)) for name, one in list_metrics().items()}
 
 
-def compute(name: str, metric: Metric, result: Result, reference: Reference) -> float | bool | None:
+def compute_metric(name: str, metric: Metric, result: Result, reference: Reference) -> float | bool | None:
     """Compute one metric. If a package's metric fails, we warn once and the answer has no value."""
     if name in METRICS:
         return metric.score(result, reference)
@@ -119,14 +119,14 @@ def compute(name: str, metric: Metric, result: Result, reference: Reference) -> 
 
 def warn_once(name: str, reason: str) -> None:
     """One warning for each metric and reason; answers are scored on several threads."""
-    with warning:
-        if (name, reason) in warned:
+    with WARNING_LOCK:
+        if (name, reason) in WARNED:
             return
-        warned.add((name, reason))
+        WARNED.add((name, reason))
     LOG.warning(
         "The metric %r of an installed package failed on an answer, which has no value for it: %s", name, reason
     )
 
 
-def rounded(value: float | bool | None) -> float | bool | None:
+def round_number(value: float | bool | None) -> float | bool | None:
     return round(value, 9) if isinstance(value, float) else value

@@ -34,21 +34,21 @@ def bootstrap(values: ArrayLike, *, level: float = 0.95, resamples: int = RESAMP
     """
     distinct, counts = np.unique(np.round(np.asarray(values, dtype=np.float64), DIGITS), return_counts=True)
     n, draw = int(counts.sum()), np.random.default_rng(seed)
-    if repeats(counts):
-        means = [draw.multinomial(n, counts / n, rows) @ distinct / n for rows in chunks(resamples, len(distinct))]
+    if has_repeats(counts):
+        means = [draw.multinomial(n, counts / n, rows) @ distinct / n for rows in split_rows(resamples, len(distinct))]
     else:
         every = np.repeat(distinct, counts)
-        means = [every[draw.integers(n, size=(rows, n))].mean(axis=1) for rows in chunks(resamples, n)]
+        means = [every[draw.integers(n, size=(rows, n))].mean(axis=1) for rows in split_rows(resamples, n)]
     low, high = np.quantile(np.concatenate(means), [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(counts @ distinct / n), float(low), float(high))
 
 
-def repeats(counts: NDArray[np.int64]) -> bool:
+def has_repeats(counts: NDArray[np.int64]) -> bool:
     """Whether drawing counts of distinct values is faster."""
     return 4 * len(counts) <= int(counts.sum())
 
 
-def chunks(rows: int, width: int) -> Iterator[int]:
+def split_rows(rows: int, width: int) -> Iterator[int]:
     """`rows` in parts of at most CELLS numbers each."""
     part = max(1, CELLS // width)
     while rows > 0:
@@ -81,20 +81,20 @@ def sign_flip(differences: ArrayLike, *, resamples: int = RESAMPLES, seed: int =
     found = found[found != 0]
     observed = abs(float(found.sum())) * (1 - 1e-9)  # sums that are equal up to rounding count, too
     if 2 ** len(found) <= resamples:
-        sums = all_signs(found)
+        sums = sum_all_signs(found)
         return float(np.mean(np.abs(sums) >= observed))
     sizes, counts = np.unique(np.abs(found), return_counts=True)
-    if not repeats(counts):
+    if not has_repeats(counts):
         sizes, counts = np.abs(np.sort(found)), np.ones(len(found), dtype=np.int64)
     draw, extreme = np.random.default_rng(seed), 0
-    for rows in chunks(resamples, len(sizes)):
+    for rows in split_rows(resamples, len(sizes)):
         shape = (rows, len(sizes))
         plus = draw.binomial(counts, 0.5, shape) if counts.max() > 1 else draw.integers(2, size=shape, dtype=np.int8)
         extreme += int((np.abs((2.0 * plus - counts) @ sizes) >= observed).sum())
     return (extreme + 1) / (resamples + 1)
 
 
-def all_signs(values: Floats) -> Floats:
+def sum_all_signs(values: Floats) -> Floats:
     """The sums of the values under each of the 2**n choices of signs."""
     sums = np.zeros(1)
     for value in values:

@@ -58,7 +58,7 @@ class Calibration:
     bins: list[Bin]
 
 
-def calibration(confidence: ArrayLike, right: ArrayLike, of: int | None = None) -> Calibration | None:
+def compute_calibration(confidence: ArrayLike, right: ArrayLike, of: int | None = None) -> Calibration | None:
     """The calibration from confidences in 0..1 (NaN: no confidence) and the score of each answer in 0..1. None if no
     answer has a confidence. of: the number of questions, by default of answers.
     """
@@ -68,9 +68,9 @@ def calibration(confidence: ArrayLike, right: ArrayLike, of: int | None = None) 
     n = len(sure)
     if n == 0:
         return None
-    risks = selective_risks(sure, wrong)
+    risks = compute_selective_risks(sure, wrong)
     ends = np.append(np.flatnonzero(np.diff(-np.sort(-sure))), n - 1)  # thresholds: between different confidences
-    bins = calibration_bins(sure, 1 - wrong)
+    bins = make_bins(sure, 1 - wrong)
     total = n if of is None else of
     return Calibration(
         n=n,
@@ -78,14 +78,14 @@ def calibration(confidence: ArrayLike, right: ArrayLike, of: int | None = None) 
         coverage=[float(end + 1) / total for end in ends],
         risk=[float(risks[end]) for end in ends],
         area=float(risks.mean()),
-        best=float(selective_risks(-wrong, wrong).mean()),
+        best=float(compute_selective_risks(-wrong, wrong).mean()),
         chance=float(wrong.mean()),
         ece=sum(one.count * abs(one.confidence - one.right) for one in bins) / n,
         bins=bins,
     )
 
 
-def selective_risks(sure: Floats, wrong: Floats) -> Floats:
+def compute_selective_risks(sure: Floats, wrong: Floats) -> Floats:
     """The mean risk among the i surest answers, i from 1. Answers with equal confidence each count their mean risk: the
     expectation over their orders.
     """
@@ -96,7 +96,7 @@ def selective_risks(sure: Floats, wrong: Floats) -> Floats:
     return risks
 
 
-def calibration_bins(sure: Floats, right: Floats) -> list[Bin]:
+def make_bins(sure: Floats, right: Floats) -> list[Bin]:
     """The bins that are not empty, by confidence; a confidence of 1 belongs to the last bin."""
     place = np.minimum((sure * BINS).astype(int), BINS - 1)
     chosen = [place == number for number in range(BINS)]
@@ -119,7 +119,7 @@ def check_confidence(method: str, context: Context) -> None:
     )
 
 
-def abstained(result: Result, below: float) -> Result:
+def abstain_below(result: Result, below: float) -> Result:
     """The result; its answer becomes "unknown" if the confidence is under `below`. An answer without a confidence
     stays.
     """

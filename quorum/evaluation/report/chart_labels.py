@@ -36,7 +36,7 @@ class Label:
         return left - APART, self.y - LINE + 4, left + wide + APART, self.y + 4
 
 
-def labels(places: Mapping[str, Place], first: Sequence[str], area: Box) -> list[Label]:
+def place_labels(places: Mapping[str, Place], first: Sequence[str], area: Box) -> list[Label]:
     """A label for every point, if there is room. Points in `first`, or all points if they are few, get their name. The
     others, and points whose name does not fit, get their number, from 1.
     """
@@ -47,15 +47,19 @@ def labels(places: Mapping[str, Place], first: Sequence[str], area: Box) -> list
     made: list[Label] = []
     for name in [*named, *others]:
         texts = [(name, False)] if name in named or len(places) <= FEW else []
-        tried = (one for text, number in [*texts, (numbers[name], True)] for one in around(text, number, places[name]))
-        found = next((one for one in tried if free(one.box, area, taken)), None)
+        tried = (
+            one
+            for text, number in [*texts, (numbers[name], True)]
+            for one in list_positions(text, number, places[name])
+        )
+        found = next((one for one in tried if is_free(one.box, area, taken)), None)
         if found is not None:
             made.append(found)
             taken.append(found.box)
     return made
 
 
-def around(text: str, number: bool, point: Place) -> Iterator[Label]:
+def list_positions(text: str, number: bool, point: Place) -> Iterator[Label]:
     """Possible positions of a label, the nearest first."""
     x, y = point
     for right, down, anchor in (
@@ -70,17 +74,17 @@ def around(text: str, number: bool, point: Place) -> Iterator[Label]:
             yield Label(text, number, point, x + across, y + along + 4, anchor, far=True)
 
 
-def free(box: Box, area: Box, taken: Sequence[Box]) -> bool:
+def is_free(box: Box, area: Box, taken: Sequence[Box]) -> bool:
     """Whether a box lies within the area and overlaps nothing."""
     inside = box[0] >= area[0] and box[1] >= area[1] and box[2] <= area[2] and box[3] <= area[3]
-    return inside and not any(overlap(box, other) for other in taken)
+    return inside and not any(boxes_overlap(box, other) for other in taken)
 
 
-def overlap(one: Box, other: Box) -> bool:
+def boxes_overlap(one: Box, other: Box) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
-def leader(one: Label) -> str:
+def draw_leader(one: Label) -> str:
     """The line from a point to a label that is not beside it."""
     (x, y), top = one.point, one.y - 4
     return f'<line class="leader" x1="{x:.1f}" y1="{y:.1f}" x2="{one.x:.1f}" y2="{top:.1f}"/>' if one.far else ""

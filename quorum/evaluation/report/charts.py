@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from quorum.evaluation.compare.recommend import Figures, format_dollars
 from quorum.evaluation.metrics.uncertainty import Calibration
-from quorum.evaluation.report.chart_labels import Box, draw_label, labels, leader
+from quorum.evaluation.report.chart_labels import Box, draw_label, draw_leader, place_labels
 
 COLOURS = 8
 LETTER = 6.8  # width of a digit beside an axis
@@ -51,12 +51,12 @@ class Axis:
         return self.start + (self.end - self.start) * (here - low) / (high - low)
 
 
-def colour(place: int) -> str:
+def get_colour_class(place: int) -> str:
     """The class of a method's colour; dashed from the ninth on, dotted from the seventeenth."""
     return f"c{place % COLOURS}" + ("", " dashed", " dotted")[min(place // COLOURS, 2)]
 
 
-def quality_against_cost(
+def draw_quality_against_cost(
     figures: Sequence[Figures],
     front: Sequence[str],
     unit: str,
@@ -70,50 +70,53 @@ def quality_against_cost(
     shown = [one for one in figures if one.n]
     if not shown:
         return ""
-    x = cost_axis([one.of(unit) or 0.0 for one in shown], frame)
-    y = share_axis([end for one in shown for end in (one.low, one.high)], frame)
+    x = make_cost_axis([one.of(unit) or 0.0 for one in shown], frame)
+    y = make_share_axis([end for one in shown for end in (one.low, one.high)], frame)
     places = {one.name: (x.at(one.of(unit) or 0.0), y.at(one.quality)) for one in shown}
     steps = [places[name] for name in front if name in places]
     said = format_dollars if unit == "cost" else lambda value: f"{value:,.0f}"
-    parts = [grid(frame, x, y, said, f"{'cost' if unit == 'cost' else 'tokens'} a question", f"{measure}, %")]
+    parts = [draw_grid(frame, x, y, said, f"{'cost' if unit == 'cost' else 'tokens'} a question", f"{measure}, %")]
     if len(steps) > 1:
-        parts.append(f'<polyline class="front" points="{points(steps)}"/>')
-    made = labels(places, list(dict.fromkeys([*first, *front])), frame.area)
+        parts.append(f'<polyline class="front" points="{format_points(steps)}"/>')
+    made = place_labels(places, list(dict.fromkeys([*first, *front])), frame.area)
     parts.append('<text class="told hint" x="8" y="14">Point at a method, or tap it, for its numbers.</text>')
-    parts += [leader(one) for one in made]
+    parts += [draw_leader(one) for one in made]
     for number, one in enumerate(figures):
         if one.n:
-            parts.append(marker(one, number, places[one.name], y, one.name in front))
+            parts.append(draw_marker(one, number, places[one.name], y, one.name in front))
     parts += [draw_label(one) for one in made]
-    return svg(frame, "Quality against cost, a point for each method", parts)
+    return wrap_svg(frame, "Quality against cost, a point for each method", parts)
 
 
-def risk_coverage(calibrations: Mapping[str, Calibration], names: Sequence[str], frame: Frame = WIDE) -> str:
+def draw_risk_coverage(calibrations: Mapping[str, Calibration], names: Sequence[str], frame: Frame = WIDE) -> str:
     """A curve for each method: the share that is wrong among the surest answers."""
     x = Axis(0, 1, frame.left, frame.width - frame.right)
-    y = share_axis([0.0, *(r for one in calibrations.values() for r in one.risk)], frame)
+    y = make_share_axis([0.0, *(r for one in calibrations.values() for r in one.risk)], frame)
     parts = [
-        grid(frame, x, y, lambda value: f"{100 * value:.0f}", "questions answered, the surest first, %", "wrong, %")
+        draw_grid(
+            frame, x, y, lambda value: f"{100 * value:.0f}", "questions answered, the surest first, %", "wrong, %"
+        )
     ]
     for name, found in calibrations.items():
         line = [(x.at(c), y.at(r)) for c, r in zip(found.coverage, found.risk, strict=True)]
         ends = "".join(f'<circle class="dot" cx="{a:.1f}" cy="{b:.1f}" r="3.5"/>' for a, b in (line[0], line[-1]))
         parts.append(
-            f'<g class="line {colour(names.index(name))}" data-method="{names.index(name)}">'
+            f'<g class="line {get_colour_class(names.index(name))}" data-method="{names.index(name)}">'
             f"<title>{escape(name)}</title>"
-            f'<polyline class="curve" points="{points(line)}"/>{ends}</g>'
+            f'<polyline class="curve" points="{format_points(line)}"/>{ends}</g>'
         )
-    return svg(frame, "The share of wrong answers among the surest, by coverage", parts)
+    return wrap_svg(frame, "The share of wrong answers among the surest, by coverage", parts)
 
 
-def marker(one: Figures, number: int, place: tuple[float, float], y: Axis, best: bool) -> str:
+def draw_marker(one: Figures, number: int, place: tuple[float, float], y: Axis, best: bool) -> str:
     """A point and its interval. On hover or focus, the plot shows its name and numbers above."""
     left, top = place
     low, high = y.at(one.low), y.at(one.high)
     price = f", {format_dollars(one.cost)}" if one.cost else ""
     said = f"{100 * one.quality:.1f} [{100 * one.low:.1f}, {100 * one.high:.1f}], {one.tokens:,.0f} tokens{price}"
     return (
-        f'<g class="here {colour(number)}" tabindex="0" role="img" aria-label="{escape(f"{one.name}: {said}")}">'
+        f'<g class="here {get_colour_class(number)}" tabindex="0" role="img" '
+        f'aria-label="{escape(f"{one.name}: {said}")}">'
         f'<line class="interval" x1="{left:.1f}" x2="{left:.1f}" y1="{low:.1f}" y2="{high:.1f}"/>'
         f'<circle class="{"point best" if best else "point"}" cx="{left:.1f}" cy="{top:.1f}" r="6"/>'
         f'<text class="told" x="8" y="14"><tspan class="who">{escape(one.name)}</tspan>'
@@ -121,7 +124,7 @@ def marker(one: Figures, number: int, place: tuple[float, float], y: Axis, best:
     )
 
 
-def cost_axis(values: Sequence[float], frame: Frame = WIDE) -> Axis:
+def make_cost_axis(values: Sequence[float], frame: Frame = WIDE) -> Axis:
     """The axis of costs, from zero; logarithmic if the most expensive method costs twenty times as much as the
     cheapest.
     """
@@ -131,13 +134,13 @@ def cost_axis(values: Sequence[float], frame: Frame = WIDE) -> Axis:
     return Axis(0.0, (high or 1.0) * 1.12, frame.left, end)
 
 
-def share_axis(values: Sequence[float], frame: Frame = WIDE) -> Axis:
+def make_share_axis(values: Sequence[float], frame: Frame = WIDE) -> Axis:
     """The axis of shares, a little beyond the values on both sides."""
     low, high = max(0.0, min(values) - 0.04), min(1.0, max(values) + 0.04)
     return Axis(low, high if high > low else low + 0.1, frame.height - frame.bottom, frame.top)
 
 
-def ticks(axis: Axis, most: int = 7) -> list[float]:
+def choose_ticks(axis: Axis, most: int = 7) -> list[float]:
     """Three to eight round numbers, or fewer if the room is small."""
     if axis.log:
         powers = range(math.floor(math.log10(axis.low)), math.ceil(math.log10(axis.high)) + 1)
@@ -154,18 +157,18 @@ def ticks(axis: Axis, most: int = 7) -> list[float]:
 def label_ticks(axis: Axis, said: Callable[[float], str], ends: float) -> list[tuple[float, str]]:
     """The numbers below an axis and their positions: as many as fit without touching, none beyond `ends`."""
     for most in (7, 4, 3, 2):
-        made = [(axis.at(one), said(one)) for one in ticks(axis, most)]
+        made = [(axis.at(one), said(one)) for one in choose_ticks(axis, most)]
         wide = [(place - LETTER * len(text) / 2, place + LETTER * len(text) / 2) for place, text in made]
         if all(left[1] + 8 <= right[0] for left, right in pairwise(wide)):
             break
     return [one for one, (_, right) in zip(made, wide, strict=True) if right <= ends]
 
 
-def grid(frame: Frame, x: Axis, y: Axis, said: Callable[[float], str], below: str, beside: str) -> str:
+def draw_grid(frame: Frame, x: Axis, y: Axis, said: Callable[[float], str], below: str, beside: str) -> str:
     """Grid lines, numbers and titles of both axes."""
     left, end, base = frame.left, frame.width - frame.right, frame.height - frame.bottom
     parts = [f'<rect class="frame" x="{left}" y="{frame.top}" width="{end - left}" height="{base - frame.top}"/>']
-    for one in ticks(y):
+    for one in choose_ticks(y):
         place = y.at(one)
         parts.append(f'<line class="grid" x1="{left}" x2="{end}" y1="{place:.1f}" y2="{place:.1f}"/>')
         parts.append(f'<text class="tick" x="{left - 8}" y="{place + 4:.1f}" text-anchor="end">{100 * one:.0f}</text>')
@@ -180,10 +183,10 @@ def grid(frame: Frame, x: Axis, y: Axis, said: Callable[[float], str], below: st
     return "".join(parts)
 
 
-def points(places: Sequence[tuple[float, float]]) -> str:
+def format_points(places: Sequence[tuple[float, float]]) -> str:
     return " ".join(f"{left:.1f},{top:.1f}" for left, top in places)
 
 
-def svg(frame: Frame, title: str, parts: Sequence[str]) -> str:
+def wrap_svg(frame: Frame, title: str, parts: Sequence[str]) -> str:
     size = f"0 0 {frame.width} {frame.height}"
     return f'<svg viewBox="{size}" role="group" aria-label="{escape(title)}">{"".join(parts)}</svg>'

@@ -6,16 +6,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quorum.evaluation.compare.recommend import NAMES, Figures, format_dollars
-from quorum.evaluation.metrics.registry import added_measures
+from quorum.evaluation.metrics.registry import list_added_measures
 from quorum.evaluation.report.chart_labels import NUMBERED
-from quorum.evaluation.report.charts import NARROW, WIDE, Frame, colour, quality_against_cost, risk_coverage
+from quorum.evaluation.report.charts import (
+    NARROW,
+    WIDE,
+    Frame,
+    draw_quality_against_cost,
+    draw_risk_coverage,
+    get_colour_class,
+)
 from quorum.evaluation.report.text import (
-    facts_of,
-    judge_words,
-    p_against_best,
-    saved_words,
-    sentences_below,
-    spent_words,
+    describe_judging,
+    describe_savings,
+    describe_spending,
+    format_p_against_best,
+    list_facts,
+    list_sentences,
 )
 
 if TYPE_CHECKING:
@@ -30,23 +37,23 @@ ASSETS = Path(__file__).with_name("assets")
 def write_body(decision: "Decision") -> str:
     """All sections but the scripts."""
     parts = [
-        opening(decision),
-        costs(decision),
-        table(decision),
-        bars(decision),
-        uncertainty(decision),
-        spending(decision),
-        asset("explore.html"),
-        asset("reading.html"),
+        write_opening(decision),
+        write_cost_section(decision),
+        write_table(decision),
+        write_bar_section(decision),
+        write_confidence_section(decision),
+        write_spending_section(decision),
+        read_asset("explore.html"),
+        read_asset("reading.html"),
     ]
     return f"<main>{''.join(parts)}</main>"
 
 
-def opening(decision: "Decision") -> str:
+def write_opening(decision: "Decision") -> str:
     """The recommendation in words, before anything else."""
     first = decision.recommendation.sentences[0]
-    words = "".join(f"<li>{escape(one)}</li>" for one in sentences_below(decision))
-    about = escape(" · ".join(facts_of(decision)))
+    words = "".join(f"<li>{escape(one)}</li>" for one in list_sentences(decision))
+    about = escape(" · ".join(list_facts(decision)))
     return (
         "<header><h1>Quorum: which method is worth its cost</h1>"
         f'<p class="about">{about}</p></header>'
@@ -54,44 +61,44 @@ def opening(decision: "Decision") -> str:
     )
 
 
-def costs(decision: "Decision") -> str:
+def write_cost_section(decision: "Decision") -> str:
     made = decision.recommendation
     unit = "dollars" if made.unit == "cost" else "tokens (in and out)"
     measure = NAMES[made.measure]
     note = (
         f"{measure[0].upper()}{measure[1:]} with its 95% interval, against {unit} for a question. Filled: on the front."
     )
-    charts = "".join(f'<div class="{kind}">{cost_chart(decision, frame)}</div>' for kind, frame in FRAMES.items())
+    charts = "".join(f'<div class="{kind}">{draw_cost_chart(decision, frame)}</div>' for kind, frame in FRAMES.items())
     return (
         f'<section><h2>Quality against cost</h2><p class="note">{note}</p><div class="figure">{charts}</div></section>'
     )
 
 
-def cost_chart(decision: "Decision", frame: Frame) -> str:
+def draw_cost_chart(decision: "Decision", frame: Frame) -> str:
     """The chart; below it a key to the numbers, if not all names fit into the chart."""
     made = decision.recommendation
-    first = [name for name in (made.best, baseline_of(decision), made.cheapest) if name is not None]
-    chart = quality_against_cost(decision.figures, made.front, made.unit, NAMES[made.measure], first, frame)
+    first = [name for name in (made.best, find_baseline(decision), made.cheapest) if name is not None]
+    chart = draw_quality_against_cost(decision.figures, made.front, made.unit, NAMES[made.measure], first, frame)
     if NUMBERED not in chart:
         return chart
-    kinds = [(one.name, colour(number)) for number, one in enumerate(decision.figures) if one.n]
+    kinds = [(one.name, get_colour_class(number)) for number, one in enumerate(decision.figures) if one.n]
     names = "".join(f'<li class="{kind}">{escape(name)}</li>' for name, kind in kinds)
     return f'{chart}<ol class="names">{names}</ol>'
 
 
-def baseline_of(decision: "Decision") -> str | None:
+def find_baseline(decision: "Decision") -> str | None:
     """The method that the others of the first group are compared with."""
     return next((one["baseline"] for one in decision.scores.comparisons), None)
 
 
-def table(decision: "Decision") -> str:
+def write_table(decision: "Decision") -> str:
     """One row for each method; columns that are empty for every method are left out."""
-    rows = [table_row(decision, one) for one in decision.figures]
+    rows = [make_table_row(decision, one) for one in decision.figures]
     kept = [title for title in rows[0] if title not in FAILURES or any(row[title] != "0" for row in rows)]
     head = "".join(f'<th scope="col">{title}</th>' for title in kept)
     best = decision.recommendation.best
     lines = "".join(
-        table_line([row[title] for title in kept], chosen=one.name == best)
+        write_table_line([row[title] for title in kept], chosen=one.name == best)
         for one, row in zip(decision.figures, rows, strict=True)
     )
     return (
@@ -100,27 +107,27 @@ def table(decision: "Decision") -> str:
     )
 
 
-def table_line(cells: Iterable[str], *, chosen: bool) -> str:
+def write_table_line(cells: Iterable[str], *, chosen: bool) -> str:
     mark = ' class="chosen"' if chosen else ""
     return f"<tr{mark}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
-def table_row(decision: "Decision", one: Figures) -> dict[str, str]:
+def make_table_row(decision: "Decision", one: Figures) -> dict[str, str]:
     """The cells of a method by the titles of their columns."""
     summary = decision.scores.summary[one.name]
     return {
         "method": escape(one.name),
         "questions": f"{summary['n']:,}",
-        **{JUDGED[name]: with_ends(summary, name) for name in decision.scores.measures},
-        **{escape(name): number(summary.get(name), 3) for name in added_measures(decision.scores.summary)},
-        **({"contains": share(summary.get("contains"))} if "em" in decision.scores.measures else {}),
-        "p&nbsp;against the&nbsp;best": escape(p_against_best(decision, one.name)),
-        "unknown": share(summary["unknown"]),
+        **{JUDGED[name]: format_interval(summary, name) for name in decision.scores.measures},
+        **{escape(name): format_number(summary.get(name), 3) for name in list_added_measures(decision.scores.summary)},
+        **({"contains": format_share(summary.get("contains"))} if "em" in decision.scores.measures else {}),
+        "p&nbsp;against the&nbsp;best": escape(format_p_against_best(decision, one.name)),
+        "unknown": format_share(summary["unknown"]),
         "cost": "–" if one.cost is None else format_dollars(one.cost),
         "calls": f"{one.calls:.1f}",
         "tokens": f"{one.tokens:,.0f}",
-        "median&nbsp;s": number(summary["seconds_p50"], 2),
-        "95%&nbsp;s": number(summary["seconds_p95"], 2),
+        "median&nbsp;s": format_number(summary["seconds_p50"], 2),
+        "95%&nbsp;s": format_number(summary["seconds_p95"], 2),
         "failed": f"{summary['errors']:,}",
         "malformed": f"{summary['malformed']:,}",
         "verbose": f"{summary.get('verbose') or 0:,}",
@@ -129,41 +136,42 @@ def table_row(decision: "Decision", one: Figures) -> dict[str, str]:
     }
 
 
-def with_ends(summary: Mapping[str, Any], name: str) -> str:
+def format_interval(summary: Mapping[str, Any], name: str) -> str:
     if summary.get(name) is None:
         return "–"
     low, high = summary[f"{name}_low"], summary[f"{name}_high"]
     return f'{100 * summary[name]:.1f} <span class="ends">{100 * low:.1f}–{100 * high:.1f}</span>'
 
 
-def share(value: float | None) -> str:
+def format_share(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f}%"
 
 
-def number(value: float | None, digits: int) -> str:
+def format_number(value: float | None, digits: int) -> str:
     return "–" if value is None else f"{value:,.{digits}f}"
 
 
-def bars(decision: "Decision") -> str:
+def write_bar_section(decision: "Decision") -> str:
     """For each method: the share of unknown answers, right answers lost in the vote, calls and tokens."""
     summary = decision.scores.summary
     lost = [(name, (row["unknown"] or 0.0, row["not_majority"] or 0.0)) for name, row in summary.items()]
-    takes = {one.name: one for one in decision.figures}
+    calls = draw_single_bars([(one.name, one.calls) for one in decision.figures], 1)
+    tokens = draw_single_bars([(one.name, one.tokens) for one in decision.figures], 0)
     key = (
         '<p class="key"><span><i class="first"></i>unknown</span><span><i class="second"></i>wrong majority</span></p>'
     )
     return (
         '<section><h2>What is lost, and what it takes</h2><div class="bars">'
-        f"<div><h3>Unknown and wrong majority</h3>{key}{stacked(lost)}</div>"
-        f"<div><h3>Calls for a question</h3>{single([(name, one.calls) for name, one in takes.items()], 1)}</div>"
-        f"<div><h3>Tokens for a question</h3>{single([(name, one.tokens) for name, one in takes.items()], 0)}</div>"
+        f"<div><h3>Unknown and wrong majority</h3>{key}{draw_stacked_bars(lost)}</div>"
+        f"<div><h3>Calls for a question</h3>{calls}</div>"
+        f"<div><h3>Tokens for a question</h3>{tokens}</div>"
         "</div></section>"
     )
 
 
-def stacked(values: Iterable[tuple[str, tuple[float, float]]]) -> str:
+def draw_stacked_bars(values: Iterable[tuple[str, tuple[float, float]]]) -> str:
     return "".join(
-        bar(
+        draw_bar(
             name,
             f'<i class="first" style="--v:{100 * first:.2f}"></i><i class="second" style="--v:{100 * second:.2f}"></i>',
             f"{100 * first:.0f} + {100 * second:.0f}%",
@@ -172,34 +180,35 @@ def stacked(values: Iterable[tuple[str, tuple[float, float]]]) -> str:
     )
 
 
-def single(values: Sequence[tuple[str, float]], digits: int) -> str:
+def draw_single_bars(values: Sequence[tuple[str, float]], digits: int) -> str:
     most = max((value for _, value in values), default=0.0) or 1.0
     return "".join(
-        bar(name, f'<i style="--v:{100 * value / most:.2f}"></i>', f"{value:,.{digits}f}") for name, value in values
+        draw_bar(name, f'<i style="--v:{100 * value / most:.2f}"></i>', f"{value:,.{digits}f}")
+        for name, value in values
     )
 
 
-def bar(name: str, inside: str, said: str) -> str:
+def draw_bar(name: str, inside: str, said: str) -> str:
     return f'<div class="bar"><span>{escape(name)}</span><span class="track">{inside}</span><span>{said}</span></div>'
 
 
-def uncertainty(decision: "Decision") -> str:
+def write_confidence_section(decision: "Decision") -> str:
     """Risk against coverage, for the methods that state a confidence."""
     found, names = decision.calibrations, [one.name for one in decision.figures]
     if not found:
         note = "None of these methods states a confidence; methods that vote or weigh candidates do."
         return f'<section><h2>Confidence</h2><p class="note">{note}</p></section>'
     key = "".join(
-        f'<span class="{colour(names.index(name))}" data-method="{names.index(name)}"><i></i>{escape(name)}</span>'
-        for name in found
+        f'<span class="{get_colour_class(number)}" data-method="{number}"><i></i>{escape(name)}</span>'
+        for name, number in ((name, names.index(name)) for name in found)
     )
     charts = "".join(
-        f'<div class="{kind}">{risk_coverage(found, names, frame)}</div>' for kind, frame in FRAMES.items()
+        f'<div class="{kind}">{draw_risk_coverage(found, names, frame)}</div>' for kind, frame in FRAMES.items()
     )
     titles = ("method", "answers with a confidence", "wrong", "AURC", "chance", "perfect order", "ECE")
     head = "".join(f'<th scope="col">{title}</th>' for title in titles)
     rows = "".join(
-        f"<tr><td>{escape(name)}</td><td>{one.n:,} of {one.of:,}</td><td>{share(one.chance)}</td>"
+        f"<tr><td>{escape(name)}</td><td>{one.n:,} of {one.of:,}</td><td>{format_share(one.chance)}</td>"
         f"<td>{one.area:.3f}</td><td>{one.chance:.3f}</td><td>{one.best:.3f}</td><td>{one.ece:.3f}</td></tr>"
         for name, one in found.items()
     )
@@ -211,12 +220,12 @@ def uncertainty(decision: "Decision") -> str:
     )
 
 
-def spending(decision: "Decision") -> str:
-    sentences = [*spent_words(decision), saved_words(decision), *judge_words(decision)]
+def write_spending_section(decision: "Decision") -> str:
+    sentences = [*describe_spending(decision), describe_savings(decision), *describe_judging(decision)]
     items = "".join(f"<li>{escape(one)}</li>" for one in sentences if one)
     return f'<section><h2>What this comparison took</h2><ul class="words">{items}</ul></section>'
 
 
-def asset(name: str) -> str:
+def read_asset(name: str) -> str:
     """A file of the page."""
     return (ASSETS / name).read_text(encoding="utf-8")

@@ -19,12 +19,12 @@ DETAIL = ("rationale", "candidates", "summaries", "validity", "scores", "votes",
 SCORED = ("em", "f1", "contains", "accuracy", "rouge_l", "str_em")
 
 
-def questions_of(results: LineIndex) -> list[str]:
+def list_questions(results: LineIndex) -> list[str]:
     """The ids of all questions, in the order in which they were answered first."""
     return list(dict.fromkeys(id_ for _, id_ in results.places))
 
 
-def index_row(id_: str, results: LineIndex, methods: Sequence[str], measure: str) -> list[Any]:
+def make_index_row(id_: str, results: LineIndex, methods: Sequence[str], measure: str) -> list[Any]:
     """[id, question, gold answers, for each method [score, mark, confidence]] where the mark is r(ight), w(rong),
     p(artly), u(nknown), e(rror) or "" for what was not asked.
     """
@@ -32,11 +32,11 @@ def index_row(id_: str, results: LineIndex, methods: Sequence[str], measure: str
     for _, row in results.of_question(id_, methods):
         if row is not None:
             question, gold = row["question"], row["gold"]
-        cells.append(index_cell(row, measure))
+        cells.append(make_index_cell(row, measure))
     return [id_, question, gold, *cells]
 
 
-def index_cell(row: dict[str, Any] | None, measure: str) -> list[Any]:
+def make_index_cell(row: dict[str, Any] | None, measure: str) -> list[Any]:
     if row is None:
         return [None, "", None]
     if row["error"] is not None:
@@ -47,7 +47,7 @@ def index_cell(row: dict[str, Any] | None, measure: str) -> list[Any]:
     return [round(worth, 3), mark, row.get("confidence")]
 
 
-def question_details(
+def collect_details(
     id_: str, results: LineIndex, details: LineIndex, methods: Sequence[str], verdicts: LineIndex | None = None
 ) -> dict[str, Any]:
     """Everything about one question; a passage that several methods read appears once. verdicts: a judge's."""
@@ -64,7 +64,7 @@ def question_details(
         ]
         answers.append(
             {name: row.get(name) for name in ROW}
-            | {"marks": marks_of(row, None if verdicts is None else verdicts.get(method, id_))}
+            | {"marks": collect_scores(row, None if verdicts is None else verdicts.get(method, id_))}
             | {name: detail.get(name) for name in DETAIL}
             | {"claimed": is_claimed(cast(Result, {**detail, "answer": row["answer"] or ""}))}
             | {"replies": detail.get("calls"), "passages": shown, "unknown": row.get("unknown")}
@@ -72,14 +72,14 @@ def question_details(
     return {"answers": answers, "passages": list(passages)}
 
 
-def marks_of(row: dict[str, Any], verdict: dict[str, Any] | None) -> dict[str, float]:
+def collect_scores(row: dict[str, Any], verdict: dict[str, Any] | None) -> dict[str, float]:
     """The answer's score in each measure that it has, and the judge's verdict."""
     marks = {name: row[name] for name in SCORED if row.get(name) is not None}
     said = None if verdict is None else verdict["judged"]
     return marks if said is None else marks | {"judged": said}
 
 
-def chunks(
+def pack_details(
     ids: Sequence[str],
     results: LineIndex,
     details: LineIndex,
@@ -88,17 +88,17 @@ def chunks(
 ) -> Iterator[str]:
     """The details of questions in chunks of CHUNK: JSON, gzip, then base64, which contains no markup."""
     for start in range(0, len(ids), CHUNK):
-        found = [question_details(id_, results, details, methods, verdicts) for id_ in ids[start : start + CHUNK]]
+        found = [collect_details(id_, results, details, methods, verdicts) for id_ in ids[start : start + CHUNK]]
         packed = gzip.compress(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"), 6, mtime=0)
         yield base64.b64encode(packed).decode()
 
 
-def files_of(folder: Path) -> tuple[LineIndex, LineIndex]:
+def open_results(folder: Path) -> tuple[LineIndex, LineIndex]:
     """results.jsonl and details.jsonl."""
     return LineIndex(folder / "results.jsonl"), LineIndex(folder / "details.jsonl")
 
 
-def inert(value: Any) -> str:
+def escape_script_json(value: Any) -> str:
     """JSON that is safe in a script element: nothing in it ends the element or opens a comment."""
     text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
     for sign in "<>&\u2028\u2029":

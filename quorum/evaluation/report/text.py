@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from quorum.core.private_files import open_private_text
 from quorum.evaluation.compare.recommend import ALPHA, NAMES, format_dollars, format_percent
-from quorum.evaluation.metrics.registry import added_measures
+from quorum.evaluation.metrics.registry import list_added_measures
 from quorum.evaluation.metrics.wordy import describe_wordy_answers
 from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.eligibility import describe_left_out
@@ -21,7 +21,7 @@ QUESTION = [*("id", "method", "question", "gold", "answer", "em", "f1", "accurac
 QUESTION += ["confidence", "calls", "input_tokens", "output_tokens", "seconds", "error", "contains"]
 
 
-def facts_of(decision: "Decision") -> list[str]:
+def list_facts(decision: "Decision") -> list[str]:
     """The facts of the comparison: '124 questions', 'questions.jsonl', 'corpus', the models, the version."""
     config = read_config(decision.scores.folder / "config.json")
     models = {str(column.context.model) for column in decision.columns}
@@ -31,20 +31,20 @@ def facts_of(decision: "Decision") -> list[str]:
     return [f"{count:,} questions of {config['data']['file']}", f"over {searched}", named, f"Quorum {config['quorum']}"]
 
 
-def not_compared(decision: "Decision") -> list[str]:
+def describe_not_compared(decision: "Decision") -> list[str]:
     """Which methods of 'all' are not in the comparison, and why."""
     return [f"Compared {one}" for one in describe_left_out(decision.left_out)]
 
 
-def sentences_below(decision: "Decision") -> list[str]:
+def list_sentences(decision: "Decision") -> list[str]:
     """The text below the recommendation's first sentence: its other sentences, what exact match hides, what is left
     out.
     """
     wordy = describe_wordy_answers(decision.scores.summary)
-    return [*decision.recommendation.sentences[1:], *([wordy] if wordy else []), *not_compared(decision)]
+    return [*decision.recommendation.sentences[1:], *([wordy] if wordy else []), *describe_not_compared(decision)]
 
 
-def p_against_best(decision: "Decision", name: str) -> str:
+def format_p_against_best(decision: "Decision", name: str) -> str:
     """'0.012 *': the corrected p of the deciding measure, starred below 0.05; a dash for the best itself."""
     made = decision.recommendation
     found = made.comparison["methods"].get(name, {}).get(made.measure) if made.comparison else None
@@ -54,7 +54,7 @@ def p_against_best(decision: "Decision", name: str) -> str:
     return f"{'< 0.001' if p < 0.001 else f'{p:.3f}'}{' *' if p < ALPHA else ''}"
 
 
-def spent_words(decision: "Decision") -> list[str]:
+def describe_spending(decision: "Decision") -> list[str]:
     """The actual cost of the calls over all runs in this folder, in words."""
     spent = decision.spent
     if not spent["models"]:
@@ -73,7 +73,7 @@ def spent_words(decision: "Decision") -> list[str]:
     return sentences
 
 
-def judge_words(decision: "Decision") -> list[str]:
+def describe_judging(decision: "Decision") -> list[str]:
     """The judge, its actual cost, and how many answers it left unscored; empty without a judge."""
     sentences = []
     for name, used in (decision.spent["judge"]["models"] if "judge" in decision.spent else {}).items():
@@ -88,7 +88,7 @@ def judge_words(decision: "Decision") -> list[str]:
     return sentences
 
 
-def saved_words(decision: "Decision") -> str:
+def describe_savings(decision: "Decision") -> str:
     """The savings from sharing: the calls and searches that methods would make alone, and those really made."""
     alone = sum(float(scores.known("calls").sum()) for scores in decision.scores.by_column.values())
     made = sum(used["calls"] for used in decision.spent["models"].values())
@@ -103,19 +103,19 @@ def saved_words(decision: "Decision") -> str:
     return f"{calls}{kept}{searches}."
 
 
-def markdown(decision: "Decision") -> str:
+def write_markdown(decision: "Decision") -> str:
     """report.md."""
     first = decision.recommendation.sentences[0]
     lines = [
         "# Which method is worth its cost",
         "",
-        escape_markdown(" · ".join(facts_of(decision))),
+        escape_markdown(" · ".join(list_facts(decision))),
         "",
         f"**{escape_markdown(first)}**",
         "",
     ]
-    lines += [f"- {escape_markdown(one)}" for one in sentences_below(decision)]
-    lines += ["", "## All methods", "", *methods_table(decision), ""]
+    lines += [f"- {escape_markdown(one)}" for one in list_sentences(decision)]
+    lines += ["", "## All methods", "", *write_methods_table(decision), ""]
     if decision.calibrations:
         lines += [
             "## Confidence",
@@ -129,14 +129,14 @@ def markdown(decision: "Decision") -> str:
         ]
         lines.append("")
     lines += ["## What this comparison took", ""]
-    took = (*spent_words(decision), saved_words(decision), *judge_words(decision))
+    took = (*describe_spending(decision), describe_savings(decision), *describe_judging(decision))
     lines += [f"- {escape_markdown(one)}" for one in took if one]
     return "\n".join(lines) + "\n"
 
 
-def methods_table(decision: "Decision") -> Iterator[str]:
+def write_methods_table(decision: "Decision") -> Iterator[str]:
     measure = NAMES[decision.measure]
-    judged, added = "judged" in decision.scores.measures, added_measures(decision.scores.summary)
+    judged, added = "judged" in decision.scores.measures, list_added_measures(decision.scores.summary)
     titles = (
         f"{measure}, %",
         *(["judged, %"] if judged else []),
@@ -166,10 +166,10 @@ def methods_table(decision: "Decision") -> Iterator[str]:
         cells = [
             escape_markdown(one.name),
             quality,
-            *([judged_words(row)] if judged else []),
+            *([format_judged(row)] if judged else []),
             *("-" if (value := row.get(name)) is None else f"{value:.3f}" for name in added),
             *([held] if "em" in decision.scores.measures else []),
-            escape_markdown(p_against_best(decision, one.name)),
+            escape_markdown(format_p_against_best(decision, one.name)),
             *shares,
             cost,
             f"{one.calls:.1f}",
@@ -180,7 +180,7 @@ def methods_table(decision: "Decision") -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
 
 
-def judged_words(row: Mapping[str, float | int | None]) -> str:
+def format_judged(row: Mapping[str, float | int | None]) -> str:
     """'71.0 [62.0, 80.0]', over the answers for which the judge's reply was readable."""
     ends = [row.get(name) for name in ("judged", "judged_low", "judged_high")]
     mean, low, high = (None if one is None else f"{100 * one:.1f}" for one in ends)
@@ -199,7 +199,7 @@ def escape_cell(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
-def write_methods(path: Path, summary: Summary, costs: dict[str, float | None]) -> None:
+def write_methods_csv(path: Path, summary: Summary, costs: dict[str, float | None]) -> None:
     """report.csv: a line for each method, with every measure of summary.json."""
     columns = list(dict.fromkeys(name for row in summary.values() for name in row))
     with open_private_text(path, newline="") as file:
@@ -210,7 +210,7 @@ def write_methods(path: Path, summary: Summary, costs: dict[str, float | None]) 
         )
 
 
-def write_questions(path: Path, ids: Sequence[str], methods: Sequence[str], results: LineIndex) -> None:
+def write_questions_csv(path: Path, ids: Sequence[str], methods: Sequence[str], results: LineIndex) -> None:
     """questions.csv: a line for each question and method."""
     with open_private_text(path, newline="") as file:
         writer = csv.writer(file)
@@ -218,9 +218,9 @@ def write_questions(path: Path, ids: Sequence[str], methods: Sequence[str], resu
         for id_ in ids:
             for _, row in results.of_question(id_, methods):
                 if row is not None:
-                    writer.writerow([cell_of(row.get(name)) for name in QUESTION])
+                    writer.writerow([format_cell(row.get(name)) for name in QUESTION])
 
 
-def cell_of(value: Any) -> Any:
+def format_cell(value: Any) -> Any:
     text = " | ".join(value) if isinstance(value, list) else value
     return escape_cell(text.encode("utf-8", "replace").decode()) if isinstance(text, str) else text

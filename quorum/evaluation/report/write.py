@@ -16,9 +16,16 @@ from typing import TYPE_CHECKING
 
 from quorum.core.private_files import open_private_text
 from quorum.evaluation.compare.recommend import NAMES
-from quorum.evaluation.report.page import asset, write_body
-from quorum.evaluation.report.questions import CHUNK, chunks, files_of, index_row, inert, questions_of
-from quorum.evaluation.report.text import markdown, write_methods, write_questions
+from quorum.evaluation.report.page import read_asset, write_body
+from quorum.evaluation.report.questions import (
+    CHUNK,
+    escape_script_json,
+    list_questions,
+    make_index_row,
+    open_results,
+    pack_details,
+)
+from quorum.evaluation.report.text import write_markdown, write_methods_csv, write_questions_csv
 from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.results import explain_write_errors
 from quorum.evaluation.run.source import Progress, ignore_progress
@@ -35,34 +42,34 @@ def write_report(decision: "Decision", progress: Progress = ignore_progress) -> 
     """
     folder = decision.scores.folder
     methods = [one.name for one in decision.figures]
-    results, details = files_of(folder)
+    results, details = open_results(folder)
     judged = "judged" in decision.scores.measures
     with results, details, LineIndex(folder / "judged.jsonl") if judged else nullcontext() as verdicts:
-        ids = questions_of(results)
-        rows = [index_row(id_, results, methods, decision.measure) for id_ in ids]
+        ids = list_questions(results)
+        rows = [make_index_row(id_, results, methods, decision.measure) for id_ in ids]
         index = {"methods": methods, "measure": NAMES[decision.measure], "chunk": CHUNK, "page": PAGE, "rows": rows}
-        before, after = page(decision, inert(index)).split("<!--chunks-->\n")
+        before, after = make_page(decision, escape_script_json(index)).split("<!--chunks-->\n")
         draft = folder / "report.html.tmp"
         with explain_write_errors(draft), open_private_text(draft) as file:
             file.write(before)
-            for number, packed in enumerate(chunks(ids, results, details, methods, verdicts)):
+            for number, packed in enumerate(pack_details(ids, results, details, methods, verdicts)):
                 file.write(f'<script type="text/plain" id="c{number}">{packed}</script>\n')
                 progress("report", min((number + 1) * CHUNK, len(ids)), len(ids))
             file.write(after)
         os.replace(draft, folder / "report.html")
-        write_questions(folder / "questions.csv", ids, methods, results)
+        write_questions_csv(folder / "questions.csv", ids, methods, results)
     with open_private_text(folder / "report.md") as file:
-        file.write(markdown(decision))
-    write_methods(folder / "report.csv", decision.scores.summary, {one.name: one.cost for one in decision.figures})
+        file.write(write_markdown(decision))
+    write_methods_csv(folder / "report.csv", decision.scores.summary, {one.name: one.cost for one in decision.figures})
     return folder / "report.html"
 
 
-def page(decision: "Decision", index: str) -> str:
+def make_page(decision: "Decision", index: str) -> str:
     """The page without the packed questions; they replace <!--chunks-->."""
-    script = asset("report.js")
-    return Template(asset("report.html")).substitute(
+    script = read_asset("report.js")
+    return Template(read_asset("report.html")).substitute(
         title=escape(f"Quorum: {decision.recommendation.sentences[0]}"),
-        style=asset("report.css"),
+        style=read_asset("report.css"),
         body=write_body(decision),
         index=index,
         script=script,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
-from quorum.evaluation.metrics.registry import plugin_metrics
+from quorum.evaluation.metrics.registry import list_plugin_metrics
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
 from quorum.nodes.describe_settings import HOW, describe_settings
@@ -35,7 +35,7 @@ def make_config(
         },
         "source": source,
         **about,
-        **({"metrics": added} if (added := plugin_metrics()) else {}),
+        **({"metrics": added} if (added := list_plugin_metrics()) else {}),
         "prompts": {name: get_version(name) for name in BUILT_IN},
         "methods": {
             column.name: {

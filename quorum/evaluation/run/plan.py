@@ -12,7 +12,7 @@ from quorum.evaluation.compare.baseline import check_baseline
 from quorum.evaluation.compare.estimate import Estimate, estimate
 from quorum.evaluation.compare.prices import Prices, check_limit
 from quorum.evaluation.compare.spending_limit import LimitedSpending
-from quorum.evaluation.metrics.judge import Judge, check_judge, judge_of
+from quorum.evaluation.metrics.judge import Judge, check_judge, make_judge
 from quorum.evaluation.run.columns import Column, check_names, group_names
 from quorum.evaluation.run.columns import columns as columns_of
 from quorum.evaluation.run.config import make_config, short_hash
@@ -68,7 +68,7 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
     check_names(named)
     check_baseline(group_names(named), options.baseline)
     dataset = await asyncio.to_thread(read_data, options.data, options.limit, skip_bad=options.skip_bad)
-    judge = None if options.judge is None else judge_of(options.judge, options.context)
+    judge = None if options.judge is None else make_judge(options.judge, options.context)
     if judge is not None:
         await check_judge(judge)
     source = await asyncio.to_thread(passage_source, dataset, options)

@@ -14,7 +14,7 @@ import numpy as np
 
 from quorum.core.errors import SetupError
 from quorum.core.private_files import open_private_bytes, open_private_text
-from quorum.evaluation.metrics.registry import all_metrics, compared_measures
+from quorum.evaluation.metrics.registry import list_compared_measures, list_metrics
 from quorum.evaluation.metrics.statistics import Floats, bootstrap, percentile
 
 COSTS = ("calls", "input_tokens", "output_tokens")
@@ -83,7 +83,7 @@ class Row(TypedDict, total=False):
 
 def measure_names() -> list[str]:
     """The names of each row's measures: the metrics, then the costs."""
-    return [*all_metrics(), *COSTS]
+    return [*list_metrics(), *COSTS]
 
 
 class ColumnScores:
@@ -135,7 +135,7 @@ class ColumnScores:
     def summary(self) -> dict[str, float | int | None]:
         """Means over the questions that have a measure (null: none has), intervals of some, and counts."""
         values: dict[str, float | int | None] = {"n": len(self.ids) + len(self.failed)}
-        metrics, compared = all_metrics(), compared_measures()
+        metrics, compared = list_metrics(), list_compared_measures()
         for name in (*measure_names(), *(["judged"] if "judged" in self.values else [])):
             found = self.known(name)
             if name in metrics and metrics[name].counts_all and len(found):

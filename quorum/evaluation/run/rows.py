@@ -6,7 +6,7 @@ from typing import Any, cast
 from quorum.core.state import Result
 from quorum.datasets.records import Record
 from quorum.evaluation.metrics.answers import Reference
-from quorum.evaluation.metrics.registry import all_metrics, plugin_metrics, score
+from quorum.evaluation.metrics.registry import list_metrics, list_plugin_metrics, score_result
 from quorum.evaluation.run.results import Row
 from quorum.evaluation.run.tasks import groups_of
 
@@ -16,7 +16,7 @@ def make_answered_row(
 ) -> Row:
     """The line for a question that was answered. `pool`: whether all answers in the vote are known."""
     reference = Reference(answers=record["answers"], gold=record["gold"], groups=groups_of(record), task=task)
-    scores = score(result, reference)
+    scores = score_result(result, reference)
     for measure in ("not_majority", "gold_in_pool"):
         scores[measure] = bool(scores[measure]) if pool else None
     if not pool and result.get("candidates") is None:
@@ -53,7 +53,7 @@ def make_failed_row(record: Record, name: str, task: str, error: str, *, seconds
     """The line for a question whose calls failed: no measures, so that it is never counted as a wrong answer."""
     nothing = (
         "answer",
-        *all_metrics(),
+        *list_metrics(),
         "confidence",
         "candidates",
         "retrieved",
@@ -79,4 +79,4 @@ def make_failed_row(record: Record, name: str, task: str, error: str, *, seconds
 
 def order_keys(values: dict[str, Any]) -> Row:
     """The keys in the order in which `Row` has them, then the metrics of installed packages."""
-    return cast(Row, {key: values[key] for key in (*Row.__annotations__, *plugin_metrics()) if key in values})
+    return cast(Row, {key: values[key] for key in (*Row.__annotations__, *list_plugin_metrics()) if key in values})

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from quorum.evaluation.compare.baseline import Comparison, compare_groups
-from quorum.evaluation.metrics.corpus_measures import corpus_values
+from quorum.evaluation.metrics.corpus_measures import compute_corpus_measures
 from quorum.evaluation.metrics.judge import judge_answers
 from quorum.evaluation.run.plan import Plan
 from quorum.evaluation.run.results import ColumnScores, Summary, write_json
@@ -73,7 +73,7 @@ def write_summaries(rows: Rows) -> tuple[Summary, list[Comparison]]:
     """Write summary.json and comparison.json. The intervals take a while where there are many questions."""
     plan, results = rows.plan, rows.results
     summary = results.summary()
-    for name, values in corpus_values(results.path, plan.options.measures).items():
+    for name, values in compute_corpus_measures(results.path, plan.options.measures).items():
         for column, value in values.items():
             summary[column][name] = value
     comparisons = compare_groups(results.scores, plan.groups, plan.options.baseline)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from report_folder import made_decision
 
-from quorum.algorithms.paired import tango
+from quorum.algorithms.paired import tango_interval
 from quorum.evaluation.compare.baseline import interval_of
 from quorum.evaluation.metrics.statistics import bootstrap
 
@@ -29,7 +29,7 @@ def test_few_questions_choose_nothing_twice(tmp_path: Path) -> None:
 
 def test_a_difference_on_few_questions_has_an_interval_that_holds_there() -> None:
     few = np.array([1.0] * 6 + [-1.0] * 2 + [0.0] * 40)
-    assert interval_of(few)[1:] == tango(6, 2, 48)
+    assert interval_of(few)[1:] == tango_interval(6, 2, 48)
     assert interval_of(few).mean == pytest.approx(4 / 48)
     many = np.tile(few, 3)
     assert interval_of(many) == bootstrap(many)

@@ -10,7 +10,7 @@ from quorum_command import Quorum
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.decisions.calibrate import calibrate_methods, calibration_file
+from quorum.evaluation.decisions.calibrate import calibrate_methods, describe_file
 from quorum.evaluation.decisions.recorded_results import read_results
 from quorum.graphs import answer, answer_sync
 from quorum.graphs.post_fusion import graph as post_fusion
@@ -32,7 +32,7 @@ def test_the_surest_answers_are_promised_and_the_file_says_for_whom(results: Pat
     assert found is not None
     assert 0.5 < found.value <= 0.7  # from 0.7 on nothing is wrong
     assert found.of == 240
-    written = calibration_file(read, made[0], 0.1, 0.05)
+    written = describe_file(read, made[0], 0.1, 0.05)
     assert (written["method"], written["answer_from"], written["confidence"]) == ("post_fusion", found.value, 0.95)
     assert written["settings"]["k"] == 2
     assert "answer_type" not in written["settings"]
@@ -114,7 +114,7 @@ async def test_every_way_to_ask_a_graph_keeps_the_promise(results: Path, openai_
     read = read_results(results)
     file = results / "calibration.json"
     made = calibrate_methods(read, 0.1, 0.05, "post_fusion")[0]
-    file.write_text(json.dumps(calibration_file(read, made, 0.1, 0.05)), encoding="utf-8")
+    file.write_text(json.dumps(describe_file(read, made, 0.1, 0.05)), encoding="utf-8")
     openai_server.reply(lambda request: "red" if "says red" in request.text else "blue")
     context = Context(**CONTEXT, calibration=str(file))
     question = {"question": "Which colour?", "given": GIVEN}

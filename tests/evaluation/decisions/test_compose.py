@@ -9,7 +9,7 @@ from decision_results import write_results
 from quorum_command import Quorum
 
 from quorum.core.composed_file import read_composed
-from quorum.evaluation.decisions.answer_table import answer_table
+from quorum.evaluation.decisions.answer_table import make_answer_table
 from quorum.evaluation.decisions.compose import Guarantee, compose
 from quorum.evaluation.decisions.recorded_results import read_results
 
@@ -32,12 +32,12 @@ def test_a_cascade_is_certified_and_cheaper(results: Path) -> None:
 
 
 def test_calls_that_methods_share_are_paid_once(results: Path) -> None:
-    table = answer_table(read_results(results), "calls")
+    table = make_answer_table(read_results(results), "calls")
     concat, fallback, sure = (table.methods.index(name) for name in ("concat", "concat_pf", "sure"))
     assert table.cost.mean(axis=1).tolist() == [1.0, 3.0, 7.0]
     assert (table.shared[concat, fallback] == 1).all()
     assert not table.shared[concat, sure].any()
-    tokens = answer_table(read_results(results), "tokens")
+    tokens = make_answer_table(read_results(results), "tokens")
     assert np.allclose(tokens.cost, 102 * table.cost)
 
 

@@ -23,7 +23,7 @@ from quorum.evaluation.metrics.wordy import describe_wordy_answers
 
 
 def score(outputs: Result, answers: list[str], **given: Any) -> dict[str, Any]:
-    return registry.score(outputs, Reference(answers=answers, **given))
+    return registry.score_result(outputs, Reference(answers=answers, **given))
 
 
 def result(answer: str, unknown: bool = False, votes: list[str] | None = None) -> Result:

@@ -12,12 +12,12 @@ from statsmodels.stats.power import NormalIndPower
 from quorum.evaluation.metrics.statistics import (
     CELLS,
     bootstrap,
-    chunks,
     holm,
     mcnemar,
     percentile,
     questions_needed,
     sign_flip,
+    split_rows,
 )
 
 DRAW = np.random.default_rng(7)
@@ -53,8 +53,8 @@ def test_an_interval_of_what_does_not_vary_has_no_width() -> None:
 
 
 def test_many_distinct_values_are_drawn_in_parts() -> None:
-    assert list(chunks(10, CELLS // 4)) == [4, 4, 2]
-    assert list(chunks(3, 2 * CELLS)) == [1, 1, 1]
+    assert list(split_rows(10, CELLS // 4)) == [4, 4, 2]
+    assert list(split_rows(3, 2 * CELLS)) == [1, 1, 1]
     whole = bootstrap(np.arange(1000), resamples=2000)
     assert whole.low == pytest.approx(499.5 - 1.96 * 289 / 1000**0.5, abs=2)
 

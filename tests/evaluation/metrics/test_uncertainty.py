@@ -10,14 +10,14 @@ from hypothesis.extra import numpy as arrays
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.metrics.uncertainty import abstained, calibration, check_confidence
+from quorum.evaluation.metrics.uncertainty import abstain_below, check_confidence, compute_calibration
 from quorum.graphs import METHODS, answer
 
 NAN = float("nan")
 
 
 def test_a_curve_by_hand() -> None:
-    found = calibration([0.9, 0.8, 0.6, 0.4], [1, 0, 1, 0], of=5)
+    found = compute_calibration([0.9, 0.8, 0.6, 0.4], [1, 0, 1, 0], of=5)
     assert found is not None
     assert (found.n, found.of) == (4, 5)
     assert found.coverage == [0.2, 0.4, 0.6, 0.8]
@@ -29,15 +29,15 @@ def test_a_curve_by_hand() -> None:
 
 
 def test_equal_confidence_is_one_step_and_worth_its_mean() -> None:
-    found = calibration([1, 1, 1, 1], [1, 0, 1, 0])
+    found = compute_calibration([1, 1, 1, 1], [1, 0, 1, 0])
     assert found is not None
     assert (found.coverage, found.risk) == ([1], [0.5])
     assert found.area == found.chance == 0.5
 
 
 def test_calibrated_and_overconfident() -> None:
-    calibrated = calibration([0.75] * 4 + [0.25] * 4, [1, 1, 1, 0, 1, 0, 0, 0])
-    overconfident = calibration([1.0] * 4, [0, 0, 1, 0])
+    calibrated = compute_calibration([0.75] * 4 + [0.25] * 4, [1, 1, 1, 0, 1, 0, 0, 0])
+    overconfident = compute_calibration([1.0] * 4, [0, 0, 1, 0])
     assert calibrated is not None
     assert overconfident is not None
     assert calibrated.ece == 0
@@ -46,11 +46,11 @@ def test_calibrated_and_overconfident() -> None:
 
 
 def test_answers_without_a_confidence_are_left_out() -> None:
-    found = calibration([NAN, 0.5, NAN], [0, 1, 1], of=3)
+    found = compute_calibration([NAN, 0.5, NAN], [0, 1, 1], of=3)
     assert found is not None
     assert (found.n, found.coverage, found.risk) == (1, [1 / 3], [0])
-    assert calibration([NAN, NAN], [1, 0]) is None
-    assert calibration([], []) is None
+    assert compute_calibration([NAN, NAN], [1, 0]) is None
+    assert compute_calibration([], []) is None
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -59,8 +59,8 @@ def test_the_area_lies_between_the_best_and_the_worst_order(data: st.DataObject)
     n = data.draw(st.integers(1, 30))
     sure = data.draw(arrays.arrays(float, n, elements=st.sampled_from([0, 0.1, 0.3, 0.5, 0.9, 1])))
     right = data.draw(arrays.arrays(float, n, elements=st.sampled_from([0, 0.5, 1])))
-    found = calibration(sure, right)
-    worst = calibration(1 - right, right)
+    found = compute_calibration(sure, right)
+    worst = compute_calibration(1 - right, right)
     assert found is not None
     assert worst is not None
     assert found.best - 1e-9 <= found.area <= worst.area + 1e-9
@@ -80,11 +80,11 @@ def shuffled(sure: Any, wrong: Any) -> list[Any]:
 
 def test_an_answer_below_the_bound_is_unknown() -> None:
     result: Any = {"answer": "1889", "unknown": False, "confidence": 0.4, "evidence": [{"passage": "a"}]}
-    withheld = abstained(result, 0.5)
+    withheld = abstain_below(result, 0.5)
     assert (withheld["answer"], withheld["unknown"], withheld["evidence"]) == ("unknown", True, [])
     assert withheld["confidence"] == 0.4
-    assert abstained(result, 0.4) is result
-    assert abstained({**result, "confidence": None}, 0.9)["answer"] == "1889"
+    assert abstain_below(result, 0.4) is result
+    assert abstain_below({**result, "confidence": None}, 0.9)["answer"] == "1889"
 
 
 def states_one(method: str, context: Context) -> bool:

@@ -16,8 +16,8 @@ import pytest
 from report_folder import METHODS, NASTY, made_decision, made_report
 
 from quorum.evaluation.compare.recommend import Figures
-from quorum.evaluation.report.charts import Axis, cost_axis, quality_against_cost, ticks
-from quorum.evaluation.report.questions import inert
+from quorum.evaluation.report.charts import Axis, choose_ticks, draw_quality_against_cost, make_cost_axis
+from quorum.evaluation.report.questions import escape_script_json
 from quorum.evaluation.report.text import escape_cell, escape_markdown
 from quorum.evaluation.report.write import write_report
 
@@ -163,28 +163,28 @@ def test_a_spreadsheet_runs_nothing(text: str) -> None:
 def test_texts_in_markdown_and_scripts() -> None:
     assert escape_markdown("a_b *c* <d> [e](f) | `g`\n\nh") == r"a\_b \*c\* &lt;d&gt; \[e\](f) \| \`g\` h"
     found: Any = ["</script><!--", "\u2028 &", "\ud800"]
-    text = inert(found)
+    text = escape_script_json(found)
     assert not set("<>&\u2028") & set(text)
     assert json.loads(text) == ["</script><!--", "\u2028 &", "?"]
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 2600), (0.31, 0.44), (0, 1e-6)])
 def test_ticks_are_round_and_few(low: float, high: float) -> None:
-    found = ticks(Axis(low, high, 0, 100))
+    found = choose_ticks(Axis(low, high, 0, 100))
     assert 3 <= len(found) <= 8
     assert all(low - 1e-12 <= one <= high + 1e-12 for one in found)
 
 
 def test_a_wide_range_of_costs_is_logarithmic() -> None:
-    assert cost_axis([1, 100]).log
-    assert not cost_axis([10, 100]).log
-    assert not cost_axis([0, 100]).log
-    assert [round(one) for one in ticks(cost_axis([10, 1000]))] == [10, 20, 50, 100, 200, 500, 1000]
+    assert make_cost_axis([1, 100]).log
+    assert not make_cost_axis([10, 100]).log
+    assert not make_cost_axis([0, 100]).log
+    assert [round(one) for one in choose_ticks(make_cost_axis([10, 1000]))] == [10, 20, 50, 100, 200, 500, 1000]
 
 
 def test_names_of_points_do_not_cover_one_another() -> None:
     figures = [Figures(f"method_{n}", 9, 0, 0.5, 0.4, 0.6, 1, 1000 + n, None, 1) for n in range(6)]
-    chart = quality_against_cost(figures, [], "tokens", "EM")
+    chart = draw_quality_against_cost(figures, [], "tokens", "EM")
     places = [(float(x), float(y)) for x, y in re.findall(r'class="name" x="([\d.]+)" y="([\d.]+)"', chart)]
     assert len(set(places)) == 6
     assert chart.count("<circle") == 6
