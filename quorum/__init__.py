@@ -8,8 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from quorum.api.compare import compare, compare_async
     from quorum.api.documents import index
-    from quorum.api.measure import compare, compare_async, evaluate, evaluate_async
+    from quorum.api.evaluate import evaluate, evaluate_async
     from quorum.api.results import Comparison, Evaluation
     from quorum.api.stream import Event, NodeFinished, RunFinished, stream
     from quorum.core.context import Context
@@ -59,8 +60,9 @@ __all__ = [
 ]
 
 _NAMES = {
+    "quorum.api.compare": ("compare", "compare_async"),
     "quorum.api.documents": ("index",),
-    "quorum.api.measure": ("compare", "compare_async", "evaluate", "evaluate_async"),
+    "quorum.api.evaluate": ("evaluate", "evaluate_async"),
     "quorum.api.results": ("Comparison", "Evaluation"),
     "quorum.api.stream": ("Event", "NodeFinished", "RunFinished", "stream"),
     "quorum.core.context": ("Context",),

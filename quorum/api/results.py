@@ -58,11 +58,14 @@ class Evaluation:
     @property
     def rows(self) -> list[Row]:
         """Every answer, a row for each question and method, as results.jsonl holds them; read when asked for."""
-        return list(answers_in(self.folder / "results.jsonl"))
+        return list(read_answers(self.folder / "results.jsonl"))
 
     def tables(self) -> list[Table]:
         """What is shown, as texts."""
-        return [measures_table(self.table, self.measures), *differences_tables(self.differences, self.measures)]
+        return [
+            make_measures_table(self.table, self.measures),
+            *make_difference_tables(self.differences, self.measures),
+        ]
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self.tables()))
@@ -107,7 +110,7 @@ class Comparison:
         return f"<ul>{words}</ul>{self.evaluation._repr_html_()}{place}"
 
 
-def evaluation_of(scores: "Scores") -> Evaluation:
+def make_evaluation(scores: "Scores") -> Evaluation:
     """Scores as plain data."""
     differences = [
         {"method": name, "baseline": one["baseline"], "measure": measure, "n": one["n"], **found}
@@ -125,7 +128,7 @@ def evaluation_of(scores: "Scores") -> Evaluation:
     )
 
 
-def comparison_of(decision: "Decision") -> Comparison:
+def make_comparison(decision: "Decision") -> Comparison:
     """A decision as plain data."""
     recommendation = decision.recommendation
     expected = decision.estimate.methods if decision.estimate is not None else {}
@@ -137,11 +140,11 @@ def comparison_of(decision: "Decision") -> Comparison:
         figures=[asdict(one) for one in decision.figures],
         estimate=[{"name": name, **asdict(one)} for name, one in expected.items()],
         report=decision.scores.folder / "report.html",
-        evaluation=evaluation_of(decision.scores),
+        evaluation=make_evaluation(decision.scores),
     )
 
 
-def answers_in(path: Path) -> Iterator[Row]:
+def read_answers(path: Path) -> Iterator[Row]:
     """The lines of results.jsonl; of a question that failed and was asked again, only the last line."""
     found: dict[tuple[str, str], Row] = {}
     with path.open(encoding="utf-8") as file:
@@ -152,29 +155,35 @@ def answers_in(path: Path) -> Iterator[Row]:
     return iter(found.values())
 
 
-def measures_table(rows: Sequence[Row], judged: Sequence[str]) -> Table:
+def make_measures_table(rows: Sequence[Row], judged: Sequence[str]) -> Table:
     """A row for each method: how it is judged, what it took, and what failed, where anything did."""
     names = [name for name in (*judged, *SHARES, *COSTS) if any(row.get(name) is not None for row in rows)]
     counts = [name for name in COUNTS if any(row.get(name) for row in rows)]
     header = ["method", "n", *(TITLES[name] for name in names), *(name.replace("_", " ") for name in counts)]
-    cells = [
-        [row["method"], f"{row['n']:,}", *(cell(row, name) for name in names), *(f"{row[name]:,}" for name in counts)]
-        for row in rows
-    ]
-    return Table("", header, cells)
+    return Table("", header, [make_measures_row(row, names, counts) for row in rows])
 
 
-def cell(row: Mapping[str, Any], name: str) -> str:
+def make_measures_row(row: Row, names: Sequence[str], counts: Sequence[str]) -> list[str]:
+    """The cells of one method: its name, its number of questions, its measures, its counts of failures."""
+    measured = [format_cell(row, name) for name in names]
+    return [row["method"], f"{row['n']:,}", *measured, *(f"{row[name]:,}" for name in counts)]
+
+
+def format_cell(row: Mapping[str, Any], name: str) -> str:
     """Shares in percent, with their interval where they have one; '-' where the method has no such measure."""
     value, low, high = (row.get(key) for key in (name, f"{name}_low", f"{name}_high"))
     if value is None:
         return "-"
     if name in COSTS:
         return f"{value:,.2f}" if name.startswith("seconds") else f"{value:,.1f}"
-    return percent(value) if low is None or high is None else f"{percent(value)} [{percent(low)}, {percent(high)}]"
+    return (
+        format_percent(value)
+        if low is None or high is None
+        else f"{format_percent(value)} [{format_percent(low)}, {format_percent(high)}]"
+    )
 
 
-def differences_tables(rows: Sequence[Row], judged: Sequence[str]) -> list[Table]:
+def make_difference_tables(rows: Sequence[Row], judged: Sequence[str]) -> list[Table]:
     """For each baseline, the difference of every method in the deciding measure."""
     measure = judged[0]
     tables = []
@@ -183,7 +192,7 @@ def differences_tables(rows: Sequence[Row], judged: Sequence[str]) -> list[Table
         cells = [
             [
                 row["method"],
-                f"{percent(row['difference'], '+')} [{percent(row['low'], '+')}, {percent(row['high'], '+')}]",
+                format_interval(row["difference"], row["low"], row["high"], "+"),
                 "<.001" if row["p_holm"] < 0.001 else f"{row['p_holm']:.3f}",
                 "-" if row["questions_needed"] is None else f"{row['questions_needed']:,}",
             ]
@@ -195,7 +204,12 @@ def differences_tables(rows: Sequence[Row], judged: Sequence[str]) -> list[Table
     return tables
 
 
-def percent(share: float, sign: str = "") -> str:
+def format_interval(value: float, low: float, high: float, sign: str = "") -> str:
+    """'61.0 [52.1, 69.9]', in percent."""
+    return f"{format_percent(value, sign)} [{format_percent(low, sign)}, {format_percent(high, sign)}]"
+
+
+def format_percent(share: float, sign: str = "") -> str:
     """A share in percent; zero has no sign."""
     value = round(100 * share, 1) + 0.0
     return f"{value:{sign if value else ''}.1f}"

@@ -89,10 +89,10 @@ async def stream(
         for node, update in part.items():
             if not node.startswith("__"):  # of LangGraph's own, such as an interrupt
                 yield NodeFinished(node, update or {}, tuple(name.partition(":")[0] for name in space))
-    yield RunFinished(cast("Result", {name: last[name] for name in result_names(graph) if name in last}))
+    yield RunFinished(cast("Result", {name: last[name] for name in list_result_names(graph) if name in last}))
 
 
-def result_names(graph: "Graph") -> Sequence[str]:
+def list_result_names(graph: "Graph") -> Sequence[str]:
     """The names of the state fields that a graph returns."""
     names = graph.output_channels
     return [names] if isinstance(names, str) else list(names)

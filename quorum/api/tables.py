@@ -16,16 +16,16 @@ class Table:
     def __str__(self) -> str:
         lines = [self.header, *self.rows]
         widths = [max(len(line[place]) for line in lines) for place in range(len(self.header))]
-        return "\n".join([*([self.title] if self.title else []), *(aligned(line, widths) for line in lines)])
+        return "\n".join([*([self.title] if self.title else []), *(align_row(line, widths) for line in lines)])
 
     def _repr_html_(self) -> str:
         caption = f"<caption>{escape(self.title)}</caption>" if self.title else ""
-        head = html_row(self.header, "th")
-        body = "".join(html_row(row, "td") for row in self.rows)
+        head = write_html_row(self.header, "th")
+        body = "".join(write_html_row(row, "td") for row in self.rows)
         return f"<table>{caption}<thead>{head}</thead><tbody>{body}</tbody></table>"
 
 
-def aligned(line: Sequence[str], widths: Sequence[int]) -> str:
+def align_row(line: Sequence[str], widths: Sequence[int]) -> str:
     first, *others = (
         cell.ljust(width) if place == 0 else cell.rjust(width)
         for place, (cell, width) in enumerate(zip(line, widths, strict=True))
@@ -33,7 +33,7 @@ def aligned(line: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join([first, *others]).rstrip()
 
 
-def html_row(cells: Sequence[str], tag: str) -> str:
+def write_html_row(cells: Sequence[str], tag: str) -> str:
     inner = "".join(
         f'<{tag} style="text-align: {"right" if place else "left"}">{escape(cell)}</{tag}>'
         for place, cell in enumerate(cells)

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 def ask(
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.", show_default=False)],
-    method: Annotated[
-        str, typer.Option("--method", metavar="NAME", help="Strategy; see: quorum methods.")
-    ] = "concat_pf",
+    method: Annotated[str, typer.Option("--method", metavar="NAME", help="Method; see: quorum methods.")] = "concat_pf",
     collection: Collection = None,
     passages: Annotated[
         Path | None,
@@ -45,9 +43,9 @@ def ask(
         bool, typer.Option("--trace", help="Print the run as a tree: nodes, prompts, replies, tokens, time.")
     ] = False,
     save_trace: Annotated[
-        Path | None, typer.Option("--save-trace", metavar="FILE", help="Keep that tree in a file; see: quorum trace.")
+        Path | None, typer.Option("--save-trace", metavar="FILE", help="Write that tree to a file; see: quorum trace.")
     ] = None,
-    stream: Annotated[bool, typer.Option("--stream", help="Tell of every node as it ends (on stderr).")] = False,
+    stream: Annotated[bool, typer.Option("--stream", help="Print every node that has finished (on stderr).")] = False,
 ) -> None:
     """Answer a question from a collection (by default the sample) or from given passages."""
     import asyncio
@@ -64,22 +62,22 @@ def ask(
         embeddings=embeddings,
         calibration=None if calibration is None else str(calibration),
     )
-    given = given_passages(passages, collection)
-    check_asked(question, method, context)
+    given = read_given_passages(passages, collection)
+    check_question_and_method(question, method, context)
     if abstain_below is not None:
-        check_abstaining(method, context, abstain_below)
+        check_abstain_below(method, context, abstain_below)
     if context.calibration is not None:
-        check_promise(method, context, abstain_below)
-    keep = trace_keeper(save_trace, method)
-    tracer = started_tracer(stream) if trace or stream or keep else None
+        check_calibration_fits(method, context, abstain_below)
+    save_trace_to = make_trace_writer(save_trace, method)
+    tracer = make_tracer(stream) if trace or stream or save_trace_to else None
     if given is None:
         make_sample(context)
-    is_kept = True
+    is_saved = True
     try:
-        result = asyncio.run(run(valid_text(question), method, context, given, tracer))
+        result = asyncio.run(run(replace_invalid_bytes(question), method, context, given, tracer))
     finally:
-        if tracer is not None and keep is not None:
-            is_kept = keep(tracer.root, question)
+        if tracer is not None and save_trace_to is not None:
+            is_saved = save_trace_to(tracer.root, question)
         if trace and tracer is not None:
             from quorum.cli.trace import print_trace
 
@@ -87,13 +85,13 @@ def ask(
     if abstain_below is not None:
         result = withhold_unsure_answer(result, method, abstain_below)
     if result.get("suppressed") is not None:
-        tell_suppressed(result)
+        print_withheld_answer(result)
     print_result(result, method, as_json=json, numbers=trace)
-    if not is_kept:
+    if not is_saved:
         raise typer.Exit(1)
 
 
-def check_asked(question: str, method: str, context: "Context") -> None:
+def check_question_and_method(question: str, method: str, context: "Context") -> None:
     """Report mistakes before the sample collection is created, which takes some seconds."""
     from quorum.graphs import method_of
     from quorum.retrievers import find_retriever
@@ -105,7 +103,7 @@ def check_asked(question: str, method: str, context: "Context") -> None:
         find_retriever(context.retriever)
 
 
-def check_abstaining(method: str, context: "Context", below: float) -> None:
+def check_abstain_below(method: str, context: "Context", below: float) -> None:
     """Raises `SetupError`, before asking, for a bound out of range or a method that never states a confidence."""
     from quorum.evaluation.metrics.uncertainty import check_confidence
     from quorum.graphs import method_of
@@ -130,7 +128,7 @@ def withhold_unsure_answer(result: "Result", method: str, below: float) -> "Resu
     return made
 
 
-def check_promise(method: str, context: "Context", abstain_below: float | None) -> None:
+def check_calibration_fits(method: str, context: "Context", abstain_below: float | None) -> None:
     """Raises `SetupError`, before asking, for a calibration of another method or other settings."""
     from quorum.graphs import method_of
     from quorum.nodes.abstain import check_calibration, read_calibration
@@ -142,7 +140,7 @@ def check_promise(method: str, context: "Context", abstain_below: float | None) 
     check_calibration(read_calibration(str(context.calibration)), method_of(method).graph.get_name(), context)
 
 
-def tell_suppressed(result: "Result") -> None:
+def print_withheld_answer(result: "Result") -> None:
     """Print on stderr the answer that a calibration withheld."""
     withheld = result["suppressed"]
     if withheld is not None:
@@ -172,7 +170,7 @@ async def run(
     return await answer(question, method, context, given=given, config={"callbacks": [tracer]} if tracer else None)
 
 
-def given_passages(file: Path | None, collection: str | None) -> "list[Passage] | None":
+def read_given_passages(file: Path | None, collection: str | None) -> "list[Passage] | None":
     """The passages of --passages; None when a collection is searched."""
     if file is None:
         return None
@@ -188,26 +186,26 @@ def given_passages(file: Path | None, collection: str | None) -> "list[Passage] 
     return passages
 
 
-def valid_text(text: str) -> str:
+def replace_invalid_bytes(text: str) -> str:
     """The argument; bytes that are not UTF-8 are replaced."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def started_tracer(stream: bool) -> "Tracer":
+def make_tracer(stream: bool) -> "Tracer":
     from quorum.cli.show import stderr
     from quorum.cli.trace import headline
     from quorum.evaluation.trace import Tracer
 
     console = stderr()
 
-    def tell(step: "Step") -> None:
+    def print_node(step: "Step") -> None:
         if step.kind == "node":
             console.print(headline(step).append("  " + ", ".join(step.changes), style="not bold"), soft_wrap=True)
 
-    return Tracer(tell) if stream else Tracer()
+    return Tracer(print_node) if stream else Tracer()
 
 
-def trace_keeper(file: Path | None, method: str) -> "Callable[[Step, str], bool] | None":
+def make_trace_writer(file: Path | None, method: str) -> "Callable[[Step, str], bool] | None":
     """The function that writes the run to --save-trace; reports an unwritable file before anything is asked."""
     if file is None:
         return None

@@ -1,11 +1,22 @@
 """`quorum mcp`: a server of the Model Context Protocol, for agents."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quorum.cli.options import Embeddings, K, Model, Retriever, Settings, Store
+from quorum.cli.server_options import (
+    AllowedModels,
+    DollarsPerDay,
+    FirstCollection,
+    Host,
+    ModelPrices,
+    MoreCollections,
+    Port,
+    QuestionsPerMinute,
+    Tokens,
+    make_server_options,
+)
 from quorum.core.errors import SetupError
 
 if TYPE_CHECKING:
@@ -17,35 +28,16 @@ def mcp(
     http: Annotated[
         bool, typer.Option("--http", help="Serve over HTTP at /mcp; without it, stdin and stdout.")
     ] = False,
-    host: Annotated[
-        str, typer.Option("--host", metavar="HOST", help="Address to listen on; another than this machine's: --token.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", metavar="N", help="Port; 0: any that is free.", min=0, max=65535)
-    ] = 8766,
-    token: Annotated[
-        list[str] | None,
-        typer.Option("--token", metavar="TOKEN", envvar="QUORUM_TOKEN", help="Key of HTTP clients.", show_envvar=True),
-    ] = None,
-    collection: Annotated[
-        str | None, typer.Option("--collection", metavar="NAME", help="Collection that is asked at first.")
-    ] = None,
-    collections: Annotated[
-        str, typer.Option("--collections", metavar="NAMES", help="Further ones that an agent may ask; 'all'.")
-    ] = "",
+    host: Host = "127.0.0.1",
+    port: Port = 8766,
+    token: Tokens = None,
+    collection: FirstCollection = None,
+    collections: MoreCollections = "",
     model: Model = None,
-    allow_models: Annotated[
-        str, typer.Option("--allow-models", metavar="SPECS", help="Further models that an agent may choose.")
-    ] = "",
-    questions_per_minute: Annotated[
-        int | None, typer.Option("--questions-per-minute", metavar="N", help="The most for one key.", min=1)
-    ] = None,
-    dollars_per_day: Annotated[
-        float | None, typer.Option("--dollars-per-day", metavar="X", help="The most for one key.", min=0)
-    ] = None,
-    prices: Annotated[
-        Path | None, typer.Option("--prices", metavar="FILE", help="What models cost (TOML or JSON).")
-    ] = None,
+    allow_models: AllowedModels = "",
+    questions_per_minute: QuestionsPerMinute = None,
+    dollars_per_day: DollarsPerDay = None,
+    prices: ModelPrices = None,
     retriever: Retriever = None,
     k: K = None,
     store: Store = None,
@@ -56,12 +48,11 @@ def mcp(
     from importlib.util import find_spec
 
     from quorum.cli.ask import make_sample
-    from quorum.cli.serve import make_options
     from quorum.cli.settings import read_context
 
     if find_spec("mcp") is None:
         raise SetupError("quorum mcp needs the extra [mcp]; install it with: pip install -e '.[mcp]'")
-    options = make_options(host, token, collections, allow_models, questions_per_minute, dollars_per_day, prices)
+    options = make_server_options(host, token, collections, allow_models, questions_per_minute, dollars_per_day, prices)
     context = read_context(
         settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings
     )

@@ -6,6 +6,7 @@ from ipaddress import ip_address
 
 from quorum.core.errors import SetupError
 
+LARGEST_PORT = 65_535
 SHORTEST_TOKEN = 16  # characters: it cannot be guessed by trying
 
 
@@ -45,17 +46,19 @@ def check_tokens(host: str, tokens: Sequence[str]) -> tuple[str, ...]:
 
 def listen(host: str, port: int) -> socket.socket:
     """A socket at the address. Raises `SetupError` if it is taken, or is not this machine's."""
-    made = None
+    if not 0 <= port <= LARGEST_PORT:
+        raise SetupError(f"--port {port} is no port; give one from 1 to {LARGEST_PORT}, or 0 for any that is free.")
+    listening = None
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        made = socket.socket(family)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(address)
-        made.listen(1024)  # listen now: clients can connect at once, and no other server can take the address
+        listening = socket.socket(family)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(1024)  # listen now: clients can connect at once, and no other server can take the address
     except OSError as error:
-        if made is not None:
-            made.close()
+        if listening is not None:
+            listening.close()
         raise SetupError(
             f"The page cannot be served at {host}:{port} ({error.strerror or error}); give another --port or --host."
         ) from None
-    return made
+    return listening

@@ -12,17 +12,17 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 
 from quorum.graphs.catalogue import all_methods
-from quorum.serving.access import Offer
+from quorum.serving.access_control import AccessControl, App
 from quorum.serving.chat_request import read_body, read_chat
-from quorum.serving.door import App, Door
 from quorum.serving.errors import Refusal, explain_failure
 from quorum.serving.openapi import describe_api
-from quorum.serving.replies import Reply, new_head, write_chunk, write_completion, write_event, write_rest
+from quorum.serving.permissions import ServedModel
+from quorum.serving.replies import Reply, make_head, write_chunk, write_completion, write_event, write_remaining_events
 from quorum.serving.service import Job, Service, end_task
 
-PULSE_S = 10  # how often a stream without news sends a sign of life: proxies close silent streams
-LEFT = 499  # the status that nginx logs when a client has left
-STREAM = {"x-accel-buffering": "no"}
+SECONDS_BETWEEN_SIGNS = 10  # how often a stream without news sends a sign of life: proxies close silent streams
+CLIENT_LEFT = 499  # the status that nginx logs when a client has left
+STREAM_HEADERS = {"x-accel-buffering": "no"}
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -31,12 +31,12 @@ def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
     started = int(time.time())
 
     async def list_models(request: Request) -> Response:
-        offers = await asyncio.to_thread(service.access.list_offers)
-        return JSONResponse({"object": "list", "data": [describe_model(one, started) for one in offers]})
+        models = await asyncio.to_thread(service.permissions.list_models)
+        return JSONResponse({"object": "list", "data": [describe_model(one, started) for one in models]})
 
     async def show_model(request: Request) -> Response:
-        offer = await asyncio.to_thread(service.access.find_offer, request.path_params["model"])
-        return JSONResponse(describe_model(offer, started))
+        served = await asyncio.to_thread(service.permissions.find_model, request.path_params["model"])
+        return JSONResponse(describe_model(served, started))
 
     async def complete(request: Request) -> Response:
         chat = read_chat(await read_body(request))
@@ -44,7 +44,7 @@ def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
         task = service.start(job)
         if chat.is_streamed:
             events = stream(task, job, request.state.request_id)
-            return StreamingResponse(events, media_type="text/event-stream", headers=STREAM)
+            return StreamingResponse(events, media_type="text/event-stream", headers=STREAM_HEADERS)
         return await wait_for_reply(request, task, job)
 
     async def show_health(request: Request) -> Response:
@@ -57,17 +57,17 @@ def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
         return JSONResponse(describe_api())
 
     routes = [
-        Route("/v1/models", refusing(list_models)),
-        Route("/v1/models/{model}", refusing(show_model)),
-        Route("/v1/chat/completions", refusing(complete), methods=["POST"]),
+        Route("/v1/models", respond_to_refusals(list_models)),
+        Route("/v1/models/{model}", respond_to_refusals(show_model)),
+        Route("/v1/chat/completions", respond_to_refusals(complete), methods=["POST"]),
         Route("/health", show_health),
         Route("/metrics", show_metrics),
         Route("/openapi.json", show_api),
     ]
-    return Door(Starlette(routes=routes, exception_handlers={HTTPException: refuse_request}), tokens)
+    return AccessControl(Starlette(routes=routes, exception_handlers={HTTPException: refuse_request}), tokens)
 
 
-def refusing(handler: Handler) -> Handler:
+def respond_to_refusals(handler: Handler) -> Handler:
     """The handler, wrapped so that its refusals become responses."""
 
     async def handle(request: Request) -> Response:
@@ -92,11 +92,11 @@ async def wait_for_reply(request: Request, task: "asyncio.Task[Reply]", job: Job
     try:
         await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
-            return Response(status_code=LEFT)
-        return JSONResponse(write_completion(job.offer.id, task.result()))
+            return Response(status_code=CLIENT_LEFT)
+        return JSONResponse(write_completion(job.served.id, task.result()))
     except Refusal:
         raise
-    except Exception as error:  # noqa: BLE001  every failure is told in OpenAI's format
+    except Exception as error:  # noqa: BLE001  every failure is reported in OpenAI's format
         raise explain_failure(error, job.context, request.state.request_id) from None
     finally:
         gone.cancel()
@@ -105,23 +105,23 @@ async def wait_for_reply(request: Request, task: "asyncio.Task[Reply]", job: Job
 
 async def stream(task: "asyncio.Task[Reply]", job: Job, request_id: str) -> AsyncIterator[str]:
     """The completion as events, then [DONE]. An error is an event, too; a client that leaves ends the work."""
-    head = new_head(job.offer.id, "chat.completion.chunk")
+    head = make_head(job.served.id, "chat.completion.chunk")
     has_usage = job.chat.has_usage
     try:
         yield write_chunk(head, {"role": "assistant", "content": ""}, **({"usage": None} if has_usage else {}))
-        while not (await asyncio.wait({task}, timeout=PULSE_S))[0]:
+        while not (await asyncio.wait({task}, timeout=SECONDS_BETWEEN_SIGNS))[0]:
             yield ": still at work\n\n"
-        for event in write_rest(head, task.result(), has_usage=has_usage):
+        for event in write_remaining_events(head, task.result(), has_usage=has_usage):
             yield event
     except Refusal as refusal:
         yield write_event(refusal.body)
-    except Exception as error:  # noqa: BLE001  every failure is told in OpenAI's format
+    except Exception as error:  # noqa: BLE001  every failure is reported in OpenAI's format
         yield write_event(explain_failure(error, job.context, request_id).body)
     finally:
         await end_task(task)
 
 
-def describe_model(offer: Offer, created: int) -> dict[str, Any]:
-    """An offer as OpenAI describes a model."""
-    about = all_methods()[offer.method].summary
-    return {"id": offer.id, "object": "model", "created": created, "owned_by": "quorum", "description": about}
+def describe_model(served: ServedModel, created: int) -> dict[str, Any]:
+    """A method as OpenAI describes a model."""
+    about = all_methods()[served.method].summary
+    return {"id": served.id, "object": "model", "created": created, "owned_by": "quorum", "description": about}

@@ -48,17 +48,17 @@ def read_chat(body: Any) -> ChatRequest:
     found = body if isinstance(body, dict) else {}
     model, messages = found.get("model"), found.get("messages")
     if not isinstance(model, str) or not model:
-        raise wrong("model", "a text, such as concat_pf; GET /v1/models lists them")
+        raise refuse_field("model", "a text, such as concat_pf; GET /v1/models lists them")
     if not isinstance(messages, list) or not 0 < len(messages) <= MOST_MESSAGES:
-        raise wrong("messages", f"a list of 1 to {MOST_MESSAGES} messages")
+        raise refuse_field("messages", f"a list of 1 to {MOST_MESSAGES} messages")
     if found.get("n") not in (None, 1):
-        raise wrong("n", "1: a method gives one answer (quorum.samples asks the model more often)")
+        raise refuse_field("n", "1: a method gives one answer (quorum.samples asks the model more often)")
     own, options = found.get("quorum"), found.get("stream_options")
     own, options = ({} if own is None else own), ({} if options is None else options)
     if not isinstance(own, dict):
-        raise wrong("quorum", "an object of settings")
+        raise refuse_field("quorum", "an object of settings")
     if not isinstance(options, dict):
-        raise wrong("stream_options", "an object")
+        raise refuse_field("stream_options", "an object")
     return ChatRequest(
         model=model,
         messages=tuple(map(read_message, messages)),
@@ -74,11 +74,11 @@ def read_message(found: Any) -> Message:
     one = found if isinstance(found, dict) else {}
     role, content = one.get("role"), one.get("content")
     if not isinstance(role, str):
-        raise wrong("messages", "messages with a role and a content")
+        raise refuse_field("messages", "messages with a role and a content")
     if isinstance(content, list):
         content = "\n".join(read_part(part, role) for part in content)
     if not (content is None or isinstance(content, str)):
-        raise wrong("messages", "messages whose content is a text or a list of parts")
+        raise refuse_field("messages", "messages whose content is a text or a list of parts")
     return Message(role, (content or "").encode("utf-8", "replace").decode())
 
 
@@ -92,6 +92,6 @@ def read_part(found: Any, role: str) -> str:
     return ""
 
 
-def wrong(name: str, expected: str) -> Refusal:
+def refuse_field(name: str, expected: str) -> Refusal:
     """The refusal of an invalid field."""
     return Refusal(400, f"The field {name!r} does not fit; expected {expected}.", "invalid_value", param=name)

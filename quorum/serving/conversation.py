@@ -16,7 +16,7 @@ class Message:
     text: str
 
 
-def question_of(messages: Sequence[Message]) -> str:
+def read_question(messages: Sequence[Message]) -> str:
     """The last user message. Earlier messages do not change it yet: rewrite follow-up questions here.
 
     Raises `Refusal` if there is no question, or it is too long.

@@ -16,12 +16,12 @@ from quorum.core.state import Passage
 from quorum.graphs import DEFAULT
 from quorum.graphs.catalogue import all_methods
 from quorum.retrievers import search
-from quorum.serving.access import Access
+from quorum.serving.access_control import AccessControl, App
 from quorum.serving.chat_request import ChatRequest
 from quorum.serving.conversation import Message
 from quorum.serving.describe_collections import describe_collection
-from quorum.serving.door import App, Door
 from quorum.serving.errors import Refusal, explain_failure
+from quorum.serving.permissions import Permissions
 from quorum.serving.replies import PUBLIC
 from quorum.serving.service import Service, end_task
 
@@ -40,11 +40,11 @@ def make_mcp(service: Service) -> Any:
     from quorum import __version__
 
     tools = Tools(service)
-    held = " ".join(f"{name}: {about}" for name, about in tools.describe_collections().items())
-    server: Any = MCPServer("quorum", title="Quorum", version=__version__, instructions=held, log_level="WARNING")
+    contents = " ".join(f"{name}: {about}" for name, about in tools.describe_collections().items())
+    server: Any = MCPServer("quorum", title="Quorum", version=__version__, instructions=contents, log_level="WARNING")
     abouts = {
-        tools.ask: f"Answer a question from documents, with the passages that support the answer. {held}",
-        tools.search: f"Find the passages of documents that fit a query, best first. {held}",
+        tools.ask: f"Answer a question from documents, with the passages that support the answer. {contents}",
+        tools.search: f"Find the passages of documents that fit a query, best first. {contents}",
         tools.collections: "List the collections of documents that can be asked, and what each holds.",
         tools.methods: "List the methods that can answer, with what each does and how many model calls it takes.",
     }
@@ -55,10 +55,10 @@ def make_mcp(service: Service) -> Any:
 
 
 def make_mcp_app(service: Service, tokens: Sequence[str], port: int) -> App:
-    """The server over streamable HTTP at /mcp, behind the same door as the API."""
-    checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the door checks it
+    """The server over streamable HTTP at /mcp, behind the same access control as the API."""
+    checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # AccessControl checks it
     app: App = make_mcp(service).streamable_http_app(transport_security=checked)
-    return Door(app, tokens)
+    return AccessControl(app, tokens)
 
 
 class Tools:
@@ -68,8 +68,8 @@ class Tools:
         self.service = service
 
     @property
-    def access(self) -> Access:
-        return self.service.access
+    def permissions(self) -> Permissions:
+        return self.service.permissions
 
     async def ask(
         self,
@@ -80,9 +80,9 @@ class Tools:
         settings: Settings = None,
     ) -> CallToolResult:
         """The answer with its sources as text, the whole result as structure."""
-        name = f"{method}@{collection or self.access.base.collection}"
+        name = f"{method}@{collection or self.permissions.base.collection}"
         chat = ChatRequest(name, (Message("user", question),), settings or {})
-        context, done = self.access.base, 0
+        context, done = self.permissions.base, 0
 
         async def report(node: str) -> None:
             nonlocal done
@@ -90,33 +90,35 @@ class Tools:
             await call.report_progress(done, None, node)
 
         try:
-            job = await self.service.accept(chat, key_of(call))
+            job = await self.service.accept(chat, find_key(call))
             context, task = job.context, self.service.start(job, report)
             try:
                 reply = await task
             finally:
                 await end_task(task)
-        except Exception as error:  # noqa: BLE001  every failure is told to the agent
-            raise refuse(error, context, call) from None
+        except Exception as error:  # noqa: BLE001  every failure is reported to the agent
+            raise make_tool_error(error, context, call) from None
         found = dict(reply.result or {})
-        sources = [address(job.offer.collection, item["passage"]) for item in found.get("evidence") or []]
+        sources = [write_address(job.served.collection, item["passage"]) for item in found.get("evidence") or []]
         text = "\n".join([reply.answer + reply.sources, *(f"[{one}]" for one in dict.fromkeys(sources))])
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=found)
 
     async def search(self, query: Query, call: Call, collection: CollectionName = None, k: Count = 5) -> CallToolResult:
         """The passages, best first."""
-        key, context = key_of(call), self.access.base
+        key, context = find_key(call), self.permissions.base
         try:
-            offer = await asyncio.to_thread(self.access.find_offer, f"{DEFAULT}@{collection or context.collection}")
-            context = self.access.make_context(offer, {"k": k})
+            served = await asyncio.to_thread(
+                self.permissions.find_model, f"{DEFAULT}@{collection or context.collection}"
+            )
+            context = self.permissions.make_context(served, {"k": k})
             self.service.limits.begin(key)
             try:
                 passages = await search(query, context)
             finally:
                 self.service.limits.end(key, None)
-        except Exception as error:  # noqa: BLE001  every failure is told to the agent
-            raise refuse(error, context, call) from None
-        texts = [f"[{address(offer.collection, one['id'])}] {one['title']}\n{one['text']}" for one in passages]
+        except Exception as error:  # noqa: BLE001  every failure is reported to the agent
+            raise make_tool_error(error, context, call) from None
+        texts = [f"[{write_address(served.collection, one['id'])}] {one['title']}\n{one['text']}" for one in passages]
         return CallToolResult(
             content=[TextContent(type="text", text="\n\n".join(texts) or "Nothing was found.")],
             structured_content={"passages": [publish_passage(one) for one in passages]},
@@ -138,8 +140,8 @@ class Tools:
         from quorum.retrievers.store import open_store
 
         found: list[Passage] = []
-        if collection in await asyncio.to_thread(self.access.list_collections):
-            store = open_store(self.access.base.store)
+        if collection in await asyncio.to_thread(self.permissions.list_collections):
+            store = open_store(self.permissions.base.store)
             found = await asyncio.to_thread(store.texts, collection, [passage])
         if not found:
             raise ResourceNotFoundError(f"There is no passage {passage[:100]!r} in {collection[:100]!r}.")
@@ -147,22 +149,24 @@ class Tools:
 
     def describe_collections(self) -> dict[str, str]:
         """What each collection holds, by name. Blocks."""
-        return {name: describe_collection(self.access.base.store, name) for name in self.access.list_collections()}
+        return {
+            name: describe_collection(self.permissions.base.store, name) for name in self.permissions.list_collections()
+        }
 
 
-def refuse(error: Exception, context: Context, call: Any) -> ToolError:
+def make_tool_error(error: Exception, context: Context, call: Any) -> ToolError:
     """The error as the agent sees it."""
     refusal = error if isinstance(error, Refusal) else explain_failure(error, context, str(call.request_id))
     return ToolError(refusal.message)
 
 
-def key_of(call: Any) -> str:
+def find_key(call: Any) -> str:
     """The name under which the caller's limits are counted: over HTTP, its key's."""
     request = call.request_context.request
     return str(getattr(getattr(request, "state", None), "key", "local"))
 
 
-def address(collection: str, passage: str) -> str:
+def write_address(collection: str, passage: str) -> str:
     """The address of a passage as a resource."""
     return ADDRESS.format(collection=collection, passage=passage)
 

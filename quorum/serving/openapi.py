@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from quorum.serving.access import NAMED, SETTINGS
+from quorum.serving.permissions import CHOICES, SETTINGS
 
 TEXT, OBJECT = {"type": "string"}, {"type": "object"}
 COMPLETION = "OpenAI's chat completion, with the method's whole result in the field quorum; streamed, its chunks."
@@ -76,7 +76,7 @@ def describe_settings() -> dict[str, Any]:
     from quorum.core.context import Context
 
     known: dict[str, Any] = TypeAdapter(Context).json_schema()["properties"]
-    named = {name: {"enum": list(choices)} for name, choices in NAMED.items()}
+    named = {name: {"enum": list(choices)} for name, choices in CHOICES.items()}
     models = {name: {**TEXT, "description": known[name].get("description", "")} for name in ("model", "verifier")}
     sources = {"sources": {"type": "boolean", "default": True, "description": "Whether sources follow the answer"}}
     return {name: known[name] for name in SETTINGS} | named | models | sources

@@ -23,7 +23,7 @@ class Reply:
     usage: Mapping[str, Usage] = field(default_factory=dict)
 
 
-def reply_of(result: Result, *, has_sources: bool) -> Reply:
+def make_reply(result: Result, *, has_sources: bool) -> Reply:
     """The reply for a method's result."""
     answer = "unknown" if result["unknown"] else result["answer"]
     sources = write_sources(result) if has_sources else ""
@@ -68,7 +68,7 @@ def count_usage(usage: Mapping[str, Usage]) -> dict[str, Any]:
     }
 
 
-def new_head(model: str, kind: str) -> dict[str, Any]:
+def make_head(model: str, kind: str) -> dict[str, Any]:
     """The common fields of every completion and every chunk."""
     return {"id": f"chatcmpl-{token_hex(12)}", "object": kind, "created": int(time.time()), "model": model}
 
@@ -78,7 +78,7 @@ def write_completion(model: str, reply: Reply) -> dict[str, Any]:
     message = {"role": "assistant", "content": reply.answer + reply.sources, "refusal": None}
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
     own = {} if reply.result is None else {"quorum": reply.result}
-    head = new_head(model, "chat.completion")
+    head = make_head(model, "chat.completion")
     return {**head, "choices": [choice], "usage": count_usage(reply.usage), **own}
 
 
@@ -93,7 +93,7 @@ def write_chunk(head: Mapping[str, Any], delta: Mapping[str, Any], finish: str |
     return write_event({**head, "choices": [choice], **more})
 
 
-def write_rest(head: Mapping[str, Any], reply: Reply, *, has_usage: bool) -> Iterator[str]:
+def write_remaining_events(head: Mapping[str, Any], reply: Reply, *, has_usage: bool) -> Iterator[str]:
     """The events after the first: the answer, its sources, the end with the whole result, the usage if wanted."""
     null = {"usage": None} if has_usage else {}
     yield write_chunk(head, {"content": reply.answer}, **null)

@@ -8,11 +8,11 @@ from typing import Any
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import FILTERING, JUDGING, Prices, model_of
-from quorum.serving.access import Access
+from quorum.serving.access_control import App, split_paths
 from quorum.serving.address import check_tokens, listen
 from quorum.serving.app import make_app
-from quorum.serving.door import App, split_paths
 from quorum.serving.limits import Limits
+from quorum.serving.permissions import Permissions
 from quorum.serving.service import Service
 
 STOPS_IN_S = 10  # how long the answers under way may take when the server is stopped
@@ -32,9 +32,9 @@ class Options:
 
 
 def serve(
-    base: Context, host: str, port: int, options: Options, ready: Callable[[str], None], page: MakePage | None = None
+    base: Context, host: str, port: int, options: Options, on_ready: Callable[[str], None], page: MakePage | None = None
 ) -> None:
-    """Serve until it is stopped. Calls `ready` with the address; `page` creates the application for all other paths.
+    """Serve until it is stopped. Calls `on_ready` with the address; `page` creates the application for all other paths.
     Blocks.
 
     Raises `SetupError` for an address that is unavailable or that others reach without a token, for a missing
@@ -54,7 +54,7 @@ def serve(
         server_header=False,
         lifespan="auto" if page is not None else "off",
     )
-    ready(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
+    on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
     try:
         uvicorn.Server(config).run(sockets=[listening])
     except KeyboardInterrupt:
@@ -72,7 +72,7 @@ def make_server_app(
 def make_service(base: Context, options: Options, prices: Prices) -> Service:
     """What all requests share."""
     limits = Limits(options.questions_per_minute, options.dollars_per_day)
-    return Service(Access(base, options.collections, options.models), limits, prices)
+    return Service(Permissions(base, options.collections, options.models), limits, prices)
 
 
 def check_options(base: Context, options: Options) -> Prices:

@@ -13,14 +13,14 @@ from quorum.core.state import Usage
 from quorum.evaluation.compare.prices import Prices
 from quorum.graphs import answer
 from quorum.models.call import call
-from quorum.serving.access import Access, Offer
 from quorum.serving.chat_request import ChatRequest
-from quorum.serving.conversation import question_of
+from quorum.serving.conversation import read_question
 from quorum.serving.errors import Refusal
 from quorum.serving.limits import Limits
 from quorum.serving.metrics import Metrics
-from quorum.serving.replies import Reply, reply_of
-from quorum.serving.side_tasks import kind_of, last_user, write_fallback
+from quorum.serving.permissions import Permissions, ServedModel
+from quorum.serving.replies import Reply, make_reply
+from quorum.serving.side_tasks import find_last_user_message, find_task_kind, write_fallback
 from quorum.serving.spending import Spending
 
 MOST_AT_ONCE, MOST_WAITING = 32, 1000  # questions of all clients
@@ -34,7 +34,7 @@ class Job:
     """A request that is accepted: what to ask, with which settings, for whom. task: the kind of a side task."""
 
     chat: ChatRequest
-    offer: Offer
+    served: ServedModel
     context: Context
     question: str
     key: str
@@ -43,26 +43,26 @@ class Job:
     @property
     def label(self) -> str:
         """The label under which the job is counted."""
-        return self.offer.method if self.task is None else SIDE_TASK
+        return self.served.method if self.task is None else SIDE_TASK
 
 
 class Service:
     """What all requests share."""
 
-    def __init__(self, access: Access, limits: Limits | None = None, prices: Prices | None = None) -> None:
-        self.access, self.limits, self.prices = access, limits or Limits(), prices or Prices()
+    def __init__(self, permissions: Permissions, limits: Limits | None = None, prices: Prices | None = None) -> None:
+        self.permissions, self.limits, self.prices = permissions, limits or Limits(), prices or Prices()
         self.metrics = Metrics()
         self.slots = asyncio.Semaphore(MOST_AT_ONCE)
 
     async def accept(self, chat: ChatRequest, key: str) -> Job:
         """Check a request. Raises `Refusal` if it is not allowed."""
-        offer = await asyncio.to_thread(self.access.find_offer, chat.model)
-        context = self.access.make_context(offer, chat.settings)
-        task = kind_of(chat.messages)
-        question = question_of(chat.messages) if task is None else last_user(chat.messages)
+        served = await asyncio.to_thread(self.permissions.find_model, chat.model)
+        context = self.permissions.make_context(served, chat.settings)
+        task = find_task_kind(chat.messages)
+        question = read_question(chat.messages) if task is None else find_last_user_message(chat.messages)
         if len(question) > LONGEST_TASK:
             raise Refusal(400, f"The message has more than {LONGEST_TASK:,} characters.", "string_above_max_length")
-        return Job(chat, offer, context, question, key, task)
+        return Job(chat, served, context, question, key, task)
 
     def start(self, job: Job, on_node: OnNode | None = None) -> "asyncio.Task[Reply]":
         """Begin the work. Raises `Refusal` beyond the limits. Its cost is counted however it ends.
@@ -71,18 +71,18 @@ class Service:
         """
         self.limits.begin(job.key, is_question=job.task is None)
         spending, begun = Spending(), time.perf_counter()
-        task = asyncio.create_task(self.work(job, spending, on_node))
-        task.add_done_callback(lambda done: self.count(job, done, spending, time.perf_counter() - begun))
+        task = asyncio.create_task(self.run_job(job, spending, on_node))
+        task.add_done_callback(lambda done: self.record_end(job, done, spending, time.perf_counter() - begun))
         return task
 
-    async def work(self, job: Job, spending: Spending, on_node: OnNode | None) -> Reply:
-        """Wait for a free place, then make the reply."""
-        async with self.place():
+    async def run_job(self, job: Job, spending: Spending, on_node: OnNode | None) -> Reply:
+        """Wait for a free slot, then make the reply."""
+        async with self.hold_slot():
             if job.task is not None:
                 return await self.do_task(job, job.task, spending)
             return await self.answer(job, spending, on_node)
 
-    def count(self, job: Job, done: "asyncio.Task[Reply]", spending: Spending, seconds: float) -> None:
+    def record_end(self, job: Job, done: "asyncio.Task[Reply]", spending: Spending, seconds: float) -> None:
         """Record the end of a job. An answer counts what its method costs alone; a failure counts its actual calls."""
         usage: Mapping[str, Usage] = spending.usage
         if done.cancelled():
@@ -97,8 +97,8 @@ class Service:
         self.metrics.record(job.label, outcome, seconds, usage, dollars)
 
     @asynccontextmanager
-    async def place(self) -> AsyncIterator[None]:
-        """Hold a place among the concurrent questions. Raises `Refusal` (503) if too many wait."""
+    async def hold_slot(self) -> AsyncIterator[None]:
+        """Hold a slot among the concurrent questions. Raises `Refusal` (503) if too many wait."""
         if self.metrics.under_way >= MOST_AT_ONCE + MOST_WAITING:
             said = "Too many questions are waiting; ask again in a moment."
             raise Refusal(503, said, "overloaded", "server_error", headers={"retry-after": "2"})
@@ -113,16 +113,16 @@ class Service:
         """A question's answer by the method."""
         config: Any = {"callbacks": [spending]}
         if on_node is None:
-            result = await answer(job.question, job.offer.method, job.context, config=config)
-            return reply_of(result, has_sources=job.chat.has_sources)
-        found: Any = stream(job.question, job.offer.method, job.context, config=config)
+            result = await answer(job.question, job.served.method, job.context, config=config)
+            return make_reply(result, has_sources=job.chat.has_sources)
+        found: Any = stream(job.question, job.served.method, job.context, config=config)
         async with aclosing(found) as events:
             async for event in events:
                 if isinstance(event, NodeFinished) and not event.inside:
                     await on_node(event.node)
                 elif isinstance(event, RunFinished):
                     result = event.result
-        return reply_of(result, has_sources=job.chat.has_sources)
+        return make_reply(result, has_sources=job.chat.has_sources)
 
     async def do_task(self, job: Job, kind: str, spending: Spending) -> Reply:
         """Answer a side task by the chat model; by a fallback if it is the embedded one, which only reads passages."""

@@ -28,9 +28,9 @@ HISTORY = re.compile(r"<chat_history>\s*(.*?)\s*</chat_history>", re.DOTALL | re
 LONGEST_TITLE = 6  # words
 
 
-def kind_of(messages: Sequence[Message]) -> str | None:
+def find_task_kind(messages: Sequence[Message]) -> str | None:
     """The side task that a conversation ends in; None for a question. A task of an unknown kind is a question."""
-    text = last_user(messages)
+    text = find_last_user_message(messages)
     head = text[:400].lower()
     if text.startswith("### Task:") and HISTORY.search(text):
         task = head.partition("### guidelines")[0]
@@ -40,7 +40,7 @@ def kind_of(messages: Sequence[Message]) -> str | None:
     return "emoji" if re.match(r"your task is to\b.*\bemoji\b", head) and 'message: """' in text.lower() else None
 
 
-def last_user(messages: Sequence[Message]) -> str:
+def find_last_user_message(messages: Sequence[Message]) -> str:
     """The last user message, or an empty text."""
     return next((one.text.strip() for one in reversed(messages) if one.role == "user"), "")
 

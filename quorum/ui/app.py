@@ -14,13 +14,13 @@ from quorum.core.context import Context
 from quorum.core.errors import QuorumError, SetupError
 from quorum.retrievers.collection_names import SAMPLE
 from quorum.retrievers.collections import names
-from quorum.ui.asking import Asking, from_query
 from quorum.ui.cards import RunView
 from quorum.ui.form import Form
-from quorum.ui.past import Kept, home_of, load, recent, save
-from quorum.ui.run import Run, sentence, start
+from quorum.ui.past_runs import PastRun, find_home, list_past_runs, load_run, save_run
+from quorum.ui.query import Query, parse_link
+from quorum.ui.run import Run, describe_error, start_run
 from quorum.ui.texts import text
-from quorum.ui.upload import Upload
+from quorum.ui.upload_panel import UploadPanel
 
 ASSETS = Path(__file__).parent / "assets"
 HEAD = '<link rel="stylesheet" href="/assets/page.css"><script src="/assets/page.js" defer></script>'
@@ -29,26 +29,26 @@ STORE_ANSWERS_IN_S = 60  # the store may be on a server, or the machine busy
 AGO = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
 
-class Desk:
+class SharedState:
     """What all visitors share: the server's settings and the runs in progress."""
 
     def __init__(self, base: Context) -> None:
         self.base = base
-        self.home = home_of(base)
+        self.home = find_home(base)
         self.under_way: dict[str, Run] = {}
 
-    def ask(self, asking: Asking) -> Run:
+    def ask(self, query: Query) -> Run:
         """Start a run; a bad question or setting, or too many runs at once, is a `SetupError`."""
         if len(self.under_way) >= MOST_UNDER_WAY:
             raise SetupError(f"{MOST_UNDER_WAY} questions are under way already; ask again when one is answered.")
-        run = start(asking, asking.runs(self.base), self.keep)
+        run = start_run(query, query.make_columns(self.base), self.save)
         self.under_way[run.id] = run
         return run
 
-    async def keep(self, run: Run) -> None:
+    async def save(self, run: Run) -> None:
         """Save a run that has ended to a file."""
         try:
-            await asyncio.to_thread(save, run, self.home / "runs")
+            await asyncio.to_thread(save_run, run, self.home / "runs")
         finally:
             self.under_way.pop(run.id, None)
 
@@ -56,9 +56,9 @@ class Desk:
         """A run in progress or an earlier one. An unknown id is a `SetupError`."""
         if id_ in self.under_way:
             return self.under_way[id_]
-        return await asyncio.to_thread(load, id_, self.home / "runs")
+        return await asyncio.to_thread(load_run, id_, self.home / "runs")
 
-    async def collections(self) -> list[str]:
+    async def list_collections(self) -> list[str]:
         """The store's collections; none if the store does not answer, because asking will give a better error."""
         try:
             found = await asyncio.to_thread(names, self.base.store)
@@ -70,20 +70,20 @@ class Desk:
 class Page:
     """One visitor's page."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, shared: SharedState) -> None:
+        self.shared = shared
 
-    async def draw(self, asking: Asking, *, said: str = "", run: Run | None = None) -> None:
+    async def draw(self, query: Query, *, said: str = "", run: Run | None = None) -> None:
         """Draw the form at the left and the runs at the right. said: what was wrong with the address."""
-        collections = await self.desk.collections()
+        collections = await self.shared.list_collections()
         with html.div().classes("page"):
             with html.div().classes("side"):
                 with html.header().classes("brand"):
                     ui.link("Quorum", "/")
                     html.small("answers over your documents, by the methods you choose")
-                self.form = Form(self.desk.base, asking, collections, self.ask)
-                Upload(self.desk.base, self.form.value("collection"), self.added)
-                with ui.expansion("Past runs", on_value_change=self.list_past) as past:
+                self.form = Form(self.shared.base, query, collections, self.ask)
+                UploadPanel(self.shared.base, self.form.value("collection"), self.choose_collection)
+                with ui.expansion("Past runs", on_value_change=self.refresh_past_runs) as past:
                     self.past = html.div()
                 past.props("dense switch-toggle-side").classes("past")
             with html.main().classes("runs") as self.runs:
@@ -94,9 +94,9 @@ class Page:
                 else:
                     RunView(run)
 
-    def ask(self, asking: Asking) -> None:
+    def ask(self, query: Query) -> None:
         """Start a run and show it above earlier ones. The page's address becomes the run's."""
-        run = self.desk.ask(asking)
+        run = self.shared.ask(query)
         self.said.text = ""
         self.empty.clear()
         with self.runs:
@@ -105,16 +105,16 @@ class Page:
         ui.navigate.history.push(f"/run/{run.id}")
         ui.run_javascript("document.querySelector('.run').scrollIntoView({block: 'start'})")
 
-    async def list_past(self) -> None:
+    async def refresh_past_runs(self) -> None:
         """Refresh the list of saved runs."""
-        past = await asyncio.to_thread(recent, self.desk.home / "runs")
+        past = await asyncio.to_thread(list_past_runs, self.shared.home / "runs")
         self.past.clear()
         with self.past:
             draw_past(past)
 
-    async def added(self, collection: str) -> None:
+    async def choose_collection(self, collection: str) -> None:
         """Choose the collection into which documents were just indexed."""
-        self.form.offer(await self.desk.collections(), collection)
+        self.form.set_collections(await self.shared.list_collections(), collection)
 
 
 def draw_welcome(place: Any) -> None:
@@ -126,17 +126,17 @@ def draw_welcome(place: Any) -> None:
         )
 
 
-def draw_past(past: list[Kept]) -> None:
+def draw_past(past: list[PastRun]) -> None:
     if not past:
         html.p("None yet.").classes("note")
     with html.ul():
         for one in past:
             with html.li():
                 ui.link(one.question, f"/run/{one.id}")
-                html.small(f"{one.methods} · {ago(one.asked)}")
+                html.small(f"{one.methods} · {format_age(one.asked)}")
 
 
-def ago(asked: float) -> str:
+def format_age(asked: float) -> str:
     """'3 hours ago'."""
     seconds = datetime.now().timestamp() - asked
     for size, name in AGO:
@@ -146,35 +146,35 @@ def ago(asked: float) -> str:
     return "just now"
 
 
-def usable(asking: Asking, base: Context) -> Asking:
+def restore_query(query: Query, base: Context) -> Query:
     """What was asked, for the form; only the question if its methods or settings no longer exist."""
     try:
-        return from_query(urlsplit(asking.link()).query, base)[0]
+        return parse_link(urlsplit(query.link()).query, base)[0]
     except SetupError:
-        return Asking(asking.question)
+        return Query(query.question)
 
 
-def from_elsewhere(request: Request) -> bool:
+def is_from_another_site(request: Request) -> bool:
     """Whether a link on another site led here. Such a link must not start a run, which may cost money."""
     return request.headers.get("sec-fetch-site", "none") in ("cross-site", "same-site")
 
 
-def build(base: Context) -> FastAPI:
+def make_page_app(base: Context) -> FastAPI:
     """The application, not guarded yet."""
-    desk, outer = Desk(base), FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    shared, outer = SharedState(base), FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     nicegui_app.add_static_files("/assets", ASSETS)
     ui.add_head_html(HEAD, shared=True)
 
     @ui.page("/", response_timeout=STORE_ANSWERS_IN_S)
     async def index(request: Request) -> None:
-        page = Page(desk)
+        page = Page(shared)
         try:
-            asking, at_once = from_query(request.url.query, base)
+            query, at_once = parse_link(request.url.query, base)
         except SetupError as error:
-            await page.draw(Asking(), said=sentence(error))
+            await page.draw(Query(), said=describe_error(error))
             return
-        await page.draw(asking)
-        if at_once and not from_elsewhere(request):
+        await page.draw(query)
+        if at_once and not is_from_another_site(request):
             await ui.context.client.connected()  # or give up if the client is not a browser
             if ui.context.client.has_socket_connection:
                 page.form.submit()
@@ -182,11 +182,11 @@ def build(base: Context) -> FastAPI:
     @ui.page("/run/{id_}", response_timeout=STORE_ANSWERS_IN_S)
     async def past_run(id_: str) -> None:
         try:
-            run = await desk.find(id_)
+            run = await shared.find(id_)
         except SetupError as error:
-            await Page(desk).draw(Asking(), said=sentence(error))
+            await Page(shared).draw(Query(), said=describe_error(error))
             return
-        await Page(desk).draw(usable(run.asking, base), run=run)
+        await Page(shared).draw(restore_query(run.query, base), run=run)
 
     ui.run_with(
         outer,

@@ -9,8 +9,8 @@ from nicegui import html, ui
 
 from quorum.core.text import format_count
 from quorum.graphs import all_methods
-from quorum.ui.details import parts
-from quorum.ui.run import Answer, Run, lights, path, totals
+from quorum.ui.details import list_parts
+from quorum.ui.run import Answer, Run, count_totals, list_visited_nodes, node_states
 from quorum.ui.texts import table, text
 
 REDRAWN_EVERY = 0.1  # seconds, while something runs
@@ -70,25 +70,27 @@ class Card:
         self.root.props["data-phase"] = answer.phase
         self.root.props["data-method"] = answer.name
         self.phase.text = PHASES[answer.phase]
-        shown = {name: [one.phase, one.begun, one.ended] for name, one in lights(answer).items()}
+        shown = {name: [one.phase, one.begun, one.ended] for name, one in node_states(answer).items()}
         self.graph.props["data-lights"] = json.dumps(shown)
-        self.path.text = " → ".join(name + (f" ×{count}" if count > 1 else "") for name, count in path(answer))
+        self.path.text = " → ".join(
+            name + (f" ×{count}" if count > 1 else "") for name, count in list_visited_nodes(answer)
+        )
         self.draw_answer()
         if answer.phase != "running":
             self.draw_below()
 
     def draw_answer(self) -> None:
         answer = self.answer
-        words, kind = headline(answer)
+        words, kind = write_headline(answer)
         self.said.text = words
         self.said.classes(replace=f"answer {kind}" + (" long" if len(words) > LONG_ANSWER else ""))
-        self.facts.text = " · ".join(facts(answer))
+        self.facts.text = " · ".join(list_facts(answer))
         self.rationale.text = (answer.result or {}).get("rationale") or ""
 
     def draw_below(self) -> None:
         """Tabs, each drawn when it is first opened."""
         self.below.clear()
-        found = parts(self.answer)
+        found = list_parts(self.answer)
         if not found:
             return
         with self.below:
@@ -108,23 +110,23 @@ class Card:
         draw(first)
 
 
-def headline(answer: Answer) -> tuple[str, str]:
+def write_headline(answer: Answer) -> tuple[str, str]:
     """(the text in the place of the answer, its kind)."""
     if answer.phase == "failed":
         return answer.error or "It failed.", "error"
     if answer.phase == "stopped":
         return "stopped", "pending"
     if answer.result is None:
-        now = [name for name, one in lights(answer).items() if one.phase == "running"]
+        now = [name for name, one in node_states(answer).items() if one.phase == "running"]
         return (f"{', '.join(now)} …" if now else "…"), "pending"
     if answer.result.get("unknown"):
         return "unknown", "unknown"
     return answer.result.get("answer", ""), "known"
 
 
-def facts(answer: Answer) -> list[str]:
+def list_facts(answer: Answer) -> list[str]:
     """Confidence, calls, tokens, seconds and problems of the run."""
-    result, (calls, tokens_in, tokens_out) = answer.result or {}, totals(answer)
+    result, (calls, tokens_in, tokens_out) = answer.result or {}, count_totals(answer)
     if answer.seconds is None:
         return []
     confidence, certified = result.get("confidence"), result.get("certified")
@@ -153,19 +155,19 @@ class RunView:
             self.compared = html.div().classes("compared")
             with html.div().classes("cards").props(f"data-count={len(run.answers)}"):
                 self.cards = [Card(answer) for answer in run.answers]
-            self.timer: Any = ui.timer(REDRAWN_EVERY, self.refresh, active=run.running)
+            self.timer: Any = ui.timer(REDRAWN_EVERY, self.refresh, active=run.is_running)
         self.seen = -1
         self.refresh()
 
     def draw_head(self) -> None:
-        settings = [f"{name} {value}" for name, value in self.run.asking.settings.items()]
+        settings = [f"{name} {value}" for name, value in self.run.query.settings.items()]
         with html.header().classes("asked"):
-            html.h2(self.run.asking.question)
+            html.h2(self.run.query.question)
             with html.p().classes("about"):
                 if settings:
                     html.span(" · ".join(settings))
                 ui.link("Link to this run", f"/run/{self.run.id}").classes("permanent")
-                ui.link("Ask again", self.run.asking.link()).classes("again")
+                ui.link("Ask again", self.run.query.link()).classes("again")
                 self.stop = ui.button("Stop", on_click=self.run.stop).props("flat dense no-caps").classes("stop")
             self.note = text("p").classes("error")
 
@@ -177,10 +179,10 @@ class RunView:
         if version != self.seen and len(self.run.answers) > 1:
             self.compare()
         self.seen = version
-        self.stop.set_visibility(self.run.running)
+        self.stop.set_visibility(self.run.is_running)
         self.note.text = self.run.note or ""
         task = self.run.task
-        if not self.run.running and (task is None or task.done()):
+        if not self.run.is_running and (task is None or task.done()):
             self.timer.deactivate()
 
     def compare(self) -> None:
@@ -188,12 +190,12 @@ class RunView:
         self.compared.clear()
         heads = ["method", "answer", "confidence", "calls", "tokens", "seconds"]
         with self.compared:
-            table(heads, [line_of(answer) for answer in self.run.answers], "comparison")
+            table(heads, [make_comparison_row(answer) for answer in self.run.answers], "comparison")
 
 
-def line_of(answer: Answer) -> list[Any]:
-    result, (calls, tokens_in, tokens_out) = answer.result or {}, totals(answer)
-    words, kind = headline(answer)
+def make_comparison_row(answer: Answer) -> list[Any]:
+    result, (calls, tokens_in, tokens_out) = answer.result or {}, count_totals(answer)
+    words, kind = write_headline(answer)
     shown = words if kind in ("known", "unknown") else answer.phase
     known = bool(result)
     return [

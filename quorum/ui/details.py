@@ -10,15 +10,15 @@ from quorum.core.state import Evidence, Passage, Result
 from quorum.core.text import format_count
 from quorum.evaluation.trace import Step
 from quorum.nodes.evidence import is_claimed
-from quorum.ui.run import Answer, lights
-from quorum.ui.texts import folded, said, table
+from quorum.ui.run import Answer, node_states
+from quorum.ui.texts import folded_section, format_cell, table
 
 MOST_SHOWN = 100  # passages or steps of one kind; thousands would slow a browser down
 
 Part = tuple[str, Callable[[], None]]
 
 
-def parts(answer: Answer) -> dict[str, Part]:
+def list_parts(answer: Answer) -> dict[str, Part]:
     """name -> (title, function that draws it) of the parts that this answer has."""
     result: Result = answer.result or {}
     found: dict[str, Part] = {}
@@ -60,11 +60,11 @@ def draw_passage(rank: int, passage: Passage, evidence: Evidence | None, badge: 
                 html.span(badge).classes("badge")
             html.small(where(passage) or passage["id"])
         with html.p():
-            for text, is_marked in spans(passage["text"], evidence):
+            for text, is_marked in split_at_evidence(passage["text"], evidence):
                 (html.mark if is_marked else html.span)(text)
 
 
-def spans(text: str, evidence: Evidence | None) -> list[tuple[str, bool]]:
+def split_at_evidence(text: str, evidence: Evidence | None) -> list[tuple[str, bool]]:
     """The text in parts, each with whether it is marked."""
     start, end = (None, None) if evidence is None else (evidence["start"], evidence["end"])
     if start is None or end is None:
@@ -104,7 +104,7 @@ def draw_candidates(result: Result) -> None:
         for rank, name in enumerate(candidates):
             with html.li().classes("chosen" if name == result.get("answer") else ""):
                 html.b(name)
-                facts = [f"score {said(scores[rank])}"] if rank < len(scores) else []
+                facts = [f"score {format_cell(scores[rank])}"] if rank < len(scores) else []
                 facts += [("supported" if validity[rank] else "not supported")] if rank < len(validity) else []
                 html.small(" · ".join(facts))
                 if rank < len(summaries):
@@ -131,7 +131,7 @@ def draw_step(step: Step) -> None:
             html.span(step.name)
             html.small(facts)
         return
-    with folded(step.name, facts).classes(f"step {step.kind}"):
+    with folded_section(step.name, facts).classes(f"step {step.kind}"):
         if step.error:
             html.p(step.error).classes("error")
         if step.prompt:
@@ -156,12 +156,12 @@ def draw_costs(answer: Answer) -> None:
         sums = ["in all", *(sum(int(one[column]) for one in usage.values()) for column in columns)]
         table(["prompt", "calls", "tokens in", "out", "cached"], [*lines, sums] if len(lines) > 1 else lines)
     for name, one in malformed.items():
-        with folded(f"{format_count(one['count'], 'reply', 'replies')} to {name} broke the contract"):
+        with folded_section(f"{format_count(one['count'], 'reply', 'replies')} to {name} broke the contract"):
             for reply in one["replies"][:MOST_SHOWN]:
                 html.pre(reply)
     if result.get("dropped"):
         html.p(f"{format_count(result['dropped'], 'passage')} dropped to fit the window.")
-    table(["node", "times", "seconds"], [[name, one.begun, one.seconds] for name, one in lights(answer).items()])
+    table(["node", "times", "seconds"], [[name, one.begun, one.seconds] for name, one in node_states(answer).items()])
 
 
 def draw_rest(count: int, what: str) -> None:

@@ -10,8 +10,8 @@ from quorum.core.errors import SetupError
 from quorum.core.text import format_count
 from quorum.evaluation.run.columns import parse_methods
 from quorum.graphs import all_methods
-from quorum.ui.asking import Asking, FormField, as_text, changed, list_form_fields
-from quorum.ui.run import sentence
+from quorum.ui.query import FormField, Query, list_form_fields, select_changed, write_setting
+from quorum.ui.run import describe_error
 from quorum.ui.texts import text
 
 MODELS = ("embedded", "openai:")
@@ -20,16 +20,14 @@ MODELS = ("embedded", "openai:")
 class Form:
     """The form's values. `settings` holds, as texts, those that differ from the server's."""
 
-    def __init__(
-        self, base: Context, asking: Asking, collections: Sequence[str], ask: Callable[[Asking], None]
-    ) -> None:
+    def __init__(self, base: Context, query: Query, collections: Sequence[str], ask: Callable[[Query], None]) -> None:
         self.base, self.ask = base, ask
-        self.settings = dict(asking.settings)
+        self.settings = dict(query.settings)
         self.methods: dict[str, Any] = {}
         with html.form().classes("ask").props('aria-label="Question"') as self.root:
-            self.draw_question(asking.question)
+            self.draw_question(query.question)
             self.draw_where(collections)
-            self.draw_methods([one.name for one in parse_methods(asking.methods, base)])
+            self.draw_methods([one.name for one in parse_methods(query.methods, base)])
             self.draw_settings()
         for held in ("ctrl", "meta"):  # runs before the focused field's own handler of Enter
             self.root.on(f"keydown.capture.{held}.enter.stop.prevent", self.submit, args=[])
@@ -65,7 +63,7 @@ class Form:
             own = [name for name in chosen if name not in methods]
             for name in own:
                 self.draw_method(name, "with settings of its own", True)
-            for paper, names in families().items():
+            for paper, names in list_families().items():
                 html.h4(paper)
                 for name in names:
                     self.draw_method(name, methods[name].summary, name in chosen)
@@ -79,7 +77,7 @@ class Form:
             html.small(summary)
 
     def count_methods(self) -> None:
-        self.legend.text = f"Methods · {format_count(len(self.chosen()), 'chosen', 'chosen')}"
+        self.legend.text = f"Methods · {format_count(len(self.list_chosen()), 'chosen', 'chosen')}"
 
     def draw_settings(self) -> None:
         """All other settings, drawn when they are first opened."""
@@ -117,13 +115,13 @@ class Form:
 
     def value(self, name: str) -> str:
         """A setting as text; the server's value if the user has not chosen one."""
-        return self.settings.get(name, as_text(getattr(self.base, name)))
+        return self.settings.get(name, write_setting(getattr(self.base, name)))
 
     def set(self, name: str, value: Any) -> None:
         """Keep a setting if it differs from the server's."""
-        given = as_text(int(value) if isinstance(value, float) and value.is_integer() else value)
+        given = write_setting(int(value) if isinstance(value, float) and value.is_integer() else value)
         self.settings.pop(name, None)
-        if given != as_text(getattr(self.base, name)):
+        if given != write_setting(getattr(self.base, name)):
             self.settings[name] = given
         self.count_settings()
 
@@ -131,31 +129,33 @@ class Form:
         count = len([name for name in self.settings if name not in ("collection", "model", "k")])
         self.expansion.text = "All settings" + (f" · {count} changed" if count else "")
 
-    def chosen(self) -> list[str]:
+    def list_chosen(self) -> list[str]:
         return [name for name, box in self.methods.items() if box.value]
 
-    def asking(self) -> Asking:
-        """The form's values as an `Asking`. An invalid value is a `SetupError`."""
-        if not self.chosen():
+    def read_query(self) -> Query:
+        """The form's values as a `Query`. An invalid value is a `SetupError`."""
+        if not self.list_chosen():
             raise SetupError("No method is chosen; tick one or more.")
-        return Asking(
-            str(self.question.value or "").strip(), ",".join(self.chosen()), changed(self.settings, self.base)
+        return Query(
+            str(self.question.value or "").strip(),
+            ",".join(self.list_chosen()),
+            select_changed(self.settings, self.base),
         )
 
     def submit(self) -> None:
         """Ask, or show the error beside the button."""
         self.said.text = ""
         try:
-            self.ask(self.asking())
+            self.ask(self.read_query())
         except SetupError as error:
-            self.said.text = sentence(error)
+            self.said.text = describe_error(error)
 
-    def offer(self, collections: Sequence[str], chosen: str) -> None:
+    def set_collections(self, collections: Sequence[str], chosen: str) -> None:
         """Replace the list of collections and choose one of them."""
         self.collection.set_options(sorted({*collections, chosen}), value=chosen)
 
 
-def families() -> dict[str, list[str]]:
+def list_families() -> dict[str, list[str]]:
     """Short name of a paper -> its methods, in the order of `quorum methods`."""
     found: dict[str, list[str]] = {}
     for method in all_methods().values():

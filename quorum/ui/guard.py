@@ -64,21 +64,21 @@ class Guard:
             await self.app(scope, receive, send)
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        said = self.refusal(headers)
+        said = self.find_refusal(headers)
         if said:
             await refuse(scope, receive, send, 403, said)
         elif self.token is not None and not self.has_cookie(headers):
             await self.ask_token(scope, receive, send, self.token)
         else:
-            await self.let_in(scope, headers, receive, send)
+            await self.forward(scope, headers, receive, send)
 
-    def refusal(self, headers: MutableMapping[str, str]) -> str | None:
+    def find_refusal(self, headers: MutableMapping[str, str]) -> str | None:
         """The reason to refuse a request from anyone, or None."""
         host, origin = headers.get("host", ""), headers.get("origin")
         try:
             name, site = urlsplit(f"//{host}").hostname, None if origin is None else urlsplit(origin).netloc
         except ValueError:
-            return "The request names no host that there can be."
+            return "The request names an impossible host."
         if self.token is None and not is_loopback(name or ""):
             return "This page answers on this machine alone, as localhost or 127.0.0.1."
         if site is not None and site != host:
@@ -87,7 +87,7 @@ class Guard:
 
     def has_cookie(self, headers: MutableMapping[str, str]) -> bool:
         given = re.findall(rf"(?:^|;\s*){self.cookie}=([0-9a-f]*)", headers.get("cookie", ""))
-        return any(hmac.compare_digest(one, key_of(self.token or "")) for one in given)
+        return any(hmac.compare_digest(one, derive_cookie(self.token or "")) for one in given)
 
     async def ask_token(self, scope: Scope, receive: Receive, send: Send, token: str) -> None:
         """Turn a correct ?token= into a cookie and reopen the page without it; else show a form that asks for it."""
@@ -102,14 +102,14 @@ class Guard:
         path = "/" + quote(scope["path"].lstrip("/")) + ("?" + rest if rest else "")
         # Not a redirect: after a link on another site, the browser would not send the new cookie with it.
         head = f'<meta http-equiv="refresh" content="0;url={escape(path)}">'
-        cookie = f"{self.cookie}={key_of(token)}; HttpOnly; SameSite=Strict; Path=/"
+        cookie = f"{self.cookie}={derive_cookie(token)}; HttpOnly; SameSite=Strict; Path=/"
         await reply(send, 200, PAGE.format(head=head, body=""), (b"set-cookie", cookie.encode()))
 
-    async def let_in(self, scope: Scope, headers: MutableMapping[str, str], receive: Receive, send: Send) -> None:
+    async def forward(self, scope: Scope, headers: MutableMapping[str, str], receive: Receive, send: Send) -> None:
         """Serve the page. Reading stops at a body that is too large. A visitor who leaves early is no error."""
         begun, left, came = False, False, 0
 
-        async def counted() -> Message:
+        async def receive_counted() -> Message:
             nonlocal came, left
             message = await receive()
             left = left or message["type"] == "http.disconnect"
@@ -118,7 +118,7 @@ class Guard:
                 raise TooLarge
             return message
 
-        async def answered(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal begun
             if message["type"] == "http.response.start":
                 begun = True
@@ -127,25 +127,25 @@ class Guard:
 
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self.largest:
-            await refuse(scope, receive, send, 413, too_large(self.largest))
+            await refuse(scope, receive, send, 413, write_too_large(self.largest))
             return
         try:
-            await self.app(scope, counted, answered)
+            await self.app(scope, receive_counted, send_with_headers)
         except TooLarge:
             if not begun:
-                await refuse(scope, receive, send, 413, too_large(self.largest))
+                await refuse(scope, receive, send, 413, write_too_large(self.largest))
         except RuntimeError as error:  # Starlette's middleware raises this when the client has gone
             if not left or str(error) != "No response returned.":
                 raise
 
 
-def key_of(token: str) -> str:
+def derive_cookie(token: str) -> str:
     """The cookie's value, derived from the token but not equal to it."""
     return sha256(b"quorum page " + token.encode()).hexdigest()
 
 
-def too_large(largest: int) -> str:
-    return f"At once no more than {largest // 1_000_000} MB are taken."
+def write_too_large(largest: int) -> str:
+    return f"A request may have {largest // 1_000_000} MB at most."
 
 
 async def refuse(scope: Scope, receive: Receive, send: Send, status: int, said: str, *, markup: bool = False) -> None:

@@ -18,7 +18,7 @@ from quorum.evaluation.run.columns import Column
 from quorum.evaluation.trace import Step, Tracer
 from quorum.graphs import answer
 from quorum.models.tracing import cleaned
-from quorum.ui.asking import Asking
+from quorum.ui.query import Query
 
 QUOTED_PATH = r"(?<=['\"])(?:~|[A-Za-z]:)?[/\\][^'\"]+(?=['\"])"  # may hold spaces
 PATH = re.compile(rf"{QUOTED_PATH}|(?<![\w.:/\\])(?:~|[A-Za-z]:)?[/\\][\w.@%+~-]+(?:[/\\][\w.@%+~-]*)*")
@@ -50,14 +50,14 @@ class Run:
     """A question in progress or an earlier one. `asked`: seconds since 1970; `note`: why saving failed."""
 
     id: str
-    asking: Asking
+    query: Query
     asked: float
     answers: list[Answer]
     note: str | None = None
     task: "asyncio.Task[None] | None" = None
 
     @property
-    def running(self) -> bool:
+    def is_running(self) -> bool:
         return any(one.phase == "running" for one in self.answers)
 
     def stop(self) -> None:
@@ -67,7 +67,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Light:
+class NodeState:
     """The state of a graph's node: how often it has begun and ended, and its `seconds` in all."""
 
     phase: Phase
@@ -76,7 +76,7 @@ class Light:
     seconds: float
 
 
-class Watching(Tracer):
+class AnswerTracer(Tracer):
     """A tracer that updates its answer whenever a step begins or ends."""
 
     def __init__(self, answer: Answer) -> None:
@@ -92,64 +92,64 @@ class Watching(Tracer):
         self.answer.change()
 
 
-def new_id() -> str:
-    """A name that sorts by time."""
+def make_id() -> str:
+    """A new id; ids sort by time."""
     return f"{datetime.now():%Y%m%d-%H%M%S}-{token_hex(3)}"
 
 
-def start(asking: Asking, methods: list[Column], keep: Callable[[Run], Awaitable[None]]) -> Run:
-    """Start asking and return the run, which collects the answers. `keep` is called at the end, also after failures."""
-    run = Run(new_id(), asking, time.time(), [Answer(one.name, one.method) for one in methods])
-    run.task = asyncio.create_task(work(run, methods, keep), name=f"run {run.id}")
+def start_run(query: Query, methods: list[Column], save: Callable[[Run], Awaitable[None]]) -> Run:
+    """Start the methods and return the run, which collects their answers. `save` is called at the end, always."""
+    run = Run(make_id(), query, time.time(), [Answer(one.name, one.method) for one in methods])
+    run.task = asyncio.create_task(run_methods(run, methods, save), name=f"run {run.id}")
     return run
 
 
-async def work(run: Run, methods: list[Column], keep: Callable[[Run], Awaitable[None]]) -> None:
+async def run_methods(run: Run, methods: list[Column], save: Callable[[Run], Awaitable[None]]) -> None:
     pairs = zip(methods, run.answers, strict=True)
     try:
-        await asyncio.gather(*(one_answer(run.asking.question, method, into) for method, into in pairs))
+        await asyncio.gather(*(run_method(run.query.question, method, into) for method, into in pairs))
     except asyncio.CancelledError:
         for one in run.answers:  # a task cancelled before its start does not run its own clean-up
             if one.phase == "running":
-                ended(one, "stopped")
+                end_answer(one, "stopped")
     try:
-        await keep(run)
+        await save(run)
     except QuorumError as error:
-        run.note = sentence(error)
+        run.note = describe_error(error)
 
 
-async def one_answer(question: str, method: Column, into: Answer) -> None:
+async def run_method(question: str, method: Column, into: Answer) -> None:
     """Run one method. Its errors go into its answer and never affect another method."""
     begun = time.perf_counter()
     phase: Phase = "failed"
     try:
-        config: Any = {"callbacks": [Watching(into)]}
+        config: Any = {"callbacks": [AnswerTracer(into)]}
         into.result = await answer(question, method.method_or_graph, method.context, config=config)
         phase = "done"
     except asyncio.CancelledError:
         phase = "stopped"
         raise
     except QuorumError as error:
-        into.error = sentence(error)
+        into.error = describe_error(error)
     except Exception as error:  # noqa: BLE001  the card shows the bug; the terminal shows the traceback
         traceback.print_exc(file=sys.stderr)
-        into.error = bug(error)
+        into.error = describe_bug(error)
     finally:
         into.seconds = time.perf_counter() - begun
-        ended(into, phase)
+        end_answer(into, phase)
 
 
-def ended(answer: Answer, phase: Phase) -> None:
+def end_answer(answer: Answer, phase: Phase) -> None:
     answer.phase = phase
     answer.change()
 
 
-def bug(error: Exception) -> str:
+def describe_bug(error: Exception) -> str:
     """The page's message for an unexpected error."""
     return f"Something in Quorum failed ({type(error).__name__}); the terminal of quorum serve says where."
 
 
-def sentence(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """An error on one line, without secrets and without the server's absolute paths, which its terminal gets."""
     whole = " ".join(str(cleaned(str(error), False)).split())
     shown = PATH.sub("[a path on the server]", whole)
@@ -163,15 +163,15 @@ def top_nodes(answer: Answer) -> Iterator[Step]:
     return (step for graph in answer.root.steps for step in graph.steps if step.kind == "node")
 
 
-def lights(answer: Answer) -> dict[str, Light]:
+def node_states(answer: Answer) -> dict[str, NodeState]:
     """The states of all nodes that were entered, in order."""
     found: dict[str, list[Step]] = {}
     for step in top_nodes(answer):
         found.setdefault(step.name, []).append(step)
-    return {name: light(steps, answer.phase) for name, steps in found.items()}
+    return {name: summarize_steps(steps, answer.phase) for name, steps in found.items()}
 
 
-def light(steps: list[Step], phase: Phase) -> Light:
+def summarize_steps(steps: list[Step], phase: Phase) -> NodeState:
     """The state of one node. A step without an end in a finished run was cut off."""
     over = [step for step in steps if step.seconds is not None]
     here: Phase = "done"
@@ -179,10 +179,10 @@ def light(steps: list[Step], phase: Phase) -> Light:
         here = "running" if phase == "running" else "stopped"
     elif any(step.error for step in steps):
         here = "stopped" if phase == "stopped" else "failed"
-    return Light(here, len(steps), len(over), sum(step.seconds or 0.0 for step in over))
+    return NodeState(here, len(steps), len(over), sum(step.seconds or 0.0 for step in over))
 
 
-def path(answer: Answer) -> list[tuple[str, int]]:
+def list_visited_nodes(answer: Answer) -> list[tuple[str, int]]:
     """(node, times in a row) in order, without `begin`, which only resets the state."""
     found: list[tuple[str, int]] = []
     for step in top_nodes(answer):
@@ -193,7 +193,7 @@ def path(answer: Answer) -> list[tuple[str, int]]:
     return found
 
 
-def totals(answer: Answer) -> tuple[int, int, int]:
+def count_totals(answer: Answer) -> tuple[int, int, int]:
     """(calls, input tokens, output tokens) of the result."""
     usage = ((answer.result or {}).get("usage") or {}).values()
     return (

@@ -10,8 +10,8 @@ SPARE = 10_000_000  # bytes of a request beside the files in it
 
 def make_page(service: Service, tokens: Sequence[str], port: int) -> App:
     """The page behind its guard. Every visitor needs the first token; without tokens only this machine has access."""
-    from quorum.ui.app import build
-    from quorum.ui.files import LARGEST_UPLOAD
+    from quorum.ui.app import make_page_app
+    from quorum.ui.uploads import LARGEST_UPLOAD
 
     token = tokens[0] if tokens else None
-    return Guard(build(service.access.base), token, port=port, largest=LARGEST_UPLOAD + SPARE)
+    return Guard(make_page_app(service.permissions.base), token, port=port, largest=LARGEST_UPLOAD + SPARE)

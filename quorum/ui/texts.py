@@ -24,11 +24,11 @@ def table(heads: Sequence[str], lines: Iterable[Sequence[Any]], kind: str = "") 
             for row in rows:
                 with html.tr():
                     for value, number in zip(row, right, strict=True):
-                        html.td(said(value)).classes("number" if number else "")
+                        html.td(format_cell(value)).classes("number" if number else "")
     return made
 
 
-def said(value: Any) -> str:
+def format_cell(value: Any) -> str:
     """A cell's text: numbers with separators, None as a dash."""
     if value is None or value == "":
         return "–"
@@ -39,7 +39,7 @@ def said(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def folded(title: str, note: str = "") -> Any:
+def folded_section(title: str, note: str = "") -> Any:
     """A section that opens with a click on its title; use it with `with`."""
     made = html.details()
     with made, html.summary():

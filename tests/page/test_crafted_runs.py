@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from quorum.cli import saved_trace
 from quorum.core.errors import SetupError
 from quorum.evaluation.trace import FORMAT
-from quorum.ui import past
-from quorum.ui.cards import facts, headline
-from quorum.ui.run import Answer, lights, path, totals
+from quorum.ui import past_runs
+from quorum.ui.cards import list_facts, write_headline
+from quorum.ui.run import Answer, count_totals, list_visited_nodes, node_states
 
 ID = "20260101-120000-abcdef"
 RESULT = {
@@ -68,13 +68,13 @@ def look_at(text: str, folder: Path) -> None:
     """Open a run as the page and the command do: it is shown, or refused in one sentence."""
     file = folder / f"{ID}.json"
     file.write_text(text, encoding="utf-8", errors="surrogatepass")
-    past.line_of.cache_clear()
-    past.recent(folder)
+    past_runs.read_past_run.cache_clear()
+    past_runs.list_past_runs(folder)
     assert "\n" not in refusal_of(lambda: saved_trace.load(file))
-    refusal = refusal_of(lambda: past.load(ID, folder))
+    refusal = refusal_of(lambda: past_runs.load_run(ID, folder))
     assert str(folder) not in refusal
     assert refusal.startswith(f"The run {ID} cannot be read") or not refusal
-    for answer in [] if refusal else past.load(ID, folder).answers:
+    for answer in [] if refusal else past_runs.load_run(ID, folder).answers:
         draw(answer)
 
 
@@ -88,10 +88,10 @@ def refusal_of(read: Callable[[], object]) -> str:
 
 
 def draw(answer: Answer) -> None:
-    assert all(isinstance(word, str) for word in [*headline(answer), *facts(answer)])
-    lights(answer)
-    path(answer)
-    totals(answer)
+    assert all(isinstance(word, str) for word in [*write_headline(answer), *list_facts(answer)])
+    node_states(answer)
+    list_visited_nodes(answer)
+    count_totals(answer)
 
 
 NUMBERS = st.integers() | st.floats() | st.sampled_from([10**400, -1, 2**63, 1e308])
@@ -111,9 +111,9 @@ def test_whatever_stands_in_one_place(place: tuple[Any, ...], content: Any, tmp_
 
 def test_a_run_that_is_whole_is_read(tmp_path: Path) -> None:
     (tmp_path / f"{ID}.json").write_text(json.dumps(RUN), encoding="utf-8")
-    run = past.load(ID, tmp_path)
+    run = past_runs.load_run(ID, tmp_path)
     assert (run.answers[0].result or {})["answer"] == "1889"
-    assert [line.question for line in past.recent(tmp_path)] == ["When?"]
+    assert [line.question for line in past_runs.list_past_runs(tmp_path)] == ["When?"]
     assert saved_trace.load(tmp_path / f"{ID}.json").steps[0].steps[0].name == "vote"
 
 
@@ -147,5 +147,5 @@ for _ in range(200):
 def test_what_cannot_be_a_run_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / f"{ID}.json").write_text(text, encoding="utf-8")
     with pytest.raises(SetupError, match=f"The run {ID} cannot be read"):
-        past.load(ID, tmp_path)
+        past_runs.load_run(ID, tmp_path)
     look_at(text, tmp_path)

@@ -7,7 +7,7 @@ from nicegui import Client
 from starlette.testclient import TestClient
 
 from quorum.core.context import Context
-from quorum.ui.app import build
+from quorum.ui.app import make_page_app
 
 
 def runs() -> list[str]:
@@ -24,7 +24,7 @@ async def given_up() -> list[str]:
 
 
 def test_a_link_that_no_browser_opens_asks_nothing(tmp_path: Path) -> None:
-    with TestClient(build(Context(store=str(tmp_path))), base_url="http://localhost") as visitor:
+    with TestClient(make_page_app(Context(store=str(tmp_path))), base_url="http://localhost") as visitor:
         assert visitor.get("/?q=Who&run=1").status_code == 200
         assert visitor.portal is not None
         assert visitor.portal.call(given_up) == []

@@ -7,7 +7,7 @@ from api_server import Serve
 from openai_server import OpenAIServer
 
 from quorum.serving.conversation import Message
-from quorum.serving.side_tasks import kind_of, write_fallback
+from quorum.serving.side_tasks import find_task_kind, write_fallback
 
 CHAT = "<chat_history>\nUSER: When was the Lumen Tower finished?\nASSISTANT: 1931\n</chat_history>"
 GUIDE = "### Guidelines:\n- Short.\n### Output:\nJSON format: {}\n### Chat History:\n"
@@ -40,7 +40,7 @@ QUESTIONS = [
 
 
 def kind(text: str) -> str | None:
-    return kind_of([Message("user", "Hello"), Message("user", text)])
+    return find_task_kind([Message("user", "Hello"), Message("user", text)])
 
 
 @pytest.mark.parametrize("name", TASKS)

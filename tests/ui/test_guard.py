@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from quorum.core.errors import SetupError
 from quorum.serving.address import check_address, is_loopback
-from quorum.ui.guard import Guard, key_of
+from quorum.ui.guard import Guard, derive_cookie
 
 TOKEN = "a-token-of-some-length"
 
@@ -87,7 +87,7 @@ async def test_the_token_becomes_a_cookie() -> None:
     status, headers, text = await ask(token=TOKEN, path="/run/1", query=f"token={TOKEN}&q=a+%26b")
     assert (status, "/run/1?q=a+%26b" in text, TOKEN in text) == (200, True, False)
     cookie = headers["set-cookie"]
-    assert cookie == f"quorum_8765={key_of(TOKEN)}; HttpOnly; SameSite=Strict; Path=/"
+    assert cookie == f"quorum_8765={derive_cookie(TOKEN)}; HttpOnly; SameSite=Strict; Path=/"
     asked = {"cookie": "theme=dark; " + cookie.partition(";")[0]}
     assert (await ask(asked, token=TOKEN))[0] == 200
     assert (await ask(asked, token=TOKEN, kind="websocket"))[0] == 101
@@ -98,7 +98,7 @@ async def test_the_token_becomes_a_cookie() -> None:
 async def test_without_the_token_there_is_nothing(query: str) -> None:
     assert (await ask(token=TOKEN, query=query))[0] == 401
     assert (await ask(token=TOKEN, query=query, kind="websocket"))[0] == 403
-    assert (await ask({"cookie": f"quorum_8765={key_of('another')}"}, token=TOKEN))[0] == 401
+    assert (await ask({"cookie": f"quorum_8765={derive_cookie('another')}"}, token=TOKEN))[0] == 401
 
 
 async def test_a_wrong_address_is_no_way_out() -> None:

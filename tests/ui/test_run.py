@@ -14,9 +14,9 @@ from quorum.cli.main import main
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.retrievers.index import index_passages
-from quorum.ui.asking import Asking
-from quorum.ui.past import load, recent, save
-from quorum.ui.run import Answer, Run, lights, path, sentence, start, totals
+from quorum.ui.past_runs import list_past_runs, load_run, save_run
+from quorum.ui.query import Query
+from quorum.ui.run import Answer, Run, count_totals, describe_error, list_visited_nodes, node_states, start_run
 
 BASE = {"model": "openai:test", "collection": "towers", "retriever": "bm25", "k": 2}
 FOLDER = Path("runs")
@@ -33,13 +33,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 async def keep(run: Run) -> None:
-    await asyncio.to_thread(save, run, FOLDER)
+    await asyncio.to_thread(save_run, run, FOLDER)
 
 
 async def asked(methods: str, store: str, **settings: str) -> Run:
     """A run that has ended."""
-    asking = Asking(QUESTION, methods, settings)
-    run = start(asking, asking.runs(Context(**BASE, store=store)), keep)
+    query = Query(QUESTION, methods, settings)
+    run = start_run(query, query.make_columns(Context(**BASE, store=store)), keep)
     assert run.task is not None
     await run.task
     return run
@@ -53,38 +53,42 @@ async def test_methods_answer_side_by_side_and_are_kept(store: str, openai_serve
         ("post_fusion", "done", "1931"),
     ]
     voting = run.answers[1]
-    assert path(voting) == [("retrieve", 1), ("passage_answer", 2), ("vote", 1)]
-    assert {name: (one.phase, one.begun, one.ended) for name, one in lights(voting).items()} == {
+    assert list_visited_nodes(voting) == [("retrieve", 1), ("passage_answer", 2), ("vote", 1)]
+    assert {name: (one.phase, one.begun, one.ended) for name, one in node_states(voting).items()} == {
         "begin": ("done", 1, 1),
         "retrieve": ("done", 1, 1),
         "passage_answer": ("done", 2, 2),
         "vote": ("done", 1, 1),
     }
-    assert totals(voting)[0] == 2
-    again = load(run.id, FOLDER)
-    assert (again.asking, again.answers[1].result) == (run.asking, voting.result)
-    assert [path(one) for one in again.answers] == [path(one) for one in run.answers]
-    assert not again.running
+    assert count_totals(voting)[0] == 2
+    again = load_run(run.id, FOLDER)
+    assert (again.query, again.answers[1].result) == (run.query, voting.result)
+    assert [list_visited_nodes(one) for one in again.answers] == [list_visited_nodes(one) for one in run.answers]
+    assert not again.is_running
 
 
 async def test_nodes_are_lit_while_they_run(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(Response("1931", hold=True))
-    asking = Asking(QUESTION, "concat")
-    run = start(asking, asking.runs(Context(**BASE, store=store)), keep)
+    query = Query(QUESTION, "concat")
+    run = start_run(query, query.make_columns(Context(**BASE, store=store)), keep)
     await asyncio.to_thread(openai_server.wait_for, 1)
     (one,) = run.answers
-    assert (run.running, lights(one)["retrieve"].phase, lights(one)["concat_answer"].phase) == (True, "done", "running")
+    assert (run.is_running, node_states(one)["retrieve"].phase, node_states(one)["concat_answer"].phase) == (
+        True,
+        "done",
+        "running",
+    )
     seen = one.version
     openai_server.release()
     assert run.task is not None
     await run.task
-    assert (one.phase, lights(one)["concat_answer"].phase, one.version > seen) == ("done", "done", True)
+    assert (one.phase, node_states(one)["concat_answer"].phase, one.version > seen) == ("done", "done", True)
 
 
 async def test_a_run_that_is_stopped_keeps_what_it_has(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda request: Response("1931", hold="[2]" not in request.text))
-    asking = Asking(QUESTION, "concat,post_fusion")
-    run = start(asking, asking.runs(Context(**BASE, store=store)), keep)
+    query = Query(QUESTION, "concat,post_fusion")
+    run = start_run(query, query.make_columns(Context(**BASE, store=store)), keep)
     await asyncio.to_thread(openai_server.wait_for, 3)
     while run.answers[0].phase == "running":  # noqa: ASYNC110  what draws it looks now and then, too
         await asyncio.sleep(0)
@@ -93,8 +97,8 @@ async def test_a_run_that_is_stopped_keeps_what_it_has(store: str, openai_server
     await run.task
     openai_server.release()
     assert [one.phase for one in run.answers] == ["done", "stopped"]
-    assert lights(run.answers[1])["passage_answer"].phase == "stopped"
-    assert [one.phase for one in load(run.id, FOLDER).answers] == ["done", "stopped"]
+    assert node_states(run.answers[1])["passage_answer"].phase == "stopped"
+    assert [one.phase for one in load_run(run.id, FOLDER).answers] == ["done", "stopped"]
 
 
 async def test_an_error_stays_on_its_card(store: str, openai_server: OpenAIServer) -> None:
@@ -104,18 +108,18 @@ async def test_an_error_stays_on_its_card(store: str, openai_server: OpenAIServe
     assert (first.phase, denied.phase, missing.phase) == ("done", "failed", "failed")
     assert "no such key" in (denied.error or "")
     assert "no collection 'nowhere'" in (missing.error or "")
-    assert lights(missing)["retrieve"].phase == "failed"
+    assert node_states(missing)["retrieve"].phase == "failed"
     assert all("\n" not in (one.error or "") for one in run.answers)
 
 
 async def test_a_bug_is_one_sentence_here_and_whole_on_the_terminal(
     store: str, openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asking = Asking(QUESTION, "concat")
-    (method,) = asking.runs(Context(**BASE, store=store))
+    query = Query(QUESTION, "concat")
+    (method,) = query.make_columns(Context(**BASE, store=store))
     object.__setattr__(method, "method", "no_such_graph")
     object.__setattr__(method, "own", object())
-    run = start(asking, [method], keep)
+    run = start_run(query, [method], keep)
     assert run.task is not None
     await run.task
     assert (run.answers[0].error or "").startswith("Something in Quorum failed (AttributeError)")
@@ -153,11 +157,11 @@ async def test_a_folder_that_cannot_be_written_is_told(store: str, openai_server
 def test_the_list_of_past_runs_is_newest_first_and_skips_what_is_none() -> None:
     ids = [f"20260101-00000{second}-abcdef" for second in range(3)]
     for id_ in ids:
-        save(Run(id_, Asking(f"Question {id_}"), 1.0, [Answer("concat", "concat", "failed", error="no")]), FOLDER)
+        save_run(Run(id_, Query(f"Question {id_}"), 1.0, [Answer("concat", "concat", "failed", error="no")]), FOLDER)
     (FOLDER / "20260101-000009-abcdef.json").write_text("{}")
     (FOLDER / "notes.json").write_text("{}")
-    assert [one.id for one in recent(FOLDER)] == ids[::-1]
-    assert recent(FOLDER)[0].question == f"Question {ids[-1]}"
+    assert [one.id for one in list_past_runs(FOLDER)] == ids[::-1]
+    assert list_past_runs(FOLDER)[0].question == f"Question {ids[-1]}"
 
 
 @pytest.mark.parametrize("id_", ["../../etc/passwd", "", "20260101-000000-abcdef", "notes", "20260101-000009-abcdef"])
@@ -166,13 +170,13 @@ def test_an_unknown_run_is_told(id_: str) -> None:
     (FOLDER / "notes.json").write_text("{}")
     (FOLDER / "20260101-000009-abcdef.json").write_text('{"question": 1}')
     with pytest.raises(SetupError, match=r"no run|cannot be read"):
-        load(id_, FOLDER)
+        load_run(id_, FOLDER)
 
 
 def test_a_past_run_is_its_owners_alone() -> None:
     before = os.umask(0)
     try:
-        save(Run("20260101-000000-abcdef", Asking("Which?"), 1.0, [Answer("concat", "concat", "failed")]), FOLDER)
+        save_run(Run("20260101-000000-abcdef", Query("Which?"), 1.0, [Answer("concat", "concat", "failed")]), FOLDER)
     finally:
         os.umask(before)
     modes = [stat.S_IMODE(path.stat().st_mode) for path in (FOLDER, *FOLDER.iterdir())]
@@ -190,5 +194,5 @@ def test_a_past_run_is_its_owners_alone() -> None:
     ],
 )
 def test_a_page_says_no_path_of_the_server(said: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert sentence(SetupError(said)) == shown
+    assert describe_error(SetupError(said)) == shown
     assert capsys.readouterr().err == ("" if said == shown else f"quorum: {said}\n")

@@ -25,6 +25,11 @@ def test_others_are_let_in_with_a_token_alone(args: list[str], capsys: pytest.Ca
     assert "no token is given" in said(capsys, *args)
 
 
+@pytest.mark.parametrize("port", ["99999", "-1"])
+def test_a_port_that_does_not_exist_is_refused_in_a_sentence(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert f"--port {port} is no port; give one from 1 to 65535" in said(capsys, "--no-page", "--port", port)
+
+
 def test_the_token_may_come_from_the_environment(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -155,7 +155,7 @@ def test_an_interrupt_in_a_running_loop_cancels_the_work() -> None:
             ended.append("cancelled")
             raise
 
-    async def cell() -> None:
+    async def format_cell() -> None:
         run_sync(work())
 
     def interrupt() -> None:
@@ -166,7 +166,7 @@ def test_an_interrupt_in_a_running_loop_cancels_the_work() -> None:
     thread.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            loop.run_until_complete(cell())
+            loop.run_until_complete(format_cell())
     finally:
         thread.join()
         loop.close()

@@ -25,7 +25,7 @@ ID = re.compile(r"[\w.:-]{1,100}")
 KEY = {"www-authenticate": "Bearer"}
 
 
-class Door:
+class AccessControl:
     """Access control of an application. tokens: each is a key; without any, only clients on this machine may enter, but
     no website's pages.
     """

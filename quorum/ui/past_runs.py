@@ -17,7 +17,7 @@ from quorum.core.private_files import make_private_folder, open_private_text
 from quorum.evaluation.saved_run import read_number, read_result, read_saved_run
 from quorum.evaluation.trace import FORMAT, Step, plain
 from quorum.models.tracing import cleaned, hides_passages
-from quorum.ui.asking import Asking
+from quorum.ui.query import Query
 from quorum.ui.run import Answer, Phase, Run
 
 LATEST = 253_402_214_400  # the last day of the year 9999, in every time zone; seconds since 1970
@@ -25,7 +25,7 @@ ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
 
 
 @dataclass(frozen=True)
-class Kept:
+class PastRun:
     """A line in the list of past runs. `asked`: seconds since 1970."""
 
     id: str
@@ -34,19 +34,19 @@ class Kept:
     asked: float
 
 
-def home_of(base: Context) -> Path:
+def find_home(base: Context) -> Path:
     """The folder of the page's files: in a local store, else .quorum/."""
     return Path(".quorum" if "://" in base.store else base.store).expanduser().resolve()
 
 
-def save(run: Run, folder: Path) -> None:
+def save_run(run: Run, folder: Path) -> None:
     """Write a run. A folder that is not writable is a `SetupError`. Blocks."""
     file = folder / f"{run.id}.json"
     part = file.with_suffix(".part")
     try:
         make_private_folder(folder)
         with open_private_text(part) as draft:
-            draft.write(json.dumps(told(run), ensure_ascii=False, indent=1) + "\n")
+            draft.write(json.dumps(run_to_json(run), ensure_ascii=False, indent=1) + "\n")
         os.replace(part, file)
     except OSError as error:
         with suppress(OSError):
@@ -56,24 +56,24 @@ def save(run: Run, folder: Path) -> None:
         ) from None
 
 
-def told(run: Run) -> dict[str, Any]:
+def run_to_json(run: Run) -> dict[str, Any]:
     """A run as JSON: a saved trace, with the page's additional data under "page"."""
     answers = [
         {"name": one.name, "method": one.method, "phase": one.phase, "error": one.error, "seconds": one.seconds}
         | {"result": cleaned(one.result, hides_passages()), "graphs": len(one.root.steps)}
         for one in run.answers
     ]
-    asking = {"methods": run.asking.methods, "settings": cleaned(dict(run.asking.settings), False)}
+    query = {"methods": run.query.methods, "settings": cleaned(dict(run.query.settings), False)}
     return {
         "format": FORMAT,
-        "question": run.asking.question,
+        "question": run.query.question,
         "method": ",".join(one.name for one in run.answers),
-        "page": {"asked": run.asked, **asking, "answers": answers},
+        "page": {"asked": run.asked, **query, "answers": answers},
         "steps": [plain(step) for one in run.answers for step in one.root.steps],
     }
 
 
-def load(id_: str, folder: Path) -> Run:
+def load_run(id_: str, folder: Path) -> Run:
     """Read the run of that name. A missing or unreadable file is a `SetupError`. Blocks."""
     if not ID.fullmatch(id_) or not (folder / f"{id_}.json").is_file():
         raise SetupError(f"There is no run {id_[:40]!r}; choose one from the list of past runs.")
@@ -82,13 +82,13 @@ def load(id_: str, folder: Path) -> Run:
         line = describe_run(id_, kept)
         page, left = kept["page"], iter(steps)
         settings = {read_text(name): read_text(value) for name, value in page["settings"].items()}
-        asking = Asking(line.question, read_text(page["methods"]), settings)
-        return Run(id_, asking, line.asked, [answer_of(one, left) for one in page["answers"]])
+        query = Query(line.question, read_text(page["methods"]), settings)
+        return Run(id_, query, line.asked, [read_answer(one, left) for one in page["answers"]])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration) as error:
         raise SetupError(f"The run {id_} cannot be read ({type(error).__name__}); ask its question again.") from None
 
 
-def answer_of(kept: dict[str, Any], steps: Iterator[Step]) -> Answer:
+def read_answer(kept: dict[str, Any], steps: Iterator[Step]) -> Answer:
     """An answer with its own graphs, which are stored in order."""
     if kept["phase"] not in get_args(Phase):
         raise ValueError("an answer has an unknown phase")
@@ -104,12 +104,12 @@ def answer_of(kept: dict[str, Any], steps: Iterator[Step]) -> Answer:
     )
 
 
-def describe_run(id_: str, kept: dict[str, Any]) -> Kept:
+def describe_run(id_: str, kept: dict[str, Any]) -> PastRun:
     """The list line of a run, from its file."""
     asked = float(kept["page"]["asked"])
     if not 0 <= asked <= LATEST:
         raise ValueError("it was asked at no time that a calendar has")
-    return Kept(id_, read_text(kept["question"]), read_text(kept["method"]), asked)
+    return PastRun(id_, read_text(kept["question"]), read_text(kept["method"]), asked)
 
 
 def read_text(value: Any) -> str:
@@ -119,15 +119,15 @@ def read_text(value: Any) -> str:
     raise ValueError("something else stands where a text belongs")
 
 
-def recent(folder: Path, count: int = 30) -> list[Kept]:
+def list_past_runs(folder: Path, count: int = 30) -> list[PastRun]:
     """The last runs, newest first. Files that are not runs are left out. Blocks."""
     files = sorted((file for file in folder.glob("*.json") if ID.fullmatch(file.stem)), reverse=True)
-    lines = (line_of(file) for file in files[:count])
+    lines = (read_past_run(file) for file in files[:count])
     return [line for line in lines if line is not None]
 
 
 @lru_cache(maxsize=1000)
-def line_of(file: Path) -> Kept | None:
+def read_past_run(file: Path) -> PastRun | None:
     """The list line of a run. It can be cached, because a run's file never changes."""
     try:
         return describe_run(file.stem, read_saved_run(read_regular(file))[0])

@@ -30,13 +30,13 @@ SETTINGS = (
     "speculative",
     "vote",
 )  # none of them names a file, an address or code
-MOST = {"k": 50, "samples": 10, "candidates": 10}  # or the server's own setting, if that is higher
-NAMED = {"retriever": ("hybrid", "chroma", "bm25"), "context_filter": ("embedded", "llm")}
+MAXIMA = {"k": 50, "samples": 10, "candidates": 10}  # or the server's own setting, if that is higher
+CHOICES = {"retriever": ("hybrid", "chroma", "bm25"), "context_filter": ("embedded", "llm")}
 MODELS = ("model", "verifier")
 
 
 @dataclass(frozen=True)
-class Offer:
+class ServedModel:
     """What a client calls a model: a method over a collection. `id` is METHOD or METHOD@COLLECTION."""
 
     id: str
@@ -45,7 +45,7 @@ class Offer:
 
 
 @dataclass(frozen=True)
-class Access:
+class Permissions:
     """What clients may choose besides the server's own collection and model.
 
     collections: names, or None for every collection that there is; models: specs of chat models.
@@ -62,26 +62,26 @@ class Access:
         others = names(self.base.store) if self.collections is None else self.collections
         return list(dict.fromkeys([self.base.collection, *others]))
 
-    def list_offers(self) -> list[Offer]:
+    def list_models(self) -> list[ServedModel]:
         """Every method, alone (over the server's own collection) and over each collection. Blocks."""
         collections = self.list_collections()
-        plain = [Offer(method, method, self.base.collection) for method in list_methods()]
-        return plain + [Offer(f"{one.id}@{name}", one.method, name) for one in plain for name in collections]
+        plain = [ServedModel(method, method, self.base.collection) for method in list_methods()]
+        return plain + [ServedModel(f"{one.id}@{name}", one.method, name) for one in plain for name in collections]
 
-    def find_offer(self, id_: Any) -> Offer:
-        """The offer with that name; else a `Refusal` (404) that does not reveal other collections. Blocks."""
+    def find_model(self, id_: Any) -> ServedModel:
+        """The method with that name; else a `Refusal` (404) that does not reveal other collections. Blocks."""
         method, _, collection = str(id_).partition("@")
         if method in list_methods() and (not collection or collection in self.list_collections()):
-            return Offer(str(id_), method, collection or self.base.collection)
+            return ServedModel(str(id_), method, collection or self.base.collection)
         raise Refusal(
             404, f"There is no model {str(id_)[:100]!r}; GET /v1/models lists them.", "model_not_found", param="model"
         )
 
-    def make_context(self, offer: Offer, given: Mapping[str, Any]) -> Context:
+    def make_context(self, served: ServedModel, given: Mapping[str, Any]) -> Context:
         """The server's settings, overridden by a client's. Raises `Refusal` for a forbidden or invalid setting."""
         try:
             values = {name: self.read_setting(name, value) for name, value in given.items()}
-            return replace(self.base, collection=offer.collection, **values)
+            return replace(self.base, collection=served.collection, **values)
         except SetupError as error:
             raise Refusal(400, str(error), "invalid_setting", param="quorum") from None
 
@@ -91,16 +91,16 @@ class Access:
             raise SetupError(f"Setting {name[:40]!r} is no text, number, true or false; give one of these.")
         if name in MODELS:
             return self.read_model(name, value)
-        if name in NAMED:
-            if value not in (*NAMED[name], getattr(self.base, name)):
-                raise SetupError(f"Setting {name} may be one of: {', '.join(NAMED[name])}.")
+        if name in CHOICES:
+            if value not in (*CHOICES[name], getattr(self.base, name)):
+                raise SetupError(f"Setting {name} may be one of: {', '.join(CHOICES[name])}.")
             return value
         if name not in SETTINGS:
-            known = ", ".join((*SETTINGS, *NAMED, *MODELS))
+            known = ", ".join((*SETTINGS, *CHOICES, *MODELS))
             raise SetupError(f"A client does not choose the setting {name[:40]!r}; it may choose: {known}.")
         found = parse_setting(name, write_setting(value))
-        if name in MOST and found > max(MOST[name], getattr(self.base, name)):
-            raise SetupError(f"Setting {name}={found} is too much; over HTTP it may be {MOST[name]} at most.")
+        if name in MAXIMA and found > max(MAXIMA[name], getattr(self.base, name)):
+            raise SetupError(f"Setting {name}={found} is too much; over HTTP it may be {MAXIMA[name]} at most.")
         return found
 
     def read_model(self, name: str, value: Any) -> str | None:

@@ -10,12 +10,21 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.retrievers.collections import names
 from quorum.retrievers.store import open_store
-from quorum.ui.files import LONGEST_NAME, MOST_BYTES, Indexing, Save, check_target, own_names, safe_name, take_in
+from quorum.ui.uploads import (
+    LONGEST_NAME,
+    MOST_BYTES,
+    IndexingJob,
+    Save,
+    check_target,
+    clean_name,
+    index_uploads,
+    make_unique_names,
+)
 
 
 @given(st.text(st.characters(), max_size=300) | st.text("漢é.\ud800", max_size=300))
 def test_a_name_never_leaves_its_folder(name: str) -> None:
-    made = safe_name(name)
+    made = clean_name(name)
     assert made not in ("", ".", "..")
     assert Path(made).name == made
     assert not made.startswith(".")
@@ -37,19 +46,19 @@ def test_a_name_never_leaves_its_folder(name: str) -> None:
     ],
 )
 def test_names_as_they_are_kept(name: str, made: str) -> None:
-    assert safe_name(name) == made
+    assert clean_name(name) == made
 
 
 def test_files_of_one_name_do_not_overwrite_each_other() -> None:
-    assert own_names(["a/read.md", "b/read.md", "READ.md", "x.jsonl.gz", "y/x.jsonl.gz"]) == [
+    assert make_unique_names(["a/read.md", "b/read.md", "READ.md", "x.jsonl.gz", "y/x.jsonl.gz"]) == [
         "read.md",
         "read (2).md",
         "READ (3).md",
         "x.jsonl.gz",
         "x (2).jsonl.gz",
     ]
-    assert own_names(["a.md", "a (2).md", "a.md", "A.md"]) == ["a.md", "a (2).md", "a (3).md", "A (4).md"]
-    assert len(set(own_names(["read.md"] * 3000))) == 3000
+    assert make_unique_names(["a.md", "a (2).md", "a.md", "A.md"]) == ["a.md", "a (2).md", "a (3).md", "A (4).md"]
+    assert len(set(make_unique_names(["read.md"] * 3000))) == 3000
 
 
 @pytest.mark.parametrize("name", ["sample", "../up", "x", "", "a b"])
@@ -68,7 +77,7 @@ def saves(text: bytes) -> Save:
 async def test_each_file_is_named_with_what_became_of_it() -> None:
     base = Context(store="here")
     lines = b'{"id": "1", "title": "A", "text": "A line about Lima."}\nnot json\n'
-    job = Indexing(check_target("my-own"))
+    job = IndexingJob(check_target("my-own"))
     uploads = [
         ("../lima.md", saves(b"# Lima\nLima is the capital of Peru.\n")),
         ("lines.jsonl", saves(lines)),
@@ -76,7 +85,7 @@ async def test_each_file_is_named_with_what_became_of_it() -> None:
         ("broken.pdf", saves(b"%PDF-1.4 nothing")),
         ("part, line 3.txt", saves(b"")),
     ]
-    await take_in(job, uploads, base)
+    await index_uploads(job, uploads, base)
     assert job.over
     assert job.error is None
     assert job.files["lima.md"] == "indexed"
@@ -93,14 +102,14 @@ async def test_each_file_is_named_with_what_became_of_it() -> None:
 async def test_a_file_of_the_same_name_takes_the_place_of_the_one_before() -> None:
     base = Context(store="here")
     for text in (b"Lima is the capital of Peru.", b"Quito is the capital of Ecuador."):
-        await take_in(Indexing("my-own"), [("capital.txt", saves(text))], base)
+        await index_uploads(IndexingJob("my-own"), [("capital.txt", saves(text))], base)
     assert [one["text"] for one in open_store("here").passages("my-own")[1]] == ["Quito is the capital of Ecuador."]
 
 
 async def test_what_stops_all_of_it_is_one_sentence() -> None:
     Path("here").write_text("a file in the folder's place")
-    job = Indexing("my-own")
-    await take_in(job, [("a.txt", saves(b"text"))], Context(store="here"))
+    job = IndexingJob("my-own")
+    await index_uploads(job, [("a.txt", saves(b"text"))], Context(store="here"))
     assert job.over
     assert job.error is not None
     assert "\n" not in job.error
@@ -110,8 +119,8 @@ async def test_a_bug_is_one_sentence_here_and_whole_on_the_terminal(capsys: pyte
     async def save(path: Path) -> None:
         raise ZeroDivisionError
 
-    job = Indexing("my-own")
-    await take_in(job, [("a.txt", save)], Context(store="here"))
+    job = IndexingJob("my-own")
+    await index_uploads(job, [("a.txt", save)], Context(store="here"))
     assert job.over
     assert (job.error or "").startswith("Something in Quorum failed (ZeroDivisionError)")
     assert "Traceback" in capsys.readouterr().err

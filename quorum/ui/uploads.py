@@ -14,23 +14,23 @@ from quorum.core.errors import QuorumError, SetupError
 from quorum.retrievers.collection_names import SAMPLE, check_name
 from quorum.retrievers.index import index_documents
 from quorum.retrievers.index_report import IndexReport
-from quorum.ui.past import home_of
-from quorum.ui.run import bug, sentence
+from quorum.ui.past_runs import find_home
+from quorum.ui.run import describe_bug, describe_error
 
 LARGEST_FILE = 100_000_000  # bytes
 LARGEST_UPLOAD = 500_000_000  # bytes, of all files dropped at once
 LONGEST_NAME = 120  # characters
 MOST_BYTES = 180  # of a name; file systems allow 255, and a number may be added
-TURNING = r"\u200e\u200f\u202a-\u202e\u2066-\u2069"  # a text around
-ODD = re.compile(rf"[\x00-\x1f\x7f<>:\"|?*{TURNING}\ud800-\udfff]")
+BIDI_CONTROLS = r"\u200e\u200f\u202a-\u202e\u2066-\u2069"
+UNSAFE = re.compile(rf"[\x00-\x1f\x7f<>:\"|?*{BIDI_CONTROLS}\ud800-\udfff]")
 LINE = re.compile(r"(.+), line (\d+)", re.DOTALL)  # as a report names a line of a file
-one_at_a_time = asyncio.Lock()
+indexing_lock = asyncio.Lock()
 
 Save = Callable[[Path], Awaitable[None]]
 
 
 @dataclass
-class Indexing:
+class IndexingJob:
     """The progress of indexing: `done` of `total` files and lines; `files`: name -> outcome; `passages`: how many the
     collection has at the end; `error`: why the indexing failed, in one sentence.
     """
@@ -44,31 +44,35 @@ class Indexing:
     passages: int | None = None
     error: str | None = None
 
-    def tell(self, done: int, total: int, path: str) -> None:
+    def update(self, done: int, total: int, path: str) -> None:
         """The progress of `index_documents`, called on its thread."""
         self.done, self.total, self.now = done, total, Path(path).name
 
 
-def safe_name(name: str) -> str:
+def clean_name(name: str) -> str:
     """The last part of a path of any system, without characters that a file name should not have."""
-    bare = ODD.sub("", re.split(r"[/\\]", name)[-1]).strip().lstrip(".")
+    bare = UNSAFE.sub("", re.split(r"[/\\]", name)[-1]).strip().lstrip(".")
     if len(bare) > LONGEST_NAME or len(bare.encode()) > MOST_BYTES:
         stem, dot, kind = bare.rpartition(".")
-        bare = cut(stem, LONGEST_NAME - 12) + dot + cut(kind, 11) if dot else cut(bare, LONGEST_NAME)
+        bare = (
+            shorten_name(stem, LONGEST_NAME - 12) + dot + shorten_name(kind, 11)
+            if dot
+            else shorten_name(bare, LONGEST_NAME)
+        )
     return bare or "document"
 
 
-def cut(name: str, longest: int) -> str:
+def shorten_name(name: str, longest: int) -> str:
     """The beginning of a name, limited in characters and in bytes."""
     room = longest * MOST_BYTES // LONGEST_NAME
     return name[:longest].encode()[:room].decode(errors="ignore")
 
 
-def own_names(names: Sequence[str]) -> list[str]:
+def make_unique_names(names: Sequence[str]) -> list[str]:
     """A safe name for each file. Later files with an equal name get a number."""
     found: dict[str, str] = {}  # name in lower case -> name
     numbers: dict[str, int] = {}
-    for name in map(safe_name, names):
+    for name in map(clean_name, names):
         stem, dot, kind = name.partition(".")
         number, made = numbers.get(name.lower(), 1), name if name.lower() not in found else ""
         while not made or made.lower() in found:
@@ -86,29 +90,29 @@ def check_target(collection: str) -> str:
     return collection.strip()
 
 
-async def take_in(job: Indexing, uploads: Sequence[tuple[str, Save]], base: Context) -> None:
+async def index_uploads(job: IndexingJob, uploads: Sequence[tuple[str, Save]], base: Context) -> None:
     """Index uploaded files and remove them; `job` shows the progress.
 
     A file replaces an earlier one with the same name in the collection.
     """
-    job.files = dict.fromkeys(own_names([name for name, _ in uploads]), "waits")
-    folder = home_of(base) / "uploads" / job.collection
+    job.files = dict.fromkeys(make_unique_names([name for name, _ in uploads]), "waits")
+    folder = find_home(base) / "uploads" / job.collection
     try:
-        async with one_at_a_time:
-            report = await asyncio.shield(indexed(job, [save for _, save in uploads], folder, base))
-        results(job, report)
+        async with indexing_lock:
+            report = await asyncio.shield(write_and_index(job, [save for _, save in uploads], folder, base))
+        report_outcomes(job, report)
     except QuorumError as error:
-        job.error = sentence(error)
+        job.error = describe_error(error)
     except OSError as error:
         job.error = f"The documents cannot be kept in {folder} ({error.strerror}); look at the folder's rights."
-    except Exception as error:  # noqa: BLE001  a bug is told on the page, and in full on the terminal
+    except Exception as error:  # noqa: BLE001  a bug is shown on the page, and in full on the terminal
         traceback.print_exc(file=sys.stderr)
-        job.error = bug(error)
+        job.error = describe_bug(error)
     finally:
         job.over = True
 
 
-async def indexed(job: Indexing, saves: Sequence[Save], folder: Path, base: Context) -> IndexReport:
+async def write_and_index(job: IndexingJob, saves: Sequence[Save], folder: Path, base: Context) -> IndexReport:
     """Write the files, index them on a thread, and remove them."""
     paths = [folder / name for name in job.files]
     await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
@@ -116,17 +120,17 @@ async def indexed(job: Indexing, saves: Sequence[Save], folder: Path, base: Cont
         for path, save in zip(paths, saves, strict=True):
             await save(path)
         work = partial(index_documents, collection=job.collection, store=base.store, embeddings=base.embeddings)
-        return await asyncio.to_thread(work, paths, progress=job.tell)
+        return await asyncio.to_thread(work, paths, progress=job.update)
     finally:
-        await asyncio.to_thread(remove, paths)
+        await asyncio.to_thread(remove_files, paths)
 
 
-def remove(paths: Sequence[Path]) -> None:
+def remove_files(paths: Sequence[Path]) -> None:
     for path in paths:
         path.unlink(missing_ok=True)
 
 
-def results(job: Indexing, report: IndexReport) -> None:
+def report_outcomes(job: IndexingJob, report: IndexReport) -> None:
     """The outcome of each file: indexed, with warnings, or the reason why it was not read."""
     job.passages = report.passages
     job.files = dict.fromkeys(job.files, "indexed")

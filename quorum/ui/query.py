@@ -17,22 +17,22 @@ MOST_WORDS = 200  # of a link
 
 
 @dataclass(frozen=True)
-class Asking:
+class Query:
     """A question, `methods` as for `quorum eval`, and the settings that differ from the server's, as texts."""
 
     question: str = ""
     methods: str = DEFAULT
     settings: Mapping[str, str] = field(default_factory=dict)
 
-    def runs(self, base: Context) -> list[Column]:
+    def make_columns(self, base: Context) -> list[Column]:
         """The methods with their contexts. An invalid setting is a `SetupError`."""
         if not self.question.strip():
             raise SetupError("There is no question yet; write one.")
         if len(self.question) > LONGEST_QUESTION:
             raise SetupError(f"The question has more than {LONGEST_QUESTION:,} characters; shorten it.")
-        found = parse_methods(self.methods, context_of(self.settings, base))
+        found = parse_methods(self.methods, make_query_context(self.settings, base))
         for one in found:
-            check_open(one.settings)
+            check_changeable(one.settings)
         return found
 
     def link(self) -> str:
@@ -43,20 +43,20 @@ class Asking:
         return f"/?{urlencode(pairs)}"
 
 
-def context_of(settings: Mapping[str, str], base: Context) -> Context:
+def make_query_context(settings: Mapping[str, str], base: Context) -> Context:
     """The server's context with these settings over it."""
-    check_open(settings)
+    check_changeable(settings)
     return replace(base, **{name: parse_setting(name, text) for name, text in settings.items()})
 
 
-def check_open(settings: Mapping[str, str]) -> None:
+def check_changeable(settings: Mapping[str, str]) -> None:
     """Raise a SetupError for a setting that only the server may choose."""
     fixed = next((name for name in FIXED if name in settings), None)
     if fixed:
         raise SetupError(f"The page does not change {fixed!r}; give it when the server starts: quorum serve --help.")
 
 
-def from_query(query: str, base: Context) -> tuple[Asking, bool]:
+def parse_link(query: str, base: Context) -> tuple[Query, bool]:
     """Parse a link's query; also returns whether to ask at once (`run=1`). An invalid query is a `SetupError`."""
     words, settings = {"q": "", "methods": DEFAULT, "run": ""}, dict[str, str]()
     try:
@@ -71,14 +71,14 @@ def from_query(query: str, base: Context) -> tuple[Asking, bool]:
             settings[name] = value
         elif name in words:
             words[name] = value
-    known = changed(settings, base)
+    known = select_changed(settings, base)
     parse_methods(words["methods"], base)
-    return Asking(words["q"], words["methods"], known), words["run"] == "1"
+    return Query(words["q"], words["methods"], known), words["run"] == "1"
 
 
-def changed(settings: Mapping[str, str], base: Context) -> dict[str, str]:
+def select_changed(settings: Mapping[str, str], base: Context) -> dict[str, str]:
     """The settings that differ from the server's. An invalid one is a `SetupError`."""
-    made = context_of(settings, base)
+    made = make_query_context(settings, base)
     return {name: text for name, text in settings.items() if getattr(made, name) != getattr(base, name)}
 
 
@@ -115,7 +115,7 @@ def make_form_field(name: str, shape: Mapping[str, Any], value: Any) -> FormFiel
         name=name,
         about=str(shape.get("description", "")),
         kind="choice" if "enum" in first else kinds.get(str(first.get("type")), "text"),
-        now=as_text(value),
+        now=write_setting(value),
         choices=tuple(map(str, first.get("enum", ()))),
         optional=optional,
         least=first.get("minimum"),
@@ -124,7 +124,7 @@ def make_form_field(name: str, shape: Mapping[str, Any], value: Any) -> FormFiel
     )
 
 
-def as_text(value: Any) -> str:
+def write_setting(value: Any) -> str:
     """A setting's value as written in --set; None becomes an empty text."""
     if value is None:
         return ""

@@ -9,29 +9,29 @@ from hypothesis import strategies as st
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.ui.asking import FIXED, OWN, Asking, from_query, list_form_fields
+from quorum.ui.query import FIXED, OWN, Query, list_form_fields, parse_link
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
 
-def read(link: str, base: Context | None = None) -> tuple[Asking, bool]:
-    return from_query(urlsplit(link).query, base or Context())
+def read(link: str, base: Context | None = None) -> tuple[Query, bool]:
+    return parse_link(urlsplit(link).query, base or Context())
 
 
 @given(question=TEXTS, collection=st.sampled_from(["sample", "my-own"]), k=st.integers(1, 1000))
 def test_a_link_says_what_the_form_said(question: str, collection: str, k: int) -> None:
     settings = {"collection": collection, "k": str(k), "temperature": "0.5", "vote": "staged"}
-    asked = Asking(question, "concat,sure[ranking=lazy]", settings)
+    asked = Query(question, "concat,sure[ranking=lazy]", settings)
     found, at_once = read(asked.link())
     kept = {
         name: value for name, value in settings.items() if (name, value) not in (("k", "5"), ("collection", "sample"))
     }
-    assert (found, at_once) == (Asking(question, asked.methods, kept), False)
+    assert (found, at_once) == (Query(question, asked.methods, kept), False)
 
 
 def test_a_link_may_ask_at_once() -> None:
-    assert read("/?q=Why%3F&run=1") == (Asking("Why?"), True)
-    assert read("/?unknown=word") == (Asking(), False)
+    assert read("/?q=Why%3F&run=1") == (Query("Why?"), True)
+    assert read("/?unknown=word") == (Query(), False)
 
 
 @pytest.mark.parametrize(
@@ -49,24 +49,24 @@ def test_a_link_may_ask_at_once() -> None:
 )
 def test_a_bad_link_is_told(query: str, said: str) -> None:
     with pytest.raises(SetupError, match=said):
-        from_query(query, Context())
+        parse_link(query, Context())
 
 
 @pytest.mark.parametrize(
-    ("asking", "said"),
+    ("query", "said"),
     [
-        (Asking("  "), "no question yet"),
-        (Asking("x" * 20_001), "20,000 characters"),
-        (Asking("Why?", "concat[journal=/tmp/file]"), "does not change 'journal'"),
+        (Query("  "), "no question yet"),
+        (Query("x" * 20_001), "20,000 characters"),
+        (Query("Why?", "concat[journal=/tmp/file]"), "does not change 'journal'"),
     ],
 )
-def test_what_cannot_be_asked_is_told(asking: Asking, said: str) -> None:
+def test_what_cannot_be_asked_is_told(query: Query, said: str) -> None:
     with pytest.raises(SetupError, match=said):
-        asking.runs(Context())
+        query.make_columns(Context())
 
 
 def test_the_methods_have_the_settings_and_their_own() -> None:
-    runs = Asking("Why?", "concat,sure[k=3]", {"k": "7", "model": "openai:test"}).runs(Context(seed=4))
+    runs = Query("Why?", "concat,sure[k=3]", {"k": "7", "model": "openai:test"}).make_columns(Context(seed=4))
     assert [(run.name, run.context.k, run.context.model, run.context.seed) for run in runs] == [
         ("concat", 7, "openai:test", 4),
         ("sure[k=3]", 3, "openai:test", 4),

@@ -10,21 +10,21 @@ from quorum.core.errors import SetupError
 from quorum.core.text import format_count
 from quorum.documents.readers import READERS
 from quorum.retrievers.collection_names import SAMPLE
-from quorum.ui.files import LARGEST_FILE, LARGEST_UPLOAD, Indexing, check_target, take_in
-from quorum.ui.run import sentence
+from quorum.ui.run import describe_error
 from quorum.ui.texts import table, text
+from quorum.ui.uploads import LARGEST_FILE, LARGEST_UPLOAD, IndexingJob, check_target, index_uploads
 
 OWN = "my-documents"
 KINDS = ",".join([*READERS, ".jsonl", ".ndjson", ".jsonl.gz", ".gz"])
 REDRAWN_EVERY = 0.2  # seconds, while documents are indexed
 
 
-class Upload:
+class UploadPanel:
     """A collection's name, a place to drop files, and their outcomes. `added` is called with the collection."""
 
     def __init__(self, base: Context, collection: str, added: Callable[[str], Awaitable[None]]) -> None:
         self.base, self.added = base, added
-        self.job: Indexing | None = None
+        self.job: IndexingJob | None = None
         with ui.expansion("Add documents").props("dense switch-toggle-side").classes("documents"):
             self.name = ui.input("Into the collection", value=OWN if collection == SAMPLE else collection)
             self.name.props("outlined dense")
@@ -34,8 +34,8 @@ class Upload:
                 auto_upload=True,
                 max_file_size=LARGEST_FILE,
                 max_total_size=LARGEST_UPLOAD,
-                on_multi_upload=self.take,
-                on_rejected=self.reject,
+                on_multi_upload=self.accept_files,
+                on_rejected=self.reject_files,
             )
             self.files.props(f'flat accept="{KINDS}" aria-label="Documents"')
             html.small("txt, md, html, pdf, docx, pptx, xlsx, csv, epub, eml, json or code; up to 100 MB each.")
@@ -46,14 +46,14 @@ class Upload:
             self.results = html.div().classes("results")
         self.timer: Any = ui.timer(REDRAWN_EVERY, self.refresh, active=False)
 
-    def reject(self) -> None:
-        self.say("Some files were not taken: of another type, or larger than 100 MB.", wrong=True)
+    def reject_files(self) -> None:
+        self.say("Some files were refused: their type is not supported, or they are larger than 100 MB.", wrong=True)
 
     def say(self, said: str, *, wrong: bool = False) -> None:
         self.said.text = said
         self.said.classes(replace="error" if wrong else "said")
 
-    def take(self, event: Any) -> None:
+    def accept_files(self, event: Any) -> None:
         """Index the dropped files, even if the page is closed."""
         self.results.clear()
         self.files.reset()
@@ -61,12 +61,12 @@ class Upload:
             self.say("Other documents are still being indexed; drop these again when that is done.", wrong=True)
             return
         try:
-            self.job = Indexing(check_target(str(self.name.value or "")))
+            self.job = IndexingJob(check_target(str(self.name.value or "")))
         except SetupError as error:
-            self.say(sentence(error), wrong=True)
+            self.say(describe_error(error), wrong=True)
             return
         uploads = [(file.name, file.save) for file in event.files]
-        background_tasks.create(take_in(self.job, uploads, self.base), name=f"index into {self.job.collection}")
+        background_tasks.create(index_uploads(self.job, uploads, self.base), name=f"index into {self.job.collection}")
         self.timer.activate()
 
     async def refresh(self) -> None:

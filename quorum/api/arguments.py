@@ -1,0 +1,41 @@
+"""Reads the arguments of `evaluate` and `compare`: methods by name or as graphs, questions as a file or as records."""
+
+import json
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quorum.core.errors import SetupError
+
+if TYPE_CHECKING:
+    from quorum.graphs import Graph
+
+
+def split_methods(methods: "str | Graph | Sequence[str | Graph]") -> tuple[str, list["Graph"]]:
+    """(the names, with commas between; the graphs)."""
+    if isinstance(methods, str):
+        return methods, []
+    if not isinstance(methods, Sequence):
+        return "", [methods]
+    names = [one for one in methods if isinstance(one, str)]
+    return ",".join(names), [one for one in methods if not isinstance(one, str)]
+
+
+@contextmanager
+def write_records(data: "str | Path | Iterable[Mapping[str, Any]]") -> Iterator[Path]:
+    """The path of a data set; records are written to a file, which is there as long as it is needed."""
+    if isinstance(data, str | Path):
+        yield Path(data)
+        return
+    try:
+        lines = [json.dumps(record) for record in data]
+    except (TypeError, ValueError) as error:
+        raise SetupError(
+            f'The records cannot be written as JSON ({error}); give dicts {{"question", "answers"}} of texts and lists.'
+        ) from None
+    with tempfile.TemporaryDirectory(prefix="quorum-") as folder:
+        path = Path(folder) / "questions.jsonl"
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        yield path

@@ -1,0 +1,139 @@
+"""Comparisons from Python: for a script, and for a notebook, where an event loop runs already."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quorum.api.arguments import split_methods, write_records
+from quorum.core.sync import run_sync
+
+if TYPE_CHECKING:
+    from quorum.api.results import Comparison
+    from quorum.core.context import Context
+    from quorum.evaluation.run.source import Progress
+    from quorum.graphs import Graph
+
+
+async def compare_async(
+    corpus: str | Path,
+    data: "str | Path | Iterable[Mapping[str, Any]]",
+    *,
+    methods: "str | Graph | Sequence[str | Graph] | None" = None,
+    models: Sequence[str] = (),
+    retrievers: Sequence[str] = (),
+    k: Sequence[int] = (),
+    context: "Context | None" = None,
+    limit: int | None = None,
+    out: str | Path | None = None,
+    baseline: str | None = None,
+    budget: str | None = None,
+    max_cost: float | None = None,
+    prices: str | Path | None = None,
+    judge: str | None = None,
+    skip_bad: bool = False,
+    concurrency: int = 8,
+    progress: "Progress | None" = None,
+) -> "Comparison":
+    """`compare` for asynchronous code: the same parameters, result and errors.
+
+    >>> import asyncio, quorum
+    >>> passages = [{"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built by Ada Korn."}]
+    >>> record = {"question": "Who built the lighthouse?", "answers": ["Ada Korn"], "passages": passages}
+    >>> asyncio.run(quorum.compare_async("given", [record], methods="concat,sure", out="async-comparison")).best
+    'concat'
+    """
+    from quorum.api.results import make_comparison
+    from quorum.core.context import Context
+    from quorum.evaluation.compare.compare import USUAL_METHODS, compare, plan_comparison
+    from quorum.evaluation.compare.recommend import read_budget
+    from quorum.evaluation.run.options import Options, split_list
+    from quorum.evaluation.run.source import ignore_progress
+
+    names, graphs = split_methods(USUAL_METHODS if methods is None else methods)
+    report = progress or ignore_progress
+    with write_records(data) as path:
+        options = Options(
+            data=path,
+            methods=names,
+            graphs=graphs,
+            models=split_list(",".join(models)),
+            retrievers=split_list(",".join(retrievers)),
+            k=split_list(",".join(map(str, k))),
+            context=context or Context(),
+            corpus=str(corpus),
+            out=None if out is None else Path(out),
+            limit=limit,
+            concurrency=concurrency,
+            baseline=baseline,
+            judge=judge,
+            skip_bad=skip_bad,
+            budget=read_budget(budget),
+            max_cost=max_cost,
+            prices=None if prices is None else Path(prices),
+        )
+        return make_comparison(await compare(await plan_comparison(options, progress=report), progress=report))
+
+
+def compare(
+    corpus: str | Path,
+    data: "str | Path | Iterable[Mapping[str, Any]]",
+    *,
+    methods: "str | Graph | Sequence[str | Graph] | None" = None,
+    models: Sequence[str] = (),
+    retrievers: Sequence[str] = (),
+    k: Sequence[int] = (),
+    context: "Context | None" = None,
+    limit: int | None = None,
+    out: str | Path | None = None,
+    baseline: str | None = None,
+    budget: str | None = None,
+    max_cost: float | None = None,
+    prices: str | Path | None = None,
+    judge: str | None = None,
+    skip_bad: bool = False,
+    concurrency: int = 8,
+    progress: "Progress | None" = None,
+) -> "Comparison":
+    """Say which method is worth its cost on your questions: estimate, ask, compare, recommend, and write a report.
+
+    corpus: a folder of documents or a file of passages; "given": each question's own passages; "pool": the passages of
+    all questions. data, context, limit, out, baseline, judge, skip_bad, concurrency, progress: as for `evaluate`.
+    methods: as for `evaluate`; without them, five that are usual. models, retrievers, k: each value is tried with each
+    method. budget: the most for a question, such as "calls=3" or "cost=0.01". max_cost: dollars that this run may
+    spend; prices: a file of prices of your own (docs/compare.md).
+
+    Works in a script and inside a running event loop, where it blocks; there, `await compare_async(...)` does not.
+
+    Returns a `Comparison`. Raises SetupError as `evaluate` does, and where the estimate is beyond `max_cost`.
+
+    >>> import quorum
+    >>> passages = [{"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built by Ada Korn in 1874."}]
+    >>> records = [
+    ...     {"question": "Who built the lighthouse?", "answers": ["Ada Korn"], "passages": passages},
+    ...     {"question": "When was it built?", "answers": ["1874"], "passages": passages},
+    ... ]
+    >>> found = quorum.compare("given", records, methods=["concat", "sure"], out="comparison")
+    >>> found.best, found.report.name
+    ('concat', 'report.html')
+    """
+    return run_sync(
+        compare_async(
+            corpus,
+            data,
+            methods=methods,
+            models=models,
+            retrievers=retrievers,
+            k=k,
+            context=context,
+            limit=limit,
+            out=out,
+            baseline=baseline,
+            budget=budget,
+            max_cost=max_cost,
+            prices=prices,
+            judge=judge,
+            skip_bad=skip_bad,
+            concurrency=concurrency,
+            progress=progress,
+        )
+    )

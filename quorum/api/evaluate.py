@@ -1,0 +1,123 @@
+"""Evaluations from Python: for a script, and for a notebook, where an event loop runs already."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quorum.api.arguments import split_methods, write_records
+from quorum.core.sync import run_sync
+
+if TYPE_CHECKING:
+    from quorum.api.results import Evaluation
+    from quorum.core.context import Context
+    from quorum.evaluation.run.source import Progress
+    from quorum.graphs import Graph
+
+
+async def evaluate_async(
+    data: "str | Path | Iterable[Mapping[str, Any]]",
+    methods: "str | Graph | Sequence[str | Graph]",
+    *,
+    context: "Context | None" = None,
+    limit: int | None = None,
+    out: str | Path | None = None,
+    corpus: str | Path | None = None,
+    collection: str | None = None,
+    baseline: str | None = None,
+    judge: str | None = None,
+    skip_bad: bool = False,
+    concurrency: int = 8,
+    progress: "Progress | None" = None,
+) -> "Evaluation":
+    """`evaluate` for asynchronous code: the same parameters, result and errors.
+
+    >>> import asyncio, quorum
+    >>> passages = [{"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built by Ada Korn."}]
+    >>> record = {"question": "Who built the lighthouse?", "answers": ["Ada Korn"], "passages": passages}
+    >>> asyncio.run(quorum.evaluate_async([record], "concat", out="async-results")).table[0]["em"]
+    1.0
+    """
+    from quorum.api.results import make_evaluation
+    from quorum.core.context import Context
+    from quorum.evaluation.run.evaluate import evaluate
+    from quorum.evaluation.run.options import Options
+    from quorum.evaluation.run.source import ignore_progress
+
+    names, graphs = split_methods(methods)
+    with write_records(data) as path:
+        options = Options(
+            data=path,
+            methods=names,
+            graphs=graphs,
+            context=context or Context(),
+            out=None if out is None else Path(out),
+            limit=limit,
+            concurrency=concurrency,
+            corpus=None if corpus is None else str(corpus),
+            collection=collection,
+            baseline=baseline,
+            judge=judge,
+            skip_bad=skip_bad,
+        )
+        return make_evaluation(await evaluate(options, progress=progress or ignore_progress))
+
+
+def evaluate(
+    data: "str | Path | Iterable[Mapping[str, Any]]",
+    methods: "str | Graph | Sequence[str | Graph]",
+    *,
+    context: "Context | None" = None,
+    limit: int | None = None,
+    out: str | Path | None = None,
+    corpus: str | Path | None = None,
+    collection: str | None = None,
+    baseline: str | None = None,
+    judge: str | None = None,
+    skip_bad: bool = False,
+    concurrency: int = 8,
+    progress: "Progress | None" = None,
+) -> "Evaluation":
+    """Ask every question of a data set by several methods, and measure their answers. The same call again continues.
+
+    data: a file of questions (docs/data.md), or records {"question", "answers"} with "id" and "passages" where you have
+    them; empty `answers` say that "unknown" is right. methods: names as for `quorum eval --methods`, such as
+    "concat,concat[k=10]", a list of them, compiled graphs of your own, or both. context: settings of all. limit: the
+    first questions only. out: the folder of the results; without it one under results/, named by the configuration.
+    corpus: a folder or file to retrieve from, or "pool", the passages of all questions; collection: an indexed one;
+    without both, each question's own passages are read. baseline: the method to compare with, else the first. judge: a
+    chat model that says whether an answer that is no exact match is right. skip_bad: pass over broken records.
+    concurrency: questions at once. progress: called with stage, steps done, steps in all.
+
+    Works in a script and inside a running event loop, where it blocks; there, `await evaluate_async(...)` does not.
+
+    Returns an `Evaluation`. A question whose calls failed counts in its method's `errors`; the next call asks it again.
+    Raises SetupError for data, methods or settings that do not fit, and for a folder of another configuration.
+
+    >>> import quorum
+    >>> passages = [{"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built by Ada Korn in 1874."}]
+    >>> records = [
+    ...     {"question": "Who built the lighthouse?", "answers": ["Ada Korn"], "passages": passages},
+    ...     {"question": "When was it built?", "answers": ["1874"], "passages": passages},
+    ... ]
+    >>> found = quorum.evaluate(records, "concat,post_fusion", out="results")
+    >>> [(row["method"], row["em"], row["calls"]) for row in found.table]
+    [('concat', 1.0, 1.0), ('post_fusion', 1.0, 1.0)]
+    >>> found.rows[0]["answer"]
+    'Ada Korn'
+    """
+    return run_sync(
+        evaluate_async(
+            data,
+            methods,
+            context=context,
+            limit=limit,
+            out=out,
+            corpus=corpus,
+            collection=collection,
+            baseline=baseline,
+            judge=judge,
+            skip_bad=skip_bad,
+            concurrency=concurrency,
+            progress=progress,
+        )
+    )

@@ -1,0 +1,71 @@
+"""The options that `quorum serve` and `quorum mcp` share: where to listen, and what clients may choose and spend."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+if TYPE_CHECKING:
+    from quorum.serving.serve import Options
+
+ALL = "all"
+Host: TypeAlias = Annotated[
+    str, typer.Option("--host", metavar="HOST", help="Address to listen on; another than this machine's: --token.")
+]
+Port: TypeAlias = Annotated[int, typer.Option("--port", metavar="N", help="Port; 0: any that is free.")]
+Tokens: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--token",
+        metavar="TOKEN",
+        envvar="QUORUM_TOKEN",
+        help="Key that every client has to give; may be given several times. The first one also opens the page.",
+        show_envvar=True,
+    ),
+]
+FirstCollection: TypeAlias = Annotated[
+    str | None, typer.Option("--collection", metavar="NAME", help="Collection that is chosen at first.")
+]
+MoreCollections: TypeAlias = Annotated[
+    str, typer.Option("--collections", metavar="NAMES", help="Further ones that clients may choose; 'all'.")
+]
+AllowedModels: TypeAlias = Annotated[
+    str, typer.Option("--allow-models", metavar="SPECS", help="Further models that clients may choose.")
+]
+QuestionsPerMinute: TypeAlias = Annotated[
+    int | None, typer.Option("--questions-per-minute", metavar="N", help="The most for one token.", min=1)
+]
+DollarsPerDay: TypeAlias = Annotated[
+    float | None, typer.Option("--dollars-per-day", metavar="X", help="The most for one token.", min=0)
+]
+ModelPrices: TypeAlias = Annotated[
+    Path | None, typer.Option("--prices", metavar="FILE", help="What models cost (TOML or JSON).")
+]
+
+
+def make_server_options(
+    host: str,
+    tokens: list[str] | None,
+    collections: str,
+    allow_models: str,
+    questions_per_minute: int | None,
+    dollars_per_day: float | None,
+    prices: Path | None,
+) -> "Options":
+    """What clients may do, from the options; an address that others reach without a token is a `SetupError`."""
+    from quorum.serving.address import check_tokens
+    from quorum.serving.serve import Options
+
+    return Options(
+        tokens=check_tokens(host, tokens or ()),
+        collections=None if collections.strip() == ALL else read_names(collections),
+        models=read_names(allow_models),
+        questions_per_minute=questions_per_minute,
+        dollars_per_day=dollars_per_day,
+        prices=prices,
+    )
+
+
+def read_names(text: str) -> tuple[str, ...]:
+    """Names with commas between."""
+    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
