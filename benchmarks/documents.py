@@ -17,7 +17,7 @@ from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
 
-from quorum.documents.pieces import pieces_of
+from quorum.documents.pieces import read_file_passages
 from quorum.retrievers.index import index_documents
 
 PARAGRAPHS = 1000
@@ -136,9 +136,9 @@ def write_pdf(path: Path, texts: list[str]) -> None:
 
 def passages_a_second(path: Path) -> tuple[int, float]:
     """(passages, passages per second of processor time) of the second reading; the first imports the library."""
-    list(pieces_of(path))
+    list(read_file_passages(path))
     begin = time.process_time()
-    count = len(list(pieces_of(path)))
+    count = len(list(read_file_passages(path)))
     return count, count / max(time.process_time() - begin, 1e-6)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from quorum.core.state import Passage
 from quorum.datasets.records import read_passages
-from quorum.documents.pieces import pieces_of
+from quorum.documents.pieces import read_file_passages
 from quorum.models.embedded.batching import Job, read_jobs
 from quorum.models.embedded.encoder import Encoder, encoder
 from quorum.retrievers.passages import indexed_text
@@ -78,7 +78,7 @@ def main() -> None:
 
 def sample() -> list[Passage]:
     """The passages of the sample collection."""
-    return [passage for path in sorted(SAMPLE.glob("*.md")) for passage in pieces_of(path)]
+    return [passage for path in sorted(SAMPLE.glob("*.md")) for passage in read_file_passages(path)]
 
 
 if __name__ == "__main__":

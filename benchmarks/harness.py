@@ -12,7 +12,7 @@ from typing import Any
 
 from quorum.core.state import Passage
 from quorum.datasets.questions import write_questions
-from quorum.documents.pieces import pieces_of
+from quorum.documents.pieces import read_file_passages
 
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "data" / "sample"
@@ -76,7 +76,7 @@ def serving(**behaviour: Any) -> Iterator[Control]:
 
 def sample_passages() -> list[Passage]:
     """The passages of the sample's documents."""
-    return [passage for path in sorted((SAMPLE / "corpus").glob("*.md")) for passage in pieces_of(path)]
+    return [passage for path in sorted((SAMPLE / "corpus").glob("*.md")) for passage in read_file_passages(path)]
 
 
 def made_questions(count: int, k: int) -> Iterator[dict[str, Any]]:

@@ -24,7 +24,7 @@ from quorum.core.state import Passage
 from quorum.datasets.records import read_passages
 from quorum.models import embeddings
 from quorum.retrievers import search
-from quorum.retrievers.bm25_cache import ranking
+from quorum.retrievers.bm25_cache import get_ranking
 from quorum.retrievers.index import index_passages
 from quorum.retrievers.passages import indexed_text
 from quorum.retrievers.store import open_store
@@ -65,7 +65,7 @@ def searched(passages: list[Passage], folder: Path, kind: str) -> Found:
     context.embeddings.embed_query("")  # type: ignore[union-attr]
     before = resident()
     if kind == "bm25":
-        first = took(lambda: ranking(open_store(str(folder)), "bench"))
+        first = took(lambda: get_ranking(open_store(str(folder)), "bench"))
     else:
         first = took(lambda: asyncio.run(search(asked[0], context)))
     memory = resident() - before

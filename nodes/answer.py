@@ -13,7 +13,7 @@ from quorum.core.text import UNKNOWN, is_unknown
 from quorum.nodes.answer_types import choose_prompt, get_fact_reader
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import find_evidence
-from quorum.parsing.answers import reasoned_answer
+from quorum.parsing.answers import parse_reasoned_answer
 
 
 async def concat_answer(state: State, runtime: Runtime[Context]) -> State:
@@ -96,7 +96,7 @@ async def answer_with_reasoning(prompt: str, state: State, runtime: Runtime[Cont
     asked = await ask(
         prompt,
         runtime,
-        parse=partial(reasoned_answer, question=question),
+        parse=partial(parse_reasoned_answer, question=question),
         inputs={"question": question},
         passages=state["passages"],
     )

@@ -11,8 +11,8 @@ from quorum.nodes.answer import make_answer
 from quorum.nodes.answer_types import get_fact_reader
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import find_evidence
-from quorum.parsing.answers import short_answer
-from quorum.parsing.choices import chosen_candidate
+from quorum.parsing.answers import parse_short_answer
+from quorum.parsing.choices import parse_choice
 
 
 async def answer_from_summaries(state: State, runtime: Runtime[Context]) -> State:
@@ -21,7 +21,7 @@ async def answer_from_summaries(state: State, runtime: Runtime[Context]) -> Stat
     asked = await ask(
         "answer_summaries",
         runtime,
-        parse=partial(short_answer, question=question),
+        parse=partial(parse_short_answer, question=question),
         inputs={"question": question, "summaries": state["summaries"] or []},
         passages=state["passages"],
     )
@@ -36,7 +36,7 @@ async def answer_from_choices(state: State, runtime: Runtime[Context]) -> State:
     asked = await ask(
         "answer_choices",
         runtime,
-        parse=partial(chosen_candidate, candidates=candidates, question=state["question"]),
+        parse=partial(parse_choice, candidates=candidates, question=state["question"]),
         inputs={"question": state["question"], "choices": format_lettered_list(candidates)},
         passages=state["passages"],
     )
@@ -51,7 +51,7 @@ async def answer_from_summary(state: State, runtime: Runtime[Context]) -> State:
     asked = await ask(
         "answer_summary",
         runtime,
-        parse=partial(short_answer, question=question),
+        parse=partial(parse_short_answer, question=question),
         inputs={"question": question, "summary": summary},
         passages=None,
     )

@@ -2,36 +2,21 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
 
 from langgraph.runtime import Runtime
 
 from quorum.core.context import Context, get_context
 from quorum.core.errors import SetupError
-from quorum.parsing.answers import Parsed, short_answer
-from quorum.parsing.labels import label_answer, long_answer, turn_answer
-from quorum.parsing.yes_no import yes_no_answer
-
-
-class Parser(Protocol):
-    """Parses a reply to a question."""
-
-    def __call__(self, reply: str, question: str = "") -> Parsed[str]: ...
-
-
-PARSERS: dict[str, Parser] = {
-    "short": short_answer,
-    "yes_no": yes_no_answer,
-    "label": label_answer,
-    "dialogue": turn_answer,
-    "long": long_answer,
-}
+from quorum.parsing.answers import Parsed
+from quorum.parsing.read_reply import get_contract
+from quorum.parsing.yes_no import parse_yes_no
 
 
 def choose_prompt(prompt: str, question: str, runtime: Runtime[Context]) -> tuple[str, Callable[[str], Parsed[str]]]:
     """The name of the prompt's variant for the answer type, and the parser of its replies."""
     kind = get_context(runtime).answer_type
-    return prompt if kind == "short" else f"{prompt}_{kind}", partial(PARSERS[kind], question=question)
+    name = prompt if kind == "short" else f"{prompt}_{kind}"
+    return name, partial(get_contract(name).parse, question=question)
 
 
 def get_fact_reader(prompt: str, runtime: Runtime[Context]) -> Callable[[str], str]:
@@ -45,4 +30,4 @@ def get_fact_reader(prompt: str, runtime: Runtime[Context]) -> Callable[[str], s
             f"The prompt {prompt!r} does not serve answer_type={kind!r}; set answer_type to short or yes_no, or take "
             "another method, for example concat."
         )
-    return (lambda answer: yes_no_answer(answer).value) if kind == "yes_no" else str
+    return (lambda answer: parse_yes_no(answer).value) if kind == "yes_no" else str

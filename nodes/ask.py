@@ -16,7 +16,7 @@ from quorum.models.chat import chat_model_async
 from quorum.models.token_estimate import tokens
 from quorum.nodes.shorten import shorten
 from quorum.parsing.answers import Parsed
-from quorum.parsing.reply_forms import form_of
+from quorum.parsing.reply_forms import get_form
 from quorum.prompts import RenderedPrompt, load_overrides, render
 from quorum.prompts.passages import number_passages_or_none
 
@@ -58,7 +58,7 @@ async def ask(
     passage fits.
     """
     context = get_context(runtime)
-    form = form_of(prompt, inputs) if context.structured == "auto" else None
+    form = get_form(prompt, inputs) if context.structured == "auto" else None
     overrides = await read_prompts(context)
     window = await find_window(context, context.model if model is None else model)
     slots = {name: value if isinstance(value, str) else format_list(value) for name, value in inputs.items()}

@@ -13,7 +13,7 @@ from quorum.nodes.answer_types import get_fact_reader
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import find_evidence
 from quorum.nodes.example_pairs import format_example_pairs
-from quorum.parsing.answers import short_answer
+from quorum.parsing.answers import parse_short_answer
 
 
 async def base_answer(state: State, runtime: Runtime[Context]) -> State:
@@ -37,7 +37,7 @@ async def answer_briefly(prompt: str, state: State, runtime: Runtime[Context], p
     asked = await ask(
         prompt,
         runtime,
-        parse=partial(short_answer, question=question),
+        parse=partial(parse_short_answer, question=question),
         inputs={"question": question, "examples": await format_example_pairs(runtime)},
         passages=passages,
         n=samples,

@@ -9,19 +9,19 @@ from quorum.core.state import State
 from quorum.core.text import find_sentences, is_unknown
 from quorum.nodes.ask import ask
 from quorum.nodes.reason import ask_for_reasoning
-from quorum.parsing.reasoning import free_text, topic_of
+from quorum.parsing.reasoning import parse_free_text, parse_topic
 
 
 async def answer_externally(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> external."""
-    asked = await ask_for_reasoning(state, runtime, free_text, detail="external")
+    asked = await ask_for_reasoning(state, runtime, parse_free_text, detail="external")
     return {"external": asked.values[0], **asked.update}
 
 
 async def recall(state: State, runtime: Runtime[Context]) -> State:
     """question -> internal."""
     question = state["question"]
-    parse = partial(free_text, question=question)
+    parse = partial(parse_free_text, question=question)
     asked = await ask("internal", runtime, parse=parse, inputs={"question": question}, passages=None)
     return {"internal": asked.values[0], **asked.update}
 
@@ -29,7 +29,7 @@ async def recall(state: State, runtime: Runtime[Context]) -> State:
 async def name_topic(state: State, runtime: Runtime[Context]) -> State:
     """question -> topic."""
     question = state["question"]
-    parse = partial(topic_of, question=question)
+    parse = partial(parse_topic, question=question)
     asked = await ask("topic", runtime, parse=parse, inputs={"question": question}, passages=None)
     return {"topic": asked.values[0], **asked.update}
 

@@ -10,8 +10,8 @@ from quorum.nodes.answer import make_answer
 from quorum.nodes.ask import ask
 from quorum.nodes.demonstrations import choose_variant, format_demonstrations
 from quorum.nodes.evidence import find_evidence
-from quorum.parsing.answers import short_answer
-from quorum.parsing.yes_no import yes_no_answer
+from quorum.parsing.answers import parse_short_answer
+from quorum.parsing.yes_no import parse_yes_no
 from quorum.prompts.passages import number_passages_or_none
 
 
@@ -30,7 +30,7 @@ async def answer_directly(state: State, runtime: Runtime[Context], passages: lis
     question = state["question"]
     prompt = choose_variant("direct_from_memory" if passages is None else "direct", runtime)
     shots = await format_demonstrations(runtime, reasoned=False, passages=passages is not None)
-    parse = yes_no_answer if prompt.endswith("_yes_no") else short_answer
+    parse = parse_yes_no if prompt.endswith("_yes_no") else parse_short_answer
     asked = await ask(
         prompt,
         runtime,

@@ -13,9 +13,9 @@ from quorum.core.labels import are_verdicts
 from quorum.core.state import Passage, State
 from quorum.models.context_filters import Mode, context_filter
 from quorum.nodes.ask import ask
-from quorum.parsing.kept_sentences import chosen_passages, copied_sentences
+from quorum.parsing.kept_sentences import parse_chosen_passages, parse_copied_sentences
 
-PROMPTS = {"filco": ("filter_sentences", copied_sentences), "psg": ("filter_passages", chosen_passages)}
+PROMPTS = {"filco": ("filter_sentences", parse_copied_sentences), "psg": ("filter_passages", parse_chosen_passages)}
 
 
 async def filter_by_prompt(state: State, runtime: Runtime[Context]) -> State:

@@ -8,8 +8,8 @@ from quorum.core.context import Context, get_context
 from quorum.core.state import Passage, State
 from quorum.nodes.ask import ask
 from quorum.nodes.demonstrations import choose_variant
-from quorum.parsing.passage_ids import passage_ids
-from quorum.parsing.reasoning import free_text
+from quorum.parsing.passage_ids import parse_passage_ids
+from quorum.parsing.reasoning import parse_free_text
 
 
 async def judge(state: State, runtime: Runtime[Context]) -> State:
@@ -18,7 +18,7 @@ async def judge(state: State, runtime: Runtime[Context]) -> State:
     asked = await ask(
         prompt,
         runtime,
-        parse=partial(free_text, question=state["question"]),
+        parse=partial(parse_free_text, question=state["question"]),
         inputs=make_judge_inputs(prompt, state),
         passages=state["passages"],
         detail=name_query(state, runtime),
@@ -37,7 +37,7 @@ async def choose(state: State, runtime: Runtime[Context]) -> State:
     asked = await ask(
         prompt,
         runtime,
-        parse=partial(passage_ids, count=len(state["passages"])),
+        parse=partial(parse_passage_ids, count=len(state["passages"])),
         inputs={**make_judge_inputs(prompt, state), "judgement": state.get("judgement") or ""},
         passages=state["passages"],
         detail=name_query(state, runtime),
@@ -51,7 +51,7 @@ async def judge_and_choose(state: State, runtime: Runtime[Context]) -> State:
     asked = await ask(
         choose_variant("judge_and_choose", runtime),
         runtime,
-        parse=partial(passage_ids, count=len(found)),
+        parse=partial(parse_passage_ids, count=len(found)),
         inputs={"question": state["question"]},
         passages=found,
         detail=name_query(state, runtime),

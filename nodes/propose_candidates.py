@@ -10,7 +10,7 @@ from quorum.core.state import State
 from quorum.nodes.answer_types import get_fact_reader
 from quorum.nodes.ask import ask
 from quorum.nodes.example_pairs import format_example_pairs
-from quorum.parsing.candidates import candidate_answers
+from quorum.parsing.candidates import parse_candidates
 
 
 async def propose_candidates(state: State, runtime: Runtime[Context]) -> State:
@@ -19,7 +19,7 @@ async def propose_candidates(state: State, runtime: Runtime[Context]) -> State:
     asked = await ask(
         "candidates",
         runtime,
-        parse=partial(candidate_answers, most=count),
+        parse=partial(parse_candidates, most=count),
         inputs={
             "question": state["question"],
             "examples": await format_example_pairs(runtime),

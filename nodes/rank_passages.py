@@ -8,7 +8,7 @@ from quorum.core.context import Context
 from quorum.core.errors import TooLong
 from quorum.core.state import Passage, State
 from quorum.nodes.ask import ask
-from quorum.parsing.rankings import ranking
+from quorum.parsing.rankings import parse_ranking
 
 WINDOW, STEP = 5, 3  # passages
 
@@ -44,7 +44,7 @@ async def rank_by_model(
         asked = await ask(
             "rank_passages",
             runtime,
-            parse=partial(ranking, count=len(passages)),
+            parse=partial(parse_ranking, count=len(passages)),
             inputs={"question": question},
             passages=passages,
             detail=detail,

@@ -5,7 +5,7 @@ from langgraph.runtime import Runtime
 from quorum.core.context import Context, get_context
 from quorum.core.state import Preference, State
 from quorum.nodes.ask import ask
-from quorum.parsing.preferences import preferred_passage
+from quorum.parsing.preferences import parse_preference
 
 
 async def rank_pair(state: State, runtime: Runtime[Context]) -> State:
@@ -14,7 +14,7 @@ async def rank_pair(state: State, runtime: Runtime[Context]) -> State:
     asked = await ask(
         "ranking",
         runtime,
-        parse=preferred_passage,
+        parse=parse_preference,
         inputs={"question": state["question"], "first": first, "second": second},
         passages=None,
         detail=f"candidates {pair[0] + 1} and {pair[1] + 1}",

@@ -9,7 +9,7 @@ from quorum.core.state import State, Step
 from quorum.datasets.examples import Example
 from quorum.nodes.ask import ask
 from quorum.nodes.steps import describe_answer, format_step_demonstrations, make_outcome, make_query, normalize_verdict
-from quorum.parsing.steps import step_action
+from quorum.parsing.steps import parse_step
 from quorum.prompts import number_passages
 
 Place = tuple[int, int]  # a passage's step and its rank in that step, both from 0
@@ -58,7 +58,7 @@ async def take_step(
     asked = await ask(
         prompt,
         runtime,
-        parse=lambda reply: normalize_verdict(step_action(reply), runtime),
+        parse=lambda reply: normalize_verdict(parse_step(reply), runtime),
         inputs=inputs if thought is None else inputs | {"thought": thought},
         passages=[steps[step]["passages"][rank] for step, rank in order],
         layout=lambda shown: "".join(f"{part}\n\n" for part in format_steps(steps, order[: len(shown)])),

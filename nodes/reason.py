@@ -12,9 +12,9 @@ from quorum.nodes.answer import make_answer
 from quorum.nodes.ask import ParsedReplies, ask
 from quorum.nodes.demonstrations import choose_variant, format_demonstrations
 from quorum.nodes.evidence import find_evidence
-from quorum.parsing.answers import Parsed, Reasoned, short_answer
-from quorum.parsing.reasoning import concluded, concluded_yes_no, free_text
-from quorum.parsing.yes_no import yes_no_answer
+from quorum.parsing.answers import Parsed, Reasoned, parse_short_answer
+from quorum.parsing.reasoning import parse_conclusion, parse_free_text, parse_yes_no_conclusion
+from quorum.parsing.yes_no import parse_yes_no
 from quorum.prompts.passages import number_passages_or_none
 
 T = TypeVar("T")
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 async def reason(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> reasoning, passages (shown)."""
-    asked = await ask_for_reasoning(state, runtime, free_text)
+    asked = await ask_for_reasoning(state, runtime, parse_free_text)
     return {"reasoning": asked.values[0], "passages": asked.shown, **asked.update}
 
 
@@ -30,12 +30,12 @@ async def extract_answer(state: State, runtime: Runtime[Context]) -> State:
     """question, reasoning, passages -> answer, rationale, evidence."""
     question, reasoning = state["question"], state.get("reasoning") or ""
     prompt = choose_variant("extract_answer", runtime)
-    parse = yes_no_answer if prompt.endswith("_yes_no") else short_answer
+    parse = parse_yes_no if prompt.endswith("_yes_no") else parse_short_answer
     inputs = {"question": question, "reasoning": reasoning}
     asked = await ask(prompt, runtime, parse=partial(parse, question=question), inputs=inputs, passages=None)
     return {
         **make_answer(asked.values[0]),
-        "rationale": concluded(reasoning, question).value.rationale or reasoning or None,
+        "rationale": parse_conclusion(reasoning, question).value.rationale or reasoning or None,
         "evidence": find_evidence(asked.values[0], state["passages"]),
         **asked.update,
     }
@@ -76,7 +76,7 @@ async def ask_for_reasoning(
 
 def get_conclusion_parser(runtime: Runtime[Context]) -> Callable[[str, str], Parsed[Reasoned]]:
     """The parser of a chain of thought for the answer type."""
-    return concluded_yes_no if choose_variant("reason", runtime).endswith("_yes_no") else concluded
+    return parse_yes_no_conclusion if choose_variant("reason", runtime).endswith("_yes_no") else parse_conclusion
 
 
 def make_outcome(asked: ParsedReplies[Reasoned]) -> State:

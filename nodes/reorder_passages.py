@@ -5,7 +5,7 @@ from langgraph.runtime import Runtime
 from quorum.core.context import Context, get_context
 from quorum.core.state import State, counters_of
 from quorum.nodes.summarize_candidate import summarize
-from quorum.retrievers.similarity import similarities
+from quorum.retrievers.similarity import compute_similarities
 
 
 async def take_query(state: State) -> State:
@@ -22,7 +22,7 @@ async def gist(state: State, runtime: Runtime[Context]) -> State:
 async def reorder(state: State, runtime: Runtime[Context]) -> State:
     """rationale (else question), passages -> passages, most similar embedding first; equals keep their order."""
     passages = state["passages"]
-    likeness = await similarities(
+    likeness = await compute_similarities(
         state.get("rationale") or state["question"], passages, get_context(runtime).embeddings
     )
     order = sorted(range(len(passages)), key=lambda place: -likeness[place])

@@ -8,7 +8,7 @@ from quorum.core.state import State
 from quorum.core.text import UNKNOWN
 from quorum.nodes.answer import make_answer
 from quorum.nodes.evidence import find_evidence
-from quorum.parsing.yes_no import yes_no_answer
+from quorum.parsing.yes_no import parse_yes_no
 
 
 async def select(state: State, runtime: Runtime[Context]) -> State:
@@ -36,5 +36,5 @@ async def select(state: State, runtime: Runtime[Context]) -> State:
 def format_candidate(candidate: str, summary: str | None, answer_type: str) -> str:
     """The answer for a candidate: one word for yes or no, the summary for a long answer, else the candidate itself."""
     if answer_type == "yes_no":
-        return yes_no_answer(candidate).value
+        return parse_yes_no(candidate).value
     return summary if answer_type == "long" and summary else candidate

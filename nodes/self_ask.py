@@ -17,8 +17,8 @@ from quorum.nodes.steps import (
     make_query,
     normalize_verdict,
 )
-from quorum.parsing.answers import short_answer
-from quorum.parsing.steps import final_answer, next_follow_up
+from quorum.parsing.answers import parse_short_answer
+from quorum.parsing.steps import parse_final_answer, parse_follow_up
 
 
 async def follow_up(state: State, runtime: Runtime[Context]) -> State:
@@ -27,7 +27,7 @@ async def follow_up(state: State, runtime: Runtime[Context]) -> State:
     asked = await ask(
         "self_ask",
         runtime,
-        parse=lambda reply: normalize_verdict(next_follow_up(reply), runtime),
+        parse=lambda reply: normalize_verdict(parse_follow_up(reply), runtime),
         inputs={
             "demonstrations": await format_step_demonstrations(runtime, format_demonstration),
             "kind": describe_answer("self_ask", runtime),
@@ -51,7 +51,7 @@ async def intermediate_answer(state: State, runtime: Runtime[Context]) -> State:
     asked = await ask(
         "self_ask_answer",
         runtime,
-        parse=partial(short_answer, question=question),
+        parse=partial(parse_short_answer, question=question),
         inputs={"question": question},
         passages=state["passages"],
         detail=f"step {len(before) + 1}",
@@ -65,7 +65,7 @@ async def forced_answer(state: State, runtime: Runtime[Context]) -> State:
     asked = await ask(
         "self_ask_final",
         runtime,
-        parse=lambda reply: normalize_verdict(final_answer(reply, question), runtime),
+        parse=lambda reply: normalize_verdict(parse_final_answer(reply, question), runtime),
         inputs={
             "kind": describe_answer("self_ask", runtime),
             "question": question,

@@ -12,8 +12,8 @@ from quorum.nodes.answer import make_answer
 from quorum.nodes.answer_types import get_fact_reader
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import find_evidence
-from quorum.parsing.answers import reasoned_answer
-from quorum.parsing.statements import masked_statement, missing_words
+from quorum.parsing.answers import parse_reasoned_answer
+from quorum.parsing.statements import parse_masked_statement, parse_missing_words
 
 SAMPLES, SAMPLING = 5, 0.3  # chains of thought, and their temperature
 RECOVERIES, RECOVERING = 10, 0.2  # for each candidate
@@ -25,7 +25,7 @@ async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
     asked = await ask(
         "zero_shot_cot",
         runtime,
-        parse=partial(reasoned_answer, question=question),
+        parse=partial(parse_reasoned_answer, question=question),
         inputs={"question": question},
         passages=state["passages"],
         n=SAMPLES,
@@ -51,7 +51,7 @@ async def mask_condition(state: State, runtime: Runtime[Context]) -> State:
     asked = await ask(
         "mask_condition",
         runtime,
-        parse=partial(masked_statement, answer=answer),
+        parse=partial(parse_masked_statement, answer=answer),
         inputs={"question": question, "answer": answer},
         passages=None,
         detail=f"candidate {state['rank'] + 1}",
@@ -66,7 +66,7 @@ async def recover_condition(state: State, runtime: Runtime[Context]) -> State:
     asked = await ask(
         "recover_condition",
         runtime,
-        parse=missing_words,
+        parse=parse_missing_words,
         inputs={"statement": masked["statement"]},
         passages=state["passages"],
         detail=f"candidate {rank + 1}",

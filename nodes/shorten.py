@@ -17,7 +17,7 @@ from quorum.core.state import Malformed, State, Usage, merge_usage
 from quorum.core.text import is_unknown
 from quorum.models.call import Reply, call
 from quorum.models.chat import chat_model_async
-from quorum.parsing.answers import Parsed, Reasoned, short_answer
+from quorum.parsing.answers import Parsed, Reasoned, parse_short_answer
 from quorum.prompts import Overrides, render
 
 T = TypeVar("T")
@@ -103,7 +103,7 @@ async def cut(
         )
     except TooLong:
         return None
-    answer = short_answer(reply.text, question).value
+    answer = parse_short_answer(reply.text, question).value
     return Shortened(answer if is_cut_of(answer, text) else None, reply)
 
 

@@ -15,7 +15,7 @@ from quorum.nodes.demonstrations import BUILT_IN, choose_variant
 from quorum.nodes.evidence import find_evidence
 from quorum.parsing.answers import Parsed
 from quorum.parsing.steps import Action, FollowUp
-from quorum.parsing.yes_no import yes_no_answer
+from quorum.parsing.yes_no import parse_yes_no
 
 KINDS = {"short": "a name, a place, a date, a number, or yes or no", "yes_no": "Yes or No"}
 
@@ -40,7 +40,7 @@ def normalize_verdict(parsed: Parsed[Stepped], runtime: Runtime[Context]) -> Par
     answer = parsed.value.answer
     if answer is None or get_context(runtime).answer_type != "yes_no":
         return parsed
-    verdict = yes_no_answer(answer)
+    verdict = parse_yes_no(answer)
     return Parsed(replace(parsed.value, answer=verdict.value), parsed.malformed or verdict.malformed)
 
 

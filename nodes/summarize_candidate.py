@@ -6,7 +6,7 @@ from quorum.core.context import Context
 from quorum.core.lettered_lists import format_lettered_list, get_letter
 from quorum.core.state import Draft, State, counters_of
 from quorum.nodes.ask import ask
-from quorum.parsing.summaries import summary_text
+from quorum.parsing.summaries import parse_summary
 
 
 async def summarize_candidate(state: State, runtime: Runtime[Context]) -> State:
@@ -15,7 +15,7 @@ async def summarize_candidate(state: State, runtime: Runtime[Context]) -> State:
     asked = await ask(
         "conditional_summary",
         runtime,
-        parse=summary_text,
+        parse=parse_summary,
         inputs={
             "question": state["question"],
             "choices": format_lettered_list(candidates),
@@ -39,5 +39,5 @@ async def collect_summaries(state: State) -> State:
 async def summarize(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> summaries (one, of what is relevant to the question), passages (shown)."""
     inputs = {"question": state["question"]}
-    asked = await ask("generic_summary", runtime, parse=summary_text, inputs=inputs, passages=state["passages"])
+    asked = await ask("generic_summary", runtime, parse=parse_summary, inputs=inputs, passages=state["passages"])
     return {"summaries": asked.values, "passages": asked.shown, **asked.update}

@@ -5,7 +5,7 @@ from langgraph.runtime import Runtime
 from quorum.core.context import Context, get_context
 from quorum.core.state import State, Verdict
 from quorum.nodes.ask import ask
-from quorum.parsing.verdicts import validity_verdict
+from quorum.parsing.verdicts import parse_validity
 
 
 async def validate(state: State, runtime: Runtime[Context]) -> State:
@@ -14,7 +14,7 @@ async def validate(state: State, runtime: Runtime[Context]) -> State:
     asked = await ask(
         "validity",
         runtime,
-        parse=validity_verdict,
+        parse=parse_validity,
         inputs={"question": state["question"], "prediction": candidate, "summary": summary},
         passages=None,
         detail=f"candidate {rank + 1}",

@@ -11,7 +11,7 @@ from quorum.algorithms.tfidf import compute_cosines
 from quorum.core.context import Context, get_context
 from quorum.core.state import State, Vote
 from quorum.retrievers.passages import indexed_text
-from quorum.retrievers.similarity import similarities
+from quorum.retrievers.similarity import compute_similarities
 
 TEMPERATURE = 0.1
 
@@ -24,7 +24,7 @@ async def weigh_by_words(state: State) -> State:
 
 async def weigh_by_meaning(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, votes -> votes, weighted by softmax(cosine / 0.1) of the embeddings (Shi et al. 2023)."""
-    likeness = await similarities(state["question"], state["passages"], get_context(runtime).embeddings)
+    likeness = await compute_similarities(state["question"], state["passages"], get_context(runtime).embeddings)
     return set_weights(state.get("votes") or [], compute_softmax(likeness, TEMPERATURE))
 
 

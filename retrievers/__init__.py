@@ -1,4 +1,7 @@
-"""Retrieval: the k best passages for a query, from a collection or from given passages."""
+"""Retrieves the k best passages for a query, from a collection or from given passages.
+
+Begin with `search`. Imports documents, models, datasets and core.
+"""
 
 import asyncio
 from collections.abc import Hashable
@@ -19,10 +22,9 @@ __all__ = ["find_retriever", "retriever", "search"]
 
 
 def retriever(context: "Context") -> "BaseRetriever":
-    """The context's retriever over its collection, by its name (see `quorum.retrievers.registry`); an object is used as
-    it is.
+    """The context's retriever over its collection. A retriever object in the context is returned unchanged.
 
-    Creates the sample collection if it is missing: blocks.
+    Names are looked up in `quorum.retrievers.registry`. Creates the sample collection if it is missing, so it blocks.
     """
     if not isinstance(context.retriever, str):
         return context.retriever
@@ -39,16 +41,16 @@ def retriever(context: "Context") -> "BaseRetriever":
 async def search(
     query: str, context: "Context", given: list[Passage] | None = None, *, config: "RunnableConfig | None" = None
 ) -> list[Passage]:
-    """The best `context.k` passages for a query, best first, with scores; all of them when there are fewer.
+    """The best `context.k` passages for a query, best first, with scores; fewer if there are not so many.
 
-    With `given`, BM25 over these passages alone; without, the context's retriever over its collection.
+    given: passages to rank by BM25; None searches the context's collection with its retriever.
     """
     check_question(query)
     remembered = REMEMBERED.get()
-    place = None if remembered is None else search_key(query, context, given)
+    place = None if remembered is None else make_search_key(query, context, given)
     if remembered is not None and place in remembered.searches:
         return list(remembered.searches[place])
-    chosen = await asyncio.to_thread(chosen_retriever, context, given)
+    chosen = await asyncio.to_thread(choose_retriever, context, given)
     documents = await chosen.ainvoke(query, config=config)
     found = [from_document(document) for document in documents[: context.k]]
     if remembered is not None:
@@ -56,15 +58,15 @@ async def search(
     return found
 
 
-def search_key(query: str, context: "Context", given: list[Passage] | None) -> tuple[Hashable, ...]:
-    """The key that equal searches share: the query, the number of passages, and the place searched."""
+def make_search_key(query: str, context: "Context", given: list[Passage] | None) -> tuple[Hashable, ...]:
+    """The key that equal searches share: the query, the number of passages, and what is searched."""
     parts = (context.retriever, context.collection, context.store, context.embeddings)
     where = tuple(part if isinstance(part, str) else id(part) for part in parts)
     return query, context.k, where, None if given is None else tuple(passage["id"] for passage in given)
 
 
-def chosen_retriever(context: "Context", given: list[Passage] | None) -> "BaseRetriever":
-    """BM25 over the given passages if there are any to choose from, else the context's retriever."""
+def choose_retriever(context: "Context", given: list[Passage] | None) -> "BaseRetriever":
+    """BM25 over the given passages, or the context's retriever if none are given."""
     if given is None:
         return retriever(context)
     from quorum.retrievers.langchain_retrievers import GivenRetriever

@@ -1,4 +1,4 @@
-"""BM25 (Robertson et al.; k1 0.9, b 0.4; computed by bm25s): tokens and ranking."""
+"""BM25 (Robertson et al.; k1 0.9, b 0.4): tokens and ranking. The library bm25s computes the scores."""
 
 import re
 import threading
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from quorum.core.sentences import make_word_set
 from quorum.core.state import Passage
 from quorum.documents.split import UNSPACED
-from quorum.retrievers.passages import indexed_text, scored
+from quorum.retrievers.passages import indexed_text, with_score
 
 K1, B = 0.9, 0.4
 HANGUL = "\uac00-\ud7a3"
-MARKED = "\u0900-\u0963\u0966-\u0dff"  # scripts of India; Python does not count their vowel signs as letters
+MARKED = "\u0900-\u0963\u0966-\u0dff"  # scripts of India, whose vowel signs are not letters to Python
 STEMMERS = threading.local()  # a Stemmer must not be shared between threads
 RUN = re.compile(rf"(?P<unspaced>[{UNSPACED}{HANGUL}]+)|(?:[^\W_{UNSPACED}{HANGUL}]|[{MARKED}])+")
 SPECIAL = re.compile(rf"[{UNSPACED}{HANGUL}{MARKED}]")
@@ -31,17 +31,17 @@ STOP_WORDS = make_word_set(
 )
 
 
-def tokens(text: str) -> list[str]:
-    """Stemmed English words; words of other spaced scripts as they are; characters and bigrams of unspaced scripts.
+def tokenize(text: str) -> list[str]:
+    """The tokens of a text: stemmed English words, words of other scripts, characters and bigrams of unspaced scripts.
 
-    Case and accents are folded. Stop words are kept: `query_tokens` drops them from questions.
+    Case and accents are folded. Stop words are kept: `tokenize_query` drops them from questions.
     """
-    return stem(words(text))
+    return stem_words(split_words(text))
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The words of a folded text, not stemmed, with the characters and bigrams of unspaced scripts."""
-    folded = fold(text)
+    folded = fold_text(text)
     foreign = "" if folded.isascii() else "".join(FOREIGN.findall(folded))
     if not WORD.search(foreign) and not SPECIAL.search(foreign):
         return (FOREIGN.sub(" ", folded) if foreign else folded).translate(SPACED).split()
@@ -57,22 +57,22 @@ def words(text: str) -> list[str]:
     return found
 
 
-def query_tokens(text: str) -> list[str]:
+def tokenize_query(text: str) -> list[str]:
     """The tokens of a question without its stop words, unless it has nothing else ("Who are The Who?")."""
-    every = tokens(text)
+    every = tokenize(text)
     return [token for token in every if token not in STOP_WORDS] or every
 
 
-def fold(text: str) -> str:
-    """Lower case, compatibility forms unified, accents off."""
+def fold_text(text: str) -> str:
+    """The text in lower case, without accents, with compatibility forms unified."""
     if text.isascii():
         return text.lower()
     parts = unicodedata.normalize("NFKD", text.casefold())
     return unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", parts))
 
 
-def stem(words: list[str]) -> list[str]:
-    """English stems of words in plain letters; every other word as it is."""
+def stem_words(words: list[str]) -> list[str]:
+    """The English stems of ASCII words; other words unchanged."""
     if not hasattr(STEMMERS, "english"):
         import Stemmer
 
@@ -82,14 +82,14 @@ def stem(words: list[str]) -> list[str]:
 
 
 class Ranking:
-    """A BM25 index over passages. `index` is an existing bm25s index; None builds it."""
+    """A BM25 index over passages. index: an existing bm25s index; None builds one."""
 
     def __init__(self, passages: Sequence[Passage], index: Any = None) -> None:
         self.passages = passages
-        self.index = index if index is not None else build(map(indexed_text, passages))
+        self.index = index if index is not None else build_index(map(indexed_text, passages))
 
     def top(self, query: str, k: int) -> list[Passage]:
-        """The best k passages, all when there are fewer. Equal scores, zeros too, keep the passages' own order."""
+        """The best k passages, or all if there are fewer. Passages with equal scores stay in their own order."""
         scores = self.scores(query)
         k = min(k, len(scores))
         if k < 1:
@@ -97,38 +97,38 @@ class Ranking:
         least = np.partition(scores, len(scores) - k)[len(scores) - k]
         eligible = np.flatnonzero(scores >= least)
         best = eligible[np.argsort(-scores[eligible], kind="stable")][:k]
-        return [scored(self.passages[i], scores[i]) for i in best]
+        return [with_score(self.passages[i], scores[i]) for i in best]
 
     def scores(self, query: str) -> NDArray[np.float32]:
-        """One score per passage, 0 where no word of the query occurs."""
-        known = [] if self.index is None else self.index.get_tokens_ids(query_tokens(query))
+        """One score per passage; 0 for a passage without a word of the query."""
+        known = [] if self.index is None else self.index.get_tokens_ids(tokenize_query(query))
         if not known:
             return np.zeros(len(self.passages), dtype=np.float32)
         found: NDArray[np.float32] = self.index.get_scores_from_ids(known)
         return found
 
 
-def build(texts: Iterable[str]) -> Any:
-    """A bm25s index of texts; None when they have no token at all."""
+def build_index(texts: Iterable[str]) -> Any:
+    """A bm25s index of texts; None if they have no token."""
     from quorum.retrievers.bm25_index import Index
 
-    lengths, known = array("i"), Numbers()
+    lengths, known = array("i"), WordNumbers()
 
     def found(text: str) -> list[str]:
-        every = words(text)
+        every = split_words(text)
         lengths.append(len(every))
         return every
 
     numbers = np.fromiter(map(known.__getitem__, chain.from_iterable(map(found, texts))), np.int32)
     if not known:
         return None
-    stems = Numbers()
-    stemmed = np.fromiter(map(stems.__getitem__, stem(list(known))), np.int32)
+    stems = WordNumbers()
+    stemmed = np.fromiter(map(stems.__getitem__, stem_words(list(known))), np.int32)
     return Index.of(stemmed[numbers], np.frombuffer(lengths, np.int32), dict(stems), k1=K1, b=B)
 
 
-class Numbers(dict[str, int]):
-    """Numbers each word, in the order in which the words are first looked up."""
+class WordNumbers(dict[str, int]):
+    """Word -> number, in the order in which words are first looked up."""
 
     def __missing__(self, word: str) -> int:
         self[word] = number = len(self)

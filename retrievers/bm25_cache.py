@@ -1,4 +1,4 @@
-"""The BM25 index of a collection: built from its passages, kept in memory and on the local disk until they change."""
+"""Builds a collection's BM25 index, and caches it in memory and on the local disk until the collection changes."""
 
 import json
 import logging
@@ -19,33 +19,33 @@ from quorum.retrievers.store import Store
 FORMAT = "1"  # increase it when tokens, parameters or files change: indexes of another format are rebuilt
 IN_MEMORY = 8
 LOG = logging.getLogger("quorum")
-held: OrderedDict[tuple[str, str], tuple[str, Ranking]] = OrderedDict()
+loaded: OrderedDict[tuple[str, str], tuple[str, Ranking]] = OrderedDict()
 loading = threading.Lock()
 
 
-def ranking(store: Store, name: str) -> Ranking:
-    """The collection's BM25 index as of its present revision. Blocks: call it on a thread."""
+def get_ranking(store: Store, name: str) -> Ranking:
+    """The BM25 index of the collection's present revision. It blocks: call it on a thread."""
     info = store.info(name)
     key = (store.where, name)
     with loading:
-        revision, found = held.get(key, ("", None))
+        revision, found = loaded.get(key, ("", None))
         if found is None or revision != info.revision:
-            revision, found = made(store, name) if info.writing else kept(store, name, info.revision)
-            held[key] = (revision, found)
-        held.move_to_end(key)
-        while len(held) > IN_MEMORY:
-            held.popitem(last=False)
+            revision, found = build_ranking(store, name) if info.writing else load_or_build(store, name, info.revision)
+            loaded[key] = (revision, found)
+        loaded.move_to_end(key)
+        while len(loaded) > IN_MEMORY:
+            loaded.popitem(last=False)
     return found
 
 
-def made(store: Store, name: str) -> tuple[str, Ranking]:
+def build_ranking(store: Store, name: str) -> tuple[str, Ranking]:
     """(revision, index) built from the collection's passages."""
     revision, passages = store.passages(name)
     return revision, Ranking(passages)
 
 
-def kept(store: Store, name: str, revision: str) -> tuple[str, Ranking]:
-    """(revision, index) from disk; if absent, it is built and saved."""
+def load_or_build(store: Store, name: str, revision: str) -> tuple[str, Ranking]:
+    """(revision, index) from disk. If it is not there, it is built and saved."""
     place = sha256(f"{store.where}\n{name}".encode()).hexdigest()[:8]
     folder = store.folder / "bm25" / f"{name[:80]}-{place}"
     try:
@@ -53,15 +53,15 @@ def kept(store: Store, name: str, revision: str) -> tuple[str, Ranking]:
     except OSError as error:
         raise SetupError(f"The folder {folder} cannot be made ({error.strerror}); give another store.") from None
     with FileLock(folder / "lock"):
-        found = load(folder / f"{revision}.{FORMAT}")
+        found = load_index(folder / f"{revision}.{FORMAT}")
         if found is not None:
             return revision, found
-        revision, found = made(store, name)
-        save(found, folder / f"{revision}.{FORMAT}")
+        revision, found = build_ranking(store, name)
+        save_index(found, folder / f"{revision}.{FORMAT}")
         return revision, found
 
 
-def load(folder: Path) -> Ranking | None:
+def load_index(folder: Path) -> Ranking | None:
     """The index in a folder; None if it is missing or incomplete."""
     import bm25s
 
@@ -69,15 +69,16 @@ def load(folder: Path) -> Ranking | None:
         lines = (folder / "passages.jsonl").read_text(encoding="utf-8").splitlines()
         passages: list[Passage] = [json.loads(line) for line in lines]
         index = bm25s.BM25.load(folder / "index", load_corpus=False, backend="numpy")
-        whole = index.scores["num_docs"] == len(passages)  # a loss of power may have cut either file
+        whole = index.scores["num_docs"] == len(passages)  # a power failure may have cut either file
         return Ranking(passages, index) if whole else None
     except (OSError, ValueError, KeyError, TypeError, EOFError):
         return None
 
 
-def save(index: Ranking, folder: Path) -> None:
-    """Write an index to a temporary place, swap it in, and remove indexes of other revisions. If that fails (the disk
-    is full), the index stays only in memory, and the next process rebuilds it.
+def save_index(index: Ranking, folder: Path) -> None:
+    """Write an index to a temporary folder, rename that, and remove indexes of other revisions.
+
+    If this fails, for example on a full disk, the index stays in memory, and the next process builds it again.
     """
     if index.index is None:
         return

@@ -1,4 +1,4 @@
-"""Opens clients of a Chroma store (a folder or a server), and explains their failures to the user."""
+"""Opens clients of a Chroma store (a folder or a server) and explains their failures to the user."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from quorum.core.errors import SetupError
-from quorum.retrievers.index_recovery import speaks_of_index
+from quorum.retrievers.index_recovery import is_index_error
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -17,21 +17,21 @@ DEFAULT_PORTS = {"http": 8000, "https": 443}
 
 
 def connect(where: str) -> "ClientAPI":
-    """A client of the server at http://host:port, or of a folder. Takes about a second the first time (the import)."""
+    """A client of a folder or of the server at http://host:port. The first call imports chromadb, about a second."""
     import chromadb
     from chromadb.config import Settings
 
     quiet = Settings(anonymized_telemetry=False)
     if "://" not in where:
         return chromadb.PersistentClient(path=where, settings=quiet)
-    host, port, ssl = address(where)
+    host, port, ssl = parse_address(where)
     try:
         return chromadb.HttpClient(host=host, port=port, ssl=ssl, settings=quiet)
     except ValueError as error:  # Chroma raises this for any failure on the first call
-        raise unreachable(where, error) from error
+        raise unreachable_error(where, error) from error
 
 
-def address(url: str) -> tuple[str, int, bool]:
+def parse_address(url: str) -> tuple[str, int, bool]:
     """(host, port, encrypted) of a server's URL."""
     parts = urlsplit(url)
     try:
@@ -46,24 +46,24 @@ def address(url: str) -> tuple[str, int, bool]:
 
 
 @contextmanager
-def told(where: str) -> Iterator[None]:
-    """Turn failures of the store, not of our code, into a `SetupError`."""
+def explain_failures(where: str) -> Iterator[None]:
+    """Turn failures of the store into a `SetupError`. Errors of our own code pass."""
     import httpx
     from chromadb.errors import ChromaAuthError, ChromaError, InternalError
 
     try:
         yield
     except (httpx.HTTPError, ConnectionError) as error:
-        raise unreachable(where, error) from error
+        raise unreachable_error(where, error) from error
     except ChromaAuthError as error:
-        raise SetupError(f"The Chroma server {where} refused access ({said(error)}).") from error
+        raise SetupError(f"The Chroma server {where} refused access ({shorten_message(error)}).") from error
     except InternalError as error:
         if "disk is full" in str(error):
             raise SetupError(f"The disk of the store {where} is full; make room, then run the same again.") from error
-        if speaks_of_index(error):
-            raise torn(where, said(error)) from error
+        if is_index_error(error):
+            raise damaged_index_error(where, shorten_message(error)) from error
         raise SetupError(
-            f"The store {where} cannot be read ({said(error)}); if it is damaged, remove it and index again."
+            f"The store {where} cannot be read ({shorten_message(error)}); if it is damaged, remove it and index again."
         ) from error
     except sqlite3.Error as error:
         raise SetupError(
@@ -73,10 +73,10 @@ def told(where: str) -> Iterator[None]:
     except ChromaError as error:
         if "://" not in where:
             raise
-        raise SetupError(f"The Chroma server {where} answered with an error: {said(error)}") from error
+        raise SetupError(f"The Chroma server {where} answered with an error: {shorten_message(error)}") from error
 
 
-def torn(where: str, said: str) -> SetupError:
+def damaged_index_error(where: str, said: str) -> SetupError:
     if "://" in where:
         mend = "its files are the server's: restore them there, or index the documents into a new collection"
     else:
@@ -84,14 +84,15 @@ def torn(where: str, said: str) -> SetupError:
     return SetupError(f"A vector index in the store {where} is damaged ({said}); {mend}.")
 
 
-def unreachable(where: str, error: Exception) -> SetupError:
-    host, port, _ = address(where)
+def unreachable_error(where: str, error: Exception) -> SetupError:
+    host, port, _ = parse_address(where)
     return SetupError(
-        f"No Chroma server answers at {where} ({said(error)}); start one with: chroma run --host {host} --port {port}"
+        f"No Chroma server answers at {where} ({shorten_message(error)}); "
+        f"start one with: chroma run --host {host} --port {port}"
     )
 
 
-def said(error: Exception) -> str:
+def shorten_message(error: Exception) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 

@@ -1,7 +1,7 @@
 """Late interaction (Khattab and Zaharia 2020, ColBERT, section 3): MaxSim over the token vectors of all passages.
 
-Exact, without an index of centroids: every token of the collection is compared, which takes about a second of
-processor time for ten thousand passages of a hundred words. Token vectors are kept with 16 bits a number.
+The search is exact: it compares every token of the collection and uses no index of centroids. That takes about a second
+of processor time for ten thousand passages of a hundred words. A token vector has 16 bits per number.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from quorum.core.state import Passage
 from quorum.models.token_embeddings import TokenEncoder
-from quorum.retrievers.passages import scored
+from quorum.retrievers.passages import with_score
 
 Vectors = NDArray[np.float16]
 TOKENS_AT_ONCE = 1 << 16
@@ -33,11 +33,11 @@ class TokenIndex:
         self.tokens_at_once = tokens_at_once
 
     def top(self, query: str, k: int, encoder: TokenEncoder) -> list[Passage]:
-        """The best k passages, all when there are fewer; equal scores keep the passages' own order."""
+        """The best k passages, or all if there are fewer. Passages with equal scores stay in their own order."""
         if not self.passages:
             return []
         scores = self.scores(encoder.question(query))
-        return [scored(self.passages[i], scores[i]) for i in np.argsort(-scores, kind="stable")[:k]]
+        return [with_score(self.passages[i], scores[i]) for i in np.argsort(-scores, kind="stable")[:k]]
 
     def scores(self, question: NDArray[np.float32]) -> NDArray[np.float32]:
         """For each passage: the sum, over the question's tokens, of the best inner product with one of its tokens.

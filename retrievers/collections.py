@@ -18,62 +18,61 @@ FORMAT = "2"  # increase it when the splitter or a passage's metadata change
 ready: set[tuple[str, str]] = set()
 
 
-def names(store: str | Path = DEFAULT_FOLDER) -> list[str]:
+def list_collections(store: str | Path = DEFAULT_FOLDER) -> list[str]:
     """The collections of a store. Blocks."""
     return open_store(store).names()
 
 
-def documents(context: Context) -> list[Passage]:
+def list_passages(context: Context) -> list[Passage]:
     """All passages of the context's collection, in order of document and place. Blocks."""
     if check_name(context.collection) == SAMPLE:
         ensure_sample(context)
     return open_store(context.store).passages(context.collection)[1]
 
 
-def delete(collection: str, store: str | Path = DEFAULT_FOLDER) -> None:
+def delete_collection(collection: str, store: str | Path = DEFAULT_FOLDER) -> None:
     """Remove a collection; an unknown one is a `SetupError`. Blocks."""
     where = open_store(store)
-    with where.writer():
+    with where.hold_writer_lock():
         where.delete(check_name(collection))
 
 
 def ensure_sample(context: Context, progress: Progress | None = None) -> None:
-    """Create the collection "sample" in the context's store, unless it is there and matches the present files and
-    embeddings.
+    """Create the collection "sample" in the context's store if it is missing or made from other files or embeddings.
 
-    Blocks: a few seconds the first time. `progress(done, total, path)` counts files. Another collection with that name
-    is left unchanged.
+    It blocks, for a few seconds the first time. `progress(done, total, path)` counts files. A user's own collection
+    with that name stays unchanged.
     """
     store, embedding = open_store(context.store), embedding_name(context.embeddings)
     key = (store.where, embedding)
     if key in ready and not store.missing:
         return
-    if outdated(store, embedding):
-        with store.writer():
-            if outdated(store, embedding) and SAMPLE in store.names():  # unless another process has just made it
+    if is_outdated(store, embedding):
+        with store.hold_writer_lock():
+            if is_outdated(store, embedding) and SAMPLE in store.names():  # unless another process has just made it
                 store.delete(SAMPLE)
-        options = Options(choice=Choice(gitignore=False), sample=sample_hash())
-        add_documents([corpus()], SAMPLE, context.store, context.embeddings, options, progress)
+        options = Options(choice=Choice(gitignore=False), sample=hash_sample())
+        add_documents([get_sample_folder()], SAMPLE, context.store, context.embeddings, options, progress)
     ready.add(key)
 
 
-def outdated(store: Store, embedding: str) -> bool:
-    """Whether the sample collection must be created: it is missing, unfinished, or of other files or embeddings."""
+def is_outdated(store: Store, embedding: str) -> bool:
+    """Whether the sample collection is missing, unfinished, or made from other files or embeddings."""
     info = store.find(SAMPLE)
     if info is None:
         return True
-    return info.sample is not None and (info.sample, info.embedding, info.writing) != (sample_hash(), embedding, False)
+    return info.sample is not None and (info.sample, info.embedding, info.writing) != (hash_sample(), embedding, False)
 
 
-def corpus() -> Path:
+def get_sample_folder() -> Path:
     """The folder of the sample's documents."""
     return sample_folder() / "corpus"
 
 
 @lru_cache(maxsize=1)
-def sample_hash() -> str:
+def hash_sample() -> str:
     """A hash of the sample's documents and of how they are split."""
     digest = sha256(f"{FORMAT}\n".encode())
-    for path in sorted(corpus().glob("*.md")):
+    for path in sorted(get_sample_folder().glob("*.md")):
         digest.update(f"{path.name}\n".encode() + path.read_bytes())
     return digest.hexdigest()[:16]

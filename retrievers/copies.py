@@ -1,17 +1,17 @@
-"""Which stored passage already says what a new one says (see `quorum.documents.duplicates`)."""
+"""Finds a stored passage that contains all words of a new one (see `quorum.documents.duplicates`)."""
 
 from collections.abc import Callable, Iterator, Mapping
 
 from quorum.core.state import Passage
-from quorum.documents.duplicates import is_comparable, said_by, says_all, sketch_of
+from quorum.documents.duplicates import contains_all, is_comparable, make_sketch, read_words
 from quorum.retrievers.metadata import Entry
 
-MOST_LOOKED_AT = 5  # passages that may say the same
-LEAST_SHARED = 2  # shared smallest hashes from which two passages' texts are compared
+MOST_LOOKED_AT = 5  # stored passages that are compared with a new one
+LEAST_SHARED = 2  # two passages are compared if their sketches share this many hashes
 
 
-class Copies:
-    """The sketches of a collection's passages. `fetch`: ids -> the passages as they are stored."""
+class CopyFinder:
+    """The sketches of a collection's passages. fetch: ids -> the stored passages."""
 
     def __init__(self, entries: Mapping[str, Entry], fetch: Callable[[list[str]], list[Passage]]) -> None:
         self.entries, self.fetch = entries, fetch
@@ -23,26 +23,28 @@ class Copies:
         for number in entry.sketch:
             self.ids.setdefault(number, []).append(id_)
 
-    def kept_for(self, passage: Passage, source: str, waiting: Mapping[str, Passage]) -> str | None:
-        """The id of a passage that says all that this one says, held by another document; None: there is none.
+    def find_kept_passage(self, passage: Passage, source: str, waiting: Mapping[str, Passage]) -> str | None:
+        """The id of another document's passage that contains all words of this one; None if there is none.
 
-        waiting: passages that are not stored yet.
+        source: this passage's document. waiting: passages that are not stored yet.
         """
         if not is_comparable(passage):
             return None
-        near = [id_ for id_ in self.near(passage) if self.entries[id_].is_held_exactly(without=source)]
+        near = [id_ for id_ in self.find_similar(passage) if self.entries[id_].is_held_exactly(without=source)]
         if not near:
             return None
         stored = [id_ for id_ in near if id_ not in waiting]
         texts = {one["id"]: one for one in (self.fetch(stored) if stored else [])}
-        said = said_by(passage)
-        found = (id_ for id_ in near if (one := waiting.get(id_) or texts.get(id_)) and says_all(said_by(one), said))
+        said = read_words(passage)
+        found = (
+            id_ for id_ in near if (one := waiting.get(id_) or texts.get(id_)) and contains_all(read_words(one), said)
+        )
         return next(found, None)
 
-    def near(self, passage: Passage) -> Iterator[str]:
-        """Passages that share enough of the smallest hashes, those that share more first."""
+    def find_similar(self, passage: Passage) -> Iterator[str]:
+        """The ids of passages whose sketches share enough hashes, those that share most first."""
         shared: dict[str, int] = {}
-        for number in sketch_of(passage):
+        for number in make_sketch(passage):
             for id_ in self.ids.get(number, ()):
                 if id_ in self.entries and id_ != passage["id"]:
                     shared[id_] = shared.get(id_, 0) + 1

@@ -1,4 +1,4 @@
-"""The embedding model of a spec, one per process."""
+"""Creates the embedding model of a spec once per process."""
 
 from functools import lru_cache
 
@@ -8,11 +8,11 @@ from quorum.models import embeddings
 from quorum.models.model_spec import read_spec
 
 
-def embedder(spec: str | Embeddings) -> Embeddings:
-    """Like `quorum.models.embeddings`, but the same object for the same spec and server. Blocks the first time."""
-    return made(spec, read_spec(spec, "embeddings").base_url) if isinstance(spec, str) else spec
+def get_embedder(spec: str | Embeddings) -> Embeddings:
+    """Like `quorum.models.embeddings`, but the same object for the same spec and server. The first call blocks."""
+    return create_embedder(spec, read_spec(spec, "embeddings").base_url) if isinstance(spec, str) else spec
 
 
 @lru_cache(maxsize=16)
-def made(spec: str, base_url: str | None) -> Embeddings:
+def create_embedder(spec: str, base_url: str | None) -> Embeddings:
     return embeddings(spec)

@@ -1,4 +1,4 @@
-"""Indexing on Ray: workers read, split and embed; this process decides what is new, and writes (docs/scale.md)."""
+"""Indexes on Ray: workers read, split and embed; this process decides what is new and writes (docs/scale.md)."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,10 +17,10 @@ from quorum.core.ray_cluster import connect_cluster, count_cores
 from quorum.core.ray_workers import WorkerPool, limit_to_one_core, map_items
 from quorum.core.state import Passage
 from quorum.documents.document import Unreadable
-from quorum.documents.pieces import passage_hash, pieces_of, pieces_of_passage
-from quorum.documents.read import is_lines, read_lines
-from quorum.retrievers.embedder import embedder
-from quorum.retrievers.index_report import Counted, IndexReport
+from quorum.documents.pieces import hash_passage, read_file_passages, split_passage
+from quorum.documents.read import is_passage_file, read_passage_lines
+from quorum.retrievers.embedder import get_embedder
+from quorum.retrievers.index_report import IndexReport, ProgressCounter
 from quorum.retrievers.ledger import Ledger
 from quorum.retrievers.passages import indexed_text
 
@@ -31,7 +31,7 @@ Vector = NDArray[np.float32] | Sequence[float]
 
 @dataclass(frozen=True)
 class Part:
-    """The part that one worker reads at a time: a document, or some lines of a file of passages; `broken`: why it ends
+    """What a worker reads at a time: a document, or some lines of a file of passages. broken: why the file ends
     here.
     """
 
@@ -41,8 +41,8 @@ class Part:
 
 
 @dataclass
-class Read:
-    """The result of a part: passages, with vectors for those that the collection lacks, and the skipped lines."""
+class ReadPart:
+    """The result of a part: (passage, vector) pairs and skipped lines. Passages of the collection have no vector."""
 
     path: Path
     passages: list[tuple[Passage, Vector | None]] = field(default_factory=list)
@@ -52,15 +52,15 @@ class Read:
     broken: str = ""
 
 
-def parts_of(files: Sequence[Path]) -> Iterator[Part]:
-    """The files in order; files of JSON lines are cut into parts of some lines."""
+def split_files(files: Sequence[Path]) -> Iterator[Part]:
+    """The files in order. Files of JSON lines are split into parts of some lines."""
     for path in files:
-        if not is_lines(path):
+        if not is_passage_file(path):
             yield Part(path)
             continue
         some: list[tuple[int, Passage | str]] = []
         try:
-            for line in read_lines(path):
+            for line in read_passage_lines(path):
                 some.append(line)
                 if len(some) == LINES_AT_ONCE:
                     yield Part(path, some)
@@ -71,7 +71,7 @@ def parts_of(files: Sequence[Path]) -> Iterator[Part]:
 
 
 class Reader:
-    """In a worker: reads, splits and embeds. `known`: the passages that the collection holds, by their digests."""
+    """Reads, splits and embeds in a worker. known: the digests of the passages that the collection holds."""
 
     def __init__(self, embeddings: str | Embeddings, words: int, known: Any, folder: str) -> None:
         import ray
@@ -79,16 +79,18 @@ class Reader:
         if os.path.isdir(folder):
             os.chdir(folder)
         with limit_to_one_core():
-            self.model = embedder(embeddings)
+            self.model = get_embedder(embeddings)
             self.model.embed_query("")
         self.words = words
         self.known: Digests = ray.get(known[0])
 
-    def __call__(self, part: Part) -> Read:
-        read = Read(part.path, broken=part.broken)
+    def __call__(self, part: Part) -> ReadPart:
+        read = ReadPart(part.path, broken=part.broken)
         try:
             is_document = part.lines is None
-            found_passages = pieces_of(part.path, self.words, read.notes) if is_document else self.lines(part, read)
+            found_passages = (
+                read_file_passages(part.path, self.words, read.notes) if is_document else self.lines(part, read)
+            )
             passages = list(found_passages)
         except Unreadable as reason:
             return replace(read, broken=str(reason))
@@ -96,16 +98,16 @@ class Reader:
         read.passages = [(passage, found.get(indexed_text(passage))) for passage in passages]
         return read
 
-    def lines(self, part: Part, read: Read) -> Iterator[Passage]:
+    def lines(self, part: Part, read: ReadPart) -> Iterator[Passage]:
         for number, found in part.lines or ():
             read.lines += 1
             if isinstance(found, str):
                 read.skipped.append((f"{part.path}, line {number}", found))
             else:
-                yield from pieces_of_passage(found, self.words)
+                yield from split_passage(found, self.words)
 
     def is_known(self, passage: Passage) -> bool:
-        digest = digest_of(passage["id"], passage_hash(passage))
+        digest = digest_passage(passage["id"], hash_passage(passage))
         place = int(np.searchsorted(self.known, digest))
         return place < len(self.known) and bool(self.known[place] == digest)
 
@@ -117,8 +119,8 @@ class Reader:
         return dict(zip(texts, vectors, strict=True))
 
 
-def digest_of(id_: str, hash_: str) -> np.uint64:
-    """Eight bytes for a passage. If two passages share them, the only cost is one embedding by the driver."""
+def digest_passage(id_: str, hash_: str) -> np.uint64:
+    """A digest of eight bytes. If two passages share it, this process embeds one of them itself; nothing is lost."""
     return np.uint64(int.from_bytes(blake2b(f"{id_}\n{hash_}".encode(), digest_size=8).digest(), "big"))
 
 
@@ -126,28 +128,32 @@ def read_on_ray(
     files: Sequence[Path],
     words: int,
     report: IndexReport,
-    done: Counted,
+    done: ProgressCounter,
     ledger: Ledger,
     embeddings: str | Embeddings,
 ) -> Iterator[tuple[Path, Iterator[Passage]]]:
-    """The passages of each file, in the files' order. The ledger embeds nothing that a worker has embedded."""
+    """(file, its passages), in the files' order. The ledger takes the vectors of the workers."""
     import ray
 
-    ahead = ledger.model = Ahead(ledger.model)
-    documents = [str(path) for path in files if not is_lines(path)]
+    ahead = ledger.model = PrecomputedEmbeddings(ledger.model)
+    documents = [str(path) for path in files if not is_passage_file(path)]
     with connect_cluster(*documents[:1]):  # the workers open these; lines are read here
-        known = ray.put(digests_of(ledger))
+        known = ray.put(list_digests(ledger))
         arguments = (embeddings, words, [known], os.getcwd())
         pool = WorkerPool(count_cores(), at_once=1, complete=True)
-        reads: Iterator[Read] = map_items(partial(parts_of, files), Reader, arguments, pool)
+        reads: Iterator[ReadPart] = map_items(partial(split_files, files), Reader, arguments, pool)
         for path, parts in groupby(reads, key=lambda read: read.path):
-            yield path, passages_of(parts, ledger, ahead, report, done)
+            yield path, take_passages(parts, ledger, ahead, report, done)
 
 
-def passages_of(
-    parts: Iterable[Read], ledger: Ledger, ahead: "Ahead", report: IndexReport, done: Counted
+def take_passages(
+    parts: Iterable[ReadPart],
+    ledger: Ledger,
+    ahead: "PrecomputedEmbeddings",
+    report: IndexReport,
+    done: ProgressCounter,
 ) -> Iterator[Passage]:
-    """The passages of one file, their vectors laid ready for the ledger. `Unreadable` where it breaks off."""
+    """The passages of one file; puts their vectors into `ahead`. Raises `Unreadable` where the file breaks off."""
     for read in parts:
         report.skipped += read.skipped
         report.notes += read.notes
@@ -164,14 +170,14 @@ def passages_of(
             raise Unreadable(read.broken)
 
 
-class Ahead(Embeddings):
-    """The vectors from the workers; the model embeds the rest."""
+class PrecomputedEmbeddings(Embeddings):
+    """Embeddings that return the workers' vectors and embed other texts with the model."""
 
     def __init__(self, model: Callable[[], Embeddings]) -> None:
         self.model = model
         self.vectors: dict[str, Vector] = {}
 
-    def __call__(self) -> "Ahead":
+    def __call__(self) -> "PrecomputedEmbeddings":
         return self
 
     @property
@@ -191,6 +197,8 @@ class Ahead(Embeddings):
         return self.model().embed_query(text)
 
 
-def digests_of(ledger: Ledger) -> Digests:
-    """What the collection holds, eight bytes a passage, sorted: every worker of a machine reads the same memory."""
-    return np.sort(np.array([digest_of(id_, entry.hash) for id_, entry in ledger.entries.items()], dtype=np.uint64))
+def list_digests(ledger: Ledger) -> Digests:
+    """The sorted digests of the collection's passages. The workers of a machine share this memory."""
+    return np.sort(
+        np.array([digest_passage(id_, entry.hash) for id_, entry in ledger.entries.items()], dtype=np.uint64)
+    )

@@ -22,54 +22,55 @@ HEADER = struct.Struct("<i4q64x")  # version, offset, capacity, elements, bytes 
 
 
 def is_torn(collection: "Collection", folder: Path) -> bool:
-    """Whether a collection's vector index cannot be read, or is too short for its header. `folder`: Chroma's own."""
+    """Whether a collection's vector index cannot be read or is shorter than its header says. folder: Chroma's."""
     from chromadb.errors import InternalError
 
-    if is_cut(collection, folder) or any(map(lacks_links, index_folders(folder, str(collection.id)))):
+    if is_cut(collection, folder) or any(map(lacks_links, find_index_folders(folder, str(collection.id)))):
         return True
     try:
-        with marked(collection, folder):
+        with keep_write_mark(collection, folder):
             collection.get(limit=1, include=[])
     except InternalError as error:
-        if not speaks_of_index(error):
+        if not is_index_error(error):
             raise
         return True
     return False
 
 
-def take_in(collection: "Collection", folder: Path) -> None:
-    """If a writer ended before Chroma wrote its vectors, make Chroma write them now, under a mark like any write."""
-    if mark_of(folder, str(collection.id)).exists():
-        with marked(collection, folder):
+def write_pending_vectors(collection: "Collection", folder: Path) -> None:
+    """If the last writer ended before Chroma wrote its vectors, make Chroma write them now, with a mark file."""
+    if get_mark_path(folder, str(collection.id)).exists():
+        with keep_write_mark(collection, folder):
             collection.get(limit=1, include=[])
 
 
 def is_cut(collection: "Collection", folder: Path) -> bool:
-    """Whether a vector index was being written when its writer ended, or is shorter than its header says. Chroma does
-    not notice: it finds wrong passages, or crashes.
+    """Whether a vector index is half written or shorter than its header says.
+
+    Chroma does not detect this: it finds wrong passages or crashes.
     """
-    indexes = index_folders(folder, str(collection.id))
-    return is_half_written(mark_of(folder, str(collection.id)), indexes) or any(map(is_short, indexes))
+    indexes = find_index_folders(folder, str(collection.id))
+    return is_half_written(get_mark_path(folder, str(collection.id)), indexes) or any(map(is_short, indexes))
 
 
 @contextmanager
-def marked(collection: "Collection", folder: Path) -> Iterator[None]:
-    """Keep a mark file while a collection is written, until the disk has the data. A writer that crashes leaves the
-    mark.
-    """
-    mark = mark_of(folder, str(collection.id))
+def keep_write_mark(collection: "Collection", folder: Path) -> Iterator[None]:
+    """Keep a mark file while a collection is written and until its data is on disk. A crash leaves the mark."""
+    mark = get_mark_path(folder, str(collection.id))
     with mark.open("w", encoding="utf-8") as file:
-        file.write(boot())
+        file.write(read_boot_id())
         file.flush()
         os.fsync(file.fileno())
     yield
-    settle(folder)
+    sync_to_disk(folder)
     mark.unlink()
 
 
-def settle(folder: Path) -> None:
-    """Flush Chroma's vector indexes to disk, because Chroma does not. Otherwise, after a loss of power, they would be
-    shorter than the database says, and a search in a torn index never ends.
+def sync_to_disk(folder: Path) -> None:
+    """Flush Chroma's vector indexes to disk, because Chroma does not.
+
+    Otherwise they could be shorter than the database says after a power failure, and a search in such an index never
+    ends.
     """
     for path in folder.glob("*/*"):
         with suppress(OSError):
@@ -80,41 +81,41 @@ def settle(folder: Path) -> None:
                 os.close(number)
 
 
-def mark_of(folder: Path, collection: str) -> Path:
+def get_mark_path(folder: Path, collection: str) -> Path:
     return folder.parent / f"writing-{collection}"
 
 
-def boot() -> str:
-    """The id of the machine's present boot; empty if the system does not provide one."""
+def read_boot_id() -> str:
+    """The id of the machine's present boot; empty on systems without one."""
     path = Path("/proc/sys/kernel/random/boot_id")
     return path.read_text("utf-8").strip() if path.exists() else ""
 
 
 def is_half_written(mark: Path, indexes: list[Path]) -> bool:
-    """Whether the mark of an unfinished write exists, and index files may have been written since."""
+    """Whether a mark of an unfinished write exists and index files may have been written after it."""
     if not mark.exists() or not indexes:
         return False
     begun = mark.stat().st_mtime_ns
     written = any(path.stat().st_mtime_ns >= begun for index in indexes for path in index.iterdir())
-    return written or mark.read_text("utf-8").strip() != boot()
+    return written or mark.read_text("utf-8").strip() != read_boot_id()
 
 
-def speaks_of_index(error: Exception) -> bool:
-    """Whether a corrupt vector index caused the failure, not the system, whose failures may pass."""
+def is_index_error(error: Exception) -> bool:
+    """Whether a corrupt vector index caused the failure. Failures of the system may be temporary."""
     said = str(error).lower()
     return "hnsw" in said and any(word in said for word in ("deserializ", "corrupt", "end of file"))
 
 
 def is_short(index: Path) -> bool:
-    """Whether files of an index lack elements that its header counts; False if none has been written yet."""
+    """Whether files of an index are shorter than its header says; False for an index without files."""
     if not (index / "header.bin").exists():
         return False
-    elements, size = counted(index)
+    elements, size = read_header(index)
     needed = {"data_level0.bin": elements * size, "length.bin": elements * 4}
-    return not size or any(length_of(index / name) < least for name, least in needed.items())
+    return not size or any(get_size(index / name) < least for name, least in needed.items())
 
 
-def counted(index: Path) -> tuple[int, int]:
+def read_header(index: Path) -> tuple[int, int]:
     """(elements, bytes of each) according to the header of an index; (0, 0) if the header is cut."""
     begin = (index / "header.bin").read_bytes()[: HEADER.size]
     if len(begin) < HEADER.size:
@@ -124,10 +125,10 @@ def counted(index: Path) -> tuple[int, int]:
 
 
 def lacks_links(index: Path) -> bool:
-    """Whether the upper levels of an index are cut. Each element has a length and that many bytes; reads all."""
+    """Whether the upper levels of an index are cut. Reads the whole file, where a length precedes each element."""
     if not (index / "header.bin").exists():
         return False
-    elements, _ = counted(index)
+    elements, _ = read_header(index)
     links = (index / "link_lists.bin").read_bytes() if (index / "link_lists.bin").exists() else b""
     place = 0
     for _ in range(elements):
@@ -135,18 +136,18 @@ def lacks_links(index: Path) -> bool:
     return place > len(links)
 
 
-def length_of(path: Path) -> int:
+def get_size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def clear(folder: Path, collection: str) -> None:
+def remove_index(folder: Path, collection: str) -> None:
     """Remove the vector index of a collection, by id; no client may have it open. Chroma then starts an empty one."""
-    for index in index_folders(folder, collection):
+    for index in find_index_folders(folder, collection):
         shutil.rmtree(index, ignore_errors=True)
-    mark_of(folder, collection).unlink(missing_ok=True)
+    get_mark_path(folder, collection).unlink(missing_ok=True)
 
 
-def index_folders(folder: Path, collection: str) -> list[Path]:
+def find_index_folders(folder: Path, collection: str) -> list[Path]:
     """The folders of a collection's vector index."""
     place = (folder / "chroma.sqlite3").resolve().as_uri()
     with closing(sqlite3.connect(f"{place}?mode=ro", uri=True)) as database:

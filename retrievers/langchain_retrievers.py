@@ -20,16 +20,16 @@ from quorum.core.state import Passage
 from quorum.models import embedding_name
 from quorum.models.token_embeddings import token_encoder
 from quorum.retrievers.bm25 import Ranking
-from quorum.retrievers.bm25_cache import ranking
-from quorum.retrievers.colbert_cache import token_index
-from quorum.retrievers.embedder import embedder
-from quorum.retrievers.passages import check_question, scored, to_document
+from quorum.retrievers.bm25_cache import get_ranking
+from quorum.retrievers.colbert_cache import get_token_index
+from quorum.retrievers.embedder import get_embedder
+from quorum.retrievers.passages import check_question, to_document, with_score
 from quorum.retrievers.store import open_store
 
 RRF_K = 60
 
 
-def depth(k: int) -> int:
+def choose_depth(k: int) -> int:
     """How many passages the hybrid retriever reads from each of its two rankings."""
     return max(4 * k, 20)
 
@@ -56,43 +56,45 @@ class Retriever(BaseRetriever):
 
 
 class ChromaRetriever(Retriever):
-    """Dense retrieval; score is the cosine of question and passage, or the inner product if the embeddings want it."""
+    """Dense retrieval. The score is the cosine of question and passage, or their inner product for some embeddings."""
 
     collection: str
     store: str
     embeddings: str | InstanceOf[Embeddings] = "embedded"
 
     def find(self, query: str) -> list[Passage]:
-        return self.nearest(self.model().embed_query(query))
+        return self.find_nearest(self.get_model().embed_query(query))
 
     async def afind(self, query: str) -> list[Passage]:
-        model = await asyncio.to_thread(self.model)
-        if type(model).aembed_query is Embeddings.aembed_query:  # a thread would embed, and another one search
+        model = await asyncio.to_thread(self.get_model)
+        if (
+            type(model).aembed_query is Embeddings.aembed_query
+        ):  # it has no asynchronous method: embed and search on one thread
             return await asyncio.to_thread(self.find, query)
-        return await asyncio.to_thread(self.nearest, await model.aembed_query(query))
+        return await asyncio.to_thread(self.find_nearest, await model.aembed_query(query))
 
-    def model(self) -> Embeddings:
+    def get_model(self) -> Embeddings:
         """The embedding model, if the collection was made with it."""
         open_store(self.store).check_embedding(self.collection, embedding_name(self.embeddings))
-        return embedder(self.embeddings)
+        return get_embedder(self.embeddings)
 
-    def nearest(self, vector: Sequence[float]) -> list[Passage]:
+    def find_nearest(self, vector: Sequence[float]) -> list[Passage]:
         name = embedding_name(self.embeddings)
-        return open_store(self.store).query(self.collection, vector, self.k, name) or empty(self.collection)
+        return open_store(self.store).query(self.collection, vector, self.k, name) or refuse_empty(self.collection)
 
 
 class BM25Retriever(Retriever):
-    """Lexical retrieval; score is BM25's, 0 for passages without a word of the question."""
+    """Lexical retrieval. The score is BM25's; 0 for passages without a word of the question."""
 
     collection: str
     store: str
 
     def find(self, query: str) -> list[Passage]:
-        return ranking(open_store(self.store), self.collection).top(query, self.k) or empty(self.collection)
+        return get_ranking(open_store(self.store), self.collection).top(query, self.k) or refuse_empty(self.collection)
 
 
 class GivenRetriever(Retriever):
-    """BM25 over passages given with the question; those without a word of it follow in the order given."""
+    """BM25 over passages given with the question. Those without a word of it come last, in the given order."""
 
     passages: list[Any]
 
@@ -101,7 +103,7 @@ class GivenRetriever(Retriever):
 
 
 class ColbertRetriever(Retriever):
-    """Late interaction; score is the sum, over the question's tokens, of each one's best match in the passage."""
+    """Late interaction. The score is the sum, over the question's tokens, of each token's best match in the passage."""
 
     collection: str
     store: str
@@ -109,8 +111,8 @@ class ColbertRetriever(Retriever):
 
     def find(self, query: str) -> list[Passage]:
         encoder = token_encoder(self.model)
-        index = token_index(open_store(self.store), self.collection, encoder)
-        return index.top(query, self.k, encoder) or empty(self.collection)
+        index = get_token_index(open_store(self.store), self.collection, encoder)
+        return index.top(query, self.k, encoder) or refuse_empty(self.collection)
 
 
 class HybridRetriever(Retriever):
@@ -120,20 +122,20 @@ class HybridRetriever(Retriever):
     lexical: BM25Retriever
 
     def find(self, query: str) -> list[Passage]:
-        return fuse([self.dense.find(query), matching(self.lexical.find(query))])[: self.k]
+        return fuse_rankings([self.dense.find(query), keep_matching(self.lexical.find(query))])[: self.k]
 
     async def afind(self, query: str) -> list[Passage]:
         dense, lexical = await asyncio.gather(self.dense.afind(query), self.lexical.afind(query))
-        return fuse([dense, matching(lexical)])[: self.k]
+        return fuse_rankings([dense, keep_matching(lexical)])[: self.k]
 
 
-def matching(passages: list[Passage]) -> list[Passage]:
-    """The passages that share a word with the question; the rank of the others means nothing."""
+def keep_matching(passages: list[Passage]) -> list[Passage]:
+    """The passages that share a word with the question. The rank of the others has no meaning."""
     return [passage for passage in passages if passage["score"] > 0]
 
 
-def fuse(rankings: list[list[Passage]]) -> list[Passage]:
-    """Reciprocal rank fusion, best first; equal sums keep the order in which the rankings first name them."""
+def fuse_rankings(rankings: list[list[Passage]]) -> list[Passage]:
+    """Reciprocal rank fusion, best first. Passages with equal sums stay in the order of their first appearance."""
     sums: dict[str, float] = {}
     named: dict[str, Passage] = {}
     for found in rankings:
@@ -141,10 +143,10 @@ def fuse(rankings: list[list[Passage]]) -> list[Passage]:
             sums[passage["id"]] = sums.get(passage["id"], 0.0) + 1 / (RRF_K + rank)
             named.setdefault(passage["id"], passage)
     order = sorted(sums, key=lambda id_: -sums[id_])
-    return [scored(named[id_], sums[id_]) for id_ in order]
+    return [with_score(named[id_], sums[id_]) for id_ in order]
 
 
-def empty(collection: str) -> NoReturn:
+def refuse_empty(collection: str) -> NoReturn:
     raise SetupError(
         f"The collection {collection!r} holds no passages; add some with: quorum index PATH --collection {collection}"
     )

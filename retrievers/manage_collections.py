@@ -19,19 +19,21 @@ from quorum.core.state import Passage, Place
 from quorum.datasets.records import read_json_lines
 from quorum.models import embedding_name
 from quorum.retrievers.collection_names import SAMPLE, check_name
-from quorum.retrievers.embedder import embedder
-from quorum.retrievers.index_recovery import index_folders
+from quorum.retrievers.embedder import get_embedder
+from quorum.retrievers.index_recovery import find_index_folders
 from quorum.retrievers.index_report import IndexReport
 from quorum.retrievers.ledger import Ledger
 from quorum.retrievers.store import Store, open_store
 
-OWN = re.compile(r"corpus-[0-9a-f]{8,}")  # how evaluations name their collections; older versions left no other mark
+OWN = re.compile(r"corpus-[0-9a-f]{8,}")  # the names of evaluations' collections; older versions stored no made_for
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A collection at a glance. files: documents in it, null where that is not known; bytes: on disk, null on a server;
-    changed: ISO 8601; made_for: the command that made it for its own use, null for a user's own.
+    """A summary of a collection.
+
+    files: the number of its documents, None if unknown. bytes: on disk, None on a server. changed: ISO 8601. made_for:
+    the command that made it for its own use, None for a user's own collection.
     """
 
     name: str
@@ -44,17 +46,17 @@ class Summary:
     unfinished: bool
 
 
-def summaries(store: str | Path) -> list[Summary]:
+def list_summaries(store: str | Path) -> list[Summary]:
     """All collections of a store, in alphabetical order. Blocks."""
     where = open_store(store)
-    return [summary_of(where, name) for name in where.names()]
+    return [summarize(where, name) for name in where.names()]
 
 
-def summary_of(where: Store, name: str) -> Summary:
+def summarize(where: Store, name: str) -> Summary:
     info = where.info(check_name(name))
     made_for = info.made_for or ("evaluation" if OWN.fullmatch(name) and info.format is None else None)
     made_for = "sample" if info.sample is not None else made_for
-    size = None if where.remote else bytes_of(where, name)
+    size = None if where.remote else measure_bytes(where, name)
     return Summary(
         name,
         where.count(name),
@@ -67,12 +69,12 @@ def summary_of(where: Store, name: str) -> Summary:
     )
 
 
-def bytes_of(where: Store, name: str) -> int:
+def measure_bytes(where: Store, name: str) -> int:
     """Approximate bytes of a collection on disk: its vector files, its texts and their metadata."""
-    with where.opened():
+    with where.open_client():
         id_ = str(where.get(name).id)
     folder = where.folder / "chroma"
-    vectors = sum(path.stat().st_size for index in index_folders(folder, id_) for path in index.iterdir())
+    vectors = sum(path.stat().st_size for index in find_index_folders(folder, id_) for path in index.iterdir())
     query = (
         "SELECT COALESCE(SUM(LENGTH(m.string_value)), 0) FROM embedding_metadata m JOIN embeddings e ON e.id = m.id "
         "JOIN segments s ON s.id = e.segment_id WHERE s.collection = ?"
@@ -83,7 +85,7 @@ def bytes_of(where: Store, name: str) -> int:
     return int(vectors) + int(texts)
 
 
-def documents_of(collection: str, store: str | Path) -> dict[str, int]:
+def count_documents(collection: str, store: str | Path) -> dict[str, int]:
     """Document -> how many of its passages the collection holds, by name. Blocks."""
     counts: Counter[str] = Counter()
     for entry in open_store(store).entries(check_name(collection)).values():
@@ -96,7 +98,7 @@ def rename(collection: str, new: str, store: str | Path) -> None:
     where = open_store(store)
     if SAMPLE in (collection, check_name(new)):
         raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; it keeps its name.")
-    with where.writer():
+    with where.hold_writer_lock():
         info = where.info(check_name(collection))
         if new in where.names():
             raise SetupError(f"There is a collection {new!r} already; give another name, or remove it first.")
@@ -106,27 +108,27 @@ def rename(collection: str, new: str, store: str | Path) -> None:
 def clear(store: str | Path) -> list[str]:
     """Remove the collections that evaluations made for their own use; returns their names. Blocks."""
     where, removed = open_store(store), []
-    with where.writer():
-        for one in summaries(store):
+    with where.hold_writer_lock():
+        for one in list_summaries(store):
             if one.made_for == "evaluation":
                 where.delete(one.name)
                 removed.append(one.name)
     return removed
 
 
-def exported(collection: str, store: str | Path) -> Iterator[str]:
+def export_lines(collection: str, store: str | Path) -> Iterator[str]:
     """The passages of a collection as JSON lines {"id", "title", "text", "places"}, in order. Blocks."""
     for passage in open_store(store).passages(check_name(collection))[1]:
         yield json.dumps(passage, ensure_ascii=False)
 
 
 def write_export(collection: str, store: str | Path, file: Path) -> int:
-    """Write those lines to a file, all or nothing; returns their number."""
+    """Write these lines to a file completely or not at all. Returns their number."""
     count = 0
     draft = file.with_name(f".{file.name}.part")
     try:
         with draft.open("w", encoding="utf-8") as out:
-            for line in exported(collection, store):
+            for line in export_lines(collection, store):
                 out.write(line + "\n")
                 count += 1
         os.replace(draft, file)
@@ -138,10 +140,9 @@ def write_export(collection: str, store: str | Path, file: Path) -> int:
 
 
 def import_lines(file: Path, collection: str, store: str | Path, embeddings: str | Embeddings) -> IndexReport:
-    """Put exported passages into a collection, as they are, with their ids and places. Blocks.
+    """Index exported passages with their ids and places. Blocks.
 
-    They are embedded again, so any embeddings will do. The collection's earlier passages of the same documents are
-    removed.
+    They are embedded again, so the embeddings may be others. Earlier passages of the same documents are removed.
     """
     if check_name(collection) == SAMPLE:
         raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; give another name.")
@@ -152,22 +153,22 @@ def import_lines(file: Path, collection: str, store: str | Path, embeddings: str
     except OSError as error:
         raise SetupError(f"{file} cannot be read ({error.strerror}); give a file of JSON lines.") from None
     report, where = IndexReport(), open_store(store)
-    with where.writer():
-        ledger = Ledger(where, collection, embedding_name(embeddings), lambda: embedder(embeddings))
-        for source, passages in by_source(file).items():
+    with where.hold_writer_lock():
+        ledger = Ledger(where, collection, embedding_name(embeddings), lambda: get_embedder(embeddings))
+        for source, passages in group_by_source(file).items():
             change = ledger.replace(source, passages, report.skipped)
             if change != "empty":
                 setattr(report, change, getattr(report, change) + 1)
         report.passages = ledger.finish()
-        report.copies = ledger.copied
+        report.copies = ledger.copy_count
     return report
 
 
-def by_source(file: Path) -> dict[str, list[Passage]]:
+def group_by_source(file: Path) -> dict[str, list[Passage]]:
     """Document -> its passages in order; passages without a file are grouped under the name of this file."""
     found: dict[str, list[Passage]] = {}
     for number, value in read_json_lines(file):
-        passage = imported(value, f"{file}, line {number}")
+        passage = parse_exported(value, f"{file}, line {number}")
         places: list[Place | None] = [*(passage.get("places") or [])] or [None]
         for place in places:
             one: Passage = {**passage}
@@ -177,8 +178,8 @@ def by_source(file: Path) -> dict[str, list[Passage]]:
     return found
 
 
-def imported(value: Any, where: str) -> Passage:
-    """A passage as `exported` writes it; another object is a `SetupError`."""
+def parse_exported(value: Any, where: str) -> Passage:
+    """A passage as `export_lines` writes it; another object is a `SetupError`."""
     from quorum.datasets.records import parse_passage
 
     passage = parse_passage(value, where)

@@ -14,15 +14,18 @@ from quorum.core.state import Passage, Place
 if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
 
-FORMAT = 2  # of reading: 1 knew no places and left marks of formatting in the text
+FORMAT = 2  # how files are read: 1 stored no places and left formatting marks in the text
 MOST_PLACES = 50  # that a passage names
 
 
 @dataclass(frozen=True)
 class Info:
-    """The metadata of a collection. `revision` changes with every change of content; `sample`: hash of the sample;
-    `torn`: its vectors were lost and are being rebuilt; `format`: how its files were read, 1 in collections of older
-    versions; `files`: documents in it; `changed`: when, in ISO 8601; `made_for`: what made it for its own use.
+    """The metadata of a collection.
+
+    revision: changes with every change of content. writing: a run of changes has not finished. sample: hash of the
+    sample collection's files. torn: the vectors are damaged and being rebuilt. format: how its files were read
+    (`FORMAT`), None in old collections. files: number of documents. changed: time of the last change, ISO 8601.
+    made_for: the command that made it for its own use.
     """
 
     embedding: str
@@ -69,40 +72,42 @@ class Entry:
             kept["sketch"] = " ".join(f"{number:x}" for number in self.sketch)
         return kept
 
-    def spots(self) -> dict[str, dict[str, Any]]:
-        """Document -> where in it the passage stands."""
+    def read_spots(self) -> dict[str, dict[str, Any]]:
+        """Document -> the passage's position in it."""
         found: dict[str, dict[str, Any]] = json.loads(self.where) if self.where else {}
         return found
 
-    def at(self, source: str, place: int, spot: Mapping[str, Any] | None) -> "Entry":
+    def with_place(self, source: str, place: int, spot: Mapping[str, Any] | None) -> "Entry":
         """The entry with a place in one more document."""
-        spots = self.spots() | ({source: dict(spot)} if spot is not None else {})
-        return replace(self, places={**self.places, source: place}, where=as_json(spots))
+        spots = self.read_spots() | ({source: dict(spot)} if spot is not None else {})
+        return replace(self, places={**self.places, source: place}, where=dump_spots(spots))
 
-    def without(self, source: str) -> "Entry":
+    def without_place(self, source: str) -> "Entry":
         """The entry without its place in a document."""
         places = {other: place for other, place in self.places.items() if other != source}
-        return replace(self, places=places, where=as_json({k: v for k, v in self.spots().items() if k != source}))
+        return replace(
+            self, places=places, where=dump_spots({k: v for k, v in self.read_spots().items() if k != source})
+        )
 
     def is_held_exactly(self, without: str) -> bool:
         """Whether another document holds exactly this text of the passage."""
-        spots = self.spots()
+        spots = self.read_spots()
         return any(other != without and "own" not in spots.get(other, {}) for other in self.places)
 
 
-def as_json(spots: Mapping[str, Any]) -> str:
+def dump_spots(spots: Mapping[str, Any]) -> str:
     return json.dumps(spots, sort_keys=True, ensure_ascii=False) if spots else ""
 
 
-def spot_of(passage: Passage) -> dict[str, Any] | None:
-    """A passage's place in its document, without fields that the entry has; None if the passage has no place."""
+def get_spot(passage: Passage) -> dict[str, Any] | None:
+    """A passage's position in its document, without fields that the entry has; None if it is unknown."""
     places = passage.get("places")
     if not places:
         return None
     return {name: value for name, value in places[0].items() if name not in ("file", "headings")}
 
 
-def info_of(collection: "Collection") -> Info:
+def read_info(collection: "Collection") -> Info:
     """The metadata of a collection, if it is one of ours."""
     kept = collection.metadata or {}
     try:
@@ -125,19 +130,19 @@ def info_of(collection: "Collection") -> Info:
         ) from None
 
 
-def passage_of(id_: str, text: str, metadata: Mapping[str, Any]) -> Passage:
-    """A passage as it was stored, with its places; those that hold it just as it is written come first."""
+def read_passage(id_: str, text: str, metadata: Mapping[str, Any]) -> Passage:
+    """A stored passage with its places. Those that hold exactly this text come first."""
     passage = Passage(id=id_, title=str(metadata["title"]), text=text)
-    if places := places_of(entry_of(metadata)):
+    if places := read_places(read_entry(metadata)):
         passage["places"] = places
     return passage
 
 
-def places_of(entry: Entry) -> list[Place]:
-    """The places of a passage; a collection of an older version names files only."""
+def read_places(entry: Entry) -> list[Place]:
+    """The places of a passage. Collections of older versions only name files."""
     if not entry.where:
         return [Place(file=source) for source in sorted(entry.places) if Path(source).is_absolute()][:MOST_PLACES]
-    spots = entry.spots()
+    spots = entry.read_spots()
     order = sorted(spots, key=lambda source: ("own" in spots[source], source))
     found = []
     for source in order[:MOST_PLACES]:
@@ -148,7 +153,7 @@ def places_of(entry: Entry) -> list[Place]:
     return found
 
 
-def entry_of(metadata: Mapping[str, Any]) -> Entry:
+def read_entry(metadata: Mapping[str, Any]) -> Entry:
     return Entry(
         str(metadata["title"]),
         str(metadata["hash"]),

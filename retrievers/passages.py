@@ -1,4 +1,4 @@
-"""Passages as LangChain documents, their ids, and the text that is indexed."""
+"""Converts passages from and to LangChain documents, and gives the text that is indexed."""
 
 import math
 from typing import Any
@@ -8,12 +8,12 @@ from langchain_core.documents import Document
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.datasets.records import content_hash as content_hash  # also for those who import it from here
-from quorum.documents.pieces import headings_of
+from quorum.documents.pieces import get_headings
 
 
 def indexed_text(passage: Passage) -> str:
-    """What is embedded and matched: the title, the headings above the passage, the text."""
-    parts = [passage["title"], " > ".join(headings_of(passage)), passage["text"]]
+    """The text that is embedded and matched: the title, the headings above the passage, and its text."""
+    parts = [passage["title"], " > ".join(get_headings(passage)), passage["text"]]
     return "\n".join(part for part in parts if part)
 
 
@@ -28,7 +28,7 @@ def to_document(passage: Passage) -> Document:
 
 
 def from_document(document: Document) -> Passage:
-    """The passage of a document from any retriever: a missing id is made from the content."""
+    """The passage of any retriever's document. A missing id is made from the content."""
     title, text = str(document.metadata.get("title") or ""), document.page_content
     id_ = document.id or document.metadata.get("id") or content_hash(title, text)
     passage = Passage(id=str(id_), title=title, text=text)
@@ -41,8 +41,8 @@ def from_document(document: Document) -> Passage:
     return passage
 
 
-def scored(passage: Passage, score: float) -> Passage:
-    """The same passage with a retriever's score."""
+def with_score(passage: Passage, score: float) -> Passage:
+    """A copy of the passage with a retriever's score."""
     return {**passage, "score": float(score)}
 
 

@@ -27,20 +27,20 @@ class RetrieverKind:
 
 def make_hybrid(context: "Context", argument: str) -> "BaseRetriever":
     """Dense and lexical retrieval, fused."""
-    from quorum.retrievers.langchain_retrievers import HybridRetriever, depth
+    from quorum.retrievers.langchain_retrievers import HybridRetriever, choose_depth
 
-    each = depth(context.k)
-    return HybridRetriever(k=context.k, dense=dense(context, each), lexical=lexical(context, each))
+    each = choose_depth(context.k)
+    return HybridRetriever(k=context.k, dense=make_dense(context, each), lexical=make_lexical(context, each))
 
 
 def make_chroma(context: "Context", argument: str) -> "BaseRetriever":
     """Dense retrieval."""
-    return dense(context, context.k)
+    return make_dense(context, context.k)
 
 
 def make_bm25(context: "Context", argument: str) -> "BaseRetriever":
     """Lexical retrieval."""
-    return lexical(context, context.k)
+    return make_lexical(context, context.k)
 
 
 def make_colbert(context: "Context", argument: str) -> "BaseRetriever":
@@ -50,13 +50,13 @@ def make_colbert(context: "Context", argument: str) -> "BaseRetriever":
     return ColbertRetriever(k=context.k, collection=context.collection, store=context.store, model=argument)
 
 
-def dense(context: "Context", k: int) -> "ChromaRetriever":
+def make_dense(context: "Context", k: int) -> "ChromaRetriever":
     from quorum.retrievers.langchain_retrievers import ChromaRetriever
 
     return ChromaRetriever(k=k, collection=context.collection, store=context.store, embeddings=context.embeddings)
 
 
-def lexical(context: "Context", k: int) -> "BM25Retriever":
+def make_lexical(context: "Context", k: int) -> "BM25Retriever":
     from quorum.retrievers.langchain_retrievers import BM25Retriever
 
     return BM25Retriever(k=k, collection=context.collection, store=context.store)
@@ -72,11 +72,11 @@ RETRIEVERS = {
 
 def all_retrievers() -> dict[str, RetrieverKind]:
     """Ours and, after them, those of installed packages."""
-    return plugins.add_plugins(plugins.RETRIEVERS, RETRIEVERS, as_kind)
+    return plugins.add_plugins(plugins.RETRIEVERS, RETRIEVERS, check_kind)
 
 
-def as_kind(name: str, value: object) -> RetrieverKind:
-    """What a package registers: a function of a context, or a `RetrieverKind` where it takes an argument."""
+def check_kind(name: str, value: object) -> RetrieverKind:
+    """Check what a package registers: a `RetrieverKind`, or a function of a context."""
     if isinstance(value, RetrieverKind):
         return value
     if not callable(value):

@@ -1,33 +1,33 @@
-"""How near passages are to a text in the embeddings' space."""
+"""Computes how similar passages are to a text, by their embeddings."""
 
 import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from quorum.core.state import Passage
-from quorum.retrievers.embedder import embedder
+from quorum.retrievers.embedder import get_embedder
 from quorum.retrievers.passages import indexed_text
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
 
-async def similarities(query: str, passages: Sequence[Passage], embeddings: "str | Embeddings") -> list[float]:
+async def compute_similarities(query: str, passages: Sequence[Passage], embeddings: "str | Embeddings") -> list[float]:
     """The cosine in -1..1 of the query with each passage, title and text, as a collection would embed them.
 
     Raises SetupError for embeddings that cannot be used, CallError when their server failed.
     """
     if not passages:
         return []
-    model = await asyncio.to_thread(embedder, embeddings)
+    model = await asyncio.to_thread(get_embedder, embeddings)
     asked, found = await asyncio.gather(
         model.aembed_query(query), model.aembed_documents([indexed_text(passage) for passage in passages])
     )
-    return [cosine(asked, vector) for vector in found]
+    return [compute_cosine(asked, vector) for vector in found]
 
 
-def cosine(left: Sequence[float], right: Sequence[float]) -> float:
-    """0 where one of them is the zero vector."""
+def compute_cosine(left: Sequence[float], right: Sequence[float]) -> float:
+    """The cosine of two vectors; 0 if one of them is the zero vector."""
     import numpy as np
 
     one, other = np.asarray(left, np.float64), np.asarray(right, np.float64)

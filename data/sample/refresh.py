@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from quorum.datasets.records import read_json_lines
-from quorum.documents.pieces import pieces_of
+from quorum.documents.pieces import read_file_passages
 
 HERE = Path(__file__).resolve().parent
 QUESTION_FILES = ("questions.jsonl", "claims.jsonl", "dialogue.jsonl", "long.jsonl")
@@ -16,7 +16,7 @@ QUESTION_FILES = ("questions.jsonl", "claims.jsonl", "dialogue.jsonl", "long.jso
 
 def passages_by_document(corpus: Path) -> dict[str, dict[str, str]]:
     """Document name -> passage id -> text, for every document of the corpus."""
-    return {path.name: {p["id"]: p["text"] for p in pieces_of(path)} for path in sorted(corpus.glob("*.md"))}
+    return {path.name: {p["id"]: p["text"] for p in read_file_passages(path)} for path in sorted(corpus.glob("*.md"))}
 
 
 def gold_of(record: dict[str, object], passages: dict[str, dict[str, str]]) -> list[str]:

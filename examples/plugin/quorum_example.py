@@ -13,7 +13,7 @@ from quorum.graphs.method_graph import MethodGraph
 from quorum.nodes.answer import concat_answer
 from quorum.nodes.begin import begin
 from quorum.nodes.retrieve import retrieve
-from quorum.retrievers.collections import documents
+from quorum.retrievers.collections import list_passages
 from quorum.retrievers.passages import to_document
 
 
@@ -42,7 +42,7 @@ class Titles(BaseRetriever):
     context: Context
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
-        wanted, passages = set(query.lower().split()), documents(self.context)
+        wanted, passages = set(query.lower().split()), list_passages(self.context)
         best = sorted(passages, key=lambda passage: -len(wanted & set(passage["title"].lower().split())))
         return [to_document(passage) for passage in best[: self.context.k]]
 

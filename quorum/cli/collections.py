@@ -1,4 +1,4 @@
-"""`quorum collections`: what is in the store, and looking after it."""
+"""`quorum collections`: lists and manages the collections of a store."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,7 +22,7 @@ app = typer.Typer(
 )
 
 
-def store_of(store: str | None) -> str:
+def get_store(store: str | None) -> str:
     from quorum.cli.settings import read_context
 
     return str(read_context(None, store=store).store)
@@ -38,9 +38,9 @@ def list_by_default(context: typer.Context, store: Store = None) -> None:
 @app.command("list")
 def list_collections(store: Store = None, json: AsJson = False) -> None:
     """List the collections: passages, files, embeddings, size, last change."""
-    from quorum.retrievers.manage_collections import summaries
+    from quorum.retrievers.manage_collections import list_summaries
 
-    found = summaries(store_of(store))
+    found = list_summaries(get_store(store))
     if json:
         from dataclasses import asdict
         from json import dumps
@@ -54,29 +54,32 @@ def list_collections(store: Store = None, json: AsJson = False) -> None:
 
     table = plain_table("collection", "passages", "files", "embeddings", "size", "changed", "remarks")
     for one in found:
-        table.add_row(*line_of(one))
+        table.add_row(*make_row(one))
     stdout().print(table)
 
 
-def line_of(one: "Summary") -> list[str]:
-    """A collection as a line of the table."""
-    remarks = [*(["unfinished"] if one.unfinished else []), *([f"made by {maker(one)}"] if one.made_for else [])]
+def make_row(one: "Summary") -> list[str]:
+    """The row of a collection in the table."""
+    remarks = [
+        *(["unfinished"] if one.unfinished else []),
+        *([f"made by {describe_maker(one)}"] if one.made_for else []),
+    ]
     return [
         one.name,
         f"{one.passages:,}",
         "" if one.files is None else f"{one.files:,}",
         "embedded" if one.embedding.startswith("embedded:") else one.embedding,
-        "" if one.bytes is None else size(one.bytes),
+        "" if one.bytes is None else format_size(one.bytes),
         (one.changed or "")[:16].replace("T", " "),
         ", ".join(remarks),
     ]
 
 
-def maker(one: "Summary") -> str:
+def describe_maker(one: "Summary") -> str:
     return "Quorum for its sample" if one.made_for == "sample" else f"an {one.made_for}"
 
 
-def size(count: int) -> str:
+def format_size(count: int) -> str:
     """'12 kB', '3.4 MB'."""
     return f"{count / 1000:,.0f} kB" if count < 1_000_000 else f"{count / 1_000_000:,.1f} MB"
 
@@ -86,18 +89,18 @@ def show(name: Name, store: Store = None, json: AsJson = False) -> None:
     """Show one collection with its files."""
     from quorum.core.files import shown_name
     from quorum.core.text import format_count
-    from quorum.retrievers.manage_collections import documents_of, summary_of
+    from quorum.retrievers.manage_collections import count_documents, summarize
     from quorum.retrievers.store import open_store
 
-    where = store_of(store)
-    one, files = summary_of(open_store(where), name), documents_of(name, where)
+    where = get_store(store)
+    one, files = summarize(open_store(where), name), count_documents(name, where)
     if json:
         from dataclasses import asdict
         from json import dumps
 
         typer.echo(dumps(asdict(one) | {"documents": files}, ensure_ascii=False, indent=2))
         return
-    remarks = line_of(one)[-1]
+    remarks = make_row(one)[-1]
     typer.echo(f"{one.name}: {format_count(one.passages, 'passage')} of {format_count(len(files), 'file')}")
     typer.echo(f"embeddings {one.embedding}; changed {one.changed or 'unknown'}" + (f"; {remarks}" if remarks else ""))
     for path, count in list(files.items())[:MOST_FILES]:
@@ -109,9 +112,9 @@ def show(name: Name, store: Store = None, json: AsJson = False) -> None:
 @app.command("rm")
 def remove(name: Name, store: Store = None) -> None:
     """Remove a collection."""
-    from quorum.retrievers.collections import delete
+    from quorum.retrievers.collections import delete_collection
 
-    delete(name, store_of(store))
+    delete_collection(name, get_store(store))
     typer.echo(f"{name} is removed.")
 
 
@@ -121,7 +124,7 @@ def clear(store: Store = None) -> None:
     from quorum.core.text import format_count
     from quorum.retrievers.manage_collections import clear as clear_own
 
-    removed = clear_own(store_of(store))
+    removed = clear_own(get_store(store))
     typer.echo(f"{format_count(len(removed), 'collection')} removed{': ' if removed else ''}{', '.join(removed)}.")
 
 
@@ -134,7 +137,7 @@ def rename(
     """Give a collection another name."""
     from quorum.retrievers.manage_collections import rename as rename_collection
 
-    rename_collection(name, new, store_of(store))
+    rename_collection(name, new, get_store(store))
     typer.echo(f"{name} is now {new}.")
 
 
@@ -146,13 +149,13 @@ def export(
 ) -> None:
     """Write the passages as JSON lines, with where they stand."""
     from quorum.core.text import format_count
-    from quorum.retrievers.manage_collections import exported, write_export
+    from quorum.retrievers.manage_collections import export_lines, write_export
 
     if out is None:
-        for line in exported(name, store_of(store)):
+        for line in export_lines(name, get_store(store)):
             typer.echo(line)
         return
-    count = write_export(name, store_of(store), out)
+    count = write_export(name, get_store(store), out)
     typer.echo(f"quorum: {format_count(count, 'passage')} of {name} written to {out}", err=True)
 
 

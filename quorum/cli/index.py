@@ -12,7 +12,7 @@ from quorum.cli.options import Embeddings, Engine, Store
 if TYPE_CHECKING:
     from quorum.retrievers.index_report import IndexReport
 
-MOST_NAMED = 20  # files that are named with the same reason
+MOST_NAMED = 20  # files with the same reason that are named one by one
 
 
 def index(
@@ -63,7 +63,7 @@ def index(
                 choice=choice,
             )
     except KeyboardInterrupt:
-        typer.echo(f"quorum: {stopped(collection, context.store)}", err=True)
+        typer.echo(f"quorum: {describe_interruption(collection, context.store)}", err=True)
         raise typer.Exit(130) from None
     print_report(report, collection)
     if report.skipped and (strict or not report.passages):
@@ -71,7 +71,7 @@ def index(
 
 
 def print_report(report: "IndexReport", collection: str) -> None:
-    """What was done on stdout, what was skipped and what else should be known on stderr."""
+    """Print the changes on stdout, and skipped files and notes on stderr."""
     from quorum.core.text import format_count
 
     print_reasons("skipped ", report.skipped)
@@ -87,7 +87,7 @@ def print_report(report: "IndexReport", collection: str) -> None:
 
 
 def print_reasons(what: str, found: Sequence[tuple[str, str]]) -> None:
-    """A line for each file; if many have the same reason, the first are named and the rest counted."""
+    """Print a line for each file. Of many files with the same reason, only the first are named."""
     from quorum.core.files import shown_name
 
     by_reason: dict[str, list[str]] = defaultdict(list)
@@ -102,8 +102,8 @@ def print_reasons(what: str, found: Sequence[tuple[str, str]]) -> None:
             typer.echo(f"quorum: {what}{len(same):,} files ({named}, ...): {shown_name(reason)}", err=True)
 
 
-def stopped(collection: str, store: str) -> str:
-    """What an interrupted run leaves behind."""
+def describe_interruption(collection: str, store: str) -> str:
+    """One sentence about what an interrupted run has stored."""
     from quorum.core.errors import QuorumError
     from quorum.core.text import format_count
     from quorum.retrievers.store import open_store

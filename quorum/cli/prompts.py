@@ -24,7 +24,7 @@ def list_prompts(context: typer.Context, json: AsJson = False, settings: Setting
     """List the prompts, print one, or try how a reply to it is read."""
     if context.invoked_subcommand is not None:
         return
-    rows = list(map(asdict, described(settings)))
+    rows = list(map(asdict, list_descriptions(settings)))
     if json:
         print_json(rows)
         return
@@ -44,10 +44,10 @@ def show(name: Name, settings: Settings = None, json: AsJson = False) -> None:
     """Print a prompt's text; with --set prompts=FOLDER the text that replaces it, if the folder has one."""
     from quorum.prompts import get_text
 
-    known_name(name)
+    check_name(name)
     text = get_text(name, overrides(settings))
     if json:
-        described_one = next(one for one in described(settings) if one.name == name)
+        described_one = next(one for one in list_descriptions(settings) if one.name == name)
         print_json({**asdict(described_one), "text": text})
     else:
         typer.echo(text)
@@ -70,11 +70,11 @@ def try_reply(
 ) -> None:
     """Print how a reply to a prompt is read: its value, whether it broke the prompt's contract, whether it refuses."""
     from quorum.core.unknown import is_unknown
-    from quorum.parsing.read_reply import EXTRAS, contract_of, read_reply
+    from quorum.parsing.read_reply import EXTRAS, get_contract, read_reply
 
-    known_name(name)
+    check_name(name)
     given = {"question": question, "candidates": candidates, "count": count}
-    if missing := sorted(one for one in contract_of(name).needed if given[one] is None):
+    if missing := sorted(one for one in get_contract(name).needed if given[one] is None):
         raise SetupError(f"Replies to {name!r} are read with --{missing[0]}, {EXTRAS[missing[0]]}; give it.")
     found = read_reply(name, read_text(reply), question=question, candidates=candidates, count=count)
     value = asdict(found.value) if is_dataclass(found.value) and not isinstance(found.value, type) else found.value
@@ -90,10 +90,10 @@ def try_reply(
         return
     parts = value if isinstance(value, dict) else {"value": value}
     for part, content in {**parts, "malformed": said["malformed"], "is unknown": said["is_unknown"]}.items():
-        typer.echo(f"{part}: {shown(content)}")
+        typer.echo(f"{part}: {format_value(content)}")
 
 
-def described(settings: Sequence[str] | None) -> "list[Description]":
+def list_descriptions(settings: Sequence[str] | None) -> "list[Description]":
     """Each prompt with its family, variables, version and senders, as `quorum.prompts.catalogue` describes it."""
     from quorum.prompts.catalogue import describe_prompts
 
@@ -107,7 +107,7 @@ def overrides(settings: Sequence[str] | None) -> "Overrides":
     return read_context(settings).prompts
 
 
-def known_name(name: str) -> None:
+def check_name(name: str) -> None:
     """Raises SetupError for a name that no prompt has."""
     from difflib import get_close_matches
 
@@ -134,7 +134,7 @@ def read_text(reply: str) -> str:
         ) from None
 
 
-def shown(content: Any) -> str:
+def format_value(content: Any) -> str:
     """A value on one line: yes or no, a list's items between bars, nothing as a dash."""
     if content is None or content == []:
         return "-"

@@ -19,9 +19,9 @@ class Unreadable(Exception):  # noqa: N818  (a reason, not a bug)
 class Block:
     """A piece of a document.
 
-    kind: "text" is prose, in which line ends mean nothing; "code" keeps its lines; "row" is a table row or another
-    record, kept whole; "heading" has a `level` from 1, the highest. page: from 1, where the file has pages. names: for
-    code, the definitions around it.
+    kind: "text" is prose, whose line ends have no meaning; "code" keeps its lines; "row" is a table row or another
+    record and is never split over passages; "heading" has a `level`, 1 being the highest. page: counted from 1, None if
+    the file has no pages. names: for code, the definitions around it.
     """
 
     text: str
@@ -33,10 +33,10 @@ class Block:
 
 @dataclass(frozen=True)
 class Document:
-    """A file as it was read.
+    """The content of a file.
 
-    title: empty if the file has none. metadata: the file's own metadata, such as author and date. notes: for the user,
-    such as an assumed encoding.
+    title: empty if the file has none. metadata: the file's own metadata, such as author and date. notes: remarks for
+    the user, such as an assumed encoding.
     """
 
     title: str
@@ -50,13 +50,13 @@ class Document:
         return GAP.join(block.text for block in self.blocks)
 
 
-def clean(text: str) -> str:
+def remove_unstorable(text: str) -> str:
     """The text without characters that cannot be stored: NUL and lone surrogates."""
     return replace_half_characters(text.replace("\0", ""))
 
 
-def one_line(text: str) -> str:
-    """The text with one space for any white space.
+def join_lines(text: str) -> str:
+    """The text with each run of white space replaced by one space.
 
     >>> one_line(" a \\n b ")
     'a b'

@@ -13,19 +13,19 @@ from unicodedata import category, normalize
 from zlib import crc32
 
 from quorum.core.state import Passage
-from quorum.documents.pieces import headings_of
+from quorum.documents.pieces import get_headings
 
 RUN = 5  # words of a shingle
-SKETCH = 4  # hashes that stand for a passage
-FEWEST_WORDS = 20  # of a passage that may be a copy: equal short passages may mean different things
-LEAST_SHARE = 0.8  # of the kept passage's words that a copy has
+SKETCH = 4  # hashes in a passage's sketch
+FEWEST_WORDS = 20  # shorter passages are never copies, because equal short texts may mean different things
+LEAST_SHARE = 0.8  # a copy has at least this share of the kept passage's words
 TOKEN = re.compile(r"(?<![\w.,])[-\u2212+]?\d+(?:[.,:]\d+)*(?!\w)|\w+|[^\w\s]")
-TELLING = frozenset("%&@§/")  # punctuation that means something
-JOINT = "\x1f"
+MEANINGFUL_PUNCTUATION = frozenset("%&@§/")  # is compared; other punctuation is ignored
+WORD_SEPARATOR = "\x1f"
 
 
-class Said(NamedTuple):
-    """What a passage says, in a form in which copies are equal."""
+class PassageWords(NamedTuple):
+    """The words of a passage, its title and its headings, normalised for comparison with other passages."""
 
     words: str
     length: int
@@ -33,37 +33,41 @@ class Said(NamedTuple):
     headings: str
 
 
-def words_of(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The words, numbers and symbols of a text, in small letters.
 
     >>> words_of("The Vell (−3.5 °C) IS 87 m.")
     ['the', 'vell', '-3.5', '°', 'c', 'is', '87', 'm']
     """
     found = TOKEN.findall(normalize("NFKC", text.replace("\u00ad", "")).casefold().replace("\u2212", "-"))
-    return [word for word in found if word[0].isalnum() or len(word) > 1 or word in TELLING or category(word)[0] != "P"]
+    return [
+        word
+        for word in found
+        if word[0].isalnum() or len(word) > 1 or word in MEANINGFUL_PUNCTUATION or category(word)[0] != "P"
+    ]
 
 
 def is_comparable(passage: Passage) -> bool:
-    """Whether a passage may be a copy: only passages split from a document may, as they have no own ids."""
+    """Whether a passage may be a copy. Only passages of documents may; lines of JSON have ids of their own."""
     places = passage.get("places") or []
     return bool(places) and "line" not in places[0]
 
 
-def sketch_of(passage: Passage) -> tuple[int, ...]:
-    """The smallest hashes of a passage's runs of words; empty for one that is too short to be a copy."""
-    words = words_of(passage["text"])
+def make_sketch(passage: Passage) -> tuple[int, ...]:
+    """The sketch of a passage: the smallest hashes of its runs of words. Empty if it is too short to be a copy."""
+    words = split_words(passage["text"])
     if len(words) < FEWEST_WORDS:
         return ()
     runs = {crc32(" ".join(words[place : place + RUN]).encode()) for place in range(len(words) - RUN + 1)}
     return tuple(sorted(runs)[:SKETCH])
 
 
-def said_by(passage: Passage) -> Said:
-    """The words of a passage, for comparison; a title that is only the file's name is ignored."""
-    words = words_of(passage["text"])
-    title = "" if has_file_title(passage) else " ".join(words_of(passage["title"]))
-    headings = JOINT.join(" ".join(words_of(heading)) for heading in headings_of(passage))
-    return Said(f"{JOINT}{JOINT.join(words)}{JOINT}", len(words), title, headings)
+def read_words(passage: Passage) -> PassageWords:
+    """The words of a passage for comparison. A title that is only the file's name is ignored."""
+    words = split_words(passage["text"])
+    title = "" if has_file_title(passage) else " ".join(split_words(passage["title"]))
+    headings = WORD_SEPARATOR.join(" ".join(split_words(heading)) for heading in get_headings(passage))
+    return PassageWords(f"{WORD_SEPARATOR}{WORD_SEPARATOR.join(words)}{WORD_SEPARATOR}", len(words), title, headings)
 
 
 def has_file_title(passage: Passage) -> bool:
@@ -73,8 +77,8 @@ def has_file_title(passage: Passage) -> bool:
     return passage["title"] in names
 
 
-def says_all(kept: Said, other: Said) -> bool:
-    """Whether `kept` says everything that `other` says.
+def contains_all(kept: PassageWords, other: PassageWords) -> bool:
+    """Whether `kept` contains all words of `other`, in order and without a gap, and has the same title and headings.
 
     >>> def passage(text): return {"id": "", "title": "T", "text": text}
     >>> says_all(said_by(passage("The fee is 20 euros, paid in May.")), said_by(passage("the fee is 20 Euros")))

@@ -1,4 +1,4 @@
-"""Finding the files to index."""
+"""Finds the files to index."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,9 +34,11 @@ class Choice:
 
 
 @dataclass
-class Found:
-    """files: each once, in order; skipped: the paths not read, and why; notes: for the user; ignored: how many files
-    and folders .gitignore left out.
+class FoundFiles:
+    """The result of a search for files.
+
+    files: each once, in order. skipped: (path, reason) of what cannot be read. notes: (path, remark) for the user.
+    ignored: the number of files and folders that .gitignore leaves out.
     """
 
     files: list[Path] = field(default_factory=list)
@@ -45,40 +47,40 @@ class Found:
     ignored: int = 0
 
 
-def absolute(path: str | Path) -> Path:
-    """The path as it is stored with passages: absolute, links resolved."""
+def resolve_path(path: str | Path) -> Path:
+    """The absolute path with links resolved, which is stored with passages."""
     return Path(path).expanduser().resolve()
 
 
 def find_files(
     roots: Iterable[Path], without: Path | None = None, choice: Choice | None = None
 ) -> tuple[list[Path], list[Skipped]]:
-    """(files, what is skipped and why) of `choose_files`."""
+    """`choose_files`, but only (files, skipped)."""
     found = choose_files(roots, without, choice)
     return found.files, found.skipped
 
 
-def choose_files(roots: Iterable[Path], without: Path | None = None, choice: Choice | None = None) -> Found:
-    """The given files, and the files below the given folders except hidden ones, according to `choice`.
+def choose_files(roots: Iterable[Path], without: Path | None = None, choice: Choice | None = None) -> FoundFiles:
+    """The given files and the files below the given folders that `choice` allows. Hidden files are left out.
 
-    `without` is a folder to leave out: the store itself. A file is listed once however often it is reached.
+    without: a folder to leave out, which is the store itself. Each file is listed once.
     """
-    found = Found()
+    found = FoundFiles()
     files: dict[Path, None] = {}
     given = list(roots)
     for root in given:
-        walk = Walk(root, given, without, choice or Choice(), found)
+        walk = FolderWalk(root, given, without, choice or Choice(), found)
         for path in walk.files() if root.is_dir() else [root]:
-            if reason := why_not(path):
+            if reason := reason_not_regular(path):
                 found.skipped.append((str(path), reason))
             else:
-                files.setdefault(absolute(path))
+                files.setdefault(resolve_path(path))
     found.files = list(files)
     return found
 
 
-def why_not(path: Path) -> str:
-    """The reason why a path cannot be read: it is no regular file. Empty for a regular file."""
+def reason_not_regular(path: Path) -> str:
+    """Why a path is not a regular file, such as "a broken link"; empty if it is one."""
     try:
         check_regular(path.stat().st_mode, path)
     except OSError as error:
@@ -88,13 +90,15 @@ def why_not(path: Path) -> str:
     return ""
 
 
-class Walk:
-    """One folder, walked with everything below it."""
+class FolderWalk:
+    """Lists the files below one folder."""
 
-    def __init__(self, root: Path, roots: Sequence[Path], without: Path | None, choice: Choice, found: Found) -> None:
+    def __init__(
+        self, root: Path, roots: Sequence[Path], without: Path | None, choice: Choice, found: FoundFiles
+    ) -> None:
         self.root, self.roots, self.without, self.choice, self.found = root, roots, without, choice, found
-        self.include = patterns(choice.include, "--include")
-        self.exclude = patterns(choice.exclude, "--exclude")
+        self.include = parse_patterns(choice.include, "--include")
+        self.exclude = parse_patterns(choice.exclude, "--exclude")
         self.rules: dict[Path, GitIgnoreSpec | None] = {}
         self.above = self.folders_above() if choice.gitignore else []
         self.seen: set[Path] = set()
@@ -117,7 +121,7 @@ class Walk:
         return sorted(listed)
 
     def entries(self, folder: Path) -> Iterator[tuple[Path, bool]]:
-        """(path, whether it is a folder) of what is to be read in a folder."""
+        """(path, whether it is a folder) of each chosen entry of a folder."""
         try:
             with os.scandir(folder) as scanned:
                 names = sorted(scanned, key=lambda entry: entry.name)
@@ -133,8 +137,9 @@ class Walk:
             yield path, is_folder
 
     def is_followed(self, path: Path, is_folder: bool) -> bool:
-        """Whether a link is followed; links to folders are reported. A link out of the folder is followed only on
-        request.
+        """Whether to follow a link; adds a note or a reason to the result.
+
+        Links that leave the given folders are followed only if `choice.follow` is set.
         """
         target = path.resolve()
         if not self.choice.follow and not any(target == root or root in target.parents for root in self.roots):
@@ -145,7 +150,7 @@ class Walk:
         return True
 
     def is_chosen(self, path: Path, is_folder: bool) -> bool:
-        """Whether the patterns and .gitignore let a path through."""
+        """Whether the patterns and .gitignore allow a path."""
         below = path.relative_to(self.root).as_posix() + ("/" if is_folder else "")
         if self.choice.exclude and self.exclude.match_file(below):
             return False
@@ -155,7 +160,7 @@ class Walk:
         return is_folder or not self.choice.include or bool(self.include.match_file(below))
 
     def folders_above(self) -> list[Path]:
-        """The folders above the root up to that of its git repository; none where git would ignore the root itself."""
+        """The folders between the root and its git repository; empty if git ignores the root itself."""
         above: list[Path] = []
         for folder in [self.root, *self.root.parents]:
             if (folder / ".git").exists():
@@ -170,12 +175,12 @@ class Walk:
         return self.is_ignored_by([*inner, *self.above], path, is_folder)
 
     def is_ignored_by(self, folders: Iterable[Path], path: Path, is_folder: bool) -> bool:
-        """Whether the .gitignore files of these folders, nearest first, ignore a path; the first with a matching rule
-        decides.
+        """Whether the .gitignore files of these folders ignore a path. The first file with a matching rule decides, the
+        nearest folder first.
         """
         for folder in folders:
             if folder not in self.rules:
-                self.rules[folder] = ignore_rules(folder)
+                self.rules[folder] = read_ignore_rules(folder)
             rules = self.rules[folder]
             said = rules and rules.check_file(path.relative_to(folder).as_posix() + ("/" if is_folder else "")).include
             if said is not None:
@@ -190,7 +195,7 @@ def is_dir(entry: "os.DirEntry[str]") -> bool:
         return False
 
 
-def patterns(lines: Sequence[str], option: str) -> "GitIgnoreSpec":
+def parse_patterns(lines: Sequence[str], option: str) -> "GitIgnoreSpec":
     """The patterns of an option. Raises `SetupError` for an invalid pattern."""
     from pathspec import GitIgnoreSpec
 
@@ -200,8 +205,8 @@ def patterns(lines: Sequence[str], option: str) -> "GitIgnoreSpec":
         raise SetupError(f"A pattern of {option} makes no sense ({error}); write it as in a .gitignore.") from None
 
 
-def ignore_rules(folder: Path) -> "GitIgnoreSpec | None":
-    """The rules of a folder's .gitignore; None where it has none that can be read."""
+def read_ignore_rules(folder: Path) -> "GitIgnoreSpec | None":
+    """The rules of a folder's .gitignore; None if there is none or it cannot be read."""
     try:
         text = read_regular(folder / ".gitignore", LARGEST_RULES).decode("utf-8", "replace")
     except OSError:
@@ -214,15 +219,15 @@ def ignore_rules(folder: Path) -> "GitIgnoreSpec | None":
         return None
 
 
-def roots_of(paths: Iterable[str | Path]) -> list[Path]:
-    """The given paths, made absolute; at least one."""
-    roots = [absolute(path) for path in paths]
+def resolve_roots(paths: Iterable[str | Path]) -> list[Path]:
+    """The given paths as absolute paths. Raises `SetupError` if there are none."""
+    roots = [resolve_path(path) for path in paths]
     if not roots:
         raise SetupError("There is nothing to index; give files or folders.")
     return roots
 
 
-def lies_in(source: str, roots: Iterable[Path]) -> bool:
-    """Whether a source is one of these files, or lies in one of these folders."""
+def is_below(source: str, roots: Iterable[Path]) -> bool:
+    """Whether a path is one of these files or below one of these folders."""
     path = Path(source)
     return any(path == root or root in path.parents for root in roots)

@@ -5,24 +5,26 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from quorum.core.sentences import make_word_set
-from quorum.documents.document import Block, Unreadable, clean, one_line
-from quorum.documents.tables import rows_of
+from quorum.documents.document import Block, Unreadable, join_lines, remove_unstorable
+from quorum.documents.tables import format_rows
 
-LEFT_OUT = make_word_set(
+IGNORED_TAGS = make_word_set(
     """script style noscript template nav head svg math iframe object embed canvas audio video button select option
     input textarea datalist map area"""
 )
-PARTS = make_word_set(
+BLOCK_TAGS = make_word_set(
     """address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure
     footer form header hgroup hr html legend li main menu ol p pre search section
     summary table tbody td tfoot th thead tr ul
     h1 h2 h3 h4 h5 h6"""
 )
-INLINE = make_word_set(
+INLINE_TAGS = make_word_set(
     """a abbr b bdi bdo big br cite code data del dfn em font i img ins kbd mark q rp rt ruby s samp small span strike
     strong sub sup time tt u var wbr"""
 )
-KNOWN = LEFT_OUT | PARTS | INLINE | {"title", "meta", "link", "col", "colgroup", "source", "track", "param"}
+KNOWN_TAGS = (
+    IGNORED_TAGS | BLOCK_TAGS | INLINE_TAGS | {"title", "meta", "link", "col", "colgroup", "source", "track", "param"}
+)
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 RAISED = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 EXPONENT = re.compile(r"[+-]?\d{1,4}")
@@ -40,29 +42,29 @@ class Page:
 
 
 def read_html(text: str, page: int | None = None) -> Page:
-    """The blocks of an HTML text. Left out: scripts, styles, templates, navigation, forms' controls, what is hidden.
+    """The blocks of an HTML text without scripts, styles, templates, navigation, form controls and hidden elements.
 
     >>> [block.text for block in read_html("<p>un<i>believ</i>able</p><table><tr><td>Height<td>87 m</table>").blocks]
     ['unbelievable', 'Height: 87 m']
     """
-    root = parse(text)
+    root = parse_html(text)
     if root is None:
         return Page()
-    found = Page(one_line("".join(next(root.iter("title")).itertext())) if root.find(".//title") is not None else "")
+    found = Page(join_lines("".join(next(root.iter("title")).itertext())) if root.find(".//title") is not None else "")
     for name in ("author", "date"):
         for meta in root.iterfind(f'.//meta[@name="{name}"]'):
-            found.metadata[name] = one_line(meta.get("content") or "")
-    found.blocks = [replace(block, text=clean(block.text), page=page) for block in Walk().blocks(root)]
+            found.metadata[name] = join_lines(meta.get("content") or "")
+    found.blocks = [replace(block, text=remove_unstorable(block.text), page=page) for block in BlockWalk().blocks(root)]
     return found
 
 
-def parse(text: str) -> Any:
-    """The tree of a page; None for a text without any element."""
+def parse_html(text: str) -> Any:
+    """The element tree of a page; None for an empty text."""
     from lxml import etree
 
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
     try:
-        root = etree.fromstring(clean(text).encode(), parser) if text.strip() else None
+        root = etree.fromstring(remove_unstorable(text).encode(), parser) if text.strip() else None
     except etree.XMLSyntaxError as error:
         raise Unreadable(f"damaged HTML ({str(error)[:80]})") from None
     if any("depth" in str(entry.message).lower() for entry in parser.error_log):
@@ -73,7 +75,7 @@ def parse(text: str) -> Any:
 def is_hidden(element: Any) -> bool:
     role = (element.get("role") or "").lower()
     return (
-        element.tag in LEFT_OUT
+        element.tag in IGNORED_TAGS
         or element.get("hidden") is not None
         or element.get("aria-hidden") == "true"
         or role in ("navigation", "menu", "menubar", "search")
@@ -81,8 +83,8 @@ def is_hidden(element: Any) -> bool:
     )
 
 
-class Walk:
-    """One pass over a tree, without recursion, because pages may be nested to any depth."""
+class BlockWalk:
+    """Collects the blocks of a tree in one pass, without recursion, because pages may be nested to any depth."""
 
     def __init__(self) -> None:
         self.found: list[Block] = []
@@ -105,28 +107,28 @@ class Walk:
         return self.found
 
     def enter(self, element: Any) -> bool:
-        """Process the start of an element; returns True if the whole element is done."""
+        """Process the start of an element. Returns True if its content needs no further processing."""
         tag = element.tag
         if is_hidden(element):
             return True
         if tag in HEADINGS:
             self.flush()
-            self.add(Block(one_line(inner_text(element)), "heading", HEADINGS[tag]))
+            self.add(Block(join_lines(get_inner_text(element)), "heading", HEADINGS[tag]))
             return True
         if tag == "pre":
             self.flush()
-            self.add(Block(inner_text(element, keep=True).strip("\n").rstrip(), "code"))
+            self.add(Block(get_inner_text(element, keep=True).strip("\n").rstrip(), "code"))
             return True
         if tag == "table" and not is_layout(element):
             self.flush()
             self.table(element)
             return True
         if tag in ("sup", "img", "br"):
-            self.inline.append(special(element))
+            self.inline.append(format_inline(element))
             return True
         if tag in ("ol", "ul", "menu"):
-            self.lists.append(first_number(element) if tag == "ol" else None)
-        if tag in PARTS and tag != "dd":
+            self.lists.append(get_first_number(element) if tag == "ol" else None)
+        if tag in BLOCK_TAGS and tag != "dd":
             self.flush()
         if tag == "li":
             self.inline.append(self.mark())
@@ -136,7 +138,7 @@ class Walk:
     def leave(self, element: Any) -> None:
         if element.tag == "dt":
             self.inline.append(": ")
-        elif element.tag in PARTS and not is_hidden(element):
+        elif element.tag in BLOCK_TAGS and not is_hidden(element):
             self.flush()
             if element.tag in ("ol", "ul", "menu") and self.lists:
                 self.lists.pop()
@@ -150,7 +152,7 @@ class Walk:
         return f"{number}. "
 
     def flush(self) -> None:
-        text = one_line("".join(self.inline))
+        text = join_lines("".join(self.inline))
         self.inline.clear()
         if text and text not in ("-", ":"):
             self.found.append(Block(text))
@@ -161,56 +163,58 @@ class Walk:
 
     def table(self, element: Any) -> None:
         for caption in element.iterchildren("caption"):
-            self.add(Block(one_line(inner_text(caption))))
-        for row in rows_of(grid_of(element), has_head=has_head(element)):
+            self.add(Block(join_lines(get_inner_text(caption))))
+        for row in format_rows(read_grid(element), has_head=has_head(element)):
             self.add(Block(row, "row"))
 
 
-def first_number(element: Any) -> int:
+def get_first_number(element: Any) -> int:
     start = element.get("start") or "1"
     return int(start) if start.isdigit() and len(start) < 7 else 1
 
 
-def special(element: Any) -> str:
-    """A line end, the words for a picture, or raised digits: 10⁶, but no number of a footnote."""
+def format_inline(element: Any) -> str:
+    """The text of <br>, <img> (its alternative text) or <sup> (10⁶). Footnote numbers, which are links, are dropped."""
     if element.tag == "br":
         return "\n"
     if element.tag == "img":
         return str(element.get("alt") or "")
-    text = one_line(inner_text(element))
+    text = join_lines(get_inner_text(element))
     if element.find(".//a") is not None:
         return ""
     return text.translate(RAISED) if EXPONENT.fullmatch(text) else text
 
 
-def inner_text(element: Any, *, keep: bool = False) -> str:
-    """The text inside an element, tables in it flattened. keep: with white space as it stands."""
+def get_inner_text(element: Any, *, keep: bool = False) -> str:
+    """The text inside an element; tables become one line. keep: leave white space unchanged."""
     from lxml import etree
 
     parts: list[str] = []
     walk = etree.iterwalk(element, events=("start", "end"))
     for event, inner in walk:
         if event == "end":
-            parts.append("\n" if inner.tag in PARTS and not keep else "")
+            parts.append("\n" if inner.tag in BLOCK_TAGS and not keep else "")
             parts.append(inner.tail or "" if inner is not element else "")
             continue
         if inner is not element and (is_hidden(inner) or inner.tag in ("table", "sup", "img", "br")):
-            parts.append("" if is_hidden(inner) else flat(inner) if inner.tag == "table" else special(inner))
+            parts.append(
+                "" if is_hidden(inner) else flatten_table(inner) if inner.tag == "table" else format_inline(inner)
+            )
             walk.skip_subtree()
             continue
-        parts.append("\n" if inner.tag in PARTS and not keep else "")
+        parts.append("\n" if inner.tag in BLOCK_TAGS and not keep else "")
         parts.append(inner.text or "")
     return "".join(parts)
 
 
-def flat(table: Any) -> str:
+def flatten_table(table: Any) -> str:
     """A table inside a cell, on one line; a deeper table becomes plain text."""
     deeper = table.find(".//table") is not None
-    grid = [[" ".join(table.itertext())]] if deeper else grid_of(table)
-    return " " + ", ".join(rows_of(grid, has_head=None if deeper else has_head(table))) + " "
+    grid = [[" ".join(table.itertext())]] if deeper else read_grid(table)
+    return " " + ", ".join(format_rows(grid, has_head=None if deeper else has_head(table))) + " "
 
 
-def own_rows(table: Any) -> list[Any]:
+def list_own_rows(table: Any) -> list[Any]:
     """The rows of a table, without those of tables in its cells."""
     rows: list[Any] = []
     for child in table:
@@ -221,49 +225,49 @@ def own_rows(table: Any) -> list[Any]:
     return rows
 
 
-def cells_of(row: Any) -> list[Any]:
+def list_cells(row: Any) -> list[Any]:
     return [cell for cell in row if cell.tag in ("td", "th")]
 
 
 def is_layout(table: Any) -> bool:
-    """Whether a table only places things on the page: one row or one column, or headings in it."""
-    rows = own_rows(table)
+    """Whether a table is only used for layout: it has one row or one column, or contains headings."""
+    rows = list_own_rows(table)
     if (table.get("role") or "") in ("presentation", "none"):
         return True
     if any(table.find(f".//{tag}") is not None for tag in HEADINGS):
         return True
     return (len(rows) < 2 and not any(cell.tag == "th" for row in rows for cell in row)) or all(
-        len(cells_of(row)) < 2 for row in rows
+        len(list_cells(row)) < 2 for row in rows
     )
 
 
 def has_head(table: Any) -> bool | None:
     """True if the first row is marked as column names, False if the names stand at the left, None if unmarked."""
-    rows = own_rows(table)
-    first = cells_of(rows[0]) if rows else []
+    rows = list_own_rows(table)
+    first = list_cells(rows[0]) if rows else []
     if rows and (rows[0].getparent().tag == "thead" or (first and all(cell.tag == "th" for cell in first))):
         return True
-    if rows and sum(bool(cells_of(row)) and cells_of(row)[0].tag == "th" for row in rows) == len(rows):
+    if rows and sum(bool(list_cells(row)) and list_cells(row)[0].tag == "th" for row in rows) == len(rows):
         return False
     return None
 
 
-def grid_of(table: Any) -> list[list[str]]:
+def read_grid(table: Any) -> list[list[str]]:
     """The cells' texts; a cell that spans rows or columns appears in each of them."""
     grid: list[list[str]] = []
     below: dict[int, tuple[str, int]] = {}  # column -> the cell text that spans down into it, and for how many rows
     room = MOST_CELLS
-    for row in own_rows(table):
+    for row in list_own_rows(table):
         line: list[str] = []
-        for cell in cells_of(row):
-            fill(line, below)
-            text = one_line(inner_text(cell))
-            wide, high = span(cell, "colspan"), span(cell, "rowspan")
+        for cell in list_cells(row):
+            insert_spanning_cells(line, below)
+            text = join_lines(get_inner_text(cell))
+            wide, high = read_span(cell, "colspan"), read_span(cell, "rowspan")
             for _ in range(wide):
                 if high > 1:
                     below[len(line)] = (text, high - 1)
                 line.append(text)
-        fill(line, below)
+        insert_spanning_cells(line, below)
         room -= len(line)
         if room < 0:
             raise Unreadable("a table has too many cells")
@@ -271,8 +275,8 @@ def grid_of(table: Any) -> list[list[str]]:
     return grid
 
 
-def fill(line: list[str], below: dict[int, tuple[str, int]]) -> None:
-    """Insert the cells that span down from rows above at the line's present column."""
+def insert_spanning_cells(line: list[str], below: dict[int, tuple[str, int]]) -> None:
+    """Append the cells of earlier rows that span down into the next columns of this row."""
     while len(line) in below:
         text, left = below.pop(len(line))
         if left > 1:
@@ -280,6 +284,6 @@ def fill(line: list[str], below: dict[int, tuple[str, int]]) -> None:
         line.append(text)
 
 
-def span(cell: Any, name: str) -> int:
+def read_span(cell: Any, name: str) -> int:
     said = (cell.get(name) or "1").strip()
     return max(1, min(int(said), WIDEST_CELL)) if said.isdigit() and len(said) < 9 else 1

@@ -1,4 +1,4 @@
-"""Cuts a document or a long passage into the passages that are indexed."""
+"""Splits documents and long passages into the passages that are indexed."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -8,9 +8,17 @@ from typing import NamedTuple
 
 from quorum.core.state import Passage, Place
 from quorum.datasets.records import content_hash
-from quorum.documents.document import GAP, Block, Document, one_line
+from quorum.documents.document import GAP, Block, Document, join_lines
 from quorum.documents.read import read_document
-from quorum.documents.split import Unit, packed, parts, size, split, tidy, units
+from quorum.documents.split import (
+    Unit,
+    count_half_words,
+    normalize_spacing,
+    pack_ranges,
+    split_overlong,
+    split_text,
+    split_units,
+)
 
 LONGEST_LINE = 3
 DEEPEST_INDENT = 200
@@ -18,7 +26,7 @@ LONGEST_NAME = 200  # characters of a heading in a path
 
 
 class Located(NamedTuple):
-    """A unit of the splitter with the block that it comes from, and the headings above it."""
+    """A unit of the splitter, the block that contains it, and the headings above it."""
 
     unit: Unit
     block: Block
@@ -26,7 +34,7 @@ class Located(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A passage of a document: its text and where it stands. start, end: characters of the document's text."""
+    """A passage of a document: its text and its position. start, end: offsets in the document's text, in characters."""
 
     text: str
     start: int
@@ -35,10 +43,10 @@ class Piece(NamedTuple):
     headings: tuple[str, ...]
 
 
-def pieces_of(path: Path, words: int = 100, notes: list[tuple[str, str]] | None = None) -> Iterator[Passage]:
-    """The passages of a document, with ids made from their content. `notes` receives (path, note for the user).
+def read_file_passages(path: Path, words: int = 100, notes: list[tuple[str, str]] | None = None) -> Iterator[Passage]:
+    """The passages of a file, with ids made from their content. Adds (path, note for the user) to `notes`.
 
-    Raises `Unreadable`.
+    Raises `Unreadable` if the file cannot be read.
     """
     document = read_document(path)
     if notes is not None:
@@ -53,76 +61,76 @@ def pieces_of(path: Path, words: int = 100, notes: list[tuple[str, str]] | None 
             place["headings"] = list(piece.headings)
         if document.metadata:
             place["metadata"] = dict(document.metadata)
-        yield named(Passage(id="", title=title, text=piece.text, places=[place]))
+        yield set_content_id(Passage(id="", title=title, text=piece.text, places=[place]))
 
 
-def named(passage: Passage) -> Passage:
-    """The passage with an id made of its content."""
-    passage["id"] = passage_hash(passage)
+def set_content_id(passage: Passage) -> Passage:
+    """Give a passage an id made from its content."""
+    passage["id"] = hash_passage(passage)
     return passage
 
 
-def headings_of(passage: Passage) -> list[str]:
-    """The headings above a passage, the same in all its places."""
+def get_headings(passage: Passage) -> list[str]:
+    """The headings above a passage. They are the same in all its places."""
     places = passage.get("places")
     return places[0].get("headings", []) if places else []
 
 
-def passage_hash(passage: Passage) -> str:
+def hash_passage(passage: Passage) -> str:
     """16 hex digits that identify a passage's content: its title, the headings above it, its text."""
-    headings = headings_of(passage)
+    headings = get_headings(passage)
     text = f"{' > '.join(headings)}\n{passage['text']}" if headings else passage["text"]
     return content_hash(passage["title"], text)
 
 
 def split_document(document: Document, words: int = 100) -> Iterator[Piece]:
-    """The passages of a document, of at most `words` words each, none across sections.
+    """The passages of a document, of at most `words` words each.
 
-    A section is what stands under a heading; its passages begin and end as `quorum.documents.split` says, rows of
-    tables and lines of code are kept whole. A heading stays with what follows it.
+    No passage crosses a section, which is the text below one heading. Rows of tables and lines of code stay whole, a
+    heading stays with the text after it, and prose is split as in `quorum.documents.split`.
     """
     section: list[Located] = []
-    for one in located(document, 2 * words):
+    for one in locate_units(document, 2 * words):
         if one.unit.heading and one.block.kind == "heading" and any(not is_heading(before) for before in section):
-            yield from section_pieces(document, section, 2 * words)
+            yield from split_section(document, section, 2 * words)
             section = []
         section.append(one)
-    yield from section_pieces(document, section, 2 * words)
+    yield from split_section(document, section, 2 * words)
 
 
 def is_heading(one: Located) -> bool:
     return one.block.kind == "heading"
 
 
-def located(document: Document, limit: int) -> Iterator[Located]:
-    """The units of all blocks in their order; offsets are those of the document's text."""
+def locate_units(document: Document, limit: int) -> Iterator[Located]:
+    """The units of all blocks in order. Their offsets refer to the document's text."""
     text, begin = document.text, 0
     above: list[tuple[int, str]] = []
     for block in document.blocks:
         if block.kind == "heading":
             above = [one for one in above if one[0] < block.level]
-            above.append((block.level, one_line(block.text)[:LONGEST_NAME]))
+            above.append((block.level, join_lines(block.text)[:LONGEST_NAME]))
         headings = (*(name for _, name in above), *block.names)
-        for unit in block_units(text, begin, begin + len(block.text), block, limit):
+        for unit in split_block(text, begin, begin + len(block.text), block, limit):
             yield Located(unit, block, headings)
         begin += len(block.text) + len(GAP)
 
 
-def block_units(text: str, begin: int, end: int, block: Block, limit: int) -> Iterator[Unit]:
-    """The units of a block that may not be cut: sentences of prose, lines of code, a row, a heading."""
+def split_block(text: str, begin: int, end: int, block: Block, limit: int) -> Iterator[Unit]:
+    """The units of a block, which are not cut: sentences of prose, lines of code, a row, a heading."""
     if block.kind == "text":
-        for unit in units(text[begin:end], limit):
+        for unit in split_units(text[begin:end], limit):
             yield unit._replace(start=unit.start + begin, end=unit.end + begin)
         return
-    for start, stop in line_spans(text, begin, end):
-        length = size(text[start:stop])
+    for start, stop in find_line_spans(text, begin, end):
+        length = count_half_words(text[start:stop])
         if length > limit:
-            yield from parts(text, start, stop, limit)
+            yield from split_overlong(text, start, stop, limit)
         elif length:
             yield Unit(start, stop, length, block.kind == "heading")
 
 
-def line_spans(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
+def find_line_spans(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
     """(start, end) of the non-empty lines in a part of the text, without the white space at their end."""
     while begin < end:
         stop = text.find("\n", begin, end)
@@ -135,21 +143,21 @@ def line_spans(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
         begin = stop + 1
 
 
-def section_pieces(document: Document, section: Sequence[Located], limit: int) -> Iterator[Piece]:
+def split_section(document: Document, section: Sequence[Located], limit: int) -> Iterator[Piece]:
     """The passages of one section."""
-    for first, last in packed([one.unit for one in section], limit):
+    for first, last in pack_ranges([one.unit for one in section], limit):
         some = section[first:last]
         under = [one.headings for one in some if not is_heading(one)] or [some[0].headings]
         text = "\n".join(
-            block_text(document.text[run[0].unit.start : run[-1].unit.end], run[0].block)
+            format_block(document.text[run[0].unit.start : run[-1].unit.end], run[0].block)
             for run in (list(group) for _, group in groupby(some, key=lambda one: id(one.block)))
         )
         page = next((one.block.page for one in some if not is_heading(one)), some[0].block.page)
-        yield Piece(text, some[0].unit.start, some[-1].unit.end, page, shared_headings(under))
+        yield Piece(text, some[0].unit.start, some[-1].unit.end, page, find_shared_headings(under))
 
 
-def shared_headings(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """The common beginning of all paths."""
+def find_shared_headings(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """The headings that all paths have in common at their beginning."""
     shared = paths[0]
     for path in paths[1:]:
         length = next((place for place, (a, b) in enumerate(zip(shared, path, strict=False)) if a != b), len(path))
@@ -157,20 +165,20 @@ def shared_headings(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     return shared
 
 
-def block_text(text: str, block: Block) -> str:
-    """A block, or some of it, as it is shown."""
+def format_block(text: str, block: Block) -> str:
+    """The text of a block, or of a part of it, as passages show it."""
     if block.kind == "text":
-        return tidy(text)
-    return "\n".join(line.rstrip() for line in text.split("\n")) if block.kind == "code" else one_line(text)
+        return normalize_spacing(text)
+    return "\n".join(line.rstrip() for line in text.split("\n")) if block.kind == "code" else join_lines(text)
 
 
-def pieces_of_passage(passage: Passage, words: int) -> Iterator[Passage]:
-    """The passage unchanged, or split into parts if it is far too long."""
+def split_passage(passage: Passage, words: int) -> Iterator[Passage]:
+    """The passage unchanged, or its parts if it has more than 3 x `words` words."""
     limit = 2 * LONGEST_LINE * words
-    if len(passage["text"]) <= limit or size(passage["text"]) <= limit:
+    if len(passage["text"]) <= limit or count_half_words(passage["text"]) <= limit:
         yield passage
         return
-    for part, text in enumerate(split(passage["text"], words), start=1):
+    for part, text in enumerate(split_text(passage["text"], words), start=1):
         piece = Passage(id=f"{passage['id']}#{part}", title=passage["title"], text=text)
         if "places" in passage:
             piece["places"] = passage["places"]

@@ -1,4 +1,4 @@
-"""Reading files: documents by the reader of their type, and passages (JSON lines)."""
+"""Reads files: documents by the reader of their type, and files of passages (JSON lines)."""
 
 import zlib
 from collections.abc import Iterator
@@ -10,38 +10,38 @@ from quorum.core.files import bounded_lines, open_unpacked, read_regular
 from quorum.core.json_text import parse_json
 from quorum.core.state import Passage, Place
 from quorum.datasets.records import content_hash
-from quorum.documents.document import Document, Unreadable, clean, one_line
-from quorum.documents.readers import is_read as is_read
-from quorum.documents.readers import reader_of
-from quorum.documents.readers.json_file import record_text
+from quorum.documents.document import Document, Unreadable, join_lines, remove_unstorable
+from quorum.documents.readers import has_reader as has_reader
+from quorum.documents.readers import load_reader
+from quorum.documents.readers.json_file import format_record
 
-LINES = (".jsonl", ".ndjson", ".jsonl.gz")
+PASSAGE_SUFFIXES = (".jsonl", ".ndjson", ".jsonl.gz")
 
 
-def is_lines(path: Path) -> bool:
+def is_passage_file(path: Path) -> bool:
     """Whether each line of the file is a passage."""
-    return path.name.lower().endswith(LINES)
+    return path.name.lower().endswith(PASSAGE_SUFFIXES)
 
 
 def read_document(path: Path) -> Document:
-    """A document of a known type, by the reader of its type; its title is empty where the file says none.
+    """Read a document with the reader of its type. The title is empty if the file has none.
 
-    Raises `Unreadable`: for a type without a reader, for a file that is damaged, empty, too large or no regular file,
-    and for a file that changes while it is read.
+    Raises `Unreadable` if there is no reader for the type; if the file is damaged, empty, too large or not a regular
+    file; and if it changes while it is read.
     """
-    reader = reader_of(path)
-    document = reader(read_settled(path), path.name)
+    reader = load_reader(path)
+    document = reader(read_stable_file(path), path.name)
     if not any(block.text.strip() for block in document.blocks):
         raise Unreadable("no text in it")
     return replace(
         document,
-        title=clean(one_line(document.title)),
-        blocks=[replace(block, text=clean(block.text)) for block in document.blocks],
+        title=remove_unstorable(join_lines(document.title)),
+        blocks=[replace(block, text=remove_unstorable(block.text)) for block in document.blocks],
     )
 
 
-def read_settled(path: Path) -> bytes:
-    """The bytes of a file that does not change while it is read."""
+def read_stable_file(path: Path) -> bytes:
+    """The bytes of a file. Raises `Unreadable` if it changes while it is read."""
     try:
         before = path.stat()
         data = read_regular(path)
@@ -56,7 +56,7 @@ def read_settled(path: Path) -> bytes:
 
 
 def count_lines(path: Path) -> int:
-    """Lines of a file of passages; 1 for a file that cannot be read."""
+    """The number of passages in a file of JSON lines; 1 for a file that cannot be read."""
     count = 0
     try:
         with open_unpacked(path) as file:
@@ -66,15 +66,17 @@ def count_lines(path: Path) -> int:
     return max(count, 1)
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, Passage | str]]:
-    """(line number from 1, passage, or why the line is skipped). Raises `Unreadable` where a file breaks off."""
+def read_passage_lines(path: Path) -> Iterator[tuple[int, Passage | str]]:
+    """(line number from 1, the passage or the reason why the line is skipped). Raises `Unreadable` if the file is
+    cut.
+    """
     number = 0
     try:
         modified = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
         with open_unpacked(path) as file:
             for number, line in enumerate(bounded_lines(file), start=1):
                 if line.strip():
-                    found = line_passage(line)
+                    found = parse_line(line)
                     if not isinstance(found, str):
                         found["places"] = [Place(file=str(path), line=number, modified=modified)]
                     yield number, found
@@ -85,10 +87,10 @@ def read_lines(path: Path) -> Iterator[tuple[int, Passage | str]]:
         raise Unreadable("empty")
 
 
-def line_passage(line: bytes) -> Passage | str:
-    """The passage of a line {"id", "title", "text"}, or why it is none. `title` may be missing, `id` too.
+def parse_line(line: bytes) -> Passage | str:
+    """The passage of a line {"id", "title", "text"}, or the reason why it is not one. `id` and `title` may be missing.
 
-    Another object is a record: its names and values are the text.
+    Another object is a record: its names and values become the text.
     """
     try:
         value = parse_json(line)
@@ -99,23 +101,25 @@ def line_passage(line: bytes) -> Passage | str:
     if not isinstance(value, dict):
         return 'not a passage {"id", "title", "text"}'
     if not isinstance(value.get("text"), str):
-        return record_passage(value)
-    title, text = clean(str(value.get("title") or "")), clean(value["text"])
+        return make_record_passage(value)
+    title, text = remove_unstorable(str(value.get("title") or "")), remove_unstorable(value["text"])
     if "\0" in value["text"]:
         return "NUL characters in it"
     if not text.strip():
         return "empty text"
-    id_ = clean(str(value.get("id") if value.get("id") is not None else "")).strip() or content_hash(title, text)
+    id_ = remove_unstorable(str(value.get("id") if value.get("id") is not None else "")).strip() or content_hash(
+        title, text
+    )
     return Passage(id=id_, title=title, text=text)
 
 
-def record_passage(value: dict[str, object]) -> Passage | str:
-    """A record without a text of its own as "name: value; name: value"."""
+def make_record_passage(value: dict[str, object]) -> Passage | str:
+    """A record without a field "text" as a passage "name: value; name: value"."""
     try:
-        text = clean(record_text({name: inner for name, inner in value.items() if name != "id"}))
+        text = remove_unstorable(format_record({name: inner for name, inner in value.items() if name != "id"}))
     except Unreadable as reason:
         return str(reason)
     if not text:
         return 'not a passage {"id", "title", "text"}'
     row = f"id: {value['id']}; {text}" if "id" in value else text
-    return Passage(id=content_hash("", clean(row)), title="", text=clean(row))
+    return Passage(id=content_hash("", remove_unstorable(row)), title="", text=remove_unstorable(row))

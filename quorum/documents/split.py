@@ -16,7 +16,7 @@ BLOCKS = re.compile(r"\n\s*\n|\n(?=[ \t]*(?:[-*+•|>] |\d{1,3}[.)] ))")
 
 
 class Unit(NamedTuple):
-    """A piece of text that is kept whole: a sentence, or a part of one that is longer than a passage."""
+    """A piece of text that is not split: a sentence, or a part of a sentence that is longer than a passage."""
 
     start: int
     end: int
@@ -24,44 +24,44 @@ class Unit(NamedTuple):
     heading: bool
 
 
-def split(text: str, words: int = 100) -> list[str]:
-    """The passages of a text: at most `words` words each, in order, nothing lost but white space.
+def split_text(text: str, words: int = 100) -> list[str]:
+    """Split a text into passages of at most `words` words. Only white space is lost.
 
-    They are as few as the limit allows and as even as sentence ends allow (least sum of squared lengths); a heading
-    stays with what follows it. Only a sentence longer than the limit is cut inside. In scripts without spaces two
+    There are as few passages as possible. Their lengths are as even as sentence ends allow (least sum of squares). A
+    heading stays with the text after it. Only a sentence longer than the limit is cut. In scripts without spaces, two
     characters count as a word.
     """
     limit = 2 * words
-    return [tidy(text[start:end]) for start, end in pack(units(text, limit), limit)]
+    return [normalize_spacing(text[start:end]) for start, end in pack_units(split_units(text, limit), limit)]
 
 
-def size(text: str) -> int:
-    """Length in half words: 1 for a character of a script without spaces, 2 for a word (or 40 characters of one)."""
+def count_half_words(text: str) -> int:
+    """The length in half words: 1 for a character of a script without spaces, 2 for a word or 40 characters of one."""
     return sum(1 if atom["character"] else 2 for atom in ATOM.finditer(text))
 
 
-def tidy(text: str) -> str:
-    """One space between words, one line end between paragraphs, headings and list items."""
+def normalize_spacing(text: str) -> str:
+    """The text with one space between words and one line end between paragraphs, headings and list items."""
     blocks = BLOCKS.split(HEADING.sub(r"\n\n\1\n\n", text))
     return "\n".join(" ".join(block.split()) for block in blocks if block.strip())
 
 
-def units(text: str, limit: int) -> list[Unit]:
-    """The units that `pack` may not cut, in order; none is longer than the limit (in half words)."""
+def split_units(text: str, limit: int) -> list[Unit]:
+    """The units of a text in order. None is longer than the limit (in half words)."""
     found: list[Unit] = []
     for start, end in find_sentences(text):
-        length = size(text[start:end])
+        length = count_half_words(text[start:end])
         if length > limit:
-            found += parts(text, start, end, limit)
+            found += split_overlong(text, start, end, limit)
         else:
             found.append(Unit(start, end, length, HEADING.match(text, start, end) is not None))
     return found
 
 
-def parts(text: str, start: int, end: int, limit: int) -> list[Unit]:
-    """An overlong sentence in even parts, cut between words."""
+def split_overlong(text: str, start: int, end: int, limit: int) -> list[Unit]:
+    """Split an overlong sentence between words into parts of even length."""
     atoms = list(ATOM.finditer(text, start, end))
-    total = size(text[start:end])
+    total = count_half_words(text[start:end])
     most = min(ceil(total / ceil(total / limit)) + 1, limit)
     found, first, length = [], 0, 0
     for place, atom in enumerate(atoms):
@@ -73,14 +73,15 @@ def parts(text: str, start: int, end: int, limit: int) -> list[Unit]:
     return [*found, Unit(atoms[first].start(), end, length, False)]
 
 
-def pack(pieces: list[Unit], limit: int) -> list[tuple[int, int]]:
-    """(start, end) of passages of whole units."""
-    return [(pieces[first].start, pieces[last - 1].end) for first, last in packed(pieces, limit)]
+def pack_units(pieces: list[Unit], limit: int) -> list[tuple[int, int]]:
+    """(start, end) of each passage, in characters."""
+    return [(pieces[first].start, pieces[last - 1].end) for first, last in pack_ranges(pieces, limit)]
 
 
-def packed(pieces: list[Unit], limit: int) -> list[tuple[int, int]]:
-    """(first unit, the one after the last) of passages: fewest first, then most even. Dynamic programming over unit
-    ends.
+def pack_ranges(pieces: list[Unit], limit: int) -> list[tuple[int, int]]:
+    """(first unit, unit after the last) of each passage: as few passages as possible, then as even as possible.
+
+    Dynamic programming over the ends of units.
     """
     costs: list[tuple[int, int]] = [(0, 0)]
     starts: list[int] = [0]

@@ -1,9 +1,9 @@
-"""Tables as rows of text in which every value stands with its column's name."""
+"""Writes tables as rows of text in which every value follows its column's name."""
 
 import re
 from collections.abc import Iterator, Sequence
 
-from quorum.documents.document import one_line
+from quorum.documents.document import join_lines
 
 DIGIT = re.compile(r"\d")
 YEAR = re.compile(r"(?:18|19|20|21)\d\d")
@@ -11,30 +11,30 @@ YEAR = re.compile(r"(?:18|19|20|21)\d\d")
 Grid = Sequence[Sequence[str]]
 
 
-def rows_of(grid: Grid, *, has_head: bool | None = None) -> Iterator[str]:
+def format_rows(grid: Grid, *, has_head: bool | None = None) -> Iterator[str]:
     """The rows of a table as text: "Dam: Vell; height: 87 m".
 
-    has_head: whether the first row names the columns; None: where it looks like it. In a table of two columns without
-    names the first value names the second; in others the values stand in their order. Empty values are left out.
+    has_head: whether the first row names the columns; None means that we guess. Without names, the first value of a
+    table of two columns names the second, and other tables give their values in order. Empty values are left out.
 
     >>> list(rows_of([["Dam", "Height", "Built"], ["Vell", "87 m", "1931"]]))
     ['Dam: Vell; Height: 87 m; Built: 1931']
     >>> list(rows_of([["Height", "87 m"], ["Owner", "Orla AG"]]))
     ['Height: 87 m', 'Owner: Orla AG']
     """
-    rows = [[one_line(value) for value in row] for row in grid]
+    rows = [[join_lines(value) for value in row] for row in grid]
     rows = [row for row in rows if any(row)]
-    head = looks_like_head(rows) if has_head is None else has_head and len(rows) > 1
+    head = looks_like_header(rows) if has_head is None else has_head and len(rows) > 1
     if not head and max(map(len, rows), default=0) == 2:
         yield from (": ".join(value.rstrip(":") for value in row if value) for row in rows)
         return
     names = rows[0] if head else []
     for row in rows[1:] if head else rows:
-        yield row_text(names, row)
+        yield format_row(names, row)
 
 
-def row_text(names: Sequence[str], row: Sequence[str]) -> str:
-    """One row, each value after its column's name; a value that spans columns of one name stands once."""
+def format_row(names: Sequence[str], row: Sequence[str]) -> str:
+    """One row, each value after its column's name. A value that is repeated under the same name is written once."""
     parts: list[str] = []
     for place, value in enumerate(row):
         name = names[place].rstrip(":") if place < len(names) else ""
@@ -44,11 +44,11 @@ def row_text(names: Sequence[str], row: Sequence[str]) -> str:
     return "; ".join(parts)
 
 
-def looks_like_head(rows: Grid) -> bool:
-    """Whether the first row names the columns, where nothing else says so.
+def looks_like_header(rows: Grid) -> bool:
+    """Whether the first row probably names the columns.
 
-    It has a different word, or a year, for every column. In a table of two columns that may as well be a pair of
-    name and value, so there the values below must be numbers.
+    It must have a different word, or a year, for every column. In a table of two columns such a row may also be a name
+    and a value; there the values below must be numbers.
     """
     if len(rows) < 2:
         return False

@@ -18,15 +18,16 @@ ENTITY = re.compile(rb"<!\s*ENTITY", re.IGNORECASE)
 
 
 @contextmanager
-def opened(data: bytes, kind: str, *, entities: bool = False) -> Iterator[zipfile.ZipFile]:
-    """The archive, after a check of its unpacked size. Raises `Unreadable` for a zip bomb, a damaged or a locked
-    archive.
+def open_archive(data: bytes, kind: str, *, entities: bool = False) -> Iterator[zipfile.ZipFile]:
+    """Open an archive after a check of its unpacked size. Raises `Unreadable` for zip bombs, damaged and locked
+    archives.
 
-    entities: whether its XML may declare entities; Office formats never do, and a few lines of them mean gigabytes.
+    entities: whether its XML may declare entities. Office formats never do, and a few lines of them can expand to
+    gigabytes.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            look_over(archive)
+            check_archive_size(archive)
             if not entities:
                 refuse_entities(archive)
             yield archive
@@ -38,8 +39,8 @@ def opened(data: bytes, kind: str, *, entities: bool = False) -> Iterator[zipfil
         raise Unreadable(f"{reason} ({type(error).__name__})") from None
 
 
-def look_over(archive: zipfile.ZipFile) -> None:
-    """Refuse archives that would fill the memory. `zipfile` never unpacks more than a part declares."""
+def check_archive_size(archive: zipfile.ZipFile) -> None:
+    """Refuse archives that would fill the memory. The declared sizes are reliable: `zipfile` never unpacks more."""
     parts = archive.infolist()
     if len(parts) > MOST_PARTS:
         raise Unreadable(f"a zip archive of {len(parts):,} parts; at most {MOST_PARTS:,} are read")

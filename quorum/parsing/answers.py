@@ -1,4 +1,4 @@
-"""What a reply says. Parsers forgive wrapping and never raise; a reply that breaks its contract is `malformed`."""
+"""Reads answers from replies. Parsers never raise; a reply that breaks its prompt's contract is `malformed`."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -7,20 +7,22 @@ from typing import Any, Generic, TypeVar
 
 from quorum.core.json_text import parse_json
 from quorum.core.text import UNKNOWN, is_unknown, normalize
-from quorum.parsing.wrapping import STYLED, unwrapped
+from quorum.parsing.wrapping import STYLED, unwrap
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Parsed(Generic[T]):
-    """What a reply says; malformed: it broke its contract, and `value` is the parser's stated default."""
+    """The result of a parser. malformed: the reply broke its contract, and `value` is the default that the parser
+    states.
+    """
 
     value: T
     malformed: bool = False
 
 
-def marked(parse: Callable[[str], Parsed[T]]) -> Callable[[str], Parsed[Parsed[T]]]:
+def with_malformed_flag(parse: Callable[[str], Parsed[T]]) -> Callable[[str], Parsed[Parsed[T]]]:
     """Wrap a parser so that its value also carries the malformed flag."""
 
     def whole(reply: str) -> Parsed[Parsed[T]]:
@@ -32,25 +34,30 @@ def marked(parse: Callable[[str], Parsed[T]]) -> Callable[[str], Parsed[Parsed[T
 
 @dataclass(frozen=True)
 class Reasoned:
-    """An answer and the reasoning before it, null when there was none."""
+    """An answer and the reasoning before it, which is None if there is none."""
 
     answer: str
     rationale: str | None
 
 
-def short_answer(reply: str, question: str = "") -> Parsed[str]:
-    """The answer of a reply that should be one line and nothing else.
+def parse_short_answer(reply: str, question: str = "") -> Parsed[str]:
+    """The answer in a reply that should be one line and nothing else.
 
-    Also read: text after "Answer:", JSON with an answer. Defaults (malformed): of several lines the first that is no
-    lead-in, of no text "unknown".
+    The answer may also follow "Answer:" or stand in JSON. Several lines are malformed, and the value is the first one
+    that is not a lead-in ending in a colon. An empty reply is malformed, and the value is "unknown".
+
+    >>> parse_short_answer("Answer: Paris.").value
+    'Paris'
     """
-    if found := from_json(reply):
+    if found := read_json_answer(reply):
         return Parsed(found.value.answer, found.malformed)
-    text, marker = own_part(without_reasons(unwrapped(reply)), question)
-    if marker and (labelled := tidy(first_line(text[marker.end() :]))):
+    text, marker = cut_invented_question(remove_tagged_reasoning(unwrap(reply)), question)
+    if marker and (labelled := clean_answer(get_first_line(text[marker.end() :]))):
         return Parsed(labelled)
-    lines = list(lines_of(text[: marker.start()] if marker else text))
-    answer = tidy(next((line for line in lines if not line.endswith((":", "："))), "")) or tidy("".join(lines[:1]))
+    lines = list(list_lines(text[: marker.start()] if marker else text))
+    answer = clean_answer(next((line for line in lines if not line.endswith((":", "："))), "")) or clean_answer(
+        "".join(lines[:1])
+    )
     return Parsed(answer or UNKNOWN, malformed=len(lines) != 1 or not answer)
 
 
@@ -61,28 +68,29 @@ REASONS = re.compile(
 )
 
 
-def without_reasons(text: str) -> str:
+def remove_tagged_reasoning(text: str) -> str:
     """The text without reasoning in tags, unless nothing else remains."""
     return REASONS.sub("", text) or text if "</" in text else text
 
 
-def reasoned_answer(reply: str, question: str = "") -> Parsed[Reasoned]:
+def parse_reasoned_answer(reply: str, question: str = "") -> Parsed[Reasoned]:
     """The answer after the last "Answer:" that belongs to this question, and the rationale before it.
 
-    Defaults (malformed): without "Answer:" the last line that says something, of nothing after it "unknown".
+    Without "Answer:" the reply is malformed, and the answer is the last line with text. If nothing follows "Answer:",
+    it is malformed, and the answer is "unknown".
     """
-    if found := from_json(reply):
+    if found := read_json_answer(reply):
         return found
-    text, marker = own_part(unwrapped(reply), question)
+    text, marker = cut_invented_question(unwrap(reply), question)
     if marker:
-        answer = tidy(first_line(text[marker.end() :]))
-        return Parsed(Reasoned(answer or UNKNOWN, rationale_of(text[: marker.start()])), malformed=not answer)
-    *reasoning, last = list(lines_of(text)) or [""]
-    return Parsed(Reasoned(tidy(last) or UNKNOWN, rationale_of("\n".join(reasoning))), malformed=True)
+        answer = clean_answer(get_first_line(text[marker.end() :]))
+        return Parsed(Reasoned(answer or UNKNOWN, get_rationale(text[: marker.start()])), malformed=not answer)
+    *reasoning, last = list(list_lines(text)) or [""]
+    return Parsed(Reasoned(clean_answer(last) or UNKNOWN, get_rationale("\n".join(reasoning))), malformed=True)
 
 
-# "Answer:", or Answer alone as a heading. The prompt's other labels may begin an invented next question.
-EDGE = r"^[^\w\n]{0,9}"  # markdown before a label; bounded, as a model in a loop writes lines without end
+# "Answer:", or "Answer" alone on a line. The prompt's other labels may begin a question that the model invents.
+EDGE = r"^[^\w\n]{0,9}"  # markdown before a label; its length is bounded because a model in a loop writes endless lines
 MARKER = re.compile(
     r"(?P<answer>(?:\b(?:the|my|final|short)[ \t]+){0,3}\banswer\b[*_\"'`]{0,3}[ \t]*[:：](?:[*_]{1,3}(?=\s|$))?"
     rf"|{EDGE}answer[^\w\n]{{0,9}}$)"
@@ -93,10 +101,10 @@ MARKER = re.compile(
 )
 
 
-def own_part(text: str, question: str) -> tuple[str, re.Match[str] | None]:
-    """The text up to an invented next question, and the last "Answer:" in it.
+def cut_invented_question(text: str, question: str) -> tuple[str, re.Match[str] | None]:
+    """(the text before a question that the model invents, the last "Answer:" in it).
 
-    A question that is restated, as the first thing or word by word, is not a next one.
+    A question at the beginning, or one that repeats ours word by word, is not an invented one.
     """
     answer: re.Match[str] | None = None
     begun: int | None = None  # where passages or a rule begin; they belong to the question after them
@@ -105,7 +113,7 @@ def own_part(text: str, question: str) -> tuple[str, re.Match[str] | None]:
         if marker["answer"]:
             answer, begun = marker, None
         elif marker["question"] or (marker["inline"] and answer):
-            asked = first_line(text[marker.end() : marker.end() + len(question) + 100])
+            asked = get_first_line(text[marker.end() : marker.end() + len(question) + 100])
             if marker.start() > start and normalize(asked) != normalize(question):
                 return text[: marker.start() if begun is None else begun], answer
             begun = None
@@ -114,23 +122,23 @@ def own_part(text: str, question: str) -> tuple[str, re.Match[str] | None]:
     return (text[:begun] if answer else text), answer
 
 
-def lines_of(text: str) -> Iterator[str]:
-    """The lines that say something, stripped."""
+def list_lines(text: str) -> Iterator[str]:
+    """The lines with text, stripped; lines of markdown rules or full stops are skipped."""
     return (line.strip() for line in text.splitlines() if line.strip(RULES + ".…"))
 
 
 RULES = " \t`*_#>-=~"
 
 
-def first_line(text: str) -> str:
-    return next(lines_of(text), "")
+def get_first_line(text: str) -> str:
+    return next(list_lines(text), "")
 
 
 LABELLED = re.compile(rf"{EDGE}rationale[*_\"'`]{{0,3}}[ \t]*[:：][*_]{{0,3}}", re.MULTILINE | re.IGNORECASE)
 
 
-def rationale_of(text: str) -> str | None:
-    """The reasoning after its label, if it has one, without the markdown left over at its edges."""
+def get_rationale(text: str) -> str | None:
+    """The reasoning without its label and without markdown at its edges; None if it is empty."""
     label = LABELLED.search(text)
     return text[label.end() if label else 0 :].strip(RULES + "\n") or None
 
@@ -138,31 +146,33 @@ def rationale_of(text: str) -> str | None:
 BROKEN = re.compile(r"[\"']answer[\"']\s*:\s*([\"'])(.*?)(?:\1|\Z)", re.IGNORECASE)
 
 
-def from_json(reply: str) -> Parsed[Reasoned] | None:
-    """A JSON object with an answer and perhaps a rationale, alone or after some words; None when there is none.
+def read_json_answer(reply: str) -> Parsed[Reasoned] | None:
+    """The answer and the rationale of a JSON object, alone or after some words; None if the reply has no such object.
 
-    Null is unknown. Defaults (malformed): the first of a list, the one value of another object, the text after "answer"
-    in broken JSON, else unknown.
+    A null answer is "unknown". These are malformed: a list of answers (the value is the first), an object with one
+    value under another name (that value), broken JSON (the text after "answer"), any other object ("unknown").
     """
-    text = unwrapped(reply).strip()
+    text = unwrap(reply).strip()
     value = read_object(text[text.find("{") : text.rfind("}") + 1])
     if value is None:
         broken = BROKEN.search(text) if text.startswith("{") else None
-        return Parsed(Reasoned(tidy(broken[2]) or UNKNOWN, None), malformed=True) if broken else None
+        return Parsed(Reasoned(clean_answer(broken[2]) or UNKNOWN, None), malformed=True) if broken else None
     if not text.startswith("{") and "answer" not in value:
         return None
     sound = "answer" in value
     content: Any = value.get("answer", next(iter(value.values())) if len(value) == 1 else {})
     if isinstance(content, list):
         content, sound = next(iter(content), None), sound and len(content) == 1
-    answer = tidy(first_line(spoken(content)))
+    answer = clean_answer(get_first_line(format_value(content)))
     rationale = value.get("rationale", value.get("reasoning"))
     found = Reasoned(answer or UNKNOWN, str(rationale).strip() or None if rationale else None)
     return Parsed(found, malformed=not sound or not answer)
 
 
-def spoken(value: Any) -> str:
-    """A JSON value in words: "cups: 86, plates: 42" for an object of several values. Others and lists give nothing."""
+def format_value(value: Any) -> str:
+    """A JSON value as text: an object of several values as "cups: 86, plates: 42"; other objects and lists as
+    nothing.
+    """
     if value is None:
         return UNKNOWN
     if isinstance(value, bool):
@@ -172,7 +182,7 @@ def spoken(value: Any) -> str:
         and len(value) > 1
         and all(isinstance(content, str | int | float) for content in value.values())
     ):
-        return ", ".join(f"{name}: {spoken(content)}" for name, content in value.items())
+        return ", ".join(f"{name}: {format_value(content)}" for name, content in value.items())
     return str(value) if isinstance(value, str | int | float) else ""
 
 
@@ -215,20 +225,20 @@ ABBREVIATION = re.compile(
 )
 
 
-def tidy(line: str) -> str:
-    """A short answer without label, bullet, quotes and markdown around it, and the full stop of a sentence."""
+def clean_answer(line: str) -> str:
+    """A short answer without label, bullet, surrounding quotes and markdown, and without a final full stop."""
     text = line.strip()
-    for _ in range(9):  # rounds: for a label, markdown and quotes
-        before, text = text, stripped(text)
+    for _ in range(9):  # several rounds, because labels, markdown and quotes may be nested
+        before, text = text, strip_once(text)
         if text == before:
             break
     return text
 
 
-def stripped(text: str) -> str:
-    """One round of `tidy`."""
+def strip_once(text: str) -> str:
+    """One round of `clean_answer`."""
     text = BULLET.sub("", LABEL.sub("", text))
-    if not is_unknown(text):  # "The answer is not in the passages" is a refusal as a whole
+    if not is_unknown(text):  # keep "The answer is not in the passages" whole: it is a refusal
         text = THE_ANSWER_IS.sub("", text)
     for left, right in PAIRS:
         inner = text[len(left) : -len(right)]

@@ -11,30 +11,33 @@ from typing import Any
 from quorum.algorithms.vote_key import vote_key
 from quorum.core.json_text import parse_json
 from quorum.core.text import is_unknown
-from quorum.parsing.answers import Parsed, first_line, lines_of, tidy
-from quorum.parsing.wrapping import unwrapped
+from quorum.parsing.answers import Parsed, clean_answer, get_first_line, list_lines
+from quorum.parsing.wrapping import unwrap
 
-LONGEST, MOST_ITEMS = 20_000, 100  # characters and items that are read: a longer reply is a model in a loop
+LONGEST, MOST_ITEMS = 20_000, 100  # characters and items that are read; a longer reply comes from a model in a loop
 
 
-def candidate_answers(reply: str, most: int) -> Parsed[list[str]]:
-    """At most `most` distinct candidates, in the reply's order; an item that says there is no answer is none.
+def parse_candidates(reply: str, most: int) -> Parsed[list[str]]:
+    """At most `most` distinct candidates, in the reply's order. An item that says "unknown" is not a candidate.
 
-    Only one style of marker is read: the first of (a) a) a. A: (1) 1) 1. 1: [1] and bullets that makes a list. JSON is
-    read, too. Defaults (malformed): without markers every line is a candidate; a reply without text has none.
+    The reply may be JSON or a list in one style of marker: the first of (a) a) a. A: (1) 1) 1. 1: [1] and bullets that
+    makes a list. Without markers the reply is malformed, and every line is a candidate.
+
+    >>> parse_candidates("(a) Oslo (b) Bergen", 2).value
+    ['Oslo', 'Bergen']
     """
-    text = unwrapped(reply).strip()[:LONGEST]
-    items = from_json(text) or marked(text)
+    text = unwrap(reply).strip()[:LONGEST]
+    items = read_json_candidates(text) or split_at_markers(text)
     if items:
-        return Parsed(distinct(items)[:most])
-    items = quoted(text) or [line for line in lines_of(text) if not line.endswith((":", "："))]
-    return Parsed(distinct(items)[:most], malformed=True)
+        return Parsed(drop_repetitions(items)[:most])
+    items = find_quoted(text) or [line for line in list_lines(text) if not line.endswith((":", "："))]
+    return Parsed(drop_repetitions(items)[:most], malformed=True)
 
 
-def distinct(items: Iterable[str]) -> list[str]:
-    """The candidates, tidied, without unknown ones and without repetitions (by the key of a vote)."""
+def drop_repetitions(items: Iterable[str]) -> list[str]:
+    """The cleaned candidates without unknown ones and without repetitions (those with an equal vote key)."""
     found: dict[str, str] = {}
-    for item in map(tidy_item, islice(items, MOST_ITEMS)):
+    for item in map(clean_item, islice(items, MOST_ITEMS)):
         if any(character.isalnum() for character in item) and not is_unknown(item):
             found.setdefault(vote_key(item), item)
     return list(found.values())
@@ -42,8 +45,10 @@ def distinct(items: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Style:
-    """A way to mark items. `labels` in order; `pattern` has a place for one. `places`: where markers may stand, see
-    `marker`. `alone`: one marker is enough to make a list, at the beginning of a line if it is not `bracketed`.
+    """A way to mark items. labels: in order. pattern: a regular expression with LABEL in place of a label.
+
+    places: where markers may stand (see `compile_marker`). alone: whether a single marker makes a list; a marker that
+    is not `bracketed` must then begin a line.
     """
 
     labels: tuple[str, ...]
@@ -84,19 +89,21 @@ BULLET = re.compile(r"^[ \t]*(?:[-*+–—][ \t]+|[•·‣▪][ \t]*)(?=\S)|(?<
 
 
 @cache
-def marker(style: Style, label: str, places: int) -> re.Pattern[str]:
-    """One marker at a line's beginning; with 2 places also after a separator, 3: after any space, 4: anywhere."""
+def compile_marker(style: Style, label: str, places: int) -> re.Pattern[str]:
+    """The pattern of one marker. places: 1 allows it at the beginning of a line, 2 also after a separator, 3 also after
+    any space, 4 anywhere.
+    """
     where = "|".join(PLACES[:places])
     own = style.pattern.replace("LABEL", label)
     return re.compile(rf"(?:{where}){CALLED}{own}(?:[*_`]{{1,3}}(?=\s|\Z))?", re.MULTILINE)
 
 
-def marked(text: str) -> list[str]:
-    """The items between the markers of the first style that makes a list; none without markers."""
+def split_at_markers(text: str) -> list[str]:
+    """The items of the first style of marker that makes a list; empty if there are no markers."""
     single: list[str] = []
     for style in STYLES:
         for places in range(1, 1 + style.places):
-            items = between(text, style, places)
+            items = split_between(text, style, places)
             if len(items) > 1:
                 return items
             if len(items) == 1 and not single and style.alone and (style.bracketed or places == 1):
@@ -104,40 +111,43 @@ def marked(text: str) -> list[str]:
     return single or [item for item in BULLET.split(text)[1:] if item.strip()]
 
 
-def between(text: str, style: Style, places: int) -> list[str]:
-    """What follows each marker of one style, as long as the markers go on in order."""
+def split_between(text: str, style: Style, places: int) -> list[str]:
+    """The text after each marker of one style, as long as the labels come in order."""
     found: list[re.Match[str]] = []
     for label in style.labels:
         begin = found[-1].end() if found else 0
-        following = marker(style, label, places).finditer(text, begin)
+        following = compile_marker(style, label, places).finditer(text, begin)
         match = next((m for m in following if not found or style.bracketed or text[begin : m.start()].strip()), None)
         if match is None:
             break
         found.append(match)
     ends = [*(match.start() for match in found[1:]), len(text)]
-    return [closed(match.group(), text[match.end() : end]) for match, end in zip(found, ends, strict=bool(found))]
+    return [
+        remove_closing_asterisk(match.group(), text[match.end() : end])
+        for match, end in zip(found, ends, strict=bool(found))
+    ]
 
 
-def closed(marker: str, item: str) -> str:
-    """The item without a closing asterisk whose opening one stands before the marker."""
+def remove_closing_asterisk(marker: str, item: str) -> str:
+    """The item without a closing asterisk if the opening one is part of its marker."""
     return re.sub(r"\*(?=\W{0,9}\Z)", "", item, count=1) if marker.count("*") == 1 else item
 
 
-CUT = re.compile(r"\s{0,9}[(\[]\s?\w?\s?\Z")  # the beginning of a marker that was never finished
+CUT = re.compile(r"\s{0,9}[(\[]\s?\w?\s?\Z")  # an unfinished marker at the end of the reply
 CITED = re.compile(
     r"(?:\s{0,9}(?:\[[\d, –-]{1,40}\]|[(\[](?:passages?|sources?|see|from)\b[^()\[\]]{0,80}[)\]])){1,5}\W{0,5}\Z",
     re.IGNORECASE,
 )
 
 
-def tidy_item(item: str) -> str:
+def clean_item(item: str) -> str:
     """The first line of an item, without citations, markdown, quotes and trailing punctuation."""
-    line = CITED.sub("", CUT.sub("", first_line(item)))
-    text = tidy(line.strip(" |/&"))
+    line = CITED.sub("", CUT.sub("", get_first_line(item)))
+    text = clean_answer(line.strip(" |/&"))
     for left, right in (("**", "**"), ("__", "__"), ("`", "`"), ('"', '"'), ("“", "”")):
         opened = text.removesuffix(right)
-        if opened != text and left not in opened:  # the opening one stood before the marker
-            text = tidy(opened)
+        if opened != text and left not in opened:  # the opening mark was before the marker
+            text = clean_answer(opened)
     return text
 
 
@@ -145,49 +155,53 @@ KEY = re.compile(r"\W*(?:(?:candidate|answer|option|choice|prediction)s?[\W_]*)?
 LISTS = ("candidates", "candidate_answers", "answers", "options", "choices", "predictions")
 
 
-def from_json(text: str) -> list[str]:
+def read_json_candidates(text: str) -> list[str]:
     """The candidates of a JSON list, or of an object with a list or with lettered or numbered keys; else nothing."""
-    for piece in json_pieces(text):
+    for piece in find_json_pieces(text):
         try:
-            return [str(item) for item in values_in(parse_json(piece))]
+            return [str(item) for item in collect_candidates(parse_json(piece))]
         except ValueError:
             continue
     return []
 
 
-def json_pieces(text: str) -> list[str]:
+def find_json_pieces(text: str) -> list[str]:
     """The parts that may be JSON: the outermost list, if the text begins with it or has a code fence, and object."""
     listed = text[text.find("[") : text.rfind("]") + 1] if text.startswith("[") or "```" in text else ""
     found = text[text.find("{") : text.rfind("}") + 1]
     return [piece for piece in (listed, found) if piece]
 
 
-def values_in(value: Any) -> Sequence[str | int | float]:
+def collect_candidates(value: Any) -> Sequence[str | int | float]:
     """The candidates in a JSON value."""
     if isinstance(value, list):
-        return [text for item in value for text in (values_in(item)[:1] if isinstance(item, dict) else scalars([item]))]
+        return [
+            text
+            for item in value
+            for text in (collect_candidates(item)[:1] if isinstance(item, dict) else keep_scalars([item]))
+        ]
     if not isinstance(value, dict):
         return []
     by_name = {key.lower().strip(): content for key, content in value.items()}
     nested = next((by_name[name] for name in LISTS if isinstance(by_name.get(name), list | dict)), None)
     if nested is not None:
-        return values_in(nested)
-    if labelled := scalars(content for key, content in by_name.items() if KEY.fullmatch(key)):
+        return collect_candidates(nested)
+    if labelled := keep_scalars(content for key, content in by_name.items() if KEY.fullmatch(key)):
         return labelled
     if len(by_name) == 1 and isinstance(only := next(iter(by_name.values())), list | dict):
-        return values_in(only)
-    return scalars(by_name[name] for name in ("candidate", "answer", "text", "value") if name in by_name)
+        return collect_candidates(only)
+    return keep_scalars(by_name[name] for name in ("candidate", "answer", "text", "value") if name in by_name)
 
 
-def scalars(values: Iterable[Any]) -> list[str | int | float]:
+def keep_scalars(values: Iterable[Any]) -> list[str | int | float]:
     return [value for value in values if isinstance(value, str | int | float) and not isinstance(value, bool)]
 
 
 QUOTED = re.compile(r"(?<=[\[{,:\s])(?:\"([^\"\n]*)\"?|'([^'\n]*)')(?=\s{0,9}[,\]}]|\s{0,9}\Z)")
 
 
-def quoted(text: str) -> list[str]:
-    """The quoted values of a list or object that is no JSON, because it was cut or written as in Python."""
+def find_quoted(text: str) -> list[str]:
+    """The quoted values of a list or object that is not valid JSON, because it was cut or is Python."""
     if not text.startswith(("{", "[")):
         return []
     return [double or single for double, single in QUOTED.findall(text)]

@@ -1,4 +1,4 @@
-"""Which of several lettered candidates a reply chooses."""
+"""Reads which of several lettered candidates a reply chooses."""
 
 import re
 from collections.abc import Sequence
@@ -6,19 +6,19 @@ from string import ascii_lowercase
 
 from quorum.algorithms.vote_key import vote_key
 from quorum.core.text import contains_answer, is_unknown, normalize
-from quorum.parsing.answers import Parsed, short_answer, tidy
+from quorum.parsing.answers import Parsed, clean_answer, parse_short_answer
 
 LETTERED = re.compile(
     r"\A[*_`\"']{0,3}(?:(?i:option|choice|candidate|answer)\s+)?"
     r"(?:[(\[]([A-Za-z])[)\]]|([A-Za-z])(?:[)\].:,;!]|(?=\W*\Z)|(?=\s?[-–—]{1,2}\s?)|(?=\s+[(\"'“]?\w)))[*_`.:,]{0,3}\s*"
 )
-# What stands before a choice in a sentence: "So the correct answer is most likely ...".
+# Words before a choice in a sentence: "So the correct answer is most likely ...".
 LEADING_WORDS = """so thus hence therefore then clearly definitely certainly obviously probably presumably perhaps maybe
     likely more very most i we you one it this that the my would could should must will can think believe guess say
     choose pick select go with be is are of out from these those above given choices? options? answers? candidates?
     correct right best final closest only possible appropriate suitable logical plausible to"""
 LEAD = re.compile(rf"\A\W{{0,3}}(?:(?:['’](?:d|s)|{'|'.join(LEADING_WORDS.split())})\b[ ,:]{{0,3}})+", re.IGNORECASE)
-# A letter followed by another letter, and a letter that the next words revoke.
+# A letter followed by another letter; words that reject the letter before them.
 JOINED = re.compile(r"\s*(?:[,/&+]|\bor\b|\band\b|,\s*(?:or|and)\b)\s*[*(\[]{0,3}[A-Za-z](?![\w'’])", re.IGNORECASE)
 TURNED = re.compile(
     r"\W*(?:is|are|was|would be|seems|looks|['’]s)?\s*(?:not|n['’]t|wrong|incorrect|false|out|unlikely|impossible)\b",
@@ -32,25 +32,28 @@ STOPPED = re.compile(r"[)\].:,;!]")
 EITHER = re.compile(r"\b(?:either|neither|not sure|unsure|unclear|whether|between|both)\b", re.IGNORECASE)
 
 
-def chosen_candidate(reply: str, candidates: Sequence[str], question: str = "") -> Parsed[str]:
-    """The candidate that a reply names, by its text or by its letter; "unknown" if the reply says so.
+def parse_choice(reply: str, candidates: Sequence[str], question: str = "") -> Parsed[str]:
+    """The candidate that a reply names by its text or letter; "unknown" if the reply says so.
 
-    Also read: a choice in a sentence ("most likely C, because ..."). Default (malformed): a reply that names none of
-    them, or several, is an answer of its own.
+    The choice may stand in a sentence ("most likely C, because ..."). A reply that names no candidate, or several, is
+    malformed, and the value is its own answer.
+
+    >>> parse_choice("(b)", ["Oslo", "Bergen"]).value
+    'Bergen'
     """
-    found = short_answer(reply, question)
+    found = parse_short_answer(reply, question)
     if is_unknown(found.value):
         return found
     several = names_several(found.value)
-    chosen = None if several else named_in(found.value, candidates)
+    chosen = None if several else find_named(found.value, candidates)
     if chosen is None and not several and not EITHER.search(found.value):
         lead = LEAD.match(found.value)
-        said = tidy(found.value[lead.end() :]) if lead else ""
-        chosen = (named_in(said, candidates) if said else None) or named_last(found.value, candidates)
+        said = clean_answer(found.value[lead.end() :]) if lead else ""
+        chosen = (find_named(said, candidates) if said else None) or find_last_named(found.value, candidates)
     if chosen is not None:
         return Parsed(chosen)
     letter = LETTERED.match(found.value)
-    rest = tidy(found.value[letter.end() :]) if letter and letter[1] else ""
+    rest = clean_answer(found.value[letter.end() :]) if letter and letter[1] else ""
     return Parsed(rest or found.value, malformed=True)
 
 
@@ -66,10 +69,10 @@ def names_several(text: str) -> bool:
     return len(set(ITEM.findall(text[: reason.start() if reason else len(text)]))) > 1
 
 
-def named_in(text: str, candidates: Sequence[str]) -> str | None:
+def find_named(text: str, candidates: Sequence[str]) -> str | None:
     """The candidate that a text begins with: its words, its letter, or the letter with words or a reason."""
     letter = LETTERED.match(text)
-    rest = tidy(text[letter.end() :]) if letter else ""
+    rest = clean_answer(text[letter.end() :]) if letter else ""
     for words in (text, rest):  # an answer may look lettered: "A. A. Milne"
         key = vote_key(words)
         named = next((one for one in candidates if key and vote_key(one) == key), None)
@@ -106,7 +109,7 @@ LAST = re.compile(
 BRACKETED = re.compile(r"\(([A-Za-z])\)")
 
 
-def named_last(text: str, candidates: Sequence[str]) -> str | None:
+def find_last_named(text: str, candidates: Sequence[str]) -> str | None:
     """The candidate whose letter concludes a sentence; None if several letters do, or several stand in brackets."""
     marks = list(LAST.finditer(text))
     letters = {str(mark["said"] or mark["closing"]).lower() for mark in marks}

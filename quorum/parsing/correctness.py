@@ -1,18 +1,18 @@
-"""Whether a judge's reply says that an answer is correct."""
+"""Reads a judge's verdict on whether an answer is correct."""
 
 import re
 
 from quorum.parsing.answers import Parsed
-from quorum.parsing.verdicts import ENDED, HEDGED, OPEN, SENTENCE, validity_verdict
-from quorum.parsing.wrapping import unwrapped
+from quorum.parsing.verdicts import ENDED, HEDGED, OPEN, SENTENCE, parse_validity
+from quorum.parsing.wrapping import unwrap
 
-# The word with which a reply ends: "... names the same town; correct."
+# The last word of a reply, if it is a verdict: "... names the same town; correct."
 LAST = re.compile(
     r"(?:^|[\s:;,–—-])(?P<no>(?:not|isn['’]t|n['’]t)\s+)?[*_\"'`(]{0,3}(?P<word>(?:in)?correct|right|wrong)[*_\"'`).!]*\Z",
     re.IGNORECASE,
 )
 CHOICE = re.compile(r"\b(?:or|nor)\s*\Z|/\s*\Z", re.IGNORECASE)
-# The word that the prompt asks for, as the beginning of a sentence, or after "Verdict:" or "It is".
+# A verdict in the prompt's own words at the beginning of a sentence, perhaps after "Verdict:" or "It is".
 ASKED_FOR = re.compile(
     r"(?:[^\w{]|_)*(?:(?:[a-z]+\s+){0,3}verdict(?:\s+is)?[\W_]+|(?:it|this|that|the\s+answer(?:\s+to\s+mark)?)(?:\s+is|['’]s)\s+)?"
     r"(?P<word>correct|incorrect)",
@@ -20,15 +20,21 @@ ASKED_FOR = re.compile(
 )
 
 
-def correctness_verdict(reply: str) -> Parsed[bool]:
-    """Whether a reply concludes that the answer is correct: by the word that it was asked for, whatever it says of the
-    answers then ("Incorrect. The accepted answer is yes."); else by true, yes, or their negation; else by the word with
-    which it ends. Default (malformed): False, where there is no verdict or two that disagree.
+def parse_correctness(reply: str) -> Parsed[bool]:
+    """Whether a reply says that the answer is correct.
+
+    Three sources are tried in this order: a sentence that begins with "correct" or "incorrect", the words the prompt
+    asks for; "true", "yes" or their negations, as in `parse_validity`; the last word of the reply. In "Incorrect. The
+    accepted answer is yes." the first source decides. A reply without a verdict, or with two that disagree, is
+    malformed, and the value is False.
+
+    >>> parse_correctness("Incorrect. The accepted answer is yes.").value
+    False
     """
-    text = unwrapped(reply).strip()
-    if said := asked_for(text):
+    text = unwrap(reply).strip()
+    if said := read_asked_verdicts(text):
         return Parsed(said == {True}, malformed=len(said) != 1)
-    found = validity_verdict(reply)
+    found = parse_validity(reply)
     if not found.malformed:
         return found
     last = LAST.search(text[-200:])
@@ -38,7 +44,7 @@ def correctness_verdict(reply: str) -> Parsed[bool]:
     return Parsed((last["word"].lower() in ("correct", "right")) != bool(last["no"]))
 
 
-def asked_for(text: str) -> set[bool]:
-    """The verdicts of the sentences that begin with one."""
+def read_asked_verdicts(text: str) -> set[bool]:
+    """The verdicts of the sentences that begin with "correct" or "incorrect"."""
     begun = ((sentence, ASKED_FOR.match(sentence)) for sentence in SENTENCE.split(text))
     return {word["word"].lower() == "correct" for sentence, word in begun if word and ENDED.match(sentence, word.end())}

@@ -4,8 +4,8 @@ import re
 
 from quorum.core.labels import LABELS, NOT_ENOUGH_INFO, REFUTES, SUPPORTS
 from quorum.core.text import UNKNOWN, is_unknown
-from quorum.parsing.answers import Parsed, first_line, lines_of, own_part, read_object, spoken
-from quorum.parsing.wrapping import LONGEST_TEXT, unwrapped
+from quorum.parsing.answers import Parsed, cut_invented_question, format_value, get_first_line, list_lines, read_object
+from quorum.parsing.wrapping import LONGEST_TEXT, unwrap
 
 LABEL_SLOT = re.compile(
     r"\b(?:label|verdict|answer|judge?ment|conclusion)\b[*_\"'`]{0,3}[ \t]*(?:[:：]|is\b)", re.IGNORECASE
@@ -53,61 +53,64 @@ WORD = re.compile(r"\w")
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
-def label_answer(reply: str, question: str = "") -> Parsed[str]:
-    """SUPPORTS, REFUTES or NOT ENOUGH INFO: the label that the reply begins with, names after "Label:" or in JSON, else
-    the one after its last "so", "therefore" or "I will assume", else the one that all its words agree on; supported,
-    true, contradicted, cannot be verified ... read as labels.
+def parse_label(reply: str, question: str = "") -> Parsed[str]:
+    """SUPPORTS, REFUTES or NOT ENOUGH INFO. Words such as "true", "contradicted" or "cannot be verified" are labels
+    too.
 
-    Default (malformed): unknown, where there is no label or there are two.
+    The first of these sources that has a label decides: JSON; the last "Label:"; the beginning of the reply together
+    with its last "so", "therefore" or "I will assume"; the last line whose words agree. Without a label, or with two
+    that disagree, the reply is malformed, and the value is "unknown".
     """
-    text = unwrapped(reply)
+    text = unwrap(reply)
     value = read_object(text.strip())
-    named = next((spoken(value[name]) for name in NAMES if name in value), "") if value else ""
-    text = NEXT_CLAIM.split(own_part(text, question)[0], maxsplit=1)[0]
+    named = next((format_value(value[name]) for name in NAMES if name in value), "") if value else ""
+    text = NEXT_CLAIM.split(cut_invented_question(text, question)[0], maxsplit=1)[0]
     slots = list(LABEL_SLOT.finditer(text))[-9:]
-    found = leading(named) or (leading(first_line(text[slots[-1].end() :])) if slots else None)
+    found = find_leading_label(named) or (
+        find_leading_label(get_first_line(text[slots[-1].end() :])) if slots else None
+    )
     if found is None:
-        first, last = leading(first_line(text)), concluded(text)
+        first, last = find_leading_label(get_first_line(text)), find_conclusion(text)
         disagree = first and last and first != last
-        found = None if disagree else first or last or agreed(text)
+        found = None if disagree else first or last or find_agreed_label(text)
     return Parsed(found or UNKNOWN, malformed=found is None)
 
 
-def concluded(text: str) -> str | None:
+def find_conclusion(text: str) -> str | None:
     """The label in the clause after the last concluding word, such as "so", in the last sentence with such a word."""
     for sentence in reversed(SENTENCE.split(text)):
         marks = [mark for mark in CONCLUDES.finditer(sentence) if WORD.search(sentence, mark.end())]  # not "says so."
-        if marks and (label := said_in(sentence[marks[-1].end() :])):
+        if marks and (label := find_clause_label(sentence[marks[-1].end() :])):
             return label
     return None
 
 
-def leading(text: str) -> str | None:
-    """The label that the text begins with: its name alone, or followed by a stop and a reason."""
+def find_leading_label(text: str) -> str | None:
+    """The label at the beginning of the text, if it is followed by nothing, a full stop or a reason."""
     bare = text.lstrip(" \t*_`\"'“”‘’([{<#->")
     for label, pattern in ((NOT_ENOUGH_INFO, OPEN), (REFUTES, FALSE), (SUPPORTS, TRUE)):
         mark = pattern.match(bare)
-        if mark and not re.match(r"\W{0,3}(?:\bor\b|/|\|)", bare[mark.end() :]) and ends(bare[mark.end() :]):
+        if mark and not re.match(r"\W{0,3}(?:\bor\b|/|\|)", bare[mark.end() :]) and is_end_of_label(bare[mark.end() :]):
             return label
     return None
 
 
-def ends(rest: str) -> bool:
+def is_end_of_label(rest: str) -> bool:
     """Whether a label is followed by nothing, a full stop or a reason, not by another word of the same sentence."""
     return not re.match(r"[ \t]*\w", rest) or bool(
         re.match(r"[ \t]*(?:because|since|as|by|based|according|to)\b", rest)
     )
 
 
-def agreed(text: str) -> str | None:
-    """The label that the words of a text agree on, in its last line that has any; null when they do not agree."""
+def find_agreed_label(text: str) -> str | None:
+    """The label of the last line with label words; None if the words of that line disagree."""
     if sum(label in text for label in LABELS) > 1:
         return None
-    for line in reversed(list(lines_of(text))):
+    for line in reversed(list(list_lines(text))):
         said = CONCEDED.sub("", line)
-        if label := said_in(said) or said_in(TURN.split(said)[-1]):
+        if label := find_clause_label(said) or find_clause_label(TURN.split(said)[-1]):
             return label
-        if heard(TRUE, said) or heard(FALSE, said) or PARTLY.search(said):
+        if contains_unnegated(TRUE, said) or contains_unnegated(FALSE, said) or PARTLY.search(said):
             return None
     return None
 
@@ -122,20 +125,20 @@ DOUBTED = re.compile(
 )
 
 
-def said_in(text: str) -> str | None:
-    """The label that the words of a clause or line agree on; null for what is partly true."""
+def find_clause_label(text: str) -> str | None:
+    """The label that the words of a clause or line share; None if they disagree or it is only partly true."""
     if PARTLY.search(text) or not WORD.search(text):
         return None
     if DOUBTED.search(text) and not UNSURE.search(text):
         return REFUTES
     if UNSURE.search(text) or OPEN.search(text) or is_unknown(text):
         return NOT_ENOUGH_INFO
-    false = heard(FALSE, text)
-    true = heard(TRUE, FALSE.sub(" ", text))
+    false = contains_unnegated(FALSE, text)
+    true = contains_unnegated(TRUE, FALSE.sub(" ", text))
     return None if false == true else REFUTES if false else SUPPORTS
 
 
-def heard(pattern: re.Pattern[str], line: str) -> bool:
+def contains_unnegated(pattern: re.Pattern[str], line: str) -> bool:
     """Whether the line contains the words without a negation before them."""
     return any(not NEGATED.search(line[max(0, mark.start() - 80) : mark.start()]) for mark in pattern.finditer(line))
 
@@ -147,33 +150,35 @@ TURN_LABEL = re.compile(
 NEXT_TURN = re.compile(r"\n\s*\W{0,3}(?:user|human|apprentice|speaker \w+|you)\W{0,3}[:：]", re.IGNORECASE)
 
 
-def turn_answer(reply: str, question: str = "") -> Parsed[str]:
-    """The turn of a conversation, on one line, without the speaker's name, quotes around it and turns that it invents
-    after it. Default (malformed): unknown, of nothing.
+def parse_turn(reply: str, question: str = "") -> Parsed[str]:
+    """The turn of a conversation on one line, without the speaker's name, quotes, and turns that the model invents.
+
+    An empty reply is malformed, and the value is "unknown".
     """
-    text = NEXT_TURN.split("\n" + bare(reply).strip(), maxsplit=1)[0].strip()
-    return written(TURN_LABEL.sub("", text), question)
+    text = NEXT_TURN.split("\n" + unwrap_text(reply).strip(), maxsplit=1)[0].strip()
+    return read_free_text(TURN_LABEL.sub("", text), question)
 
 
-def long_answer(reply: str, question: str = "") -> Parsed[str]:
-    """The paragraph, its lines joined, without a label before it and a question that it invents after it. Default
-    (malformed): unknown, of nothing.
+def parse_long_answer(reply: str, question: str = "") -> Parsed[str]:
+    """The paragraph on one line, without a label before it and without a question that the model invents after it.
+
+    An empty reply is malformed, and the value is "unknown".
     """
-    return written(bare(reply), question)
+    return read_free_text(unwrap_text(reply), question)
 
 
-def bare(reply: str) -> str:
-    """The reply without a code fence and out of its JSON, if it is an object with an answer."""
-    text = unwrapped(reply, LONGEST_TEXT)
+def unwrap_text(reply: str) -> str:
+    """The reply without a code fence; of a JSON object with an answer, the answer."""
+    text = unwrap(reply, LONGEST_TEXT)
     value = read_object(text.strip()) or {}
-    return next((spoken(value[name]) for name in TEXT_NAMES if name in value), text)
+    return next((format_value(value[name]) for name in TEXT_NAMES if name in value), text)
 
 
-def written(text: str, question: str) -> Parsed[str]:
+def read_free_text(text: str, question: str) -> Parsed[str]:
     """Free text on one line."""
-    own, marker = own_part(text, question)
+    own, marker = cut_invented_question(text, question)
     after = own[marker.end() :] if marker and not own[: marker.start()].strip(" \t\n*_#") else own
-    line = " ".join(" ".join(lines_of(after)).split())
+    line = " ".join(" ".join(list_lines(after)).split())
     for left, right in (('"', '"'), ("“", "”")):
         if len(line) > 2 and line[0] == left and line[-1] == right and left not in line[1:-1]:
             line = line[1:-1].strip()

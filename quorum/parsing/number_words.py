@@ -1,4 +1,4 @@
-"""Number words that point at passages, written as digits."""
+"""Writes number words that refer to passages as digits."""
 
 import re
 
@@ -19,28 +19,29 @@ POINTED = re.compile(
 )
 
 
-def digits(text: str, count: int) -> str:
-    """Lower-case text with "passage two", "the second", "the first three" and "the last" (of `count`) in digits;
-    other number words stay as they are, unless the text is nothing but number words.
+def write_digits(text: str, count: int) -> str:
+    """Lower-case text with "passage two", "the second", "the first three" and "the last" (of `count`) as digits.
+
+    Other number words stay, unless the whole text consists of number words.
     """
-    text = SEVERAL.sub(lambda found: several(found, count), text)
+    text = SEVERAL.sub(lambda found: convert_several(found, count), text)
     if ALONE.fullmatch(text):
-        return re.sub(rf"\b(?:{COUNT}|{ORDINAL})\b", lambda found: f"[{value(found[0], count)}]", text)
-    text = AFTER_NOUN.sub(lambda found: f"{found['noun']} {replaced(found['count'], COUNT, count)}", text)
-    return POINTED.sub(lambda found: replaced(found[0], ORDINAL, count), text)
+        return re.sub(rf"\b(?:{COUNT}|{ORDINAL})\b", lambda found: f"[{read_number(found[0], count)}]", text)
+    text = AFTER_NOUN.sub(lambda found: f"{found['noun']} {replace_words(found['count'], COUNT, count)}", text)
+    return POINTED.sub(lambda found: replace_words(found[0], ORDINAL, count), text)
 
 
-def several(found: re.Match[str], count: int) -> str:
+def convert_several(found: re.Match[str], count: int) -> str:
     """ "first three" -> "[1-3]"."""
-    many = min(value(found["count"], count), count)
+    many = min(read_number(found["count"], count), count)
     return f"[1-{many}]" if found["side"] == "first" else f"[{count - many + 1}-{count}]"
 
 
-def replaced(text: str, word: str, count: int) -> str:
-    return re.sub(rf"\b{word}\b", lambda found: f"[{value(found[0], count)}]", text)
+def replace_words(text: str, word: str, count: int) -> str:
+    return re.sub(rf"\b{word}\b", lambda found: f"[{read_number(found[0], count)}]", text)
 
 
-def value(word: str, count: int) -> int:
+def read_number(word: str, count: int) -> int:
     """The number that a number word stands for, with `count` passages."""
     if word == "last":
         return count

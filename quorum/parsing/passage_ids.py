@@ -1,4 +1,4 @@
-"""Which passages a reply names: numbers, ranges, words, all or none of them, in prose, lists or JSON."""
+"""Reads which passages a reply names: by numbers, ranges or words, all or none; in prose, a list or JSON."""
 
 import re
 import unicodedata
@@ -7,15 +7,15 @@ from typing import Any
 
 from quorum.core.json_text import parse_json
 from quorum.parsing.answers import Parsed
-from quorum.parsing.number_words import COUNT, NOUN, digits
-from quorum.parsing.wrapping import unwrapped
+from quorum.parsing.number_words import COUNT, NOUN, write_digits
+from quorum.parsing.wrapping import unwrap
 
-LONGEST = 6000  # characters read, from the end: where a reply that runs on gives its numbers
+LONGEST = 6000  # characters that are read, from the end, because a long reply gives its numbers there
 
 RANGE = r"\s?(?:-|–|—|\.\.\.?|to|through|until)\s?"
 ITEM = rf"[\[(#]{{0,2}} ?\d{{1,3}}(?:{RANGE}[\[(#]{{0,2}}\d{{1,3}})? ?[\])]{{0,2}}(?![\w%])"
 SEPARATOR = rf"\s{{0,3}}(?:,\s?and|,|;|&|/|\+|and|or|、|as well as)\s{{0,3}}(?:{NOUN}\s?)?"
-NUMBERS = rf"(?>{ITEM})(?>{SEPARATOR}{ITEM})*"  # atomic: a space fits in two places, and a long list would try all
+NUMBERS = rf"(?>{ITEM})(?>{SEPARATOR}{ITEM})*"  # atomic, or a long list would be matched in very many ways
 LABELLED = re.compile(
     rf"(?:\b{NOUN}[ \t_:#*-]{{0,3}}(?:{NOUN}[ \t_:#*-]{{0,3}})?|(?<!\w)[pk][ _]?(?=\d)|#)(?P<list>{NUMBERS})"
     rf"|\[\s?(?P<bracketed>\d{{1,3}}(?:(?:{RANGE}|[,;\s]{{1,3}})\d{{1,3}})*)\s?\]"
@@ -79,22 +79,25 @@ SAME = re.compile(
 VERDICT = re.compile(r"relevan|unrelated|help|useful|useless|bear|need|keep|drop|remove|discard|exclude")
 
 
-def passage_ids(reply: str, count: int) -> Parsed[list[int]]:
-    """The numbers of the passages that a reply names, in 1..count, each once, in ascending order.
+def parse_passage_ids(reply: str, count: int) -> Parsed[list[int]]:
+    """The numbers of the passages that a reply names, from 1 to `count`, each once, in ascending order.
 
-    "None", and a reply without a word, name no passage; numbers out of range are left out. Default (malformed): all
-    passages, where nothing can be read or every number is out of range.
+    "None" and an empty reply name no passage. Numbers out of range are ignored. If nothing can be read, or every number
+    is out of range, the reply is malformed, and the value is all passages.
+
+    >>> parse_passage_ids("Passages 1 and 3 are relevant.", 5).value
+    [1, 3]
     """
-    text = unicodedata.normalize("NFKC", unwrapped(reply).strip()[-LONGEST:]).lower().replace("’", "'")
+    text = unicodedata.normalize("NFKC", unwrap(reply).strip()[-LONGEST:]).lower().replace("’", "'")
     if not any(character.isalnum() for character in text):
         return Parsed([])
-    value = json_of(text)
-    found = in_words(text, count) if value is None else in_json(value[0], count)
+    value = find_json(text)
+    found = read_ids_in_prose(text, count) if value is None else read_ids_in_json(value[0], count)
     return Parsed(list(range(1, count + 1)), malformed=True) if found is None else Parsed(sorted(found))
 
 
-def json_of(text: str) -> tuple[Any] | None:
-    """The JSON value that the text is, or the object that stands in it; None without one."""
+def find_json(text: str) -> tuple[Any] | None:
+    """The whole text as JSON, else the JSON object inside it, in a tuple of one; None if there is neither."""
     for place in (text, text[text.find("{") : text.rfind("}") + 1]):
         try:
             return (parse_json(place),)
@@ -103,8 +106,8 @@ def json_of(text: str) -> tuple[Any] | None:
     return None
 
 
-def in_json(value: Any, count: int) -> set[int] | None:
-    """The ids in a JSON value; None when there is nothing to read."""
+def read_ids_in_json(value: Any, count: int) -> set[int] | None:
+    """The passage numbers in a JSON value; None if it holds none that can be read."""
     if value is None or value in ([], {}, ""):
         return set()
     if isinstance(value, bool | float):
@@ -112,30 +115,32 @@ def in_json(value: Any, count: int) -> set[int] | None:
     if isinstance(value, int):
         return {value} if 1 <= value <= count else None
     if isinstance(value, str):
-        return in_words(value, count)
+        return read_ids_in_prose(value, count)
     if isinstance(value, dict):
-        return in_object(value, count)
-    parts = [found for item in value if (found := in_json(item, count)) is not None]
+        return read_ids_in_object(value, count)
+    parts = [found for item in value if (found := read_ids_in_json(item, count)) is not None]
     return set().union(*parts) if parts else None
 
 
-def in_object(value: dict[str, Any], count: int) -> set[int] | None:
-    """{"relevant": [1, 3]}, {"1": true, "2": "not relevant"} or {"id": 1, "relevant": true}."""
+def read_ids_in_object(value: dict[str, Any], count: int) -> set[int] | None:
+    """The passage numbers in an object: {"relevant": [1, 3]}, {"1": true, "2": "not relevant"}, {"id": 1, "relevant":
+    true}.
+    """
     single = next((name for name in ("id", "passage", "knowledge") if isinstance(value.get(name), int | str)), None)
     if single is not None:
-        return set() if any(content is False for content in value.values()) else in_json(value[single], count)
+        return set() if any(content is False for content in value.values()) else read_ids_in_json(value[single], count)
     if all(any(character.isdigit() for character in name) for name in value):
         said = {True: "relevant", False: "not relevant"}
         lines = (f"passage {name}: {said[v] if isinstance(v, bool) else v}" for name, v in value.items())
-        return in_words("\n".join(lines), count)
+        return read_ids_in_prose("\n".join(lines), count)
     ids = [content for name, content in value.items() if not re.search(r"irrelevan|unrelated|not|reason|judge", name)]
-    parts = [found for content in ids if (found := in_json(content, count)) is not None]
+    parts = [found for content in ids if (found := read_ids_in_json(content, count)) is not None]
     return set().union(*parts) if parts else None
 
 
 @dataclass
-class Named:
-    """What clauses name so far; `last`: the passages that a verdict without a number is about."""
+class NamedPassages:
+    """What the clauses have named so far. last: the passages that the next verdict refers to if it gives no number."""
 
     keep: set[int] = field(default_factory=set)
     drop: set[int] = field(default_factory=set)
@@ -144,18 +149,18 @@ class Named:
     nothing: bool = False
 
 
-def in_words(text: str, count: int) -> set[int] | None:
-    """The ids in prose; None when there is nothing to read."""
-    text = own_words(text, count)
+def read_ids_in_prose(text: str, count: int) -> set[int] | None:
+    """The passage numbers in prose; None if it names none."""
+    text = normalize_result(text, count)
     text = ENUMERATOR.sub(r"[\1] " if LABELLED.search(text) is None else "", text)
     text = FIRST.sub("passages ", text) if LABELLED.search(text) else text
     pattern = LABELLED if LABELLED.search(text) else BARE
-    named = Named()
+    named = NamedPassages()
     clauses = CLAUSE[pattern].split(text)
     denied = FIRST_NONE.match(clauses[0]) and not EXCEPT.search(clauses[0])
     for clause in clauses:
         if not (denied and mentions_only(clause)):
-            note(clause, named, pattern, count)
+            record_clause(clause, named, pattern, count)
     rest = set(range(1, count + 1)) - named.drop
     if named.keep:
         return named.keep
@@ -165,23 +170,25 @@ def in_words(text: str, count: int) -> set[int] | None:
 
 
 def mentions_only(clause: str) -> bool:
-    """Whether a clause calls no passage relevant: after "none" it only tells what a passage is about."""
+    """Whether a clause calls no passage relevant. After "none" such a clause only describes a passage."""
     return not FIRST_NONE.match(clause) and not POSITIVE.search(clause)
 
 
-def own_words(text: str, count: int) -> str:
-    """The part that gives the result, its number words written as digits, numbers that name no passage left out."""
+def normalize_result(text: str, count: int) -> str:
+    """The part of a reply that gives the result, with number words as digits and without numbers that only count."""
     text = re.sub(rf"\ball (?:of )?(?:the |these |those )?(?:\d+|{COUNT})\b", "all", text)
-    text = result_part(NOISE.sub(" ", re.sub(r"\bnos?\. ?(?=\d)", "passage ", text)))
+    text = find_result_part(NOISE.sub(" ", re.sub(r"\bnos?\. ?(?=\d)", "passage ", text)))
     text = re.sub(r"\bnot (?:all|irrelevant|unrelated)\b", "relevant", text)
     text = re.sub(r"\bnone\b\W{0,3}\(", "none; ", text)
     text = BRACKETS.sub(lambda found: found[0].replace(";", ","), text)
-    return BUT.sub(r"\1except", digits(text, count))
+    return BUT.sub(r"\1except", write_digits(text, count))
 
 
-def result_part(text: str) -> str:
-    """What follows the last "Relevant passages:", up to "Not relevant:" or an explanation; all of the text without such
-    a label. In "passage 1 is relevant: it names the year" the word is a verdict and no label.
+def find_result_part(text: str) -> str:
+    """The text after the last "Relevant passages:" and before "Not relevant:" or an explanation.
+
+    Without such a label it is the whole text. A label must not follow a passage's number: in "passage 1 is relevant: it
+    names the year", "relevant" is a verdict.
     """
     labels = list(LABEL.finditer(text))
     heads = [re.split(r"[.;\n]", text[: label.start()])[-1] for label in labels]
@@ -193,16 +200,16 @@ def result_part(text: str) -> str:
     return EXPLAINED.split(result)[0]
 
 
-def note(clause: str, named: Named, pattern: re.Pattern[str], count: int) -> None:
-    """Add what one clause says. Of two verdicts on a passage the later counts."""
+def record_clause(clause: str, named: NamedPassages, pattern: re.Pattern[str], count: int) -> None:
+    """Add the passages that a clause keeps or drops. If two clauses disagree about a passage, the later one counts."""
     base, *exceptions = EXCEPT.split(clause, maxsplit=1)
     if exceptions and (NONE.search(base) or ALL.search(base)):
-        excepted = ids_in(exceptions[0], pattern, count)
+        excepted = find_ids(exceptions[0], pattern, count)
         named.nothing = bool(NONE.search(base))
         named.everything = not named.nothing
         (named.keep if named.nothing else named.drop).update(excepted)
         return
-    ids, negative = ids_in(clause, pattern, count), bool(NEGATIVE.search(clause) or NONE.search(clause))
+    ids, negative = find_ids(clause, pattern, count), bool(NEGATIVE.search(clause) or NONE.search(clause))
     if not ids and SAME.match(clause) and VERDICT.search(clause):
         ids = set(named.last)
     if REST.search(clause) and not ids and (named.keep or named.drop):  # "the others" than what?
@@ -217,8 +224,8 @@ def note(clause: str, named: Named, pattern: re.Pattern[str], count: int) -> Non
         named.everything = True
 
 
-def ids_in(clause: str, pattern: re.Pattern[str], count: int) -> set[int]:
-    """The numbers in 1..count that the clause names, ranges written out."""
+def find_ids(clause: str, pattern: re.Pattern[str], count: int) -> set[int]:
+    """The numbers from 1 to `count` that a clause names. A range gives all its numbers."""
     found: set[int] = set()
     for place in pattern.finditer(clause):
         for number in NUMBER.finditer(place[0]):

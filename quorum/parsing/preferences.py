@@ -1,16 +1,16 @@
-"""Which of two passages a judge's reply prefers."""
+"""Reads which of two passages a judge's reply prefers."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from quorum.parsing.answers import Parsed, first_line, read_object
-from quorum.parsing.wrapping import unwrapped
+from quorum.parsing.answers import Parsed, get_first_line, read_object
+from quorum.parsing.wrapping import unwrap
 
-TIE = 2  # in addition to the places 0 and 1 of the two passages
+TIE = 2  # beside 0 and 1, the places of the two passages
 
-# Each way to name a passage becomes one sign, so that the rules below need not know them.
+# Every way to name a passage is replaced by one sign, so that the rules below only deal with signs.
 SIGNS = "①②"
 NOUN = r"(?:passage|text|summary|paragraph|option|choice|candidate|document|answer|pasaje|passaggio|(?:text)?abschnitt)"
 PAIR = re.compile(rf"\b{NOUN}s?\s?[(\[]?1[)\]]?\s?(and|or|&|,|/|vs\.?|versus)\s?[(\[]?2\b[)\]]?", re.IGNORECASE)
@@ -26,7 +26,7 @@ MENTION = re.compile(
     r"|\A(?:(1)|(2))(?=\.\s+\D)(?![^\0]*\n\s*2[.)])",
     re.IGNORECASE,
 )
-EMPHASIS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")  # underscores that are no part of a word
+EMPHASIS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")  # underscores that are not part of a word
 ALONE = re.compile(r"[\W_]*(?:no\.?\s*)?(?:(1|1st|one|first|a)|(2|2nd|two|second|b))[\W_]*", re.IGNORECASE)
 LABEL = re.compile(
     r"\b(?:answer|verdict|conclusion|judge?ment|decision|choice|winner|output|response|prefer(?:red|ence))"
@@ -47,7 +47,7 @@ UNDECIDED = re.compile(
     r"|\b(?:can ?not|can['’]t|could not|unable to|impossible to) (?:\w+ )?(?:decide|say|tell|determine|judge|choose)\b",
     re.IGNORECASE,
 )
-MEASURED = "≺"  # the place of the passage that the other is compared with
+MEASURED = "≺"  # stands for the passage with which the other is compared
 BEATS = re.compile(
     r"\b(?:outperform(?:s|ed)?|beats?|surpass(?:es)?|exceeds?|excels?(?: over)?|edges? out|outshines?|outdoes|trumps)"
     r"\s+[①②]",
@@ -79,7 +79,8 @@ OPENING = re.compile(
     r"\W*(?:while|although|though|even\s+(?:if|though)|despite|whereas)\b([^,.;]{1,300}),\s*", re.IGNORECASE
 )
 IT = re.compile(r"\W*(?:and\s+)?(?:it|this|which)\b", re.IGNORECASE)
-# Words that say which is better as a whole, where no aspect follows ("better structure", "better in terms of length").
+# Words that call a passage better as a whole, unless an aspect follows ("better structure", "better in terms of
+# length").
 DECISIVE = re.compile(
     r"\b(?:(?P<good>better(?!\s+(?!than|job|choice|one|option|summary|answer|response|because|as|since|of|overall|in|at|for"
     r"|and|by|due|here|suited|when|with|to)\w)|best|superior|prefer(?:s|red|able)?|preference|choose|choosing|chosen|pick"
@@ -120,40 +121,46 @@ EVEN = re.compile(
 )
 
 
-def preferred_passage(reply: str) -> Parsed[int | None]:
-    """The place, 0 or 1, of the passage that a reply prefers; null where it finds them equal.
+def parse_preference(reply: str) -> Parsed[int | None]:
+    """The place, 0 or 1, of the passage that a reply prefers; None if it calls them equal.
 
-    Read: "Passage 2", "2", "the second"; JSON; what follows the last "Answer:" or "therefore"; comparisons, which
-    "less", "than" and "not" turn. Default (malformed): null, where there is no preference or two that disagree.
+    The reply may be "Passage 2", "2", "the second", JSON, a text after the last "Answer:" or "therefore", or
+    comparisons; "less", "than" and "not" reverse these. Without a preference, or with two that disagree, the reply is
+    malformed, and the value is None.
+
+    >>> parse_preference("Passage 1 is less complete than passage 2.").value
+    1
     """
-    found = concluded(EMPHASIS.sub(" ", unwrapped(reply)).strip())
+    found = find_conclusion(EMPHASIS.sub(" ", unwrap(reply)).strip())
     place = found.pop() if len(found) == 1 else None
     return Parsed(None if place == TIE else place, malformed=place is None)
 
 
-def concluded(text: str) -> set[int]:
-    """The preferences in the part of a reply that concludes it."""
+def find_conclusion(text: str) -> set[int]:
+    """The preferences in the conclusion of a reply."""
     if alone := ALONE.fullmatch(text):
         return {0 if alone[1] else 1}
     value = read_object(text[text.find("{") : text.rfind("}") + 1])
-    if value and (found := from_object(value)):
+    if value and (found := read_object_preferences(value)):
         return found
-    text = RESTATED.sub(" ", with_signs(text))
+    text = RESTATED.sub(" ", write_signs(text))
     for label in list(LABEL.finditer(text))[:-9:-1]:  # the last few: a model in a loop writes labels without end
-        if found := preferences(first_line(text[label.end() : label.end() + 500])):
+        if found := find_preferences(get_first_line(text[label.end() : label.end() + 500])):
             return found
-    return preferences(text)
+    return find_preferences(text)
 
 
-def with_signs(text: str) -> str:
+def write_signs(text: str) -> str:
     """The text with ① and ② for the passages, however it names them."""
     text = PAIR.sub(r" ① \1 ② ", text)
     return MENTION.sub(lambda found: f" {SIGNS[((found.lastindex or 1) - 1) % 2]} ", text)
 
 
-def preferences(text: str) -> set[int]:
-    """The passage named alone, else the one that a clause calls better overall, else the one that all comparisons
-    favour, else the only one that is named.
+def find_preferences(text: str) -> set[int]:
+    """The preferences in a text, by the first rule that gives one.
+
+    The rules: the text is only a passage's name; a sentence begins with a passage's name alone; "1 > 2"; a clause calls
+    one better as a whole; the comparisons favour one; only one is named.
     """
     if alone := ALONE.fullmatch(text):
         return {0 if alone[1] else 1}
@@ -162,12 +169,12 @@ def preferences(text: str) -> set[int]:
     standing = {SIGNS.index(opening[1]) for opening in openings if opening}
     if len(standing) == 1:
         return standing
-    if ordered := {place for sentence in sentences for place in ordered_in(sentence)}:
+    if ordered := {place for sentence in sentences for place in read_order(sentence)}:
         return ordered
-    judged = list(judged_clauses(sentences))
-    if found := {place for clauses in judged for one in clauses if (place := decided(one)) is not None}:
+    judged = list(split_judged_clauses(sentences))
+    if found := {place for clauses in judged for one in clauses if (place := find_decision(one)) is not None}:
         return found
-    if found := {place for clauses in judged for place in favoured(clauses)}:
+    if found := {place for clauses in judged for place in find_favoured(clauses)}:
         return found
     own = " ".join(sentences)
     if len(named := set(re.findall("[①②]", own))) == 1:
@@ -176,7 +183,7 @@ def preferences(text: str) -> set[int]:
     return {TIE} if EVEN.search(own) else set()
 
 
-def ordered_in(sentence: str) -> set[int]:
+def read_order(sentence: str) -> set[int]:
     """The preference of "① > ②"."""
     ordered = ORDERED.search(sentence)
     if ordered is None or ordered[1] == ordered[3]:
@@ -187,8 +194,9 @@ def ordered_in(sentence: str) -> set[int]:
 
 @dataclass(frozen=True)
 class Clause:
-    """What a clause says of the passage at `place`. conceded: before "but" or after "although"; measured: its sentence
-    measures this passage against the other one.
+    """A clause about the passage at `place`.
+
+    conceded: it stands before "but" or after "although". measured: its sentence compares the passage with the other.
     """
 
     text: str
@@ -197,12 +205,12 @@ class Clause:
     measured: bool
 
 
-def judged_clauses(sentences: Sequence[str]) -> Iterator[list[Clause]]:
-    """For each sentence the clauses about one passage; "it" is the passage that the clause before is about."""
+def split_judged_clauses(sentences: Sequence[str]) -> Iterator[list[Clause]]:
+    """For each sentence its clauses about one passage. "It" stands for the passage of the clause before."""
     last: int | None = None
     for sentence in sentences:
         found: list[Clause] = []
-        own = with_measures(sentence)
+        own = mark_comparisons(sentence)
         for text, conceded in split_clauses(own):
             named = set(re.findall("[①②]", text))
             if not named and last is not None and IT.match(text):
@@ -215,14 +223,14 @@ def judged_clauses(sentences: Sequence[str]) -> Iterator[list[Clause]]:
         yield found
 
 
-def with_measures(sentence: str) -> str:
-    """The sentence without asides, with a special sign for the passage that the other is compared with."""
+def mark_comparisons(sentence: str) -> str:
+    """The sentence without asides, with `MEASURED` for the passage with which the other is compared."""
     own = BEATS.sub(f" better {MEASURED} ", NOT_AS.sub(f" worse {MEASURED} ", ASIDE.sub(" ", sentence)))
     return RELATIVE.sub(rf"\g<before> {MEASURED} ", AGAINST.sub(f" {MEASURED} ", own))
 
 
 def split_clauses(sentence: str) -> list[tuple[str, bool]]:
-    """The clauses of a sentence, and whether each is conceded."""
+    """(clause, whether it is conceded) of a sentence."""
     if opening := OPENING.match(sentence):
         return [(opening[1], True), *split_clauses(sentence[opening.end() :])]
     found: list[tuple[str, bool]] = []
@@ -236,8 +244,8 @@ def split_clauses(sentence: str) -> list[tuple[str, bool]]:
     return [*found, (sentence[begin:], conceded)]
 
 
-def decided(clause: Clause) -> int | None:
-    """The passage that a clause calls better as a whole; null where it compares an aspect or nothing."""
+def find_decision(clause: Clause) -> int | None:
+    """The passage that a clause calls better as a whole; None if it compares an aspect or nothing."""
     word = DECISIVE.search(clause.text)
     if word is None or EVEN.search(clause.text) or ASPECT.search(clause.text, word.end()):
         return None
@@ -245,8 +253,8 @@ def decided(clause: Clause) -> int | None:
     return clause.place ^ (bool(word["bad"]) != negated)
 
 
-def favoured(clauses: Sequence[Clause]) -> set[int]:
-    """The passages that the comparisons in a sentence favour; what it concedes counts where it says nothing else."""
+def find_favoured(clauses: Sequence[Clause]) -> set[int]:
+    """The passages that the comparisons of a sentence favour. Conceded clauses count only if there are no others."""
     fair = [clause for clause in clauses if not EVEN.search(clause.text)]
     told = [one for one in fair if any(words.search(one.text) for words in (BETTER, WORSE, FLAWLESS))] or fair
     telling = [clause for clause in told if told is not fair or clause.measured]
@@ -264,10 +272,10 @@ NAMES = frozenset(
 )
 
 
-def from_object(value: dict[str, Any]) -> set[int]:
+def read_object_preferences(value: dict[str, Any]) -> set[int]:
     """The preferences of a JSON object."""
     found: set[int] = set()
     for key, content in value.items():
         if len(value) == 1 or NAMES & set(re.findall(r"[a-z]+", key)):
-            found |= preferences(with_signs(str(content)))
+            found |= find_preferences(write_signs(str(content)))
     return found

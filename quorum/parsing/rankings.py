@@ -1,10 +1,10 @@
-"""What a reply that ranks passages says."""
+"""Reads the order in which a reply ranks passages."""
 
 import re
 from collections.abc import Callable
 
 from quorum.parsing.answers import Parsed
-from quorum.parsing.wrapping import unwrapped
+from quorum.parsing.wrapping import unwrap
 
 WORDS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 PASSAGE = r"(?:passages?|documents?|docs?|texts?|contexts?|sources?|articles?)"
@@ -20,17 +20,23 @@ ARROW = re.compile(r"[-=]?>+=?|≻|→|⇒|≥|=")
 LISTED = re.compile(r"^\W{0,4}(\d{1,4})[.):]\s+(.*)$")
 
 
-def ranking(reply: str, count: int) -> Parsed[list[int]]:
-    """The order of `count` passages, from 0, that a reply gives by their numbers, from 1: "[2] > [3] > [1]".
+def parse_ranking(reply: str, count: int) -> Parsed[list[int]]:
+    """The order in which a reply ranks `count` passages, best first, as places from 0.
 
-    Also read: bare numbers, "Passage 2, Passage 1", numbered lists, JSON, prose that names each passage in turn. A
-    number that comes again, or that no passage has, is left out. Default: passages that were not named follow in the
-    order they had; malformed, unless they are the last ones (which may not have fitted the prompt) after two or more.
+    The reply numbers passages from 1: "[2] > [3] > [1]". It may also be bare numbers, "Passage 2, Passage 1", a
+    numbered list, JSON, or prose that names each passage in turn. Repeated numbers and numbers of no passage are
+    ignored.
+
+    Passages that the reply does not name follow in their original order. The reply is then malformed, except if it
+    names at least two passages and the missing ones were the last: they may not have fitted the prompt.
+
+    >>> parse_ranking("[2] > [3] > [1]", 3).value
+    [1, 2, 0]
     """
     if count < 2:
         return Parsed(list(range(count)))
-    text = ORDINAL.sub(number_of, unwrapped(reply).replace("&gt;", ">").translate(MARKDOWN))
-    named = numbers_in(final_part(text))
+    text = ORDINAL.sub(write_number, unwrap(reply).replace("&gt;", ">").translate(MARKDOWN))
+    named = find_numbers(find_final_part(text))
     known = list(dict.fromkeys(number - 1 for number in named if 0 < number <= count))
     rest = [place for place in range(count) if place not in set(known)]
     return Parsed(known + rest, malformed=len(known) < 2 or max(known) >= len(known))
@@ -39,52 +45,52 @@ def ranking(reply: str, count: int) -> Parsed[list[int]]:
 MARKDOWN = str.maketrans("", "", "*`_")
 
 
-def number_of(found: re.Match[str]) -> str:
-    """'the second passage' as 'the passage 2 passage'."""
+def write_number(found: re.Match[str]) -> str:
+    """Write "the second passage" as "the passage 2 passage"."""
     return f"passage {WORDS.index(found[1].lower()) + 1} "
 
 
-def final_part(text: str) -> str:
-    """What follows the last "Ranking:", if that holds a number."""
+def find_final_part(text: str) -> str:
+    """The text after the last "Ranking:" that is followed by a number; without one the whole text."""
     last = max((number.start() for number in NUMBER.finditer(text)), default=-1)
     ends = [heading.end() for heading in HEADING.finditer(text) if heading.end() <= last]
     return text[ends[-1] :] if ends else text
 
 
-def numbers_in(text: str) -> list[int]:
-    """The numbers of passages by the first way of writing that the text uses."""
-    ways: tuple[Callable[[str], list[int]], ...] = (in_chain, in_list, in_brackets, by_name, bare)
+def find_numbers(text: str) -> list[int]:
+    """The passages' numbers, read in the first notation that the text uses."""
+    ways: tuple[Callable[[str], list[int]], ...] = (read_chain, read_list, read_bracketed, read_named, read_bare)
     return next((found for way in ways if (found := way(text))), [])
 
 
-def in_chain(text: str) -> list[int]:
-    """'[2] Tea > [1] Coffee': the longest such line, the last of equals."""
+def read_chain(text: str) -> list[int]:
+    """The numbers of the longest line like "[2] Tea > [1] Coffee"; of several equally long ones the last."""
     joined = re.sub(r"[ \t]{0,9}\n\s{0,9}(?=>)|(?<=>)[ \t]{0,9}\n\s{0,9}", " ", text)
-    chains = [[n for part in ARROW.split(line) for n in first_of(part)] for line in joined.splitlines()]
+    chains = [[n for part in ARROW.split(line) for n in read_first(part)] for line in joined.splitlines()]
     best = max(reversed(chains), key=len, default=[])
     return best if len(best) > 1 else []
 
 
-def in_list(text: str) -> list[int]:
-    """'1. Passage 3' and '2. Passage 1' on lines of their own: the rank, then the passage."""
+def read_list(text: str) -> list[int]:
+    """The passages of a list whose lines begin with the rank: "1. Passage 3", "2. Passage 1"."""
     rows = [row for line in text.splitlines() if (row := LISTED.match(line.strip()))]
     ranks = [int(row[1]) for row in rows]
-    found = [n for row in rows for n in first_of(row[2])]
+    found = [n for row in rows for n in read_first(row[2])]
     return found if len(rows) > 1 and len(found) == len(rows) and ranks == list(range(1, len(rows) + 1)) else []
 
 
-def first_of(part: str) -> list[int]:
-    """The number of the passage that a part of a line is about."""
-    return (in_brackets(part) or by_name(part) or bare(part))[:1]
+def read_first(part: str) -> list[int]:
+    """The first passage number in a part of a line."""
+    return (read_bracketed(part) or read_named(part) or read_bare(part))[:1]
 
 
-def in_brackets(text: str) -> list[int]:
+def read_bracketed(text: str) -> list[int]:
     return [int(n) for inside in BRACKETS.findall(text) for n in NUMBER.findall(inside)]
 
 
-def by_name(text: str) -> list[int]:
+def read_named(text: str) -> list[int]:
     return [int(n) for named in NAMED.findall(text) for n in NUMBER.findall(named)]
 
 
-def bare(text: str) -> list[int]:
+def read_bare(text: str) -> list[int]:
     return [int(n) for n in NUMBER.findall(text)]

@@ -1,4 +1,4 @@
-"""What a reply to a prompt says, by the prompt's name: one table of the prompts and their parsers."""
+"""Reads a model's reply to a prompt. `CONTRACTS` is the table of all prompts and their parsers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,22 +7,22 @@ from typing import Any
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.core.thinking import remove_thinking
-from quorum.parsing.answers import Parsed, reasoned_answer, short_answer
-from quorum.parsing.candidates import candidate_answers
-from quorum.parsing.choices import chosen_candidate
-from quorum.parsing.correctness import correctness_verdict
-from quorum.parsing.kept_sentences import copied_sentences
-from quorum.parsing.labels import label_answer, long_answer, turn_answer
-from quorum.parsing.passage_ids import passage_ids
-from quorum.parsing.preferences import preferred_passage
-from quorum.parsing.rankings import ranking
-from quorum.parsing.reasoning import concluded, concluded_yes_no, free_text, topic_of
-from quorum.parsing.statements import masked_statement, missing_words, noted_answer
-from quorum.parsing.steps import final_answer, next_follow_up, step_action
-from quorum.parsing.summaries import summary_text
-from quorum.parsing.verdicts import validity_verdict
-from quorum.parsing.written_questions import written_question
-from quorum.parsing.yes_no import yes_no_answer
+from quorum.parsing.answers import Parsed, parse_reasoned_answer, parse_short_answer
+from quorum.parsing.candidates import parse_candidates
+from quorum.parsing.choices import parse_choice
+from quorum.parsing.correctness import parse_correctness
+from quorum.parsing.kept_sentences import parse_copied_sentences
+from quorum.parsing.labels import parse_label, parse_long_answer, parse_turn
+from quorum.parsing.passage_ids import parse_passage_ids
+from quorum.parsing.preferences import parse_preference
+from quorum.parsing.rankings import parse_ranking
+from quorum.parsing.reasoning import parse_conclusion, parse_free_text, parse_topic, parse_yes_no_conclusion
+from quorum.parsing.statements import parse_masked_statement, parse_missing_words, parse_noted_answer
+from quorum.parsing.steps import parse_final_answer, parse_follow_up, parse_step
+from quorum.parsing.summaries import parse_summary
+from quorum.parsing.verdicts import parse_validity
+from quorum.parsing.written_questions import parse_written_question
+from quorum.parsing.yes_no import parse_yes_no
 
 EXTRAS = {
     "question": "the question that was asked",
@@ -33,8 +33,9 @@ EXTRAS = {
 
 @dataclass(frozen=True)
 class Contract:
-    """How the replies to a prompt are read. extras: the parser's parameter for each extra that it takes; needed: the
-    extras without which nothing can be read.
+    """How the replies to a prompt are read.
+
+    extras: extra (see `EXTRAS`) -> the parser's parameter for it. needed: the extras that the parser cannot do without.
     """
 
     parse: Callable[..., Parsed[Any]]
@@ -42,33 +43,38 @@ class Contract:
     needed: frozenset[str] = frozenset()
 
 
-def takes(parse: Callable[..., Parsed[Any]], *needed: str, **renamed: str) -> Contract:
-    """A parser that takes the needed extras, and the question where it helps."""
+def make_contract(parse: Callable[..., Parsed[Any]], *needed: str, **renamed: str) -> Contract:
+    """The contract of a parser that takes the question and the needed extras."""
     return Contract(parse, {"question": "question", **{name: name for name in needed}, **renamed}, frozenset(needed))
 
 
-def copied_texts(reply: str, passages: Sequence[str]) -> Parsed[list[str]]:
+def parse_copied_texts(reply: str, passages: Sequence[str]) -> Parsed[list[str]]:
     """The sentences of the passages that a reply copies, as texts in reading order."""
     shown = [Passage(id=str(rank), title="", text=text) for rank, text in enumerate(passages)]
-    found = copied_sentences(reply, shown)
+    found = parse_copied_sentences(reply, shown)
     return Parsed([piece.text for piece in found.value], found.malformed)
 
 
-def hidden_words(reply: str, answers: Sequence[str] = ()) -> Parsed[Any]:
+def parse_hidden_words(reply: str, answers: Sequence[str] = ()) -> Parsed[Any]:
     """A masked statement. answers: the candidate that it must not hide, if it is known."""
-    return masked_statement(reply, next(iter(answers), ""))
+    return parse_masked_statement(reply, next(iter(answers), ""))
 
 
-SHORT, REASONED, YES_NO, FREE = takes(short_answer), takes(reasoned_answer), takes(yes_no_answer), takes(free_text)
-CONCLUDED, CONCLUDED_YES_NO = takes(concluded), takes(concluded_yes_no)
-CHOSEN = Contract(passage_ids, {"count": "count"}, frozenset({"count"}))
-SUMMARY, QUESTION, PREFERENCE = Contract(summary_text), Contract(written_question), Contract(preferred_passage)
-ACTION, FOLLOW_UP = Contract(step_action), Contract(next_follow_up)
+SHORT, REASONED, YES_NO, FREE = (
+    make_contract(parse_short_answer),
+    make_contract(parse_reasoned_answer),
+    make_contract(parse_yes_no),
+    make_contract(parse_free_text),
+)
+CONCLUDED, CONCLUDED_YES_NO = make_contract(parse_conclusion), make_contract(parse_yes_no_conclusion)
+CHOSEN = Contract(parse_passage_ids, {"count": "count"}, frozenset({"count"}))
+SUMMARY, QUESTION, PREFERENCE = Contract(parse_summary), Contract(parse_written_question), Contract(parse_preference)
+ACTION, FOLLOW_UP = Contract(parse_step), Contract(parse_follow_up)
 BY_TYPE = {
     "yes_no": YES_NO,
-    "label": takes(label_answer),
-    "dialogue": takes(turn_answer),
-    "long": takes(long_answer),
+    "label": make_contract(parse_label),
+    "dialogue": make_contract(parse_turn),
+    "long": make_contract(parse_long_answer),
 }
 
 CONTRACTS: dict[str, Contract] = {
@@ -76,16 +82,16 @@ CONTRACTS: dict[str, Contract] = {
     "answer_base": SHORT,
     "answer_base_closed": SHORT,
     "answer_candidates": SHORT,
-    "answer_choices": takes(chosen_candidate, "candidates"),
+    "answer_choices": make_contract(parse_choice, "candidates"),
     "answer_summaries": SHORT,
     "answer_summary": SHORT,
     **{f"answer_{kind}": contract for kind, contract in BY_TYPE.items()},
     **{f"answer_candidates_{kind}": contract for kind, contract in BY_TYPE.items()},
-    "candidates": Contract(candidate_answers, {"count": "most"}, frozenset({"count"})),
+    "candidates": Contract(parse_candidates, {"count": "most"}, frozenset({"count"})),
     "choose": CHOSEN,
     "choose_yes_no": CHOSEN,
     "conditional_summary": SUMMARY,
-    "correctness": Contract(correctness_verdict),
+    "correctness": Contract(parse_correctness),
     "direct": SHORT,
     "direct_from_memory": SHORT,
     "direct_from_memory_yes_no": YES_NO,
@@ -93,21 +99,21 @@ CONTRACTS: dict[str, Contract] = {
     "extract_answer": SHORT,
     "extract_answer_yes_no": YES_NO,
     "filter_passages": CHOSEN,
-    "filter_sentences": Contract(copied_texts, {"candidates": "passages"}, frozenset({"candidates"})),
+    "filter_sentences": Contract(parse_copied_texts, {"candidates": "passages"}, frozenset({"candidates"})),
     "generic_summary": SUMMARY,
-    "inference": takes(noted_answer),
+    "inference": make_contract(parse_noted_answer),
     "internal": FREE,
     "judge": FREE,
     "judge_and_choose": CHOSEN,
     "judge_and_choose_yes_no": CHOSEN,
     "judge_yes_no": FREE,
-    "mask_condition": Contract(hidden_words, {"candidates": "answers"}),
+    "mask_condition": Contract(parse_hidden_words, {"candidates": "answers"}),
     "preference": PREFERENCE,
     "pruning": REASONED,
     "question_single": QUESTION,
     "question_two": QUESTION,
     "question_unanswerable": QUESTION,
-    "rank_passages": Contract(ranking, {"count": "count"}, frozenset({"count"})),
+    "rank_passages": Contract(parse_ranking, {"count": "count"}, frozenset({"count"})),
     "ranking": PREFERENCE,
     "react": ACTION,
     "react_action": ACTION,
@@ -115,20 +121,20 @@ CONTRACTS: dict[str, Contract] = {
     "reason_from_memory": CONCLUDED,
     "reason_from_memory_yes_no": CONCLUDED_YES_NO,
     "reason_yes_no": CONCLUDED_YES_NO,
-    "recover_condition": Contract(missing_words),
+    "recover_condition": Contract(parse_missing_words),
     "self_ask": FOLLOW_UP,
     "self_ask_answer": SHORT,
-    "self_ask_final": takes(final_answer),
+    "self_ask_final": make_contract(parse_final_answer),
     "shorten": SHORT,
     "summary": REASONED,
-    "topic": takes(topic_of, "question"),
-    "validity": Contract(validity_verdict),
+    "topic": make_contract(parse_topic, "question"),
+    "validity": Contract(parse_validity),
     "zero_shot_cot": REASONED,
 }
 
 
-def contract_of(prompt: str) -> Contract:
-    """The contract of a prompt, or of the prompt that NAME.VARIANT is a text for."""
+def get_contract(prompt: str) -> Contract:
+    """The contract of a prompt. A variant, NAME.VARIANT, has the contract of NAME."""
     name = prompt.partition(".")[0]
     if name not in CONTRACTS:
         raise SetupError(f"There is no prompt {prompt!r}; the prompts are: {', '.join(sorted(CONTRACTS))}.")
@@ -145,13 +151,14 @@ def read_reply(
 ) -> Parsed[Any]:
     """Read a model's raw reply to one of Quorum's prompts, as the methods read it.
 
-    prompt: the prompt's name, such as "answer" (`quorum/prompts` holds them). question: the one that was asked; it
-    helps to end the reply where a model invents a next question. candidates: the texts among which the reply chooses,
-    for "answer_choices" the choices, for "filter_sentences" the passages. count: how many passages were shown or
-    candidates asked for. A prompt ignores the extras that its replies do not need. A `<think>` part is removed first.
+    prompt: the prompt's name, such as "answer"; `quorum prompts` lists them. question: the question that was asked; it
+    helps to detect where the model invents a next question. candidates: the texts among which the reply chooses; for
+    "answer_choices" the choices, for "filter_sentences" the passages. count: how many passages were shown, or how many
+    candidates were asked for. Extras that a prompt's replies do not need are ignored. A `<think>` part is removed
+    first.
 
-    Returns an object with `value` and `malformed`; a malformed reply broke the prompt's contract, and `value` is then
-    a default. By prompt, `value` is
+    Returns an object with `value` and `malformed`. A malformed reply broke the prompt's contract; its `value` is a
+    default. The type of `value` depends on the prompt:
 
     - a text: answers of every type, summaries, "judge", "internal", "topic"; "unknown" where the reply says so;
     - `.answer` and `.rationale`: "pruning", "summary", "zero_shot_cot", "inference", "reason" and its relatives;
@@ -172,7 +179,7 @@ def read_reply(
     >>> quorum.read_reply("validity", "Hard to say.").malformed
     True
     """
-    contract = contract_of(prompt)
+    contract = get_contract(prompt)
     given = {"question": question, "candidates": candidates, "count": count}
     missing = next((name for name in EXTRAS if name in contract.needed and given[name] is None), None)
     if missing is not None:

@@ -1,4 +1,4 @@
-"""What a chain of thought says: its text, and the answer that it ends in."""
+"""Reads a chain of thought: its text and the answer at its end."""
 
 import re
 
@@ -7,16 +7,16 @@ from quorum.core.text import UNKNOWN, is_unknown
 from quorum.parsing.answers import (
     Parsed,
     Reasoned,
-    first_line,
-    from_json,
-    own_part,
-    rationale_of,
-    reasoned_answer,
-    short_answer,
-    tidy,
+    clean_answer,
+    cut_invented_question,
+    get_first_line,
+    get_rationale,
+    parse_reasoned_answer,
+    parse_short_answer,
+    read_json_answer,
 )
-from quorum.parsing.wrapping import LONGEST_TEXT, unwrapped
-from quorum.parsing.yes_no import yes_no_answer
+from quorum.parsing.wrapping import LONGEST_TEXT, unwrap
+from quorum.parsing.yes_no import parse_yes_no
 
 LABEL = re.compile(
     r"\A[^\w\n]{0,9}(?:rationale|reasoning|passage|judge?ment|topic)\b[*_\"'`]{0,3}[ \t]*[:：][*_]{0,3}\s*", re.I
@@ -34,48 +34,52 @@ CONCLUSION = re.compile(
 )
 
 
-def free_text(reply: str, question: str = "") -> Parsed[str]:
-    """The text of a reply, without its label, a code fence around it and a question that it invents after it.
+def parse_free_text(reply: str, question: str = "") -> Parsed[str]:
+    """The text of a reply without a label, a surrounding code fence, and any question that the model invents after it.
 
-    Default (malformed): the empty text, of an empty reply.
+    An empty reply is malformed, and the value is the empty text.
     """
-    text = LABEL.sub("", own_part(unwrapped(reply, LONGEST_TEXT).strip(), question)[0]).strip()
+    text = LABEL.sub("", cut_invented_question(unwrap(reply, LONGEST_TEXT).strip(), question)[0]).strip()
     return Parsed(text, malformed=not text)
 
 
-def topic_of(reply: str, question: str = "") -> Parsed[str]:
-    """The topic that a reply names. Default (malformed): the question, of an empty reply or one that knows none."""
-    named = short_answer(LABEL.sub("", unwrapped(reply).strip()), question)
-    text = tidy(TOPIC_IS.sub("", named.value))
+def parse_topic(reply: str, question: str = "") -> Parsed[str]:
+    """The topic that a reply names. If it is empty or names none, it is malformed, and the value is the question."""
+    named = parse_short_answer(LABEL.sub("", unwrap(reply).strip()), question)
+    text = clean_answer(TOPIC_IS.sub("", named.value))
     return Parsed(question, malformed=True) if is_unknown(text) else Parsed(text, named.malformed)
 
 
-def concluded(reply: str, question: str = "") -> Parsed[Reasoned]:
-    """The answer after the last "the answer is" (up to the end of that sentence) or "Answer:", and the rationale.
+def parse_conclusion(reply: str, question: str = "") -> Parsed[Reasoned]:
+    """The answer after the last "the answer is" or "Answer:", and the rationale before it.
 
-    Defaults (malformed): without either the last line that says something, of nothing after it "unknown".
+    The answer ends with its sentence. Without either phrase the reply is malformed, and the answer is the last line
+    with text. If nothing follows the phrase, it is malformed, and the answer is "unknown".
+
+    >>> parse_conclusion("Vell is the tallest dam. So the answer is Vell.").value.answer
+    'Vell'
     """
-    if found := from_json(reply):
+    if found := read_json_answer(reply):
         return found
-    text, marker = own_part(unwrapped(reply), question)
+    text, marker = cut_invented_question(unwrap(reply), question)
     last = next(reversed(list(CONCLUSION.finditer(text))), None)
     if last is None or (marker and marker.start() > last.start()):
-        return reasoned_answer(reply, question)
-    answer = stated(text, last)
-    return Parsed(Reasoned(answer or UNKNOWN, rationale_of(text[: last.start()])), malformed=not answer)
+        return parse_reasoned_answer(reply, question)
+    answer = read_stated_answer(text, last)
+    return Parsed(Reasoned(answer or UNKNOWN, get_rationale(text[: last.start()])), malformed=not answer)
 
 
-def concluded_yes_no(reply: str, question: str = "") -> Parsed[Reasoned]:
-    """As `concluded`, the answer being "yes", "no" or "unknown". Default (malformed) without a verdict: unknown."""
-    found = concluded(reply, question)
-    verdict = yes_no_answer(found.value.answer)
+def parse_yes_no_conclusion(reply: str, question: str = "") -> Parsed[Reasoned]:
+    """Like `parse_conclusion`, but the answer is "yes", "no" or "unknown". Without a verdict the reply is malformed."""
+    found = parse_conclusion(reply, question)
+    verdict = parse_yes_no(found.value.answer)
     return Parsed(Reasoned(verdict.value, found.value.rationale), found.malformed or verdict.malformed)
 
 
-def stated(text: str, conclusion: re.Match[str]) -> str:
-    """The answer that follows "the answer is", which may be a refusal as a whole ("... is not given")."""
-    line = first_line(text[conclusion.end() :])
+def read_stated_answer(text: str, conclusion: re.Match[str]) -> str:
+    """The answer after "the answer is"; "unknown" if the sentence is a refusal ("the answer is not given")."""
+    line = get_first_line(text[conclusion.end() :])
     if is_unknown(f"The answer is {line}"):
         return UNKNOWN
     spans = find_sentences(line)
-    return tidy(line[slice(*spans[0])]) if spans else ""
+    return clean_answer(line[slice(*spans[0])]) if spans else ""

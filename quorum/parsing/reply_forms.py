@@ -1,7 +1,7 @@
 """JSON schemas of replies that are a label, a choice, a verdict or a list of numbers.
 
-A model that takes a schema can reply in no other form. What it says is then written in the words that the prompt asks
-for, so that one parser reads both; a reply that is not in the form is left as it is.
+A model that supports JSON schemas can only reply in this form. We then write the reply in the words that the prompt
+asks for, so that the same parser reads it. A reply in another form stays as it is.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Any
 
 from quorum.core.labels import LABELS
 from quorum.parsing.answers import read_object
-from quorum.parsing.wrapping import unwrapped
+from quorum.parsing.wrapping import unwrap
 
 LETTER = re.compile(r"\(([a-z])\) ")
 NO_CHOICE = "none"
@@ -19,7 +19,7 @@ NO_CHOICE = "none"
 
 @dataclass(frozen=True)
 class ReplyForm:
-    """A reply with one property. `write`: its value in the prompt's words; None where it does not fit."""
+    """A JSON reply with one property. write: value -> the prompt's words, or None if the value is not allowed."""
 
     name: str
     content: Mapping[str, Any]
@@ -41,13 +41,13 @@ class ReplyForm:
         >>> form_of("answer_yes_no", {}).text_of('{"answer": "Yes"}')
         'Yes'
         """
-        text = unwrapped(reply).strip()
+        text = unwrap(reply).strip()
         value = read_object(text) if text.startswith("{") else None
         written = self.write(value[self.name]) if value is not None and self.name in value else None
         return reply if written is None else written
 
 
-def one_of(name: str, choices: Sequence[str], write: Callable[[str], str] = str) -> ReplyForm:
+def make_choice_form(name: str, choices: Sequence[str], write: Callable[[str], str] = str) -> ReplyForm:
     """A reply that is one of some words."""
     return ReplyForm(
         name,
@@ -56,7 +56,7 @@ def one_of(name: str, choices: Sequence[str], write: Callable[[str], str] = str)
     )
 
 
-def numbers(name: str, write: Callable[[list[int]], str | None]) -> ReplyForm:
+def make_number_form(name: str, write: Callable[[list[int]], str | None]) -> ReplyForm:
     """A reply that is a list of passages' numbers."""
 
     def written(value: Any) -> str | None:
@@ -66,33 +66,35 @@ def numbers(name: str, write: Callable[[list[int]], str | None]) -> ReplyForm:
     return ReplyForm(name, {"type": "array", "items": {"type": "integer"}}, written)
 
 
-def listed(found: list[int]) -> str:
+def write_numbers(found: list[int]) -> str:
     return ", ".join(map(str, found)) or "None"
 
 
-def ordered(found: list[int]) -> str | None:
+def write_ranking(found: list[int]) -> str | None:
     return " > ".join(f"[{number}]" for number in found) or None
 
 
-YES_NO = one_of("answer", ("Yes", "No", "Unknown"))
-LABEL = one_of("label", LABELS)
-IDS = numbers("passages", listed)
+YES_NO = make_choice_form("answer", ("Yes", "No", "Unknown"))
+LABEL = make_choice_form("label", LABELS)
+IDS = make_number_form("passages", write_numbers)
 FORMS = {
     **dict.fromkeys(("answer_label", "answer_candidates_label"), LABEL),
     **dict.fromkeys(("answer_yes_no", "answer_candidates_yes_no", "extract_answer_yes_no"), YES_NO),
     **dict.fromkeys(("direct_yes_no", "direct_from_memory_yes_no"), YES_NO),
     **dict.fromkeys(("choose", "choose_yes_no", "filter_passages"), IDS),
-    "rank_passages": numbers("ranking", ordered),
-    "validity": one_of("verdict", ("True", "False")),
-    "ranking": one_of("choice", ("Passage 1", "Passage 2")),
-    "preference": one_of("choice", ("Summary 1", "Summary 2", "Tie")),
-    "correctness": one_of("verdict", ("correct", "incorrect")),
+    "rank_passages": make_number_form("ranking", write_ranking),
+    "validity": make_choice_form("verdict", ("True", "False")),
+    "ranking": make_choice_form("choice", ("Passage 1", "Passage 2")),
+    "preference": make_choice_form("choice", ("Summary 1", "Summary 2", "Tie")),
+    "correctness": make_choice_form("verdict", ("correct", "incorrect")),
 }
 
 
-def form_of(prompt: str, inputs: Mapping[str, Any]) -> ReplyForm | None:
-    """The form of a prompt's reply; None where the reply is a text. `inputs`: the prompt's variables."""
+def get_form(prompt: str, inputs: Mapping[str, Any]) -> ReplyForm | None:
+    """The form of the replies to a prompt; None if they are free text. inputs: the prompt's variables."""
     if prompt == "answer_choices":
         letters = list(dict.fromkeys(LETTER.findall(str(inputs.get("choices", "")))))
-        return one_of("choice", (*letters, NO_CHOICE), lambda one: "Unknown" if one == NO_CHOICE else f"({one})")
+        return make_choice_form(
+            "choice", (*letters, NO_CHOICE), lambda one: "Unknown" if one == NO_CHOICE else f"({one})"
+        )
     return FORMS.get(prompt)

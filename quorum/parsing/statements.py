@@ -7,14 +7,14 @@ from quorum.core.text import UNKNOWN, is_unknown, normalize
 from quorum.parsing.answers import (
     Parsed,
     Reasoned,
-    lines_of,
+    clean_answer,
+    format_value,
+    list_lines,
+    parse_reasoned_answer,
+    parse_short_answer,
     read_object,
-    reasoned_answer,
-    short_answer,
-    spoken,
-    tidy,
 )
-from quorum.parsing.wrapping import unwrapped
+from quorum.parsing.wrapping import unwrap
 
 MASK = "[MASK]"
 WRITTEN_MASK = re.compile(
@@ -28,14 +28,15 @@ HIDDEN = re.compile(
 )
 
 
-def masked_statement(reply: str, answer: str = "") -> Parsed[MaskedStatement | None]:
-    """The statement and the words it hides, of a reply of two lines, "Statement: ..." and "Hidden: ...".
+def parse_masked_statement(reply: str, answer: str = "") -> Parsed[MaskedStatement | None]:
+    """The masked statement and its hidden words, from two lines "Statement: ..." and "Hidden: ...".
 
-    "Hidden: none" is none. The first label may be missing, a mask may be written in other ways, and JSON is read.
-    Defaults (malformed): words that the statement does not hide are hidden in it; none where no words are named, there
-    is no place for them, or they are the answer itself.
+    "Hidden: none" gives None. The label "Statement:" may be missing, masks may be written in other ways, and JSON is
+    read, too. If the statement shows the hidden words, they are masked, and the reply is malformed. It is also
+    malformed, and the value None, if it names no words, if the words are not in the statement, or if they are the
+    answer itself.
     """
-    statement, condition = parts_of(unwrapped(reply))
+    statement, condition = split_parts(unwrap(reply))
     if statement and is_nothing(condition):
         return Parsed(None)
     if normalize(condition) in ("", normalize(answer)):
@@ -54,17 +55,17 @@ def is_nothing(condition: str) -> bool:
     return words in ("none", "nothing", "no condition", "na") or bool(words and is_unknown(condition))
 
 
-def parts_of(text: str) -> tuple[str, str]:
+def split_parts(text: str) -> tuple[str, str]:
     """(statement, hidden words), empty where the reply has none."""
     if value := read_object(text[text.find("{") : text.rfind("}") + 1]):
         found = next((value[key] for key in ("hidden", "hidden words", "condition", "masked") if key in value), "")
-        return spoken(value.get("statement")), tidy(spoken(found))
+        return format_value(value.get("statement")), clean_answer(format_value(found))
     label = HIDDEN.search(text)
     if label is None:
         return "", ""
     begin = STATEMENT.search(text, 0, label.start())
     statement = text[begin.end() if begin else 0 : label.start()]
-    return " ".join(statement.split()), tidy(next(lines_of(text[label.end() :]), ""))
+    return " ".join(statement.split()), clean_answer(next(list_lines(text[label.end() :]), ""))
 
 
 RESTORED = re.compile(
@@ -74,9 +75,9 @@ RESTORED = re.compile(
 )
 
 
-def missing_words(reply: str) -> Parsed[str]:
-    """The words that a reply puts in the place of `MASK`; otherwise as `short_answer`."""
-    return short_answer(RESTORED.sub("", unwrapped(reply)))
+def parse_missing_words(reply: str) -> Parsed[str]:
+    """The words that a reply gives for `MASK`; in other respects like `parse_short_answer`."""
+    return parse_short_answer(RESTORED.sub("", unwrap(reply)))
 
 
 NOTES = re.compile(
@@ -85,16 +86,16 @@ NOTES = re.compile(
 )
 
 
-def noted_answer(reply: str, question: str = "") -> Parsed[Reasoned]:
-    """The answer after the last "Answer:" and the notes before it; otherwise as `reasoned_answer`.
+def parse_noted_answer(reply: str, question: str = "") -> Parsed[Reasoned]:
+    """The answer after the last "Answer:" and the notes before it; in other respects like `parse_reasoned_answer`.
 
-    Defaults (malformed): null without notes; "unknown" of notes alone.
+    Without notes the reply is malformed, and they are None. If there are only notes, the answer is "unknown".
     """
-    found = reasoned_answer(reply, question)
+    found = parse_reasoned_answer(reply, question)
     answer, before = found.value.answer, found.value.rationale or ""
     if NOTES.match(answer):
         answer, before = UNKNOWN, "\n".join(filter(None, (before, answer)))
-    text = unwrapped(reply)
+    text = unwrap(reply)
     value = read_object(text[text.find("{") : text.rfind("}") + 1]) or {}
-    notes = spoken(value.get("notes", "")) or NOTES.sub("", before).strip() or None
+    notes = format_value(value.get("notes", "")) or NOTES.sub("", before).strip() or None
     return Parsed(Reasoned(answer, notes), found.malformed or notes is None)

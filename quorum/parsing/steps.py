@@ -1,6 +1,6 @@
-"""What the replies of step-by-step methods say: react's thought and action, self_ask's follow-up or final answer.
+"""Reads the replies of step-by-step methods: react's thought and action, self_ask's follow-up or final answer.
 
-Only the first action counts: what a model invents after it, observations above all, is cut.
+Only the first action counts. Models often invent observations and further steps after it; these are ignored.
 """
 
 import re
@@ -13,19 +13,19 @@ from quorum.parsing.answers import (
     EDGE,
     RULES,
     Parsed,
-    first_line,
-    lines_of,
+    clean_answer,
+    format_value,
+    get_first_line,
+    list_lines,
+    parse_short_answer,
     read_object,
-    short_answer,
-    spoken,
-    tidy,
 )
-from quorum.parsing.wrapping import unwrapped
+from quorum.parsing.wrapping import unwrap
 
 
 @dataclass(frozen=True)
 class Action:
-    """A thought and what to do: search for `query`, or finish with `answer`; both are null where no action was read."""
+    """A thought and an action: search for `query`, or finish with `answer`. Both are None if no action was read."""
 
     thought: str
     query: str | None = None
@@ -34,7 +34,7 @@ class Action:
 
 @dataclass(frozen=True)
 class FollowUp:
-    """The next follow-up question or the final answer; both are null where no follow-up is needed, or none was read."""
+    """The next follow-up question or the final answer. Both are None if none is needed or none was read."""
 
     question: str | None = None
     answer: str | None = None
@@ -45,7 +45,7 @@ COLON = r"[*_\"'`]{0,3}[ \t]*[:：][*_]{0,3}"
 NUMBER = r"(?:[ \t]*\[?#?\d{1,3}\]?\.?)?"
 
 
-def verb(number: int) -> str:
+def verb_pattern(number: int) -> str:
     """Pattern of an action's name, in group `verbN`."""
     return rf"[*_\"'`]{{0,3}}(?P<verb{number}>search|finish)(?:ing|es|ed)?\b[*_\"'`]{{0,3}}"
 
@@ -53,50 +53,51 @@ def verb(number: int) -> str:
 STEP = re.compile(
     rf"{EDGE}(?P<observation>observation{NUMBER}{COLON})"
     rf"|{EDGE}(?P<thought>(?:thought|reasoning){NUMBER}{COLON})"
-    rf"|{BEGIN}(?:(?:next )?action{NUMBER}{COLON})\s{{0,9}}{verb(1)}"
-    rf"|{EDGE}(?:\d{{1,3}}[.)][ \t]*)?{verb(2)}(?=[ \t]*[\[［【(（:：])"
+    rf"|{BEGIN}(?:(?:next )?action{NUMBER}{COLON})\s{{0,9}}{verb_pattern(1)}"
+    rf"|{EDGE}(?:\d{{1,3}}[.)][ \t]*)?{verb_pattern(2)}(?=[ \t]*[\[［【(（:：])"
     rf"|{EDGE}(?P<label>(?:final |short )?answer{COLON})"
-    rf"|\b{verb(3)}(?=[\[［【])",
+    rf"|\b{verb_pattern(3)}(?=[\[［【])",
     re.MULTILINE | re.IGNORECASE,
 )
 
 
-def step_action(reply: str) -> Parsed[Action]:
-    """The thought of a reply and its first action, Search[query] or Finish[answer], in any letter case and markdown.
+def parse_step(reply: str) -> Parsed[Action]:
+    """The thought of a reply and its first action: Search[query] or Finish[answer], in any letter case, or in JSON.
 
-    Also read: JSON with an action. Defaults (malformed): without brackets, or with one missing, the rest of the line;
-    of "Answer: x" a finish with it; of an empty finish "unknown"; without an action the thought alone.
+    These are malformed: an action with a bracket missing (its argument is the rest of the line); "Answer: x" (a finish
+    with x); an empty finish (the answer is "unknown"); a reply without an action (the thought alone).
     """
-    if found := action_from_json(reply):
+    if found := read_json_action(reply):
         return found
-    text = own_part(unwrapped(reply))
-    place, end = first_action(text)
-    thought = thought_of(text[: end if place is None else place.start()])
+    text = cut_next_question(unwrap(reply))
+    place, end = find_first_action(text)
+    thought = clean_thought(text[: end if place is None else place.start()])
     if place is None:
         return Parsed(Action(thought), malformed=True)
     if place["label"]:
-        return finished(thought, text[place.end() :], sound=False)
-    content, closed = argument(text, place.end())
+        return make_finish(thought, text[place.end() :], sound=False)
+    content, closed = read_argument(text, place.end())
     if (place["verb1"] or place["verb2"] or place["verb3"]).lower() == "finish":
-        return finished(thought, content, sound=closed)
-    query = query_of(content)
+        return make_finish(thought, content, sound=closed)
+    query = clean_query(content)
     return Parsed(Action(thought, query=query or None), malformed=not (query and closed))
 
 
 NEXT_QUESTION = re.compile(rf"{EDGE}question{COLON}", re.MULTILINE | re.IGNORECASE)
 
 
-def own_part(text: str) -> str:
-    """The text up to an invented next question; one that is restated at the beginning is not a next one."""
+def cut_next_question(text: str) -> str:
+    """The text before a question that the model invents. A question at the beginning only repeats ours."""
     begin = len(text) - len(text.lstrip())
     later = (mark.start() for mark in NEXT_QUESTION.finditer(text) if mark.start() > begin)
     return text[: next(later, len(text))]
 
 
-def first_action(text: str) -> tuple[re.Match[str] | None, int]:
-    """The first action, and where the reply's own step ends: at an observation, which no reply has to write.
+def find_first_action(text: str) -> tuple[re.Match[str] | None, int]:
+    """(the first action, the end of the reply's own step).
 
-    An action within a line, and an answer, may be what a thought talks about: a line with an action goes before them.
+    The step ends at an observation, because the model should not write one. A thought may mention an action inside a
+    line, or an answer; so a line that begins with an action takes precedence over these.
     """
     perhaps: re.Match[str] | None = None
     for mark in STEP.finditer(text):
@@ -112,15 +113,15 @@ def first_action(text: str) -> tuple[re.Match[str] | None, int]:
 OPEN, CLOSE = "[［【(（", "]］】)）"
 
 
-def argument(text: str, start: int) -> tuple[str, bool]:
-    """What an action is done with: the text in the brackets that follow, and whether there were two.
+def read_argument(text: str, start: int) -> tuple[str, bool]:
+    """(the argument of an action, whether both its brackets were there).
 
-    An argument on the next line is labelled there: "Action Input: x".
+    An argument on the next line must have a label: "Action Input: x".
     """
     line, _, rest = text[start:].partition("\n")
     said = line.strip(" \t*_`\"'")
     if not said:
-        following = first_line(rest[:1000])
+        following = get_first_line(rest[:1000])
         label = re.match(rf"[\W_]{{0,9}}(?:action[ _]?)?(?:input|query|argument){COLON}", following, re.IGNORECASE)
         return (following[label.end() :], True) if label else ("", False)
     if said[0] not in OPEN:
@@ -138,54 +139,54 @@ NAMED = re.compile(r"\A(?:query|q|input|text|entity|answer|question)[ \t]{0,3}[=
 AROUND = " \t\n\"'“”‘’«»`*_"
 
 
-def query_of(text: str) -> str:
+def clean_query(text: str) -> str:
     """A query on one line, without a parameter's name, quotes and markdown around it."""
     said = " ".join(text.split())
     return NAMED.sub("", said.strip(AROUND)).strip(AROUND) if any(map(str.isalnum, said)) else ""
 
 
-def finished(thought: str, content: str, *, sound: bool) -> Parsed[Action]:
-    answer = tidy(NAMED.sub("", first_line(content)))
+def make_finish(thought: str, content: str, *, sound: bool) -> Parsed[Action]:
+    answer = clean_answer(NAMED.sub("", get_first_line(content)))
     return Parsed(Action(thought, answer=answer or UNKNOWN), malformed=not (sound and answer))
 
 
 LABELS = re.compile(rf"{EDGE}(?:thought|reasoning|action){NUMBER}{COLON}[ \t]*", re.MULTILINE | re.IGNORECASE)
 
 
-def thought_of(text: str) -> str:
+def clean_thought(text: str) -> str:
     """The thought on one line, without labels and without the markdown at its edges."""
-    return " ".join(" ".join(lines_of(LABELS.sub("", text))).split()).strip(RULES)
+    return " ".join(" ".join(list_lines(LABELS.sub("", text))).split()).strip(RULES)
 
 
-def action_from_json(reply: str) -> Parsed[Action] | None:
+def read_json_action(reply: str) -> Parsed[Action] | None:
     """{"thought": ..., "action": "Search[x]"}, or the action's name and input in two fields, or {"search": "x"}."""
-    value = object_in(reply)
+    value = read_json_reply(reply)
     if value is None:
         return None
-    thought = thought_of(said_under(value, "thought", "reasoning"))
+    thought = clean_thought(get_text(value, "thought", "reasoning"))
     inner = value.get("action")
     named = {**value, **inner} if isinstance(inner, dict) else value
-    verb = said_under(named, "name", "tool", "type", "action")
+    verb = get_text(named, "name", "tool", "type", "action")
     if "[" in verb:
-        found = step_action(verb)
+        found = parse_step(verb)
         return Parsed(Action(thought, found.value.query, found.value.answer), found.malformed)
-    argument = said_under(named, "action_input", "action input", "input", "query", "argument", "text", "answer")
-    search = argument if verb.lower() == "search" else said_under(value, "search")
-    if query := query_of(search):
+    argument = get_text(named, "action_input", "action input", "input", "query", "argument", "text", "answer")
+    search = argument if verb.lower() == "search" else get_text(value, "search")
+    if query := clean_query(search):
         return Parsed(Action(thought, query=query))
-    answer = argument if verb.lower() == "finish" else said_under(value, "finish", "answer")
-    return finished(thought, answer, sound=True) if answer else Parsed(Action(thought), malformed=True)
+    answer = argument if verb.lower() == "finish" else get_text(value, "finish", "answer")
+    return make_finish(thought, answer, sound=True) if answer else Parsed(Action(thought), malformed=True)
 
 
-def said_under(value: dict[str, Any], *names: str) -> str:
+def get_text(value: dict[str, Any], *names: str) -> str:
     """The first text or number under one of the names, or an empty text."""
-    texts = (spoken(value[name]).strip() for name in names if value.get(name) is not None)
+    texts = (format_value(value[name]).strip() for name in names if value.get(name) is not None)
     return next(filter(None, texts), "")
 
 
-def object_in(reply: str) -> dict[str, Any] | None:
+def read_json_reply(reply: str) -> dict[str, Any] | None:
     """The JSON object that is all of a reply, if it is one."""
-    text = unwrapped(reply).strip()
+    text = unwrap(reply).strip()
     return read_object(text) if text.startswith("{") else None
 
 
@@ -202,51 +203,52 @@ FOLLOW = re.compile(
 VERDICT = re.compile(r"\A[\W_]{0,9}(yes|no|none)\b[\W_]{0,9}", re.IGNORECASE)
 
 
-def next_follow_up(reply: str) -> Parsed[FollowUp]:
-    """The first follow-up question of a reply, or its final answer when that comes first; neither after a "No.".
+def parse_follow_up(reply: str) -> Parsed[FollowUp]:
+    """The first follow-up question of a reply, or its final answer if that comes first. "No." gives neither.
 
-    Also read: JSON with one of them. Defaults (malformed): a line that asks something is a follow-up; else neither.
+    JSON with one of them is read, too. Without labels the reply is malformed; a line that ends in a question mark is
+    then the follow-up question.
     """
-    if found := follow_up_from_json(reply):
+    if found := read_json_follow_up(reply):
         return found
-    text = own_part(unwrapped(reply))
+    text = cut_next_question(unwrap(reply))
     for mark in islice(FOLLOW.finditer(text), 99):  # a model in a loop writes labels without end
-        said = first_line(text[mark.end() : mark.end() + 1000])
+        said = get_first_line(text[mark.end() : mark.end() + 1000])
         said = said[: next((later.start() for later in FOLLOW.finditer(said)), len(said))]
-        if mark["follow"] and (question := query_of(said)):
+        if mark["follow"] and (question := clean_query(said)):
             return Parsed(FollowUp(question=question))
-        if (mark["final"] or mark["later"]) and (answer := tidy(said)):
+        if (mark["final"] or mark["later"]) and (answer := clean_answer(said)):
             return Parsed(FollowUp(answer=answer))
-    return unlabelled(text)
+    return read_unlabelled(text)
 
 
-def unlabelled(text: str) -> Parsed[FollowUp]:
-    """Of a reply without a label: "No.", or a line that asks something."""
-    lines = [FOLLOW.sub("", line).strip() for line in lines_of(text)]
+def read_unlabelled(text: str) -> Parsed[FollowUp]:
+    """The content of a reply without a label: "No.", or a line that ends in a question mark."""
+    lines = [FOLLOW.sub("", line).strip() for line in list_lines(text)]
     verdict = next((found for line in lines[:2] if (found := VERDICT.match(line))), None)
     if verdict and verdict[1].lower() in ("no", "none"):
         return Parsed(FollowUp())
     asking = next((line for line in lines if line.endswith(("?", "？"))), "")
-    question = query_of(VERDICT.sub("", asking))
+    question = clean_query(VERDICT.sub("", asking))
     return Parsed(FollowUp(question=question or None), malformed=True)
 
 
-def follow_up_from_json(reply: str) -> Parsed[FollowUp] | None:
-    value = object_in(reply)
+def read_json_follow_up(reply: str) -> Parsed[FollowUp] | None:
+    value = read_json_reply(reply)
     if value is None:
         return None
     known = {re.sub(r"[\W_]", "", key): content for key, content in value.items()}
-    if question := query_of(said_under(known, "followup", "followupquestion", "question")):
+    if question := clean_query(get_text(known, "followup", "followupquestion", "question")):
         return Parsed(FollowUp(question=question))
-    answer = tidy(first_line(said_under(known, "answer")))
+    answer = clean_answer(get_first_line(get_text(known, "answer")))
     return Parsed(FollowUp(answer=answer or None), malformed=not answer)
 
 
-def final_answer(reply: str, question: str = "") -> Parsed[FollowUp]:
-    """The answer of a reply that goes on after "So the final answer is:", or writes this line again."""
-    if object_in(reply) is None:
-        if stated := next_follow_up(reply).value.answer:
+def parse_final_answer(reply: str, question: str = "") -> Parsed[FollowUp]:
+    """The answer of a reply that continues "So the final answer is:" or repeats these words."""
+    if read_json_reply(reply) is None:
+        if stated := parse_follow_up(reply).value.answer:
             return Parsed(FollowUp(answer=stated))
-        reply = FOLLOW.sub("", unwrapped(reply))
-    short = short_answer(reply, question)
+        reply = FOLLOW.sub("", unwrap(reply))
+    short = parse_short_answer(reply, question)
     return Parsed(FollowUp(answer=short.value), short.malformed)

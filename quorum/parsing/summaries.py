@@ -1,9 +1,9 @@
-"""What a summary's reply says: text up to [DONE]."""
+"""Reads replies that are a summary ending in [DONE]."""
 
 import re
 
 from quorum.parsing.answers import Parsed, read_object
-from quorum.parsing.wrapping import LONGEST_TEXT, unwrapped
+from quorum.parsing.wrapping import LONGEST_TEXT, unwrap
 
 DONE = re.compile(
     r"[*_`\"'(]{0,3}\[\s?(?i:DONE|END)\s?\][*_`\"').]{0,3}|(?<=\s)[*_`]{0,3}DONE[*_`]{0,3}[.!]?\s{0,9}\Z|\[D?O?N?E?\Z"
@@ -16,24 +16,24 @@ HEADING = re.compile(
 )
 
 
-def summary_text(reply: str) -> Parsed[str]:
-    """The text before the end marker [DONE], which may be missing, without heading, lead-in, code fence and quotes.
+def parse_summary(reply: str) -> Parsed[str]:
+    """The text before the end marker [DONE] without heading, lead-in, code fence and quotes. The marker may be missing.
 
-    Default (malformed): of a reply that says nothing, nothing.
+    A reply without a letter or digit is malformed, and the value is what there is.
     """
-    text = unwrapped(reply, LONGEST_TEXT).strip()
+    text = unwrap(reply, LONGEST_TEXT).strip()
     if text.startswith("{") and (found := read_object(text)):
         text = " ".join(value for value in found.values() if isinstance(value, str))
     text = DONE.sub("\0", text).lstrip("\0 \t\n").partition("\0")[0]
-    text = unwrapped(text.strip())
+    text = unwrap(text.strip())
     while heading := HEADING.match(text):
         text = text[heading.end() :]
-    text = unquoted(text.strip())
+    text = remove_quotes(text.strip())
     return Parsed(text, malformed=not any(character.isalnum() for character in text))
 
 
-def unquoted(text: str) -> str:
-    """Without one pair of quotes or asterisks around all of it."""
+def remove_quotes(text: str) -> str:
+    """The text without one pair of quotes or asterisks around the whole of it."""
     for left, right in (('"', '"'), ("“", "”"), ("**", "**"), ("'", "'")):
         inner = text[len(left) : -len(right)]
         if text.startswith(left) and text.endswith(right) and left not in inner and right not in inner:

@@ -1,19 +1,19 @@
-"""Whether a judge's reply says that a text supports a prediction."""
+"""Reads a judge's verdict on whether a text supports a prediction."""
 
 import re
 from typing import Any
 
-from quorum.parsing.answers import Parsed, first_line, read_object
-from quorum.parsing.wrapping import unwrapped
+from quorum.parsing.answers import Parsed, get_first_line, read_object
+from quorum.parsing.wrapping import unwrap
 
-# A verdict that stands by itself, in the languages that judges slip into.
+# Verdicts of one word, also in other languages, because judges sometimes change language.
 TRUE = """true yes correct supported valid verdadero verdadeiro cierto certo vrai wahr richtig vero waar sant sann
     prawda doğru правда верно истина sí sim oui ja tak да はい 真 正确 正確 是 对 對 支持 正しい 정답 참 예 صحيح"""
 FALSE = """false no untrue incorrect unsupported invalid falso faux falsch vals falskt fałsz yanlış ложь неверно não nao
     non nein nee nej nie нет いいえ 假 错误 錯誤 不正确 不正確 否 错 錯 不支持 誤り 오답 거짓 아니오 خطأ"""
 WORDS = dict.fromkeys(TRUE.split(), True) | dict.fromkeys(FALSE.split(), False)
 
-# A verdict inside a sentence: words that mean one wherever they stand, and words that do after "is".
+# Verdicts inside a sentence: words that are verdicts anywhere, and words that are verdicts only after "is".
 ASSERTED = re.compile(
     r"\b(?:(?P<true>true|supported|supports?|verdadero|verdadeiro|vrai|wahr|vero|правда|верно)"
     r"|(?P<false>false|untrue|unsupported|falso|faux|falsch|ложь|неверно))\b"
@@ -59,47 +59,53 @@ KEYS = frozenset(
 TURNED = frozenset(("false", "untrue", "unsupported", "invalid", "incorrect", "not"))
 
 
-def validity_verdict(reply: str) -> Parsed[bool]:
-    """Whether a reply concludes that the text supports the prediction: true, yes, supported, or their negation.
+def parse_validity(reply: str) -> Parsed[bool]:
+    """Whether a reply says that the text supports the prediction: "true", "yes", "supported", or a negation of them.
 
-    Read: JSON; what follows the last "Answer:" or "therefore"; a verdict that stands by itself; else what its sentences
-    assert. Default (malformed): False, where there is no verdict or two that disagree.
+    The first of these sources that has a verdict decides: JSON; the line after the last "Answer:" or "therefore"; a
+    sentence that begins with a verdict; any sentence. Without a verdict, or with two that disagree, the reply is
+    malformed, and the value is False.
+
+    >>> parse_validity("The dates differ, so it is not supported.").value
+    False
     """
-    found = concluded(unwrapped(reply).strip())
+    found = find_conclusion(unwrap(reply).strip())
     return Parsed(found == {True}, malformed=len(found) != 1)
 
 
-def concluded(text: str) -> set[bool]:
-    """The verdicts in the part of a reply that concludes it."""
+def find_conclusion(text: str) -> set[bool]:
+    """The verdicts in the conclusion of a reply."""
     if len(text) == 1 and text.lower() in "tf":
         return {text.lower() == "t"}
-    if found := from_object(text):
+    if found := read_object_verdicts(text):
         return found
     text = CONCEDED.sub(" ", RESTATED.sub(" ", text))
     for label in list(LABEL.finditer(text))[:-9:-1]:  # the last few: a model in a loop writes labels without end
-        if found := verdicts_in(first_line(text[label.end() : label.end() + 500])):
+        if found := find_verdicts(get_first_line(text[label.end() : label.end() + 500])):
             return found
-    return verdicts_in(text)
+    return find_verdicts(text)
 
 
-def verdicts_in(text: str) -> set[bool]:
-    """The verdicts that stand by themselves, with what their own sentences say; else those asserted anywhere."""
-    standing = [found for sentence in SENTENCE.split(text) if (found := leading(sentence))]
-    return set().union(*standing) or asserted(text)
+def find_verdicts(text: str) -> set[bool]:
+    """The verdicts of sentences that begin with one; if there are none, the verdicts asserted anywhere."""
+    standing = [found for sentence in SENTENCE.split(text) if (found := find_leading_verdict(sentence))]
+    return set().union(*standing) or find_asserted(text)
 
 
-def leading(sentence: str) -> set[bool]:
-    """The verdict that a sentence begins with as a clause of its own, and what the rest of it asserts."""
+def find_leading_verdict(sentence: str) -> set[bool]:
+    """The verdict at the beginning of a sentence, and those that the rest asserts; empty if it begins with none."""
     opening = OPENING.match(sentence)
     word = WORD.match(sentence, opening.end() if opening else 0)
     if not word or word[0].lower() not in WORDS or not ENDED.match(sentence, word.end()):
         return set()
-    return {WORDS[word[0].lower()]} | asserted(sentence[word.end() :])
+    return {WORDS[word[0].lower()]} | find_asserted(sentence[word.end() :])
 
 
-def asserted(text: str) -> set[bool]:
-    """The verdicts inside sentences, each turned by an odd number of negations before it in its clause; what is left
-    open ("whether it is true") is none.
+def find_asserted(text: str) -> set[bool]:
+    """The verdicts inside sentences.
+
+    An odd number of negations earlier in the clause reverses a verdict. A clause that leaves it open ("whether it is
+    true") gives none.
     """
     found = set()
     for match in ASSERTED.finditer(text):
@@ -112,8 +118,8 @@ def asserted(text: str) -> set[bool]:
     return found
 
 
-def from_object(text: str) -> set[bool]:
-    """The verdicts of a JSON object, or of one written as in Python; a key like "is_false" turns its value."""
+def read_object_verdicts(text: str) -> set[bool]:
+    """The verdicts in a JSON or Python object. A key such as "is_false" reverses its value."""
     piece = text[text.find("{") : text.rfind("}") + 1]
     loose = piece.replace("'", '"').replace("True", "true").replace("False", "false")
     value = read_object(piece) or read_object(loose) or {}
@@ -121,12 +127,12 @@ def from_object(text: str) -> set[bool]:
     for key, content in value.items():
         words = frozenset(re.findall(r"[a-z]+", key))
         if words & KEYS or len(value) == 1:
-            found |= {verdict != bool(words & TURNED) for verdict in spoken(content)}
+            found |= {verdict != bool(words & TURNED) for verdict in read_value_verdicts(content)}
     return found
 
 
-def spoken(content: Any) -> set[bool]:
+def read_value_verdicts(content: Any) -> set[bool]:
     """The verdicts in a JSON value."""
     if isinstance(content, bool):
         return {content}
-    return verdicts_in(content) if isinstance(content, str) else set()
+    return find_verdicts(content) if isinstance(content, str) else set()

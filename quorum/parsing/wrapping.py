@@ -1,15 +1,15 @@
-"""What models wrap an answer in: code fences, tags, boxes, and the tokens that end their turn.
+"""Removes what models wrap an answer in: code fences, tags, boxes, and the tokens that end their turn.
 
-Every parser begins with `unwrapped`, which also bounds what the parser reads, so that no reply keeps it long.
+Every parser calls `unwrap` first. It also shortens very long replies, so that parsing always takes little time.
 """
 
 import re
 
 from quorum.core.thinking import own_turn
 
-LONGEST = 24_000  # characters that a parser of answers reads; a longer reply is a model in a loop
-LONGEST_TEXT = 100_000  # characters of a reply that is all text: a summary, notes, copied sentences
-BOXES, LONGEST_BOX = 3, 400  # boxes from the end, and characters of one
+LONGEST = 24_000  # characters of a reply that parsers of answers read; a longer reply comes from a model in a loop
+LONGEST_TEXT = 100_000  # the same for replies that are text: a summary, notes, copied sentences
+BOXES, LONGEST_BOX = 3, 400  # the last boxes that are read, and the characters of each
 
 WORD = r"(?:answer|ans|result|response|output|label|verdict|choice)"
 OPENING = re.compile(
@@ -21,20 +21,21 @@ AROUND_BOX = re.compile(r"(?:\$|\\\[|\\\(|[*_ \t])*\Z"), re.compile(r"(?:\$|\\\]
 STYLED = re.compile(r"\\(?:text(?:bf|it|rm)?|math(?:rm|bf|it)|emph|mbox)\s?\{([^{}]{0,400})\}")
 
 
-def unwrapped(reply: str, longest: int = LONGEST) -> str:
-    """The reply without a code fence or tags around all of it and without the tokens of a chat template. An answer in
-    tags (`<answer>`) or in a box (`\\boxed{}`) that stands beside other text is written as "Answer: ...".
+def unwrap(reply: str, longest: int = LONGEST) -> str:
+    """The reply without chat-template tokens and without a code fence or tags around the whole of it.
+
+    If only a part is in tags (`<answer>`) or in a box (`\\boxed{}`), that part becomes a line "Answer: ...".
     """
-    text = without_fence(own_turn(shortened(reply, longest)))
-    return with_labels(text) if "<" in text or "[/" in text or BOX in text else text
+    text = remove_fence(own_turn(shorten(reply, longest)))
+    return replace_tags(text) if "<" in text or "[/" in text or BOX in text else text
 
 
-def shortened(reply: str, longest: int = LONGEST) -> str:
-    """The reply, or of a longer one its beginning and its end, `longest` characters in all."""
+def shorten(reply: str, longest: int = LONGEST) -> str:
+    """The reply if it has at most `longest` characters, else its first and its last half of that many."""
     return reply if len(reply) <= longest else f"{reply[: longest // 2]}\n{reply[-longest // 2 :]}"
 
 
-def without_fence(reply: str) -> str:
+def remove_fence(reply: str) -> str:
     """The reply without a code fence around all of it."""
     text = reply.strip()
     opening, newline, inside = text.partition("\n")
@@ -42,28 +43,28 @@ def without_fence(reply: str) -> str:
     return inside[:-3].rstrip() if fenced else reply
 
 
-def with_labels(text: str) -> str:
-    """The text with "Answer:" on a line of its own in the place of tags and boxes; without tags around all of it."""
+def replace_tags(text: str) -> str:
+    """The text with "Answer:" on a new line in place of tags and boxes; tags around the whole text are removed."""
     bare = text.strip()
     openings = list(OPENING.finditer(bare))
     if len(openings) == 1 and openings[0].start() == 0:
         inside = bare[openings[0].end() :]
         closings = list(CLOSING.finditer(inside))
         if not closings or closings[-1].end() == len(inside):
-            return unboxed(CLOSING.sub("", inside).strip())
+            return replace_boxes(CLOSING.sub("", inside).strip())
     if openings:
         text = OPENING.sub("\nAnswer: ", text)
-    return unboxed(CLOSING.sub("\n", text))
+    return replace_boxes(CLOSING.sub("\n", text))
 
 
-def unboxed(text: str) -> str:
-    """The text with its last boxes written as "Answer: ..."; the content of a box that is all of it."""
+def replace_boxes(text: str) -> str:
+    """The text with its last boxes written as "Answer: ..."; only the content if the whole text is a box."""
     end = len(text)
     for _ in range(BOXES):
         place = text.rfind(BOX, 0, end)
         if place < 0:
             break
-        inside, after = braced(text, place + len(BOX))
+        inside, after = read_braces(text, place + len(BOX))
         before, end = text[:place], place
         before = before[: AROUND_BOX[0].search(before[-50:]).start() - len(before[-50:]) or None]  # type: ignore[union-attr]
         rest = text[AROUND_BOX[1].match(text, after).end() :]  # type: ignore[union-attr]
@@ -74,8 +75,8 @@ def unboxed(text: str) -> str:
     return text
 
 
-def braced(text: str, place: int) -> tuple[str, int]:
-    """What stands in the braces that open at `place`, and where they end; the rest of the line where none closes."""
+def read_braces(text: str, place: int) -> tuple[str, int]:
+    """(content, end) of the braces that open at `place`; if they are not closed, the rest of the line."""
     opening = text.find("{", place, place + 3)
     if opening < 0:
         return "", place

@@ -7,8 +7,8 @@ from typing import Any
 
 from quorum.core.json_text import replace_in_strings
 from quorum.core.text import is_unknown, normalize
-from quorum.parsing.answers import EDGE, Parsed, first_line, lines_of, spoken, tidy
-from quorum.parsing.wrapping import unwrapped
+from quorum.parsing.answers import EDGE, Parsed, clean_answer, format_value, get_first_line, list_lines
+from quorum.parsing.wrapping import unwrap
 
 LONGEST, MOST = 400, 6  # characters of a question; answers
 COLON = r"(?:[ \t]*#?\d{1,3})?[*_\"'`]{0,3}[ \t]*[:：](?:[*_]{1,3}(?=\s|$))?"
@@ -25,93 +25,96 @@ DECLINED = {"none", "na", "no question", "no such question", "nothing"}
 
 
 @dataclass(frozen=True)
-class Written:
-    """A question with its accepted answers, the usual one first; without any where the reply gives none."""
+class WrittenQuestion:
+    """A question and its accepted answers, the usual one first; there may be none."""
 
     question: str
     answers: list[str]
 
 
-def written_question(reply: str) -> Parsed[Written | None]:
-    """The first question of a reply in lines Question, Answer and Also, or what follows the prompt's "Question:".
+def parse_written_question(reply: str) -> Parsed[WrittenQuestion | None]:
+    """The question of a reply in lines "Question:", "Answer:" and "Also:", or in JSON. "None" declines and gives None.
 
-    Null without being malformed: the reply declines ("none"). Also read: JSON of question and answer. Defaults
-    (malformed): of several questions the first, of lines without a label the first that asks, else null.
+    The first label may be missing, because the prompt ends in "Question:". Several questions are malformed, and the
+    value is the first; without labels, it is the first line that ends in a question mark; without one, None.
     """
-    text = unwrapped(reply).strip()
+    text = unwrap(reply).strip()
     if text.startswith(("{", "[{")) or '{"question"' in text.replace(" ", ""):
-        return from_json(text[text.find("{") :])
-    parts = parts_of(text)
+        return read_json_question(text[text.find("{") :])
+    parts = split_parts(text)
     asked = [content for kind, content in parts if kind == "question"]
-    if not asked or (declined(asked[0]) and len(asked) == 1):
+    if not asked or (is_declined(asked[0]) and len(asked) == 1):
         return Parsed(None, malformed=not asked)
     first = [kind for kind, _ in parts].index("question")
     rest = parts[first + 1 :]
     end = next((place for place, (kind, _) in enumerate(rest) if kind == "question"), len(rest))
     found = [one for kind, content in rest[:end] if kind != "question" for one in content.split("|")]
-    return made(asked[0], found, sound=len(asked) == 1 and asking_lines(text) < 2)
+    return make_question(asked[0], found, sound=len(asked) == 1 and count_asking_lines(text) < 2)
 
 
-def parts_of(text: str) -> list[tuple[str, str]]:
-    """(question, answer or also; the line that follows the label), in order. What precedes the first label continues
-    the prompt's "Question:", unless a question of its own follows.
+def split_parts(text: str) -> list[tuple[str, str]]:
+    """(question, answer or also; the line after the label), in order.
+
+    If no label "Question:" comes, the text before the first label continues the one at the end of the prompt.
     """
     labels = list(LABEL.finditer(text))
     starts = [label.start() for label in labels] + [len(text)]
     parts = [
-        (str(label.lastgroup).rstrip("23"), tidy(first_line(text[label.end() : end])))
+        (str(label.lastgroup).rstrip("23"), clean_answer(get_first_line(text[label.end() : end])))
         for label, end in zip(labels, starts[1:], strict=True)
     ]
     parts = [(kind, content) for kind, content in parts if content]
-    if not any(kind == "question" for kind, _ in parts) and (asked := question_in(text[: starts[0]], bool(parts))):
+    if not any(kind == "question" for kind, _ in parts) and (asked := find_question(text[: starts[0]], bool(parts))):
         return [("question", asked), *parts]
     return parts
 
 
-def question_in(text: str, answered: bool) -> str:
-    """The first line that asks; of none, the only line there is, where an answer follows it or it declines."""
-    lines = [tidy(line) for line in lines_of(text)]
-    alone = lines[0] if len(lines) == 1 and (answered or declined(lines[0])) else ""
-    return next((line for line in lines if asks(line)), alone)
+def find_question(text: str, answered: bool) -> str:
+    """The first line that ends in a question mark; else the only line, if an answer follows it or it declines."""
+    lines = [clean_answer(line) for line in list_lines(text)]
+    alone = lines[0] if len(lines) == 1 and (answered or is_declined(lines[0])) else ""
+    return next((line for line in lines if is_asking(line)), alone)
 
 
-def asks(line: str) -> bool:
+def is_asking(line: str) -> bool:
     return line.endswith(("?", "？", "؟"))
 
 
-def asking_lines(text: str) -> int:
-    return sum(asks(tidy(line)) for line in lines_of(text))
+def count_asking_lines(text: str) -> int:
+    return sum(is_asking(clean_answer(line)) for line in list_lines(text))
 
 
-def declined(question: str) -> bool:
+def is_declined(question: str) -> bool:
     return normalize(question) in DECLINED
 
 
-def from_json(text: str) -> Parsed[Written | None]:
-    """An object with question and answer, or answers, and perhaps also; of several the first."""
+def read_json_question(text: str) -> Parsed[WrittenQuestion | None]:
+    """The question of a JSON object with the keys question, answer or answers, and perhaps also; of several the
+    first.
+    """
     try:
         found = replace_in_strings(json.JSONDecoder().raw_decode(text)[0])
     except (ValueError, RecursionError):
         return Parsed(None, malformed=True)
     value: dict[str, Any] = {name.lower(): content for name, content in found.items()}
-    question = tidy(first_line(spoken(value.get("question"))))
-    if value.get("question") is None or declined(question):
+    question = clean_answer(get_first_line(format_value(value.get("question"))))
+    if value.get("question") is None or is_declined(question):
         return Parsed(None, malformed="question" not in value)
     given = [value.get(name) for name in ("answer", "answers", "also")]
     listed = [one for content in given for one in (content if isinstance(content, list) else [content])]
-    return made(question, [spoken(one) for one in listed if one is not None], sound=True)
+    return make_question(question, [format_value(one) for one in listed if one is not None], sound=True)
 
 
-def made(question: str, answers: list[str], *, sound: bool) -> Parsed[Written | None]:
-    """The question with each known answer once, unless it is none at all, or a text without end."""
+def make_question(question: str, answers: list[str], *, sound: bool) -> Parsed[WrittenQuestion | None]:
+    """The question with each known answer once; None if it is empty or too long."""
     if not normalize(question) or len(question) > LONGEST:
         return Parsed(None, malformed=True)
     known: dict[str, str] = {}
-    for answer in map(tidy, answers):
-        if normalize(answer) and not nothing(answer):
+    for answer in map(clean_answer, answers):
+        if normalize(answer) and not is_nothing(answer):
             known.setdefault(normalize(answer), answer)
-    return Parsed(Written(question, list(known.values())[:MOST]), malformed=not sound)
+    return Parsed(WrittenQuestion(question, list(known.values())[:MOST]), malformed=not sound)
 
 
-def nothing(answer: str) -> bool:
-    return is_unknown(answer) or declined(answer)
+def is_nothing(answer: str) -> bool:
+    return is_unknown(answer) or is_declined(answer)

@@ -1,12 +1,12 @@
-"""Yes or no, as models say it."""
+"""Reads replies to yes/no questions."""
 
 import re
 
 from quorum.core.text import UNKNOWN, is_unknown
-from quorum.parsing.answers import Parsed, short_answer
-from quorum.parsing.wrapping import unwrapped
+from quorum.parsing.answers import Parsed, parse_short_answer
+from quorum.parsing.wrapping import unwrap
 
-# "No one knows" and "no evidence" begin no verdict.
+# In "No one knows" and "No evidence ..." the word "no" is not a verdict.
 LEADING = re.compile(
     r"\W*(?:(?P<yes>yes|yeah|yep|yup|true|correct|right|indeed|absolutely|certainly|of course|affirmative|y)(?! not\b)"
     r"|(?P<no>no(?! (?:one|evidence|information|mention|\w+ (?:is|are|was|were)\b))|nope|nah|false|incorrect|wrong"
@@ -21,20 +21,24 @@ VERDICT = re.compile(
 NEGATION = re.compile(r"(?:\b(?:not|never|hardly|cannot)|n[’']t)\b(?:\s+\w+){0,2}\s*$", re.IGNORECASE)
 
 
-def yes_no_answer(reply: str, question: str = "") -> Parsed[str]:
-    """ "yes", "no" or "unknown", which a reply to a yes/no question says.
+def parse_yes_no(reply: str, question: str = "") -> Parsed[str]:
+    """The answer to a yes/no question: "yes", "no" or "unknown".
 
-    Read: the word itself, true and false, JSON, "Answer: ...", a verdict inside a sentence, turned by a negation before
-    it ("it is not true"). Default (malformed): unknown, where there is no verdict or two that disagree.
+    The reply may be yes or no, true or false, JSON, "Answer: ...", or a sentence with a verdict. A negation before the
+    verdict reverses it ("it is not true"). Without a verdict, or with two that disagree, the reply is malformed, and
+    the value is "unknown".
+
+    >>> parse_yes_no("It is not true.").value
+    'no'
     """
-    found = short_answer(reply, question).value
-    own = unwrapped(reply)
-    verdict = verdict_of(found) or verdict_of(own)
+    found = parse_short_answer(reply, question).value
+    own = unwrap(reply)
+    verdict = find_verdict(found) or find_verdict(own)
     return Parsed(verdict or UNKNOWN, malformed=verdict is None or not own.strip())
 
 
-def verdict_of(text: str) -> str | None:
-    """The verdict that the text begins with, else the one that all its verdict words agree on; null without one."""
+def find_verdict(text: str) -> str | None:
+    """The verdict at the beginning of a text, else the one that all its verdict words share; None if there is none."""
     if BOTH.match(text):
         return None
     opening = LEADING.match(text)
@@ -42,12 +46,12 @@ def verdict_of(text: str) -> str | None:
         return "yes" if opening["yes"] else "no"
     if is_unknown(text):
         return UNKNOWN if text.strip() else None
-    said = {turned(text, mark) for mark in VERDICT.finditer(text)}
+    said = {read_verdict_word(text, mark) for mark in VERDICT.finditer(text)}
     return said.pop() if len(said) == 1 else None
 
 
-def turned(text: str, mark: re.Match[str]) -> str:
-    """What a verdict word says, with a negation shortly before it heard."""
+def read_verdict_word(text: str, mark: re.Match[str]) -> str:
+    """The meaning of a verdict word. A negation shortly before it reverses it."""
     positive = bool(mark["yes"])
     negated = NEGATION.search(re.split(r"[.;!?\n]", text[: mark.start()])[-1])
     return "yes" if positive != bool(negated) else "no"

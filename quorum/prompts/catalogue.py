@@ -1,4 +1,4 @@
-"""What there is to know of each prompt: its family, its variables, its version, and the methods that send it."""
+"""Describes each prompt: its family, its variables, its version, and the methods that send it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ SENT_BY: Mapping[str, tuple[str, ...]] = {
     "validity": ("sure", RATIONALE),
     "zero_shot_cot": ("zero_shot_cot", "self_verification"),
 }
-VARIANTS = ("_yes_no", "_label", "_dialogue", "_long")  # of answer types; they are sent in the place of the prompt
+VARIANTS = ("_yes_no", "_label", "_dialogue", "_long")  # for answer types; each is sent instead of the prompt
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Description:
 
 
 def describe_prompts(overrides: Overrides = None) -> list[Description]:
-    """Every prompt, by family and name, with the texts of the overrides where they have one.
+    """Every prompt, ordered by family and name. Overrides replace the built-in texts.
 
     >>> next(one.variables for one in describe_prompts() if one.name == "answer")
     ('passages', 'question')
@@ -88,7 +88,7 @@ def describe_prompts(overrides: Overrides = None) -> list[Description]:
 
 
 def senders_of(name: str) -> tuple[str, ...]:
-    """The methods that send a prompt, or a variant of it, under some settings; commands, where none does."""
+    """The methods that send a prompt, or a variant of it, under some settings; else the commands that do."""
     base = name.partition(".")[0]
     for variant in VARIANTS:
         if base not in SENT_BY:

@@ -12,8 +12,8 @@ def describe_collection(store: str, name: str) -> str:
     where = open_store(store)
     try:
         count = where.count(name)
-        with where.opened():
-            found = where.readable(name).get(limit=FIRST, include=["metadatas"])
+        with where.open_client():
+            found = where.get_undamaged(name).get(limit=FIRST, include=["metadatas"])
     except QuorumError:
         return "cannot be read now."
     titles = dict.fromkeys(" ".join(str((one or {}).get("title") or "").split()) for one in found["metadatas"] or [])

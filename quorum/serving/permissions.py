@@ -57,9 +57,9 @@ class Permissions:
 
     def list_collections(self) -> list[str]:
         """The collections that a client may query, the server's own first. Blocks."""
-        from quorum.retrievers.collections import names
+        from quorum.retrievers.collections import list_collections
 
-        others = names(self.base.store) if self.collections is None else self.collections
+        others = list_collections(self.base.store) if self.collections is None else self.collections
         return list(dict.fromkeys([self.base.collection, *others]))
 
     def list_models(self) -> list[ServedModel]:

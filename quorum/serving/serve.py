@@ -89,9 +89,9 @@ def check_collections(base: Context, allowed: Sequence[str] | None) -> None:
     """Collections that are allowed by name must exist: a client is never told about other collections."""
     if not allowed:
         return
-    from quorum.retrievers.collections import names
+    from quorum.retrievers.collections import list_collections
 
-    there = {base.collection, *names(base.store)}
+    there = {base.collection, *list_collections(base.store)}
     missing = next((name for name in allowed if name not in there), None)
     if missing:
         raise SetupError(

@@ -13,7 +13,7 @@ from nicegui import html, ui
 from quorum.core.context import Context
 from quorum.core.errors import QuorumError, SetupError
 from quorum.retrievers.collection_names import SAMPLE
-from quorum.retrievers.collections import names
+from quorum.retrievers.collections import list_collections
 from quorum.ui.cards import RunView
 from quorum.ui.form import Form
 from quorum.ui.past_runs import PastRun, find_home, list_past_runs, load_run, save_run
@@ -61,7 +61,7 @@ class SharedState:
     async def list_collections(self) -> list[str]:
         """The store's collections; none if the store does not answer, because asking will give a better error."""
         try:
-            found = await asyncio.to_thread(names, self.base.store)
+            found = await asyncio.to_thread(list_collections, self.base.store)
         except QuorumError:
             found = []
         return sorted({SAMPLE, *found})

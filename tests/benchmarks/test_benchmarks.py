@@ -11,7 +11,13 @@ from quorum.prompts import BUILT_IN
 
 
 def test_every_parser_is_found_and_reads_nothing() -> None:
-    assert {"short_answer", "candidate_answers", "passage_ids", "copied_sentences", "step_action"} <= set(PARSERS)
+    assert {
+        "parse_short_answer",
+        "parse_candidates",
+        "parse_passage_ids",
+        "parse_copied_sentences",
+        "parse_step",
+    } <= set(PARSERS)
     for parse in PARSERS.values():
         sound(parse(""))
 

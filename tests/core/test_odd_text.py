@@ -16,8 +16,8 @@ from quorum.evaluation.run.columns import parse_methods
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.graphs import answer
-from quorum.parsing.answers import reasoned_answer
-from quorum.parsing.candidates import candidate_answers
+from quorum.parsing.answers import parse_reasoned_answer
+from quorum.parsing.candidates import parse_candidates
 
 HALF = "\\ud83d"  # an escape that JSON can write: half of a character
 GOOD = '{"id": "1", "question": "Who?", "answers": ["me"]}'
@@ -89,8 +89,8 @@ async def test_a_question_with_half_a_character_is_refused() -> None:
 
 
 def test_an_answer_read_from_json_is_whole() -> None:
-    assert reasoned_answer(f'{{"rationale": "r", "answer": "Par{HALF}is"}}').value.answer == "Par\ufffdis"
-    assert candidate_answers(f'["Par{HALF}is", "Rome"]', 2).value == ["Par\ufffdis", "Rome"]
+    assert parse_reasoned_answer(f'{{"rationale": "r", "answer": "Par{HALF}is"}}').value.answer == "Par\ufffdis"
+    assert parse_candidates(f'["Par{HALF}is", "Rome"]', 2).value == ["Par\ufffdis", "Rome"]
 
 
 async def test_replies_and_data_with_half_characters_are_stored(tmp_path: Path, openai_server: OpenAIServer) -> None:

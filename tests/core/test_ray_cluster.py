@@ -41,7 +41,7 @@ from quorum.evaluation.run.rows import make_failed_row
 from quorum.evaluation.run.shared_retrieval import share_retrieval
 from quorum.evaluation.run.spending import Spending
 from quorum.models.journal import Record as Reply
-from quorum.retrievers.index_on_ray import Ahead, Part, digest_of, parts_of
+from quorum.retrievers.index_on_ray import Part, PrecomputedEmbeddings, digest_passage, split_files
 
 
 def test_an_unknown_engine_is_refused() -> None:
@@ -239,7 +239,7 @@ def test_files_are_split_into_parts_for_the_workers(tmp_path: Path) -> None:
     lines, document, broken = tmp_path / "a.jsonl", tmp_path / "b.md", tmp_path / "c.jsonl.gz"
     lines.write_text("".join(json.dumps({"id": f"p{n}", "text": f"text {n}"}) + "\n" for n in range(65)))
     broken.write_bytes(b"no gzip")
-    parts = list(parts_of([lines, document, broken]))
+    parts = list(split_files([lines, document, broken]))
     assert [len(part.lines or ()) for part in parts] == [64, 1, 0, 0]
     assert parts[2] == Part(document)
     assert "gzip" in parts[3].broken
@@ -247,7 +247,7 @@ def test_files_are_split_into_parts_for_the_workers(tmp_path: Path) -> None:
 
 def test_the_driver_embeds_only_texts_without_a_vector_from_a_worker() -> None:
     model = WordVectors()
-    ahead = Ahead(lambda: model)
+    ahead = PrecomputedEmbeddings(lambda: model)
     made = np.asarray(model.embed_query("a river"), dtype=np.float32)
     ahead.vectors["a river"] = made
     vectors = ahead.embed_documents(["a river", "a lake", "a river"])
@@ -255,17 +255,17 @@ def test_the_driver_embeds_only_texts_without_a_vector_from_a_worker() -> None:
     assert vectors[0] == vectors[2] == made.tolist()
     assert vectors[1] == model.embed_query("a lake")
     assert ahead.vectors == {}
-    assert digest_of("a", "b") != digest_of("b", "a")
+    assert digest_passage("a", "b") != digest_passage("b", "a")
 
 
 def test_an_unreadable_line_stops_its_file_only(tmp_path: Path) -> None:
-    from quorum.retrievers.index_on_ray import Read, passages_of
-    from quorum.retrievers.index_report import Counted, IndexReport
+    from quorum.retrievers.index_on_ray import ReadPart, take_passages
+    from quorum.retrievers.index_report import IndexReport, ProgressCounter
 
     class Ledger:
         new: dict[str, Passage] = {}
 
-    read = Read(
+    read = ReadPart(
         tmp_path,
         [(Passage(id="p", title="", text="x"), None)],
         skipped=[("x, line 2", "no JSON")],
@@ -273,8 +273,8 @@ def test_an_unreadable_line_stops_its_file_only(tmp_path: Path) -> None:
         broken="cut",
     )
     report, steps = IndexReport(), []
-    done = Counted(lambda done, total, path: steps.append(done), 2)
-    found = passages_of([read], Ledger(), Ahead(WordVectors), report, done)  # type: ignore[arg-type]
+    done = ProgressCounter(lambda done, total, path: steps.append(done), 2)
+    found = take_passages([read], Ledger(), PrecomputedEmbeddings(WordVectors), report, done)  # type: ignore[arg-type]
     assert next(found)["id"] == "p"
     with pytest.raises(Unreadable, match="cut"):
         next(found)

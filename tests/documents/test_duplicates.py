@@ -3,7 +3,7 @@
 import pytest
 
 from quorum.core.state import Passage, Place
-from quorum.documents.duplicates import said_by, says_all, sketch_of, words_of
+from quorum.documents.duplicates import contains_all, make_sketch, read_words, split_words
 
 RULES = (
     "Pump {name} is serviced every {months} months by two people who have passed the course. They close the inlet, "
@@ -22,7 +22,7 @@ KEPT = passage(RULES.format(name="Kestrel", months=6, bar=2.5))
 
 def is_copy(other: Passage, kept: Passage = KEPT) -> bool:
     """Whether it is found by its sketch, and nothing of it is lost."""
-    return bool(set(sketch_of(kept)) & set(sketch_of(other))) and says_all(said_by(kept), said_by(other))
+    return bool(set(make_sketch(kept)) & set(make_sketch(other))) and contains_all(read_words(kept), read_words(other))
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_titles_and_headings_count_unless_they_are_file_names() -> None:
     [("x < 5", "x > 5"), ("-3 °C", "3 °C"), ("3.5", "35"), ("5%", "5"), ("Wifi ✓", "Wifi ✗"), ("a/b", "a b")],
 )
 def test_signs_that_mean_something_are_words(one: str, other: str) -> None:
-    assert words_of(one) != words_of(other)
+    assert split_words(one) != split_words(other)
 
 
 def test_short_passages_are_no_copies_whatever_they_say() -> None:
-    assert sketch_of(passage("Closed on Mondays.")) == ()
+    assert make_sketch(passage("Closed on Mondays.")) == ()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from quorum.core.errors import SetupError
-from quorum.documents.find_files import Choice, Found, choose_files
+from quorum.documents.find_files import Choice, FoundFiles, choose_files
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-def names(found: Found, root: Path) -> list[str]:
+def names(found: FoundFiles, root: Path) -> list[str]:
     return [path.relative_to(root).as_posix() for path in found.files]
 
 

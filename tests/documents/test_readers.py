@@ -12,11 +12,11 @@ from quorum.core.plugins import forget_plugins
 from quorum.documents.document import Document, Unreadable
 from quorum.documents.encodings import decode_text
 from quorum.documents.html_blocks import read_html
-from quorum.documents.pieces import pieces_of, split_document
-from quorum.documents.read import read_document, read_lines
+from quorum.documents.pieces import read_file_passages, split_document
+from quorum.documents.read import read_document, read_passage_lines
 from quorum.documents.readers import READERS, add_reader
 from quorum.documents.readers.plain_text import read as read_text
-from quorum.documents.tables import rows_of
+from quorum.documents.tables import format_rows
 
 POLISH = "Łódź leży w Polsce. Żółw i gęś są w źródle, a święto jest później. "
 RUSSIAN = "Москва стоит на реке, и в ней живёт много людей. Река называется Москва. "
@@ -69,7 +69,7 @@ def test_what_is_no_text_is_refused(data: bytes) -> None:
     ],
 )
 def test_rows_carry_the_names_of_their_columns(grid: list[list[str]], rows: list[str]) -> None:
-    assert list(rows_of(grid)) == rows
+    assert list(format_rows(grid)) == rows
 
 
 def test_cells_over_several_rows_and_columns_stand_in_each() -> None:
@@ -210,9 +210,9 @@ def test_what_cannot_be_read_is_a_reason(name: str, text: str, reason: str, tmp_
 def test_millions_of_characters_in_one_line_are_passages(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x" * 3_000_000)
     (tmp_path / "b.md").write_text("*a* [b](c) " * 100_000)
-    assert len(list(pieces_of(tmp_path / "a.txt"))) == 750
+    assert len(list(read_file_passages(tmp_path / "a.txt"))) == 750
     notes: list[tuple[str, str]] = []
-    assert len(list(pieces_of(tmp_path / "b.md", notes=notes))) > 1000
+    assert len(list(read_file_passages(tmp_path / "b.md", notes=notes))) > 1000
     assert [note for _, note in notes] == ["very large: read as plain text"]
 
 
@@ -225,7 +225,7 @@ def test_pipes_and_devices_are_not_waited_for(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="a device, not a regular file"):
         read_document(tmp_path / "zero.txt")
     with pytest.raises(Unreadable, match="a pipe, not a regular file"):
-        list(read_lines(tmp_path / "a.jsonl"))
+        list(read_passage_lines(tmp_path / "a.jsonl"))
 
 
 def test_no_passage_is_over_two_sections() -> None:

@@ -9,7 +9,7 @@ from quorum.core.context import Context
 from quorum.core.places import link, where
 from quorum.core.state import Passage
 from quorum.documents.read import read_document
-from quorum.documents.split import tidy
+from quorum.documents.split import normalize_spacing
 from quorum.retrievers import collections, search
 from quorum.retrievers.index import index_documents
 
@@ -27,7 +27,7 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Context:
 
 @pytest.fixture
 def passages(context: Context) -> list[Passage]:
-    return collections.documents(context)
+    return collections.list_passages(context)
 
 
 def of_file(passages: list[Passage], name: str) -> list[Passage]:
@@ -97,4 +97,6 @@ def test_offsets_are_those_of_the_text_as_it_was_read(name: str, passages: list[
     text = read_document(Path(found[0]["places"][0]["file"])).text
     for passage in found:
         place = passage["places"][0]
-        assert "".join(tidy(text[place["start"] : place["end"]]).split()) == "".join(passage["text"].split())
+        assert "".join(normalize_spacing(text[place["start"] : place["end"]]).split()) == "".join(
+            passage["text"].split()
+        )

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorum.core.text import find_sentences
-from quorum.documents.split import size, split
+from quorum.documents.split import count_half_words, split_text
 
 
 def texts_of(text: str) -> list[str]:
@@ -64,10 +64,10 @@ def test_sentences_hold_everything_in_order(text: str) -> None:
 
 @given(prose, st.integers(5, 40))
 def test_split_loses_nothing_and_keeps_the_limit(text: str, words: int) -> None:
-    passages = split(text, words)
+    passages = split_text(text, words)
     assert bare("".join(passages)) == bare(text)
     assert all(passage.strip() == passage != "" for passage in passages)
-    assert all(size(passage) <= 2 * words for passage in passages)
+    assert all(count_half_words(passage) <= 2 * words for passage in passages)
 
 
 @st.composite
@@ -80,7 +80,7 @@ def documents(draw: st.DrawFn) -> str:
 @given(documents())
 @settings(max_examples=50)
 def test_passages_end_with_sentences_and_are_even(text: str) -> None:
-    passages = split(text, 90)
+    passages = split_text(text, 90)
     assert [s for passage in passages for s in texts_of(passage)] == texts_of(text)
     counts = [len(passage.split()) for passage in passages]
     assert max(counts) <= 90
@@ -90,26 +90,26 @@ def test_passages_end_with_sentences_and_are_even(text: str) -> None:
 
 def test_no_short_tail() -> None:
     text = " ".join(["Ten words make up this sentence about rivers and towns."] * 10 + ["Five words end the text."])
-    assert [len(passage.split()) for passage in split(text)] == [50, 55] or [
-        len(passage.split()) for passage in split(text)
+    assert [len(passage.split()) for passage in split_text(text)] == [50, 55] or [
+        len(passage.split()) for passage in split_text(text)
     ] == [55, 50]
 
 
 def test_scripts_without_spaces_are_split_by_characters() -> None:
-    passages = split("東京は日本の首都です。" * 60, words=100)
+    passages = split_text("東京は日本の首都です。" * 60, words=100)
     assert all(len(passage) <= 200 for passage in passages)
     assert all(passage.endswith("。") for passage in passages)
     assert len(passages) == 4
-    assert [len(passage) for passage in split("猫" * 1000)] == [200] * 5
+    assert [len(passage) for passage in split_text("猫" * 1000)] == [200] * 5
 
 
 def test_overlong_sentences_and_words_are_cut() -> None:
-    assert max(len(passage.split()) for passage in split("word " * 950)) <= 100
-    assert max(map(len, split("x" * 50_000))) <= 4000
+    assert max(len(passage.split()) for passage in split_text("word " * 950)) <= 100
+    assert max(map(len, split_text("x" * 50_000))) <= 4000
 
 
 def test_heading_stays_with_its_text() -> None:
-    passages = split(
+    passages = split_text(
         "Some words before it all. " * 5 + "\n\n## Rivers\n\n" + "The Rhine is long indeed. " * 15, words=50
     )
     assert next(passage for passage in passages if "## Rivers" in passage).split("## Rivers")[1].strip()
@@ -117,4 +117,4 @@ def test_heading_stays_with_its_text() -> None:
 
 
 def test_white_space_is_tidied() -> None:
-    assert split("A  line\nthat wraps.\n\n\n- one\n- two") == ["A line that wraps.\n- one\n- two"]
+    assert split_text("A  line\nthat wraps.\n\n\n- one\n- two") == ["A line that wraps.\n- one\n- two"]

@@ -21,7 +21,7 @@ from quorum.models.context_filters import context_filter
 from quorum.models.embedded import FOLDER
 from quorum.models.embedded.chat import EmbeddedReader
 from quorum.models.embedded.replies_filter import last_turn
-from quorum.parsing.kept_sentences import chosen_passages, copied_sentences
+from quorum.parsing.kept_sentences import parse_chosen_passages, parse_copied_sentences
 from quorum.prompts import number_passages, render
 
 TOWER = Passage(
@@ -74,7 +74,7 @@ COPIES: list[tuple[str, list[str]]] = [
 
 @pytest.mark.parametrize(("reply", "kept"), COPIES)
 def test_copies_are_found(reply: str, kept: list[str]) -> None:
-    assert [piece.text for piece in copied_sentences(reply, BOTH).value] == kept
+    assert [piece.text for piece in parse_copied_sentences(reply, BOTH).value] == kept
 
 
 MADE_UP = [
@@ -89,9 +89,9 @@ MADE_UP = [
 
 @pytest.mark.parametrize("reply", MADE_UP)
 def test_what_is_in_no_passage_is_dropped(reply: str) -> None:
-    assert copied_sentences(reply, BOTH).value == []
-    assert copied_sentences(reply, BOTH).malformed
-    mixed = copied_sentences(f"{FINISHED}\n{reply}", BOTH)
+    assert parse_copied_sentences(reply, BOTH).value == []
+    assert parse_copied_sentences(reply, BOTH).malformed
+    mixed = parse_copied_sentences(f"{FINISHED}\n{reply}", BOTH)
     assert ([piece.text for piece in mixed.value], mixed.malformed) == ([FINISHED], True)
 
 
@@ -104,12 +104,12 @@ def test_what_is_in_no_passage_is_dropped(reply: str) -> None:
     ],
 )
 def test_no_sentence(reply: str) -> None:
-    found = copied_sentences(reply, BOTH)
+    found = parse_copied_sentences(reply, BOTH)
     assert (found.value, found.malformed) == ([], False)
 
 
 def test_an_empty_reply_is_malformed() -> None:
-    assert (copied_sentences(" \n", BOTH).value, copied_sentences("", BOTH).malformed) == ([], True)
+    assert (parse_copied_sentences(" \n", BOTH).value, parse_copied_sentences("", BOTH).malformed) == ([], True)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_an_empty_reply_is_malformed() -> None:
     [("2", ["m"], False), ("1, 2", ["t", "m"], False), ("None", [], False), ("Hm.", ["t", "m"], True)],
 )
 def test_chosen_passages(reply: str, kept: list[str], malformed: bool) -> None:
-    found = chosen_passages(reply, BOTH)
+    found = parse_chosen_passages(reply, BOTH)
     assert ([passage["id"] for passage in shorten_passages(BOTH, found.value)], found.malformed) == (kept, malformed)
 
 
@@ -148,14 +148,14 @@ def test_whatever_is_copied_is_found(passages: list[Passage], data: st.DataObjec
 @settings(max_examples=60, deadline=None)
 def test_any_reply_is_read(reply: str, passages: list[Passage]) -> None:
     every = split_pieces(passages)
-    found = copied_sentences(reply, passages)
+    found = parse_copied_sentences(reply, passages)
     assert all(piece in every for piece in found.value)
     assert found.value == sorted(set(found.value), key=lambda piece: (piece.rank, piece.start))
 
 
 def test_a_long_reply_is_read_in_time() -> None:
     long = Passage(id="l", title="", text=" ".join(f"Sentence number {n} of the very long text." for n in range(300)))
-    found = copied_sentences("\n".join(piece.text for piece in split_pieces([long])) + "\nx" * 300, [long])
+    found = parse_copied_sentences("\n".join(piece.text for piece in split_pieces([long])) + "\nx" * 300, [long])
     assert (len(found.value), found.malformed) == (300, True)
 
 
@@ -230,6 +230,6 @@ ODD = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 @settings(max_examples=15, deadline=None)
 def test_its_replies_keep_the_contract(text: str, title: str) -> None:
     passages = [Passage(id="o", title=title, text=text), HAYDN[1]]
-    for prompt, parse in (("filter_sentences", copied_sentences), ("filter_passages", chosen_passages)):
+    for prompt, parse in (("filter_sentences", parse_copied_sentences), ("filter_passages", parse_chosen_passages)):
         reply = EmbeddedReader().invoke([sent(prompt, BORN, passages)]).text
         assert not parse(reply, passages).malformed, reply

@@ -16,11 +16,11 @@ from quorum.graphs import answer
 from quorum.models.call import call
 from quorum.models.journal import close_journals
 from quorum.models.parameters import REFUSALS
-from quorum.parsing.reply_forms import FORMS, form_of
+from quorum.parsing.reply_forms import FORMS, get_form
 from quorum.prompts import BUILT_IN
 
 CLAIM = "The tower was finished in 1931."
-SCHEMA = form_of("answer_label", {}).schema  # type: ignore[union-attr]
+SCHEMA = get_form("answer_label", {}).schema  # type: ignore[union-attr]
 
 
 def taking(request: Request) -> str:
@@ -209,7 +209,7 @@ READ = {
 
 @pytest.mark.parametrize(("prompt", "reply"), READ, ids=lambda value: value)
 def test_a_form_is_written_in_the_prompts_words(prompt: str, reply: str) -> None:
-    form = form_of(prompt, {"choices": "(a) Oslo (b) Bergen"})
+    form = get_form(prompt, {"choices": "(a) Oslo (b) Bergen"})
     assert form is not None
     assert form.text_of(reply) == READ[prompt, reply]
     json.dumps(form.schema)

@@ -15,7 +15,7 @@ from quorum.algorithms.votes import count_votes
 from quorum.core.errors import CallError
 from quorum.core.state import State, Vote
 from quorum.nodes.weigh_votes import compute_softmax, set_weights, weigh_by_meaning, weigh_by_words
-from quorum.retrievers.similarity import cosine, similarities
+from quorum.retrievers.similarity import compute_cosine, compute_similarities
 
 
 def test_cosines_by_hand() -> None:
@@ -104,14 +104,14 @@ class Axes(Embeddings):
 
 
 async def test_similarities_are_cosines_of_title_and_text() -> None:
-    assert await similarities(QUESTION, PASSAGES, Axes()) == [1.0, 0.0, 1.0, 0.0, 0.0]
-    assert await similarities("nothing", PASSAGES[:2], Axes()) == [0.0, 0.0]
-    assert await similarities(QUESTION, [], Axes()) == []
-    assert cosine([3.0, 0.0], [1.0, 1.0]) == pytest.approx(0.5**0.5)
+    assert await compute_similarities(QUESTION, PASSAGES, Axes()) == [1.0, 0.0, 1.0, 0.0, 0.0]
+    assert await compute_similarities("nothing", PASSAGES[:2], Axes()) == [0.0, 0.0]
+    assert await compute_similarities(QUESTION, [], Axes()) == []
+    assert compute_cosine([3.0, 0.0], [1.0, 1.0]) == pytest.approx(0.5**0.5)
 
 
 async def test_similarities_by_a_server(openai_server: OpenAIServer) -> None:
-    found = await similarities(QUESTION, PASSAGES[:2], "openai:embedder")
+    found = await compute_similarities(QUESTION, PASSAGES[:2], "openai:embedder")
     assert all(-1 <= value <= 1 for value in found)
     assert {request.path for request in openai_server.requests} == {"/v1/embeddings"}
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorum.core.text import is_unknown
-from quorum.parsing.answers import Parsed, Reasoned, reasoned_answer, short_answer
+from quorum.parsing.answers import Parsed, Reasoned, parse_reasoned_answer, parse_short_answer
 
 QUESTION = "Which film?"
 
@@ -65,7 +65,7 @@ QUESTION = "Which film?"
     ],
 )
 def test_short_answers(reply: str, answer: str) -> None:
-    assert short_answer(reply, QUESTION) == Parsed(answer)
+    assert parse_short_answer(reply, QUESTION) == Parsed(answer)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_short_answers(reply: str, answer: str) -> None:
     ],
 )
 def test_short_answers_that_break_the_contract(reply: str, answer: str) -> None:
-    assert short_answer(reply, QUESTION) == Parsed(answer, malformed=True)
+    assert parse_short_answer(reply, QUESTION) == Parsed(answer, malformed=True)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_short_answers_that_break_the_contract(reply: str, answer: str) -> None:
     ],
 )
 def test_reasoned_answers(reply: str, answer: str, rationale: str | None) -> None:
-    assert reasoned_answer(reply, QUESTION) == Parsed(Reasoned(answer, rationale))
+    assert parse_reasoned_answer(reply, QUESTION) == Parsed(Reasoned(answer, rationale))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_reasoned_answers(reply: str, answer: str, rationale: str | None) -> Non
     ],
 )
 def test_reasoned_answers_that_break_the_contract(reply: str, answer: str, rationale: str | None) -> None:
-    assert reasoned_answer(reply, QUESTION) == Parsed(Reasoned(answer, rationale), malformed=True)
+    assert parse_reasoned_answer(reply, QUESTION) == Parsed(Reasoned(answer, rationale), malformed=True)
 
 
 LINES = st.lists(
@@ -147,7 +147,7 @@ LINES = st.lists(
 
 @given(LINES)
 def test_any_reply_gives_one_line(reply: str) -> None:
-    for answer in (short_answer(reply, QUESTION).value, reasoned_answer(reply, QUESTION).value.answer):
+    for answer in (parse_short_answer(reply, QUESTION).value, parse_reasoned_answer(reply, QUESTION).value.answer):
         assert answer
         assert len(answer.splitlines()) == 1
         assert answer == answer.strip()
@@ -163,7 +163,7 @@ WRAPS = st.sampled_from(
 
 @given(NAMES, WRAPS)
 def test_wrapping_does_not_change_the_answer(name: str, wrap: str) -> None:
-    assert short_answer(wrap.format(name)) == Parsed(name)
+    assert parse_short_answer(wrap.format(name)) == Parsed(name)
 
 
 @given(NAMES, WRAPS, NAMES)
@@ -172,14 +172,14 @@ def test_a_rationale_does_not_change_the_answer(name: str, wrap: str, other: str
         return
     run_on = f"\n\nQuestion: {other}?\nAnswer: {other}"
     reply = f"First I thought of {other}, then of {name}.\nAnswer: {wrap.format(name)}{run_on}"
-    assert reasoned_answer(reply, QUESTION).value.answer == name
+    assert parse_reasoned_answer(reply, QUESTION).value.answer == name
 
 
 @given(
     st.sampled_from(["Unknown", "I don't know.", "The passages do not say.", "Not enough information", "N/A"]), WRAPS
 )
 def test_an_unknown_stays_unknown_in_any_wrapping(answer: str, wrap: str) -> None:
-    assert is_unknown(short_answer(wrap.format(answer)).value)
+    assert is_unknown(parse_short_answer(wrap.format(answer)).value)
 
 
 @pytest.mark.parametrize(
@@ -187,5 +187,5 @@ def test_an_unknown_stays_unknown_in_any_wrapping(answer: str, wrap: str) -> Non
 )
 def test_a_reply_in_a_loop_is_read(unit: str) -> None:
     """Were a pattern quadratic in the length, this would take minutes."""
-    assert short_answer(unit * 20000, QUESTION).value
-    assert reasoned_answer("So.\n" + unit * 20000, QUESTION).value.answer
+    assert parse_short_answer(unit * 20000, QUESTION).value
+    assert parse_reasoned_answer("So.\n" + unit * 20000, QUESTION).value.answer

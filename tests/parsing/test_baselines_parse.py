@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from quorum.core.state import MaskedStatement
 from quorum.core.text import normalize
 from quorum.parsing.answers import Parsed, Reasoned
-from quorum.parsing.statements import MASK, masked_statement, missing_words, noted_answer
+from quorum.parsing.statements import MASK, parse_masked_statement, parse_missing_words, parse_noted_answer
 
 HIDDEN = MaskedStatement(statement="The [MASK] was finished in 1931.", condition="Lumen Tower")
 
@@ -46,7 +46,7 @@ HIDDEN = MaskedStatement(statement="The [MASK] was finished in 1931.", condition
     ],
 )
 def test_masked_statements(reply: str) -> None:
-    assert masked_statement(reply, "1931") == Parsed(HIDDEN)
+    assert parse_masked_statement(reply, "1931") == Parsed(HIDDEN)
 
 
 @pytest.mark.parametrize(
@@ -70,19 +70,19 @@ def test_masked_statements(reply: str) -> None:
     ],
 )
 def test_masked_statements_that_break_the_contract(reply: str, value: MaskedStatement | None) -> None:
-    assert masked_statement(reply, "1931") == Parsed(value, malformed=True)
+    assert parse_masked_statement(reply, "1931") == Parsed(value, malformed=True)
 
 
 @pytest.mark.parametrize("nothing", ["none", "None.", "nothing", "N/A", "unknown"])
 def test_nothing_to_hide_is_sound(nothing: str) -> None:
-    assert masked_statement(f"Statement: It was finished in 1931.\nHidden: {nothing}", "1931") == Parsed(None)
+    assert parse_masked_statement(f"Statement: It was finished in 1931.\nHidden: {nothing}", "1931") == Parsed(None)
 
 
 def test_a_condition_is_hidden_wherever_it_stands() -> None:
     reply = "Statement: The Lumen Tower, [MASK], was finished in 1931.\nHidden: the Lumen Tower"
-    found = masked_statement(reply, "1931").value
+    found = parse_masked_statement(reply, "1931").value
     assert found == MaskedStatement(statement="[MASK], [MASK], was finished in 1931.", condition="the Lumen Tower")
-    odd = masked_statement("Statement: C++ (\\d) is [MASK].\nHidden: C++ (\\d)", "old").value
+    odd = parse_masked_statement("Statement: C++ (\\d) is [MASK].\nHidden: C++ (\\d)", "old").value
     assert odd is not None
     assert "C++" not in odd["statement"]
 
@@ -94,7 +94,7 @@ WORDS = st.from_regex(r"[A-Z][a-z]{2,8}( [A-Z][a-z]{2,8}){0,2}", fullmatch=True)
 
 @given(WORDS, WORDS, WORDS)
 def test_what_is_hidden_is_not_shown(before: str, condition: str, after: str) -> None:
-    found = masked_statement(f"Statement: {before} {condition} {after}\nHidden: {condition}", "1931").value
+    found = parse_masked_statement(f"Statement: {before} {condition} {after}\nHidden: {condition}", "1931").value
     if found is not None:
         assert MASK in found["statement"]
         assert f" {condition} ".lower() not in f" {found['statement']} ".lower()
@@ -102,10 +102,10 @@ def test_what_is_hidden_is_not_shown(before: str, condition: str, after: str) ->
 
 @given(st.text(max_size=120))
 def test_parsers_never_raise(reply: str) -> None:
-    found = masked_statement(reply, "x").value
+    found = parse_masked_statement(reply, "x").value
     assert found is None or MASK in found["statement"]
-    assert missing_words(reply).value
-    assert noted_answer(reply).value.answer
+    assert parse_missing_words(reply).value
+    assert parse_noted_answer(reply).value.answer
 
 
 @pytest.mark.parametrize(
@@ -130,12 +130,12 @@ def test_parsers_never_raise(reply: str) -> None:
     ],
 )
 def test_missing_words(reply: str) -> None:
-    assert missing_words(reply) == Parsed("Lumen Tower")
+    assert parse_missing_words(reply) == Parsed("Lumen Tower")
 
 
 @pytest.mark.parametrize(("reply", "words"), [("", "unknown"), ("Lumen Tower\nIron Mast", "Lumen Tower")])
 def test_missing_words_that_break_the_contract(reply: str, words: str) -> None:
-    assert missing_words(reply) == Parsed(words, malformed=True)
+    assert parse_missing_words(reply) == Parsed(words, malformed=True)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_missing_words_that_break_the_contract(reply: str, words: str) -> None:
     ],
 )
 def test_noted_answers(reply: str, answer: str, notes: str) -> None:
-    assert noted_answer(reply, "When?") == Parsed(Reasoned(answer, notes))
+    assert parse_noted_answer(reply, "When?") == Parsed(Reasoned(answer, notes))
 
 
 @pytest.mark.parametrize(
@@ -179,4 +179,4 @@ def test_noted_answers(reply: str, answer: str, notes: str) -> None:
     ],
 )
 def test_noted_answers_that_break_the_contract(reply: str, answer: str, notes: str | None) -> None:
-    assert noted_answer(reply, "When?") == Parsed(Reasoned(answer, notes), malformed=True)
+    assert parse_noted_answer(reply, "When?") == Parsed(Reasoned(answer, notes), malformed=True)

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorum.parsing.answers import Parsed, Reasoned
-from quorum.parsing.reasoning import concluded, concluded_yes_no, free_text, topic_of
-from quorum.parsing.yes_no import yes_no_answer
+from quorum.parsing.reasoning import parse_conclusion, parse_free_text, parse_topic, parse_yes_no_conclusion
+from quorum.parsing.yes_no import parse_yes_no
 
 QUESTION = "Which film?"
 
@@ -53,7 +53,7 @@ QUESTION = "Which film?"
     ],
 )
 def test_conclusions(reply: str, answer: str, rationale: str | None) -> None:
-    assert concluded(reply, QUESTION) == Parsed(Reasoned(answer, rationale))
+    assert parse_conclusion(reply, QUESTION) == Parsed(Reasoned(answer, rationale))
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_conclusions(reply: str, answer: str, rationale: str | None) -> None:
     ],
 )
 def test_a_chain_of_thought_without_conclusion_is_malformed(reply: str, answer: str) -> None:
-    found = concluded(reply, QUESTION)
+    found = parse_conclusion(reply, QUESTION)
     assert (found.value.answer, found.malformed) == (answer, True)
 
 
@@ -83,7 +83,7 @@ def test_a_chain_of_thought_without_conclusion_is_malformed(reply: str, answer: 
     ],
 )
 def test_verdicts_at_the_end_of_reasoning(reply: str, answer: str, malformed: bool) -> None:
-    found = concluded_yes_no(reply, QUESTION)
+    found = parse_yes_no_conclusion(reply, QUESTION)
     assert (found.value.answer, found.malformed) == (answer, malformed)
 
 
@@ -156,12 +156,12 @@ UNCLEAR = [
     [*((reply, "yes") for reply in YES), *((reply, "no") for reply in NO), *((reply, "unknown") for reply in UNKNOWN)],
 )
 def test_yes_or_no(reply: str, said: str) -> None:
-    assert yes_no_answer(reply, "Did they meet?") == Parsed(said)
+    assert parse_yes_no(reply, "Did they meet?") == Parsed(said)
 
 
 @pytest.mark.parametrize("reply", UNCLEAR)
 def test_neither_yes_nor_no_is_malformed(reply: str) -> None:
-    assert yes_no_answer(reply) == Parsed("unknown", malformed=True)
+    assert parse_yes_no(reply) == Parsed("unknown", malformed=True)
 
 
 @pytest.mark.parametrize(
@@ -175,8 +175,8 @@ def test_neither_yes_nor_no_is_malformed(reply: str) -> None:
     ],
 )
 def test_free_text(reply: str, text: str) -> None:
-    assert free_text(reply, QUESTION) == Parsed(text)
-    assert free_text("", QUESTION) == Parsed("", malformed=True)
+    assert parse_free_text(reply, QUESTION) == Parsed(text)
+    assert parse_free_text("", QUESTION) == Parsed("", malformed=True)
 
 
 @pytest.mark.parametrize(
@@ -190,12 +190,12 @@ def test_free_text(reply: str, text: str) -> None:
     ],
 )
 def test_topics(reply: str, topic: str) -> None:
-    assert topic_of(reply, QUESTION) == Parsed(topic)
+    assert parse_topic(reply, QUESTION) == Parsed(topic)
 
 
 @pytest.mark.parametrize("reply", ["", "Unknown", "I do not know."])
 def test_without_a_topic_it_is_the_question(reply: str) -> None:
-    assert topic_of(reply, QUESTION) == Parsed(QUESTION, malformed=True)
+    assert parse_topic(reply, QUESTION) == Parsed(QUESTION, malformed=True)
 
 
 PIECES = [
@@ -215,11 +215,11 @@ TEXT = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(PIECES), max_siz
 
 @given(TEXT)
 def test_any_reply_is_read(reply: str) -> None:
-    assert yes_no_answer(reply).value in ("yes", "no", "unknown")
-    assert concluded_yes_no(reply).value.answer in ("yes", "no", "unknown")
-    assert concluded(reply).value.answer
-    assert free_text(reply).malformed == (not free_text(reply).value)
-    assert topic_of(reply, QUESTION).value
+    assert parse_yes_no(reply).value in ("yes", "no", "unknown")
+    assert parse_yes_no_conclusion(reply).value.answer in ("yes", "no", "unknown")
+    assert parse_conclusion(reply).value.answer
+    assert parse_free_text(reply).malformed == (not parse_free_text(reply).value)
+    assert parse_topic(reply, QUESTION).value
 
 
 @given(
@@ -227,4 +227,4 @@ def test_any_reply_is_read(reply: str) -> None:
     st.sampled_from(["", "It is so. ", "A\nb. "]),
 )
 def test_a_plain_answer_comes_back_as_it_is(answer: str, before: str) -> None:
-    assert concluded(f"{before}So the answer is {answer}.").value.answer in (answer, "unknown")
+    assert parse_conclusion(f"{before}So the answer is {answer}.").value.answer in (answer, "unknown")

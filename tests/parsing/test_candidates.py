@@ -9,8 +9,8 @@ from quorum.core.lettered_lists import format_lettered_list, get_letter
 from quorum.core.text import is_unknown
 from quorum.core.thinking import remove_thinking
 from quorum.parsing.answers import Parsed
-from quorum.parsing.candidates import candidate_answers
-from quorum.parsing.choices import chosen_candidate
+from quorum.parsing.candidates import parse_candidates
+from quorum.parsing.choices import parse_choice
 
 TWO = ["Paris", "London"]
 
@@ -145,18 +145,18 @@ UNMARKED = [
 
 @pytest.mark.parametrize(("reply", "candidates"), LISTS)
 def test_lists(reply: str, candidates: list[str]) -> None:
-    assert candidate_answers(remove_thinking(reply), 2) == Parsed(candidates)
+    assert parse_candidates(remove_thinking(reply), 2) == Parsed(candidates)
 
 
 @pytest.mark.parametrize(("reply", "candidates"), UNMARKED)
 def test_without_markers(reply: str, candidates: list[str]) -> None:
-    assert candidate_answers(remove_thinking(reply), 2) == Parsed(candidates, malformed=True)
+    assert parse_candidates(remove_thinking(reply), 2) == Parsed(candidates, malformed=True)
 
 
 def test_more_than_two() -> None:
     reply = "(a) Paris (b) London (c) Paris (d) Rome (e) Berlin"
-    assert candidate_answers(reply, 3).value == ["Paris", "London", "Rome"]
-    assert candidate_answers(reply, 26).value == ["Paris", "London", "Rome", "Berlin"]
+    assert parse_candidates(reply, 3).value == ["Paris", "London", "Rome"]
+    assert parse_candidates(reply, 26).value == ["Paris", "London", "Rome", "Berlin"]
 
 
 NAMES = st.text("abcdefghijklmnopqrstuvwxyz .,'-é東", min_size=1, max_size=12).map(lambda name: f"x{name}x")
@@ -167,14 +167,14 @@ def test_a_lettered_list_is_read_back(names: list[str]) -> None:
     distinct: dict[str, str] = {}
     for name in names:
         distinct.setdefault(vote_key(name), " ".join(name.split()))
-    found = candidate_answers(format_lettered_list(names), 26)
+    found = parse_candidates(format_lettered_list(names), 26)
     assert not found.malformed
     assert [" ".join(name.split()) for name in found.value] == list(distinct.values())
 
 
 @given(st.text(st.sampled_from("(a)b.:1-*[]{}\"'\n ,Pé"), max_size=40), st.integers(1, 4))
 def test_candidates_are_few_distinct_and_known(reply: str, most: int) -> None:
-    found = candidate_answers(reply, most)
+    found = parse_candidates(reply, most)
     assert len(found.value) <= most
     assert len({vote_key(one) for one in found.value}) == len(found.value)
     assert all(one == one.strip() and "\n" not in one and not is_unknown(one) for one in found.value)
@@ -182,8 +182,8 @@ def test_candidates_are_few_distinct_and_known(reply: str, most: int) -> None:
 
 @given(st.text())
 def test_any_reply_is_read(reply: str) -> None:
-    assert isinstance(candidate_answers(reply, 2).value, list)
-    assert isinstance(chosen_candidate(reply, TWO).value, str)
+    assert isinstance(parse_candidates(reply, 2).value, list)
+    assert isinstance(parse_choice(reply, TWO).value, str)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_any_reply_is_read(reply: str) -> None:
     ],
 )
 def test_replies_that_repeat_themselves_are_read(reply: str) -> None:
-    assert len(candidate_answers(reply, 2).value) <= 2
+    assert len(parse_candidates(reply, 2).value) <= 2
 
 
 CHOICES = [
@@ -231,7 +231,7 @@ CHOICES = [
 
 @pytest.mark.parametrize(("reply", "chosen"), CHOICES)
 def test_choices(reply: str, chosen: str) -> None:
-    assert chosen_candidate(remove_thinking(reply), TWO) == Parsed(chosen)
+    assert parse_choice(remove_thinking(reply), TWO) == Parsed(chosen)
 
 
 @pytest.mark.parametrize(
@@ -239,15 +239,15 @@ def test_choices(reply: str, chosen: str) -> None:
     [("Rome", "Rome"), ("(b) Rome", "Rome"), ("(c)", "(c)"), ("A. A. Milne", "A. A. Milne"), ("", "unknown")],
 )
 def test_a_reply_that_names_no_choice(reply: str, answer: str) -> None:
-    assert chosen_candidate(reply, TWO) == Parsed(answer, malformed=True)
+    assert parse_choice(reply, TWO) == Parsed(answer, malformed=True)
 
 
 def test_a_choice_that_looks_lettered() -> None:
-    assert chosen_candidate("A. A. Milne", ["Paris", "A. A. Milne"]) == Parsed("A. A. Milne")
+    assert parse_choice("A. A. Milne", ["Paris", "A. A. Milne"]) == Parsed("A. A. Milne")
 
 
 @given(st.lists(NAMES, min_size=2, max_size=26, unique_by=vote_key), st.data())
 def test_each_choice_can_be_chosen(names: list[str], data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(names) - 1))
-    assert chosen_candidate(f"({get_letter(place)}) {names[place]}", names) == Parsed(names[place])
-    assert chosen_candidate(f"({get_letter(place)})", names) == Parsed(names[place])
+    assert parse_choice(f"({get_letter(place)}) {names[place]}", names) == Parsed(names[place])
+    assert parse_choice(f"({get_letter(place)})", names) == Parsed(names[place])

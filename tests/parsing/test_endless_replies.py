@@ -6,7 +6,7 @@ from benchmarks.fuzz import parsers
 from benchmarks.reply_shapes import SHAPES
 from quorum.core.thinking import remove_thinking
 from quorum.core.unknown import is_unknown
-from quorum.parsing.wrapping import LONGEST_TEXT, shortened
+from quorum.parsing.wrapping import LONGEST_TEXT, shorten
 
 PARSERS = parsers()
 # What would change every parser's value, if it were read.
@@ -37,7 +37,7 @@ def test_the_middle_of_an_endless_reply_is_not_read(shape: str) -> None:
     piece = SHAPES[shape](LONGEST_TEXT)
     reply = around(piece)
     for name, parse in PARSERS.items():
-        assert parse(reply) == parse(shortened(reply, LONGEST_TEXT)), name
+        assert parse(reply) == parse(shorten(reply, LONGEST_TEXT)), name
 
 
 def test_what_would_be_read_in_the_middle_is_read_in_a_shorter_reply() -> None:

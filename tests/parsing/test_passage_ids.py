@@ -6,7 +6,7 @@ from hypothesis import settings as run_with
 from hypothesis import strategies as st
 
 from quorum.parsing.answers import Parsed
-from quorum.parsing.passage_ids import passage_ids
+from quorum.parsing.passage_ids import parse_passage_ids
 
 ALL = [1, 2, 3, 4, 5]
 
@@ -179,7 +179,7 @@ ALL = [1, 2, 3, 4, 5]
 )
 def test_numbers(reply: str, numbers: list[int]) -> None:
     """Five passages were shown."""
-    assert passage_ids(reply, 5) == Parsed(numbers)
+    assert parse_passage_ids(reply, 5) == Parsed(numbers)
 
 
 @pytest.mark.parametrize(
@@ -202,13 +202,13 @@ def test_numbers(reply: str, numbers: list[int]) -> None:
     ],
 )
 def test_what_cannot_be_read_keeps_everything(reply: str) -> None:
-    assert passage_ids(reply, 5) == Parsed(ALL, malformed=True)
+    assert parse_passage_ids(reply, 5) == Parsed(ALL, malformed=True)
 
 
 def test_one_passage() -> None:
-    assert passage_ids("Yes, the passage helps.", 1) == Parsed([1], malformed=True)
-    assert passage_ids("none", 1) == Parsed([])
-    assert passage_ids("1", 1) == Parsed([1])
+    assert parse_passage_ids("Yes, the passage helps.", 1) == Parsed([1], malformed=True)
+    assert parse_passage_ids("none", 1) == Parsed([])
+    assert parse_passage_ids("1", 1) == Parsed([1])
 
 
 WORDS = [
@@ -253,7 +253,7 @@ WORDS = [
 
 @given(st.one_of(st.text(max_size=80), st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join)), st.integers(1, 9))
 def test_any_reply_gives_numbers_in_range_each_once(reply: str, count: int) -> None:
-    found = passage_ids(reply, count)
+    found = parse_passage_ids(reply, count)
     assert found.value == sorted(set(found.value))
     assert set(found.value) <= set(range(1, count + 1))
     assert not found.malformed or found.value == list(range(1, count + 1))
@@ -275,23 +275,23 @@ FORMS = {
 @given(LISTS, st.sampled_from(sorted(FORMS)))
 def test_a_list_is_read_whatever_is_around_it(numbers: list[int], form: str) -> None:
     reply = form.format(FORMS[form].join(map(str, numbers)))
-    assert passage_ids(reply, 9) == Parsed(sorted(numbers))
+    assert parse_passage_ids(reply, 9) == Parsed(sorted(numbers))
 
 
 @given(LISTS)
 def test_verdicts_one_a_line(numbers: list[int]) -> None:
     reply = "\n".join(f"Passage {n}: {'relevant' if n in numbers else 'not relevant'}" for n in range(1, 10))
-    assert passage_ids(reply, 9) == Parsed(sorted(numbers))
-    assert passage_ids(f"{reply}\nRelevant passages: 2", 9) == Parsed([2])
+    assert parse_passage_ids(reply, 9) == Parsed(sorted(numbers))
+    assert parse_passage_ids(f"{reply}\nRelevant passages: 2", 9) == Parsed([2])
 
 
 @given(st.integers(1, 9), st.integers(1, 9), st.sampled_from(["{}-{}", "{} to {}", "Passages {}–{}", "[{}-{}]"]))
 def test_ranges(first: int, last: int, form: str) -> None:
     low, high = sorted((first, last))
-    assert passage_ids(form.format(first, last), 9) == Parsed(list(range(low, high + 1)))
+    assert parse_passage_ids(form.format(first, last), 9) == Parsed(list(range(low, high + 1)))
 
 
 @run_with(max_examples=20, deadline=None)
 @given(st.sampled_from(WORDS), st.integers(1000, 20000))
 def test_replies_without_end_are_read_at_once(word: str, times: int) -> None:
-    assert passage_ids(f"{word} " * times, 5).value is not None
+    assert parse_passage_ids(f"{word} " * times, 5).value is not None

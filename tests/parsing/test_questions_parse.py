@@ -18,7 +18,7 @@ from quorum.evaluation.questions.draw import (
     select_long_passages,
     split_by_mix,
 )
-from quorum.parsing.written_questions import Written, written_question
+from quorum.parsing.written_questions import WrittenQuestion, parse_written_question
 
 TOWN, LUND = "In which town did she go to school?", ["Lund"]
 
@@ -65,21 +65,21 @@ REPLIES = {  # reply -> question, answers, malformed
 
 @pytest.mark.parametrize("reply", REPLIES)
 def test_replies_as_models_write_them(reply: str) -> None:
-    found = written_question(reply)
+    found = parse_written_question(reply)
     assert found.value is not None
     assert (found.value.question, found.value.answers, found.malformed) == REPLIES[reply]
 
 
 def test_half_a_character_can_be_written_to_a_file() -> None:
-    found = written_question('{"question": "Who lit it\\ud800?", "answer": "Ida\\udfff"}').value
-    assert found == Written("Who lit it\ufffd?", ["Ida\ufffd"])
+    found = parse_written_question('{"question": "Who lit it\\ud800?", "answer": "Ida\\udfff"}').value
+    assert found == WrittenQuestion("Who lit it\ufffd?", ["Ida\ufffd"])
 
 
 @pytest.mark.parametrize(
     "reply", ["none", " None.", "Question: none", "**Question:** None", '{"question": "none"}', '{"question": null}']
 )
 def test_a_model_may_decline(reply: str) -> None:
-    assert (written_question(reply).value, written_question(reply).malformed) == (None, False)
+    assert (parse_written_question(reply).value, parse_written_question(reply).malformed) == (None, False)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_model_may_decline(reply: str) -> None:
     ],
 )
 def test_what_holds_no_question_is_malformed(reply: str) -> None:
-    assert (written_question(reply).value, written_question(reply).malformed) == (None, True)
+    assert (parse_written_question(reply).value, parse_written_question(reply).malformed) == (None, True)
 
 
 PIECES = [
@@ -119,9 +119,9 @@ PIECES = [
 @given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=40).map("".join)))
 @settings(max_examples=150, deadline=None)
 def test_any_reply_is_read(reply: str) -> None:
-    found = written_question(reply).value
+    found = parse_written_question(reply).value
     if found is not None:
-        assert isinstance(found, Written)
+        assert isinstance(found, WrittenQuestion)
         assert 0 < len(found.question) <= 400
         assert "\n" not in found.question
         assert len(found.answers) <= 6
@@ -134,7 +134,7 @@ WORDS = st.text("abcdefg ", min_size=1, max_size=20).filter(lambda text: any(c.i
 @given(WORDS, st.lists(WORDS, min_size=1, max_size=3))
 def test_what_is_written_by_the_contract_is_read(question: str, answers: list[str]) -> None:
     asked, (first, *others) = f"Which {' '.join(question.split())}?", [f"x{' '.join(one.split())}" for one in answers]
-    found = written_question(f"{asked}\nAnswer: {first}\nAlso: {' | '.join(others)}")
+    found = parse_written_question(f"{asked}\nAnswer: {first}\nAlso: {' | '.join(others)}")
     assert found.value is not None
     known = {normalize(answer): answer for answer in reversed([first, *others])}
     assert (found.value.question, set(found.value.answers)) == (asked, set(known.values()))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorum.parsing.answers import Parsed
-from quorum.parsing.rankings import ranking
+from quorum.parsing.rankings import parse_ranking
 
 
 def order(*numbers: int, malformed: bool = False) -> Parsed[list[int]]:
@@ -79,7 +79,7 @@ def order(*numbers: int, malformed: bool = False) -> Parsed[list[int]]:
     ],
 )
 def test_rankings(reply: str) -> None:
-    assert ranking(reply, 3) == order(2, 3, 1)
+    assert parse_ranking(reply, 3) == order(2, 3, 1)
 
 
 @pytest.mark.parametrize(
@@ -108,12 +108,12 @@ def test_rankings(reply: str) -> None:
     ],
 )
 def test_rankings_that_break_the_contract_or_are_short(reply: str, count: int, expected: Parsed[list[int]]) -> None:
-    assert ranking(reply, count) == expected
+    assert parse_ranking(reply, count) == expected
 
 
 @given(st.text(max_size=80), st.integers(0, 6))
 def test_any_reply_gives_a_permutation(reply: str, count: int) -> None:
-    assert sorted(ranking(reply, count).value) == list(range(count))
+    assert sorted(parse_ranking(reply, count).value) == list(range(count))
 
 
 SEPARATORS = st.sampled_from([" > ", ">", ", ", "\n", " ", "; ", " -> "])
@@ -123,11 +123,11 @@ FORMS = st.sampled_from(["{}", "[{}]", "({})", "Passage {}", "**[{}]**", "#{}"])
 @given(st.permutations(range(5)), SEPARATORS, FORMS)
 def test_every_order_is_read_in_every_form(places: list[int], separator: str, form: str) -> None:
     reply = separator.join(form.format(place + 1) for place in places)
-    assert ranking(reply, 5) == Parsed(places)
+    assert parse_ranking(reply, 5) == Parsed(places)
 
 
 @given(st.lists(st.integers(0, 9), max_size=9), st.integers(2, 6))
 def test_named_ones_come_first_and_the_rest_keep_their_order(numbers: list[int], count: int) -> None:
-    found = ranking(" > ".join(f"[{number}]" for number in numbers), count).value
+    found = parse_ranking(" > ".join(f"[{number}]" for number in numbers), count).value
     named = [n - 1 for n in dict.fromkeys(numbers) if 0 < n <= count]
     assert found == named + [place for place in range(count) if place not in named]

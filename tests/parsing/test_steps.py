@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorum.parsing.answers import Parsed
-from quorum.parsing.steps import Action, FollowUp, final_answer, next_follow_up, step_action
+from quorum.parsing.steps import Action, FollowUp, parse_final_answer, parse_follow_up, parse_step
 
 T = "I need the height."
 
@@ -59,7 +59,7 @@ T = "I need the height."
     ],
 )
 def test_searches(reply: str, query: str) -> None:
-    assert step_action(reply) == Parsed(Action(T, query=query))
+    assert parse_step(reply) == Parsed(Action(T, query=query))
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_searches(reply: str, query: str) -> None:
     ],
 )
 def test_searches_that_break_the_contract(reply: str, query: str | None) -> None:
-    found = step_action(reply)
+    found = parse_step(reply)
     assert (found.value.query, found.value.answer, found.malformed) == (query, None, True)
     assert found.value.thought.startswith(T)
 
@@ -111,7 +111,7 @@ def test_searches_that_break_the_contract(reply: str, query: str | None) -> None
     ],
 )
 def test_finishes(reply: str, answer: str) -> None:
-    assert step_action(reply) == Parsed(Action(T, answer=answer))
+    assert parse_step(reply) == Parsed(Action(T, answer=answer))
 
 
 @pytest.mark.parametrize(
@@ -127,33 +127,33 @@ def test_finishes(reply: str, answer: str) -> None:
     ],
 )
 def test_finishes_that_break_the_contract(reply: str, answer: str) -> None:
-    assert step_action(reply) == Parsed(Action(T, answer=answer), malformed=True)
+    assert parse_step(reply) == Parsed(Action(T, answer=answer), malformed=True)
 
 
 @pytest.mark.parametrize("reply", ["", "  \n", "...", "```\n```", "{}", "[]", "null"])
 def test_no_step_at_all(reply: str) -> None:
-    found = step_action(reply)
+    found = parse_step(reply)
     assert found.malformed
     assert (found.value.query, found.value.answer) == (None, None)
 
 
 def test_an_action_that_a_thought_talks_about_is_not_the_one_taken() -> None:
     reply = "A Search[Lhotse] would not help, so K2 it is.\nAction 1: Search[K2]"
-    assert step_action(reply).value == Action("A Search[Lhotse] would not help, so K2 it is.", query="K2")
+    assert parse_step(reply).value == Action("A Search[Lhotse] would not help, so K2 it is.", query="K2")
     not_yet = "Answer: not known yet.\nAction 1: Search[K2]\nFinal answer: 8,611 m"
-    assert step_action(not_yet).value.query == "K2"
+    assert parse_step(not_yet).value.query == "K2"
     prose = "Search engines may finish this. Searching (again) costs little.\nAction 1: Search[K2]"
-    assert step_action(prose).value.query == "K2"
+    assert parse_step(prose).value.query == "K2"
 
 
 def test_a_question_that_is_restated_is_not_the_next_one() -> None:
-    assert step_action(f"Question: How high?\nThought 1: {T}\nAction 1: Search[K2]").value.query == "K2"
-    assert next_follow_up("Question: How high?\nYes.\nFollow up: What is K2?").value.question == "What is K2?"
+    assert parse_step(f"Question: How high?\nThought 1: {T}\nAction 1: Search[K2]").value.query == "K2"
+    assert parse_follow_up("Question: How high?\nYes.\nFollow up: What is K2?").value.question == "What is K2?"
 
 
 def test_a_thought_of_several_lines_is_told_in_one() -> None:
     reply = "Thought 1: First this.\n\n- Then that.\nAction 1: Search[x]"
-    assert step_action(reply).value.thought == "First this. - Then that."
+    assert parse_step(reply).value.thought == "First this. - Then that."
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_a_thought_of_several_lines_is_told_in_one() -> None:
     ],
 )
 def test_follow_ups(reply: str, found: FollowUp) -> None:
-    assert next_follow_up(reply) == Parsed(found)
+    assert parse_follow_up(reply) == Parsed(found)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_follow_ups(reply: str, found: FollowUp) -> None:
     ],
 )
 def test_follow_ups_that_break_the_contract(reply: str, found: FollowUp) -> None:
-    assert next_follow_up(reply) == Parsed(found, malformed=True)
+    assert parse_follow_up(reply) == Parsed(found, malformed=True)
 
 
 @pytest.mark.parametrize(
@@ -250,12 +250,12 @@ def test_follow_ups_that_break_the_contract(reply: str, found: FollowUp) -> None
     ],
 )
 def test_forced_answers(reply: str, answer: str) -> None:
-    assert final_answer(reply) == Parsed(FollowUp(answer=answer))
+    assert parse_final_answer(reply) == Parsed(FollowUp(answer=answer))
 
 
 @pytest.mark.parametrize("reply", ["", "So the final answer is:", "\n\n"])
 def test_forced_answers_without_any(reply: str) -> None:
-    assert final_answer(reply) == Parsed(FollowUp(answer="unknown"), malformed=True)
+    assert parse_final_answer(reply) == Parsed(FollowUp(answer="unknown"), malformed=True)
 
 
 LINES = st.lists(
@@ -285,17 +285,17 @@ LINES = st.lists(
 
 @given(LINES)
 def test_any_reply_is_at_most_one_thing_on_one_line(reply: str) -> None:
-    act, follow = step_action(reply).value, next_follow_up(reply).value
+    act, follow = parse_step(reply).value, parse_follow_up(reply).value
     assert act.query is None or act.answer is None
     assert follow.question is None or follow.answer is None
-    for said in (act.query, act.answer, follow.question, follow.answer, final_answer(reply).value.answer):
+    for said in (act.query, act.answer, follow.question, follow.answer, parse_final_answer(reply).value.answer):
         assert said is None or (said.strip() == said != "" and len(said.splitlines()) == 1)
     assert len(act.thought.splitlines()) <= 1
 
 
 @given(LINES)
 def test_without_an_action_a_reply_is_malformed(reply: str) -> None:
-    found = step_action(reply)
+    found = parse_step(reply)
     assert found.malformed or found.value.query or found.value.answer
 
 
@@ -308,16 +308,16 @@ RUN_ONS = st.sampled_from(
 @given(NAMES, NAMES, RUN_ONS, st.sampled_from(["Search", "Finish", "search", "FINISH"]))
 def test_what_follows_the_first_action_changes_nothing(name: str, other: str, run_on: str, verb: str) -> None:
     step = f"{T}\nAction 1: {verb}[{name}]"
-    assert step_action(step + run_on.format(other, other)) == step_action(step)
-    found = step_action(step).value
+    assert parse_step(step + run_on.format(other, other)) == parse_step(step)
+    found = parse_step(step).value
     assert (found.query or found.answer) == name
 
 
 @given(NAMES, NAMES)
 def test_what_follows_a_follow_up_changes_nothing(name: str, other: str) -> None:
     run_on = f"\nIntermediate answer: {other}\nFollow up: {other}?\nSo the final answer is: {other}"
-    assert next_follow_up(f"Yes.\nFollow up: Who is {name}?{run_on}") == Parsed(FollowUp(question=f"Who is {name}?"))
-    assert next_follow_up(f"So the final answer is: {name}{run_on}") == Parsed(FollowUp(answer=name))
+    assert parse_follow_up(f"Yes.\nFollow up: Who is {name}?{run_on}") == Parsed(FollowUp(question=f"Who is {name}?"))
+    assert parse_follow_up(f"So the final answer is: {name}{run_on}") == Parsed(FollowUp(answer=name))
 
 
 @pytest.mark.parametrize(
@@ -338,6 +338,6 @@ def test_what_follows_a_follow_up_changes_nothing(name: str, other: str) -> None
 )
 def test_a_reply_in_a_loop_is_read(unit: str) -> None:
     """Were a pattern quadratic in the length, this would take minutes."""
-    assert step_action("So.\n" + unit * 20000).value
-    assert next_follow_up("So.\n" + unit * 20000).value
-    assert final_answer("So.\n" + unit * 20000).value.answer
+    assert parse_step("So.\n" + unit * 20000).value
+    assert parse_follow_up("So.\n" + unit * 20000).value
+    assert parse_final_answer("So.\n" + unit * 20000).value.answer

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from quorum.core.thinking import remove_thinking
 from quorum.parsing.answers import Parsed
-from quorum.parsing.summaries import summary_text
+from quorum.parsing.summaries import parse_summary
 
 BORN = "Joseph Haydn was born in Rohrau, a village on the Leitha."
 TWO = f"{BORN}\n\nHe died in Vienna in 1809."
@@ -81,21 +81,21 @@ REPLIES = [
 
 @pytest.mark.parametrize(("reply", "summary"), REPLIES)
 def test_summaries(reply: str, summary: str) -> None:
-    assert summary_text(remove_thinking(reply)) == Parsed(summary)
+    assert parse_summary(remove_thinking(reply)) == Parsed(summary)
 
 
 @pytest.mark.parametrize(
     "reply", ["", " \n", "[DONE]", "**[DONE]**", "...", "Paragraph:", "<think>It was Rohrau", "```\n```"]
 )
 def test_a_reply_that_says_nothing(reply: str) -> None:
-    found = summary_text(remove_thinking(reply))
+    found = parse_summary(remove_thinking(reply))
     assert found.malformed
     assert not any(character.isalnum() for character in found.value)
 
 
 @given(st.text())
 def test_any_reply_is_read(reply: str) -> None:
-    found = summary_text(reply)
+    found = parse_summary(reply)
     assert found.malformed == (not any(character.isalnum() for character in found.value))
 
 
@@ -104,9 +104,9 @@ SENTENCE = st.text("abcdefghij ,'", min_size=1, max_size=40).map(lambda text: f"
 
 @given(st.lists(SENTENCE, min_size=1, max_size=4).map(" ".join))
 def test_what_stands_before_the_end_marker_is_kept(text: str) -> None:
-    assert summary_text(f"{text} [DONE]") == summary_text(text) == Parsed(text)
+    assert parse_summary(f"{text} [DONE]") == parse_summary(text) == Parsed(text)
 
 
 @pytest.mark.parametrize("reply", ["[DONE] " * 5000, "Paragraph: " * 5000, "[" * 9000, "Here is: \n" * 3000])
 def test_replies_that_repeat_themselves_are_read(reply: str) -> None:
-    summary_text(reply)
+    parse_summary(reply)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from quorum.core.thinking import remove_thinking
 from quorum.parsing.answers import Parsed
-from quorum.parsing.preferences import preferred_passage
-from quorum.parsing.verdicts import validity_verdict
+from quorum.parsing.preferences import parse_preference
+from quorum.parsing.verdicts import parse_validity
 
 TRUE = [
     "True",
@@ -188,17 +188,17 @@ UNDECIDED = [
 
 @pytest.mark.parametrize("reply", TRUE)
 def test_valid(reply: str) -> None:
-    assert validity_verdict(remove_thinking(reply)) == Parsed(True)
+    assert parse_validity(remove_thinking(reply)) == Parsed(True)
 
 
 @pytest.mark.parametrize("reply", FALSE)
 def test_not_valid(reply: str) -> None:
-    assert validity_verdict(remove_thinking(reply)) == Parsed(False)
+    assert parse_validity(remove_thinking(reply)) == Parsed(False)
 
 
 @pytest.mark.parametrize("reply", UNDECIDED)
 def test_no_verdict_or_two_that_disagree(reply: str) -> None:
-    assert validity_verdict(remove_thinking(reply)) == Parsed(False, malformed=True)
+    assert parse_validity(remove_thinking(reply)) == Parsed(False, malformed=True)
 
 
 FIRST = [  # each is also read with the passages exchanged
@@ -320,18 +320,18 @@ def exchanged(reply: str) -> str:
 
 @pytest.mark.parametrize("reply", FIRST)
 def test_preferences(reply: str) -> None:
-    assert preferred_passage(remove_thinking(reply)) == Parsed(0)
-    assert preferred_passage(remove_thinking(exchanged(reply))) == Parsed(1)
+    assert parse_preference(remove_thinking(reply)) == Parsed(0)
+    assert parse_preference(remove_thinking(exchanged(reply))) == Parsed(1)
 
 
 @pytest.mark.parametrize("reply", TIES)
 def test_ties(reply: str) -> None:
-    assert preferred_passage(reply) == Parsed(None)
+    assert parse_preference(reply) == Parsed(None)
 
 
 @pytest.mark.parametrize("reply", NO_PREFERENCE)
 def test_no_preference_or_two_that_disagree(reply: str) -> None:
-    assert preferred_passage(remove_thinking(reply)) == Parsed(None, malformed=True)
+    assert parse_preference(remove_thinking(reply)) == Parsed(None, malformed=True)
 
 
 SAID = "true false not is supported Passage 1 2 than more . , : Answer: both { } \" ' ( ) n't é"
@@ -340,7 +340,7 @@ WORDS = st.lists(st.sampled_from([*SAID.split(), "\n"]), max_size=25).map(" ".jo
 
 @given(st.text() | WORDS)
 def test_any_reply_is_read(reply: str) -> None:
-    verdict, preference = validity_verdict(reply), preferred_passage(reply)
+    verdict, preference = parse_validity(reply), parse_preference(reply)
     assert not (verdict.value and verdict.malformed)
     assert preference.value in (None, 0, 1)
     assert preference.value is None or not preference.malformed
@@ -349,13 +349,13 @@ def test_any_reply_is_read(reply: str) -> None:
 @given(st.sampled_from(["True", "False", "Passage 1", "Passage 2", "Both"]), st.sampled_from(["", "**", "`", '"', "_"]))
 def test_wrapping_changes_nothing(said: str, mark: str) -> None:
     for wrapped in (f"{mark}{said}{mark}", f" {mark}{said}{mark}.\n", f"Answer: {mark}{said}{mark}"):
-        assert validity_verdict(wrapped) == validity_verdict(said)
-        assert preferred_passage(wrapped) == preferred_passage(said)
+        assert parse_validity(wrapped) == parse_validity(said)
+        assert parse_preference(wrapped) == parse_preference(said)
 
 
 @pytest.mark.parametrize(
     "reply", ["true " * 3000, "Answer: " * 3000, "while " * 3000, "Passage 1 " * 3000, "than " * 3000, "{" * 9000]
 )
 def test_replies_that_repeat_themselves_are_read(reply: str) -> None:
-    validity_verdict(reply)
-    preferred_passage(reply)
+    parse_validity(reply)
+    parse_preference(reply)

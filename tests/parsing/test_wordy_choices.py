@@ -3,7 +3,7 @@
 import pytest
 
 from quorum.core.text import is_unknown
-from quorum.parsing.choices import chosen_candidate
+from quorum.parsing.choices import parse_choice
 
 METALS = ["iron", "copper", "tin", "silver", "gold"]
 THIRD = [
@@ -101,17 +101,17 @@ NONE = [
 
 @pytest.mark.parametrize("reply", THIRD)
 def test_one_letter_or_text_is_a_choice(reply: str) -> None:
-    found = chosen_candidate(reply, METALS)
+    found = parse_choice(reply, METALS)
     assert (found.value, found.malformed) == ("tin", False)
 
 
 @pytest.mark.parametrize("reply", NONE)
 def test_several_letters_and_none_are_no_choice(reply: str) -> None:
-    found = chosen_candidate(reply, METALS)
+    found = parse_choice(reply, METALS)
     assert found.malformed or is_unknown(found.value)
     assert found.value not in METALS
 
 
 def test_an_article_is_no_letter() -> None:
-    assert chosen_candidate("a tin", METALS).value != "iron"
-    assert chosen_candidate("A copper coin", METALS).value != "iron"
+    assert parse_choice("a tin", METALS).value != "iron"
+    assert parse_choice("A copper coin", METALS).value != "iron"

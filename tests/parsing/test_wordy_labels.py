@@ -2,7 +2,7 @@
 
 import pytest
 
-from quorum.parsing.labels import label_answer
+from quorum.parsing.labels import parse_label
 
 SUPPORTED = [
     "SUPPORTS",
@@ -111,19 +111,19 @@ READ = {
 
 @pytest.mark.parametrize("reply", SUPPORTED)
 def test_supported(reply: str) -> None:
-    assert label_answer(reply).value == "SUPPORTS"
+    assert parse_label(reply).value == "SUPPORTS"
 
 
 @pytest.mark.parametrize("reply", REFUTED)
 def test_refuted(reply: str) -> None:
-    assert label_answer(reply).value == "REFUTES"
+    assert parse_label(reply).value == "REFUTES"
 
 
 @pytest.mark.parametrize("reply", OPEN)
 def test_open(reply: str) -> None:
-    assert label_answer(reply).value == "NOT ENOUGH INFO"
+    assert parse_label(reply).value == "NOT ENOUGH INFO"
 
 
 @pytest.mark.parametrize(("reply", "label"), READ.items())
 def test_labels_in_other_words(reply: str, label: str) -> None:
-    assert label_answer(reply).value == label
+    assert parse_label(reply).value == label

@@ -2,7 +2,7 @@
 
 import pytest
 
-from quorum.parsing.preferences import preferred_passage
+from quorum.parsing.preferences import parse_preference
 
 FIRST = [
     "Summary 1 is better because it names the founder, whereas Summary 2 only gives the year.",
@@ -174,20 +174,20 @@ def other(reply: str) -> str:
 
 @pytest.mark.parametrize("reply", FIRST)
 def test_a_preference_in_sentences_is_read(reply: str) -> None:
-    assert preferred_passage(reply).value == 0
+    assert parse_preference(reply).value == 0
 
 
 @pytest.mark.parametrize("reply", FIRST)
 def test_the_other_preference_in_the_same_words_is_read(reply: str) -> None:
     if "the latter" not in reply and not reply.startswith("Looking"):  # these words name a place, not a summary
-        assert preferred_passage(other(reply)).value == 1
+        assert parse_preference(other(reply)).value == 1
 
 
 @pytest.mark.parametrize("reply", NEITHER)
 def test_a_reply_without_a_preference_has_none(reply: str) -> None:
-    assert preferred_passage(reply).value is None
+    assert parse_preference(reply).value is None
 
 
 @pytest.mark.parametrize(("reply", "place"), READ.items())
 def test_preferences_in_other_words(reply: str, place: int | None) -> None:
-    assert preferred_passage(reply).value == place
+    assert parse_preference(reply).value == place

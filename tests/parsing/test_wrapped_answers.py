@@ -2,10 +2,10 @@
 
 import pytest
 
-from quorum.parsing.answers import reasoned_answer, short_answer
-from quorum.parsing.reasoning import concluded
-from quorum.parsing.verdicts import validity_verdict
-from quorum.parsing.yes_no import yes_no_answer
+from quorum.parsing.answers import parse_reasoned_answer, parse_short_answer
+from quorum.parsing.reasoning import parse_conclusion
+from quorum.parsing.verdicts import parse_validity
+from quorum.parsing.yes_no import parse_yes_no
 
 PARIS = [
     "<answer>Paris</answer>",
@@ -92,18 +92,18 @@ AS_WRITTEN = {
 
 @pytest.mark.parametrize("reply", PARIS)
 def test_wrappings_are_taken_off(reply: str) -> None:
-    assert short_answer(reply, "What is the capital of France?").value == "Paris"
+    assert parse_short_answer(reply, "What is the capital of France?").value == "Paris"
 
 
 @pytest.mark.parametrize("reply", [reply for reply in PARIS if "<answer>" in reply.lower() or "boxed" in reply])
 def test_a_wrapped_answer_ends_a_chain_of_thought(reply: str) -> None:
-    assert reasoned_answer(reply, "What is the capital of France?").value.answer == "Paris"
-    assert concluded(reply, "What is the capital of France?").value.answer == "Paris"
+    assert parse_reasoned_answer(reply, "What is the capital of France?").value.answer == "Paris"
+    assert parse_conclusion(reply, "What is the capital of France?").value.answer == "Paris"
 
 
 @pytest.mark.parametrize(("reply", "answer"), AS_WRITTEN.items())
 def test_signs_that_belong_to_an_answer_stay(reply: str, answer: str) -> None:
-    assert short_answer(reply).value == answer
+    assert parse_short_answer(reply).value == answer
 
 
 @pytest.mark.parametrize(
@@ -111,10 +111,10 @@ def test_signs_that_belong_to_an_answer_stay(reply: str, answer: str) -> None:
 )
 @pytest.mark.parametrize(("word", "value"), [("Yes", "yes"), ("no", "no")])
 def test_wrapped_verdicts_are_read(wrapping: str, word: str, value: str) -> None:
-    assert yes_no_answer(wrapping.format(word)).value == value
-    assert validity_verdict(wrapping.format(word)).value == (value == "yes")
+    assert parse_yes_no(wrapping.format(word)).value == value
+    assert parse_validity(wrapping.format(word)).value == (value == "yes")
 
 
 def test_thoughts_in_an_answer_tag_are_no_rationale_of_it() -> None:
-    found = reasoned_answer("Passage 2 names it.\n<answer>Paris</answer>").value
+    found = parse_reasoned_answer("Passage 2 names it.\n<answer>Paris</answer>").value
     assert (found.answer, found.rationale) == ("Paris", "Passage 2 names it.")

@@ -11,7 +11,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.retrievers import bm25_index, search
-from quorum.retrievers.bm25 import K1, B, Ranking, build, query_tokens, tokens, words
+from quorum.retrievers.bm25 import K1, B, Ranking, build_index, split_words, tokenize, tokenize_query
 from quorum.retrievers.passages import indexed_text
 
 RIVERS = [
@@ -23,27 +23,27 @@ RIVERS = [
 
 
 def test_tokens_are_folded_and_stemmed() -> None:
-    assert tokens("Bridges, bridge's BRIDGED") == ["bridg", "bridg", "s", "bridg"]
-    assert tokens("Zürich ﬁne") == tokens("zurich fine")
-    assert tokens("1,595 C++ x_y") == ["1", "595", "c", "x", "y"]
-    assert tokens("naïve Москва हिन्दी") == ["naiv", "москва", "हिन्दी"]
+    assert tokenize("Bridges, bridge's BRIDGED") == ["bridg", "bridg", "s", "bridg"]
+    assert tokenize("Zürich ﬁne") == tokenize("zurich fine")
+    assert tokenize("1,595 C++ x_y") == ["1", "595", "c", "x", "y"]
+    assert tokenize("naïve Москва हिन्दी") == ["naiv", "москва", "हिन्दी"]
 
 
 def test_scripts_without_spaces_give_characters_and_bigrams() -> None:
-    assert tokens("東京都") == ["東", "京", "都", "東京", "京都"]
-    assert tokens("Python3は言語") == ["python3", "は", "言", "語", "は言", "言語"]
-    assert set(tokens("猫")) <= set(tokens("私は猫が好き"))
-    assert tokens("がぎ") == ["が", "ぎ", "がぎ"]
+    assert tokenize("東京都") == ["東", "京", "都", "東京", "京都"]
+    assert tokenize("Python3は言語") == ["python3", "は", "言", "語", "は言", "言語"]
+    assert set(tokenize("猫")) <= set(tokenize("私は猫が好き"))
+    assert tokenize("がぎ") == ["が", "ぎ", "がぎ"]
 
 
 def test_stop_words_go_only_where_others_remain() -> None:
-    assert query_tokens("What is the capital of France?") == ["capit", "franc"]
-    assert query_tokens("Who was who?") == ["who", "was", "who"]
+    assert tokenize_query("What is the capital of France?") == ["capit", "franc"]
+    assert tokenize_query("Who was who?") == ["who", "was", "who"]
 
 
 def test_scores_follow_the_formula() -> None:
     """Lucene's BM25: idf = ln(1 + (N - n + 0.5) / (n + 0.5)), tf / (tf + k1 (1 - b + b |d| / avg))."""
-    corpus = [tokens(indexed_text(passage)) for passage in RIVERS]
+    corpus = [tokenize(indexed_text(passage)) for passage in RIVERS]
     average = sum(map(len, corpus)) / len(corpus)
 
     def score(words: list[str], query: list[str]) -> float:
@@ -55,7 +55,7 @@ def test_scores_follow_the_formula() -> None:
         return total
 
     question = "Which river flows through Vienna?"
-    expected = [score(words, [t for t in query_tokens(question) if any(t in c for c in corpus)]) for words in corpus]
+    expected = [score(words, [t for t in tokenize_query(question) if any(t in c for c in corpus)]) for words in corpus]
     assert Ranking(RIVERS).scores(question).tolist() == pytest.approx(expected, rel=1e-5)
 
 
@@ -67,10 +67,10 @@ WRITTEN = st.lists(
 @given(st.lists(st.one_of(st.text(), WRITTEN.map(" ".join)), max_size=8), st.integers(1, 9))
 def test_the_index_is_the_one_that_bm25s_makes(texts: list[str], at_once: int) -> None:
     """Every share of the texts that is counted together gives the scores of bm25s itself, to the last bit."""
-    corpus = [tokens(text) for text in texts]
+    corpus = [tokenize(text) for text in texts]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bm25_index, "AT_ONCE", at_once)
-        made = build(texts)
+        made = build_index(texts)
     if made is None:
         assert not any(corpus)
         return
@@ -85,7 +85,7 @@ def test_the_index_is_the_one_that_bm25s_makes(texts: list[str], at_once: int) -
 @given(st.one_of(st.text(), WRITTEN.map(" ".join)))
 def test_words_are_found_alike_on_every_way(text: str) -> None:
     """ASCII, other spaced scripts and texts with an unspaced script are read in three ways."""
-    assert words(f"{text} 東") == [*words(text), "東"]
+    assert split_words(f"{text} 東") == [*split_words(text), "東"]
 
 
 async def test_given_passages_are_ranked_by_bm25_and_the_rest_follow_in_order() -> None:

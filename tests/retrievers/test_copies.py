@@ -13,10 +13,11 @@ from quorum.core.places import where
 from quorum.core.state import Passage
 from quorum.datasets.records import content_hash
 from quorum.retrievers import collections
+from quorum.retrievers.chroma_rows import Changes
 from quorum.retrievers.index import index_documents
 from quorum.retrievers.index_report import IndexReport
 from quorum.retrievers.metadata import Entry
-from quorum.retrievers.store import Changes, open_store
+from quorum.retrievers.store import open_store
 
 VECTORS = WordVectors()
 TEXT = " ".join(f"Rule number {n} says that the gate of the lock number {n} is closed at night." for n in range(24))
@@ -37,7 +38,7 @@ def index(docs: Path, tmp_path: Path) -> Callable[[], IndexReport]:
 @pytest.fixture
 def held(tmp_path: Path) -> Callable[[], list[Passage]]:
     context = Context(store=str(tmp_path / "store"), collection="docs", embeddings=VECTORS)
-    return lambda: collections.documents(context)
+    return lambda: collections.list_passages(context)
 
 
 def files(passage: Passage) -> list[str]:

@@ -12,7 +12,7 @@ from wordvectors import WordVectors
 from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.retrievers import bm25_cache, search
-from quorum.retrievers.colbert_cache import load, settle
+from quorum.retrievers.colbert_cache import load_index, write_memory_mapped_array
 from quorum.retrievers.index import index_passages
 
 SUBJECTS = ["river", "tiger", "opera"]
@@ -34,9 +34,9 @@ async def test_an_index_of_words_that_was_cut_between_lines_is_built_again(
     before = await search("opera", context)
     (path,) = (tmp_path / "bm25").glob("*/*/passages.jsonl")
     path.write_text("".join(path.read_text("utf-8").splitlines(keepends=True)[:lines]), "utf-8")
-    bm25_cache.held.clear()
+    bm25_cache.loaded.clear()
     assert await search("opera", context) == before
-    bm25_cache.held.clear()
+    bm25_cache.loaded.clear()
     assert await search("opera", context) == before
 
 
@@ -47,7 +47,7 @@ async def test_where_no_index_can_be_kept_the_search_goes_on(
     (folder,) = (path for path in (tmp_path / "bm25").glob("*/*") if path.is_dir())
     shutil.rmtree(folder)
     folder.write_text("in the way")
-    bm25_cache.held.clear()
+    bm25_cache.loaded.clear()
     with caplog.at_level(logging.WARNING, "quorum"):
         assert await search("opera", replace(context)) == before
     assert "cannot be kept" in caplog.text
@@ -57,11 +57,11 @@ async def test_where_no_index_can_be_kept_the_search_goes_on(
 def test_token_vectors_that_were_cut_are_not_read(tmp_path: Path) -> None:
     rows = np.arange(12, dtype=np.float16).reshape(4, 3)
     (tmp_path / "rows").write_bytes(rows.tobytes())
-    settle(tmp_path, 4, 3)
+    write_memory_mapped_array(tmp_path, 4, 3)
     np.save(tmp_path / "starts.npy", np.array([0, 1, 4]))
     (tmp_path / "passages.jsonl").write_text('{"id": "a"}\n{"id": "b"}', "utf-8")
-    whole = load(tmp_path)
+    whole = load_index(tmp_path)
     assert whole is not None
     assert np.array_equal(whole.vectors, rows)
     (tmp_path / "passages.jsonl").write_text('{"id": "a"}', "utf-8")
-    assert load(tmp_path) is None
+    assert load_index(tmp_path) is None

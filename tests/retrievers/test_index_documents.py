@@ -44,7 +44,7 @@ def index(docs: Path, tmp_path: Path) -> Index:
 def held(tmp_path: Path) -> Callable[[], list[Passage]]:
     """The passages of the collection `docs`."""
     context = Context(store=str(tmp_path / "store"), collection="docs", embeddings=VECTORS)
-    return lambda: collections.documents(context)
+    return lambda: collections.list_passages(context)
 
 
 def counts(report: IndexReport) -> tuple[int, int, int, int, int]:
@@ -332,7 +332,7 @@ def test_nothing_to_index_makes_no_collection(docs: Path, index: Index, tmp_path
     assert counts(index()) == (0, 0, 0, 0, 0)
     (docs / "x.bin").write_text("?")
     assert len(index().skipped) == 1
-    assert collections.names(tmp_path / "store") == []
+    assert collections.list_collections(tmp_path / "store") == []
     with pytest.raises(SetupError, match="nothing to index"):
         index_documents([], collection="docs", store=tmp_path / "store", embeddings=VECTORS)
 
@@ -369,15 +369,15 @@ def test_many_passages_in_batches(tmp_path: Path) -> None:
     report = index_passages(passages, collection="many", store=tmp_path / "store", embeddings=VECTORS)
     assert report.passages == 700
     context = Context(store=str(tmp_path / "store"), collection="many", embeddings=VECTORS)
-    assert collections.documents(context) == passages
+    assert collections.list_passages(context) == passages
     assert sorted(open_store(tmp_path / "store").entries("many")) == [passage["id"] for passage in passages]
 
 
 def test_a_collection_can_be_removed(docs: Path, index: Index, tmp_path: Path) -> None:
     (docs / "a.txt").write_text("One.")
     index()
-    collections.delete("docs", tmp_path / "store")
-    assert collections.names(tmp_path / "store") == []
+    collections.delete_collection("docs", tmp_path / "store")
+    assert collections.list_collections(tmp_path / "store") == []
     with pytest.raises(SetupError, match="no collection 'docs'"):
-        collections.delete("docs", tmp_path / "store")
+        collections.delete_collection("docs", tmp_path / "store")
     assert counts(index()) == (1, 0, 0, 0, 1)

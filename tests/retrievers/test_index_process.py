@@ -45,7 +45,7 @@ def write(docs: Path, word: str, count: int) -> None:
 
 
 def contents(store: Path) -> list[Passage]:
-    return collections.documents(Context(store=str(store), collection="docs", embeddings=VECTORS))
+    return collections.list_passages(Context(store=str(store), collection="docs", embeddings=VECTORS))
 
 
 @pytest.mark.long

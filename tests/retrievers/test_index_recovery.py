@@ -10,10 +10,10 @@ from langchain_core.embeddings import Embeddings
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.retrievers.chroma_client import torn
+from quorum.retrievers.chroma_client import damaged_index_error
 from quorum.retrievers.index import index_passages
-from quorum.retrievers.index_recovery import boot, marked, speaks_of_index
-from quorum.retrievers.store import Store, cached, open_store
+from quorum.retrievers.index_recovery import is_index_error, keep_write_mark, read_boot_id
+from quorum.retrievers.store import Store, get_cached_store, open_store
 
 NAME = "towers"
 PASSAGES = [Passage(id=f"p{n}", title="Numbers", text=f"Number {n}.") for n in range(1100)]  # Chroma writes at 1,000
@@ -44,7 +44,7 @@ def reopened(folder: Path) -> Store:
     store = open_store(folder)
     if store.client is not None:
         store.client.clear_system_cache()
-    cached.cache_clear()
+    get_cached_store.cache_clear()
     return open_store(folder)
 
 
@@ -134,7 +134,7 @@ def test_what_is_being_made_anew_is_begun_again(store: Path) -> None:
 def mark_and_file(store: Path) -> tuple[Path, Path]:
     """The mark of a write to the collection that never ended, and a file of its vector index."""
     (links,) = store.glob("chroma/*/link_lists.bin")
-    mark = store / f"writing-{open_store(store).connected().get_collection(NAME).id}"
+    mark = store / f"writing-{open_store(store).get_client().get_collection(NAME).id}"
     return mark, links
 
 
@@ -142,13 +142,13 @@ def test_a_write_that_never_ended_is_seen(store: Path) -> None:
     """Whatever the files hold: they were written to after the mark was set, or the machine was started since."""
     reopened(store)
     mark, links = mark_and_file(store)
-    mark.write_text(boot(), "utf-8")
+    mark.write_text(read_boot_id(), "utf-8")
     assert not reopened(store).is_torn(NAME)  # killed before Chroma wrote its vectors
     assert not mark.exists()
-    mark.write_text(boot(), "utf-8")
+    mark.write_text(read_boot_id(), "utf-8")
     assert nearest(reopened(store), 700)[0] == "p700"
     assert not mark.exists()
-    mark.write_text(boot(), "utf-8")
+    mark.write_text(read_boot_id(), "utf-8")
     links.touch()
     with pytest.raises(SetupError, match=rf"is damaged \(that of '{NAME}', by an abrupt end\)"):
         reopened(store).query(NAME, [1.0, 0.0, 0.0], 2)
@@ -162,12 +162,12 @@ def test_a_write_that_never_ended_is_seen(store: Path) -> None:
 def test_a_write_that_fails_leaves_its_mark_and_one_that_ends_does_not(store: Path) -> None:
     reopened(store)
     mark, _ = mark_and_file(store)
-    collection = open_store(store).connected().get_collection(NAME)
-    with pytest.raises(OSError, match="full"), marked(collection, store / "chroma"):
+    collection = open_store(store).get_client().get_collection(NAME)
+    with pytest.raises(OSError, match="full"), keep_write_mark(collection, store / "chroma"):
         raise OSError("The disk is full.")
     assert mark.exists()
-    with marked(collection, store / "chroma"):
-        assert mark.read_text("utf-8") == boot()
+    with keep_write_mark(collection, store / "chroma"):
+        assert mark.read_text("utf-8") == read_boot_id()
     assert not mark.exists()
 
 
@@ -180,7 +180,7 @@ def test_a_store_may_have_any_name(tmp_path: Path, name: str) -> None:
 
 
 def test_the_files_of_a_server_are_the_servers() -> None:
-    assert "restore them there" in str(torn("http://localhost:8000", "cut"))
+    assert "restore them there" in str(damaged_index_error("http://localhost:8000", "cut"))
 
 
 @pytest.mark.parametrize(
@@ -192,4 +192,4 @@ def test_the_files_of_a_server_are_the_servers() -> None:
     ],
 )
 def test_what_may_pass_is_no_damage(said: str, speaks: bool) -> None:
-    assert speaks_of_index(RuntimeError(said)) is speaks
+    assert is_index_error(RuntimeError(said)) is speaks

@@ -104,8 +104,8 @@ async def test_the_sample_is_made_on_first_use(context: Context) -> None:
     gold = next(record for record in records("questions") if record["id"] == "s002")
     found = await search(gold["question"], replace(context, retriever="bm25"))
     assert gold["gold"][0] in [passage["id"] for passage in found]
-    assert len(collections.documents(context)) >= 120
-    assert collections.names(context.store) == ["sample"]
+    assert len(collections.list_passages(context)) >= 120
+    assert collections.list_collections(context.store) == ["sample"]
 
 
 def test_the_sample_is_made_once_and_again_when_it_should_be(context: Context) -> None:
@@ -137,14 +137,14 @@ def test_the_sample_is_made_once_and_again_when_it_should_be(context: Context) -
 def test_a_collection_of_ones_own_called_sample_is_left_alone(context: Context) -> None:
     mine = {"id": "1", "title": "", "text": "mine"}
     index_passages([mine], collection="sample", store=context.store, embeddings=VECTORS)  # type: ignore[list-item]
-    assert [passage["text"] for passage in collections.documents(context)] == ["mine"]
+    assert [passage["text"] for passage in collections.list_passages(context)] == ["mine"]
 
 
 def test_the_sample_folder_is_beside_the_packages() -> None:
-    assert collections.corpus() == SAMPLE / "corpus"
+    assert collections.get_sample_folder() == SAMPLE / "corpus"
     assert json.loads((SAMPLE / "questions.jsonl").read_text(encoding="utf-8").splitlines()[0])["id"] == "s001"
 
 
 def test_documents_of_an_unknown_collection(context: Context) -> None:
     with pytest.raises(SetupError, match="no collection 'other'"):
-        collections.documents(replace(context, collection="other"))
+        collections.list_passages(replace(context, collection="other"))

@@ -63,9 +63,9 @@ async def test_index_and_search_on_a_server(server: str, tmp_path: Path) -> None
     assert (report.replaced, report.unchanged, report.passages) == (1, 1, 2)
     for kind in ("hybrid", "chroma", "bm25"):
         assert "Volga" in (await search("Which river?", replace(context, retriever=kind)))[0]["text"]
-    assert "remote" in collections.names(server)
-    assert len(collections.documents(context)) == 2
-    collections.delete("remote", server)
+    assert "remote" in collections.list_collections(server)
+    assert len(collections.list_passages(context)) == 2
+    collections.delete_collection("remote", server)
     with pytest.raises(SetupError, match="no collection 'remote' in the store http://127"):
         await search("Which river?", context)
 

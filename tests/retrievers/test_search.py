@@ -18,7 +18,7 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.retrievers import retriever, search
 from quorum.retrievers.index import index_passages
-from quorum.retrievers.langchain_retrievers import fuse
+from quorum.retrievers.langchain_retrievers import fuse_rankings
 from quorum.retrievers.store import open_store
 
 SUBJECTS = ["river", "bridge", "tiger", "helium", "opera", "comet", "coffee", "vaccine", "tower", "glacier"]
@@ -77,7 +77,7 @@ async def test_dense_scores_are_cosines(context: Context) -> None:
 
 def test_fusion_adds_reciprocal_ranks() -> None:
     a, b, c = (Passage(id=i, title="", text=i, score=0.0) for i in "abc")
-    fused = fuse([[a, b], [c, b]])
+    fused = fuse_rankings([[a, b], [c, b]])
     assert [passage["id"] for passage in fused] == ["b", "a", "c"]
     assert [passage["score"] for passage in fused] == pytest.approx([2 / 62, 1 / 61, 1 / 61])
 
@@ -161,7 +161,7 @@ async def test_an_unknown_retriever_is_an_error(context: Context) -> None:
 
 
 async def test_a_collection_that_is_not_ours_is_an_error(tmp_path: Path) -> None:
-    with open_store(tmp_path).opened() as client:
+    with open_store(tmp_path).open_client() as client:
         client.create_collection("foreign")
     with pytest.raises(SetupError, match="'foreign' was not made by Quorum"):
         await search("tiger", Context(store=str(tmp_path), collection="foreign", embeddings=VECTORS))
@@ -200,7 +200,7 @@ async def test_a_broken_lexical_index_is_built_again(store: Path, context: Conte
     before = await search("opera", bm25)
     for file in (store / "bm25").glob("*/*/passages.jsonl"):
         file.write_text('{"id": "x"')
-    bm25_cache.held.clear()
+    bm25_cache.loaded.clear()
     assert await search("opera", bm25) == before
 
 

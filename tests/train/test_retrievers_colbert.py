@@ -17,7 +17,7 @@ from quorum.core.state import Passage
 from quorum.models.token_embeddings import TokenEncoder, token_encoder
 from quorum.retrievers import search
 from quorum.retrievers.colbert import TokenIndex
-from quorum.retrievers.colbert_cache import held, token_index
+from quorum.retrievers.colbert_cache import get_token_index, loaded
 from quorum.retrievers.index import index_passages
 from quorum.retrievers.store import Store, open_store
 
@@ -37,7 +37,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    held.clear()
+    loaded.clear()
     fill(tmp_path / "store", PASSAGES)
     return open_store(tmp_path / "store")
 
@@ -91,13 +91,13 @@ def test_scores_are_the_definition_however_the_tokens_are_cut(
 
 def test_the_index_is_made_once_and_only_new_passages_are_computed(store: Store, model: Path) -> None:
     encoder = Counting(str(model))
-    first = token_index(store, "rivers", encoder)
+    first = get_token_index(store, "rivers", encoder)
     assert len(encoder.given) == 3
-    held.clear()  # as another process would find it
-    assert np.array_equal(token_index(store, "rivers", encoder).vectors, first.vectors)
+    loaded.clear()  # as another process would find it
+    assert np.array_equal(get_token_index(store, "rivers", encoder).vectors, first.vectors)
     assert len(encoder.given) == 3
     fill(store.folder, [*PASSAGES[1:], Passage(id="volga", title="", text="the volga flows through kazan.")])
-    changed = token_index(store, "rivers", encoder)
+    changed = get_token_index(store, "rivers", encoder)
     assert encoder.given[3:] == ["the volga flows through kazan."]
     assert {passage["id"] for passage in changed.passages} == {"danube", "tiger", "volga"}
     (folder,) = (store.folder / "colbert").iterdir()
@@ -106,19 +106,19 @@ def test_the_index_is_made_once_and_only_new_passages_are_computed(store: Store,
 
 def test_what_a_killed_process_left_is_not_read(store: Store, model: Path) -> None:
     encoder = Counting(str(model))
-    expected = token_index(store, "rivers", encoder).top(QUESTION, 3, encoder)
+    expected = get_token_index(store, "rivers", encoder).top(QUESTION, 3, encoder)
     (folder,) = (store.folder / "colbert").glob("rivers-*")
     (folder / "new-left").mkdir()
     vectors = folder / f"{store.info('rivers').revision}.1" / "vectors.npy"
     vectors.write_bytes(vectors.read_bytes()[:-40])
-    held.clear()
-    assert token_index(store, "rivers", encoder).top(QUESTION, 3, encoder) == expected
+    loaded.clear()
+    assert get_token_index(store, "rivers", encoder).top(QUESTION, 3, encoder) == expected
     assert not (folder / "new-left").exists()
 
 
 def test_threads_share_one_making(store: Store, model: Path) -> None:
     encoder = Counting(str(model))
-    threads = [threading.Thread(target=token_index, args=(store, "rivers", encoder)) for _ in range(4)]
+    threads = [threading.Thread(target=get_token_index, args=(store, "rivers", encoder)) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

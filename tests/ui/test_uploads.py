@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.retrievers.collections import names
+from quorum.retrievers.collections import list_collections
 from quorum.retrievers.store import open_store
 from quorum.ui.uploads import (
     LONGEST_NAME,
@@ -94,7 +94,7 @@ async def test_each_file_is_named_with_what_became_of_it() -> None:
     assert job.files["broken.pdf"].startswith("not read: ")
     assert job.files["part, line 3.txt"] == "not read: empty"
     assert len(job.files) == len(uploads)
-    assert (job.passages, names("here")) == (2, ["my-own"])
+    assert (job.passages, list_collections("here")) == (2, ["my-own"])
     assert (job.done, job.total) == (6, 6)
     assert not [path for path in Path("here/uploads").rglob("*") if path.is_file()]
 

@@ -1,7 +1,7 @@
 """One reader for each type of file, found by the end of the file's name.
 
-A reader is a module of this folder with `read(data: bytes, name: str) -> Document`; it is imported when the first file
-of its type comes. `add_reader` takes readers of other packages, and installed packages bring theirs (docs/plugins.md).
+A reader is a module of this folder with `read(data: bytes, name: str) -> Document`. It is imported when the first file
+of its type is read. `add_reader` adds a reader in this process; installed packages can bring readers (docs/plugins.md).
 """
 
 from collections.abc import Callable
@@ -39,17 +39,17 @@ READERS: dict[str, str | Reader] = {suffix: module for module, suffixes in MODUL
 
 
 def add_reader(suffix: str, reader: Reader) -> None:
-    """Read files whose name ends in `suffix` (".abc") by `reader`, in this process."""
+    """Use `reader` for files whose names end in `suffix` (".abc"), in this process."""
     READERS[suffix.lower()] = reader
 
 
 def all_readers() -> dict[str, str | Reader]:
-    """Ours by the end of the file's name and, after them, those of installed packages."""
-    return plugins.add_plugins(plugins.READERS, READERS, as_reader)
+    """Name's end -> reader: ours, then those of installed packages."""
+    return plugins.add_plugins(plugins.READERS, READERS, check_reader)
 
 
-def as_reader(name: str, value: object) -> str | Reader:
-    """What a package registers under ".abc": a function of a file's bytes and its name."""
+def check_reader(name: str, value: object) -> str | Reader:
+    """Check what a package registers under ".abc": it must be a function of a file's bytes and its name."""
     if not name.startswith(".") or name != name.lower():
         raise TypeError("a reader is registered under the end of a file's name, a dot and lower-case letters: .abc")
     if not callable(value):
@@ -58,17 +58,17 @@ def as_reader(name: str, value: object) -> str | Reader:
 
 
 def find_reader(kind: str) -> str | Reader | None:
-    """The reader for files that end in `kind`; those of packages are looked up where there is none of ours."""
+    """The reader for names that end in `kind`. Packages are searched only if we have none."""
     return READERS.get(kind) or all_readers().get(kind)
 
 
-def is_read(path: Path) -> bool:
+def has_reader(path: Path) -> bool:
     """Whether there is a reader for files of this name."""
     return bool(path.suffix) and find_reader(path.suffix.lower()) is not None
 
 
-def reader_of(path: Path) -> Reader:
-    """The reader for a file, by its name; `Unreadable` where there is none."""
+def load_reader(path: Path) -> Reader:
+    """The reader for a file, by its name. Raises `Unreadable` if there is none."""
     kind = path.suffix.lower()
     found = find_reader(kind) if kind else None
     if found is None:

@@ -5,39 +5,39 @@ import io
 
 from quorum.documents.document import Block, Document, Unreadable
 from quorum.documents.encodings import decode_text
-from quorum.documents.tables import looks_like_head, rows_of
+from quorum.documents.tables import format_rows, looks_like_header
 
 DELIMITERS = ",;\t|"
-SEEN, SEEN_ROWS = 20_000, 20  # characters and rows that tell the delimiter
+SEEN, SEEN_ROWS = 20_000, 20  # characters and rows from which the delimiter is detected
 
 
 def read(data: bytes, name: str) -> Document:
     """A block for every row, each value after its column's name."""
     text, note = decode_text(data)
-    found = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(text, name))
+    found = csv.reader(io.StringIO(text, newline=""), delimiter=detect_delimiter(text, name))
     try:
         grid = list(found)
     except csv.Error as error:
         raise Unreadable(f"row {found.line_num} cannot be read ({error})") from None
-    blocks = [Block(row, "row") for row in rows_of(grid, has_head=names_columns(grid))]
+    blocks = [Block(row, "row") for row in format_rows(grid, has_head=has_column_names(grid))]
     return Document("", blocks, notes=[note] if note else [])
 
 
-def delimiter_of(text: str, name: str) -> str:
-    """What separates values: a tab in .tsv, else what cuts the first lines most evenly."""
+def detect_delimiter(text: str, name: str) -> str:
+    """The separator of values: a tab in .tsv, else the one that splits the first rows most evenly."""
     if name.lower().endswith((".tsv", ".tab")):
         return "\t"
 
     def evenness(delimiter: str) -> tuple[bool, int]:
-        rows = first_rows(text[:SEEN], delimiter)
+        rows = read_first_rows(text[:SEEN], delimiter)
         counts = [len(row) - 1 for row in rows[:-1] or rows]  # the last row may be cut
         return (min(counts, default=0) > 0, min(counts, default=0) * 100 - max(counts, default=0))
 
     return max(DELIMITERS, key=evenness)
 
 
-def first_rows(text: str, delimiter: str) -> list[list[str]]:
-    """The first rows that hold anything, a line break inside quotes left in its row; what cannot be read ends them."""
+def read_first_rows(text: str, delimiter: str) -> list[list[str]]:
+    """The first rows with content, up to one that cannot be read. Quoted values may contain line breaks."""
     rows: list[list[str]] = []
     try:
         for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
@@ -50,12 +50,14 @@ def first_rows(text: str, delimiter: str) -> list[list[str]]:
     return rows
 
 
-def names_columns(grid: list[list[str]]) -> bool | None:
-    """Whether the first row names the columns: it does unless it holds numbers or the same word twice."""
+def has_column_names(grid: list[list[str]]) -> bool | None:
+    """Whether the first row names the columns: all its values have letters and differ. None if there is only one
+    row.
+    """
     rows = [row for row in grid if any(value.strip() for value in row)]
     if len(rows) < 2:
         return None
     first = [value.strip() for value in rows[0]]
     words = [value for value in first if value]
     plain = all(any(letter.isalpha() for letter in value) for value in words)
-    return (plain and len(set(words)) == len(words)) or looks_like_head(rows)
+    return (plain and len(set(words)) == len(words)) or looks_like_header(rows)

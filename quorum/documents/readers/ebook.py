@@ -5,10 +5,10 @@ from typing import Any
 from urllib.parse import unquote
 from zipfile import ZipFile
 
-from quorum.documents.document import Block, Document, Unreadable, clean, one_line
+from quorum.documents.document import Block, Document, Unreadable, join_lines, remove_unstorable
 from quorum.documents.encodings import decode_text
 from quorum.documents.html_blocks import read_html
-from quorum.documents.zip_parts import opened
+from quorum.documents.zip_parts import open_archive
 
 PACKAGE = "{http://www.idpf.org/2007/opf}"
 DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
@@ -19,13 +19,14 @@ PAGES = ("application/xhtml+xml", "text/html")
 def read(data: bytes, name: str) -> Document:
     """The chapters of the book's spine, without tables of contents."""
     notes: dict[str, None] = {}
-    with opened(data, "epub", entities=True) as archive:
-        place, package = package_of(archive)
+    with open_archive(data, "epub", entities=True) as archive:
+        place, package = read_package(archive)
         said = {
-            key: text_in(package, tag) for key, tag in (("title", "title"), ("author", "creator"), ("date", "date"))
+            key: get_metadata_text(package, tag)
+            for key, tag in (("title", "title"), ("author", "creator"), ("date", "date"))
         }
         blocks: list[Block] = []
-        for path in chapters(package, posixpath.dirname(place)):
+        for path in list_chapters(package, posixpath.dirname(place)):
             try:
                 text, note = decode_text(archive.read(path))
             except KeyError:
@@ -39,7 +40,7 @@ def read(data: bytes, name: str) -> Document:
     return Document(title, blocks, {key: value for key, value in said.items() if value}, list(notes))
 
 
-def xml(data: bytes) -> Any:
+def parse_xml(data: bytes) -> Any:
     from lxml import etree
 
     try:
@@ -48,18 +49,18 @@ def xml(data: bytes) -> Any:
         raise Unreadable(f"damaged or not an epub file ({str(error)[:60]})") from None
 
 
-def package_of(archive: ZipFile) -> tuple[str, Any]:
-    """(path, tree) of the file that lists what the book is made of."""
-    root = xml(archive.read("META-INF/container.xml")).find(f".//{CONTAINER}rootfile")
+def read_package(archive: ZipFile) -> tuple[str, Any]:
+    """(path, tree) of the package file, which lists the parts of the book."""
+    root = parse_xml(archive.read("META-INF/container.xml")).find(f".//{CONTAINER}rootfile")
     place = "" if root is None else root.get("full-path") or ""
-    return place, xml(archive.read(place))
+    return place, parse_xml(archive.read(place))
 
 
-def text_in(package: Any, tag: str) -> str:
-    return clean(one_line(package.findtext(f".//{DUBLIN_CORE}{tag}") or ""))
+def get_metadata_text(package: Any, tag: str) -> str:
+    return remove_unstorable(join_lines(package.findtext(f".//{DUBLIN_CORE}{tag}") or ""))
 
 
-def chapters(package: Any, folder: str) -> list[str]:
+def list_chapters(package: Any, folder: str) -> list[str]:
     """The paths of the pages, in reading order, without tables of contents."""
     items = {item.get("id"): item for item in package.iter(f"{PACKAGE}item")}
     found = []

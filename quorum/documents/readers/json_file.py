@@ -5,15 +5,16 @@ from json import JSONDecodeError
 from typing import Any
 
 from quorum.core.json_text import parse_json
-from quorum.documents.document import Block, Document, Unreadable, one_line
+from quorum.documents.document import Block, Document, Unreadable, join_lines
 from quorum.documents.encodings import decode_text
 
 MOST_VALUES = 1_000_000
 
 
 def read(data: bytes, name: str) -> Document:
-    """A block for every record of a list, "name: value; name: value"; names inside names with a dot between them. An
-    object's members are blocks under their name as heading where they hold more than one value.
+    """A block for each record, "name: value; name: value". Nested names are joined by dots.
+
+    In an object, a member with several values becomes a section with its name as the heading.
     """
     text, note = decode_text(data)
     try:
@@ -22,39 +23,39 @@ def read(data: bytes, name: str) -> Document:
         where = f" (line {error.lineno})" if error.lineno > 1 else ""
         raise Unreadable(f"not JSON: {error.msg[:60]}{where}") from None
     title = value.get("title") if isinstance(value, dict) else None
-    blocks = list(value_blocks(value))
+    blocks = list(make_blocks(value))
     return Document(title if isinstance(title, str) else "", blocks, notes=[note] if note else [])
 
 
-def value_blocks(value: Any) -> Iterator[Block]:
+def make_blocks(value: Any) -> Iterator[Block]:
     """The blocks of a value."""
     if isinstance(value, list):
-        yield from (Block(row, "row") for item in value if (row := record_text(item)))
+        yield from (Block(row, "row") for item in value if (row := format_record(item)))
     elif isinstance(value, dict):
         plain = {name: inner for name, inner in value.items() if not isinstance(inner, list | dict)}
-        if row := record_text(plain):
+        if row := format_record(plain):
             yield Block(row, "row")
         for name, inner in value.items():
             if name not in plain and inner:
-                yield Block(one_line(str(name)), "heading", 2)
-                yield from member_blocks(inner)
-    elif row := record_text(value):
+                yield Block(join_lines(str(name)), "heading", 2)
+                yield from make_member_blocks(inner)
+    elif row := format_record(value):
         yield Block(row, "row")
 
 
-def member_blocks(value: Any) -> Iterator[Block]:
+def make_member_blocks(value: Any) -> Iterator[Block]:
     """The blocks of a member: a row for every record of a list, and for every object in an object."""
     if isinstance(value, dict) and value and all(isinstance(inner, dict | list) for inner in value.values()):
         for name, inner in value.items():
-            if row := record_text(inner):
-                yield Block(f"{one_line(str(name))}: {row}", "row")
+            if row := format_record(inner):
+                yield Block(f"{join_lines(str(name))}: {row}", "row")
     elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
-        yield from (Block(row, "row") for item in value if (row := record_text(item)))
-    elif row := record_text(value):
+        yield from (Block(row, "row") for item in value if (row := format_record(item)))
+    elif row := format_record(value):
         yield Block(row, "row")
 
 
-def record_text(value: Any) -> str:
+def format_record(value: Any) -> str:
     """A value on one line.
 
     >>> record_text({"dam": {"name": "Vell", "height": 87}, "rivers": ["Orl", "Tam"]})
@@ -70,16 +71,16 @@ def record_text(value: Any) -> str:
             waiting += [(f"{name}.{key}" if name else str(key), one) for key, one in reversed(inner.items())]
         elif isinstance(inner, list) and any(isinstance(item, dict | list) for item in inner):
             waiting += [(name, item) for item in reversed(inner)]
-        elif text := scalar(inner):
-            parts.append(f"{one_line(name)}: {text}" if name else text)
+        elif text := format_scalar(inner):
+            parts.append(f"{join_lines(name)}: {text}" if name else text)
     return "; ".join(parts)
 
 
-def scalar(value: Any) -> str:
+def format_scalar(value: Any) -> str:
     if isinstance(value, list):
-        return ", ".join(filter(None, map(scalar, value)))
+        return ", ".join(filter(None, map(format_scalar, value)))
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return one_line(str(value))
+    return join_lines(str(value))

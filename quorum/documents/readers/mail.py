@@ -1,11 +1,11 @@
-"""Mail as it is sent (RFC 5322)."""
+"""Mail messages (RFC 5322)."""
 
 from email import message_from_bytes, policy
 from email.message import EmailMessage, Message
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from quorum.documents.document import Block, Document, Unreadable, clean, one_line
+from quorum.documents.document import Block, Document, Unreadable, join_lines, remove_unstorable
 from quorum.documents.encodings import decode_text
 from quorum.documents.html_blocks import read_html
 
@@ -13,39 +13,39 @@ MOST_PARTS = 1000
 
 
 def read(data: bytes, name: str) -> Document:
-    """The subject as title, who wrote to whom and when, the text, and the names of what is attached."""
+    """The subject is the title. The blocks are sender, recipients, date, names of attachments, and the text."""
     try:
         message = message_from_bytes(data, policy=policy.default)
         if not message.keys():
             raise Unreadable("no mail: it has no header")
-        head = {key: header(message, key) for key in ("From", "To", "Cc", "Date", "Subject")}
-        blocks, notes = body(message)
-        names = [one_line(part.get_filename() or "") for part in message.walk() if part.get_filename()]
+        head = {key: get_header(message, key) for key in ("From", "To", "Cc", "Date", "Subject")}
+        blocks, notes = read_body(message)
+        names = [join_lines(part.get_filename() or "") for part in message.walk() if part.get_filename()]
     except (ValueError, LookupError, AttributeError, RecursionError) as error:
         raise Unreadable(f"damaged mail ({type(error).__name__})") from None
     rows = [f"{key}: {value}" for key, value in head.items() if value and key != "Subject"]
     if names:
         rows.append(f"Attached: {', '.join(names[:50])}")
     title = head["Subject"]
-    said = {"author": head["From"], "date": day(head["Date"])}
+    said = {"author": head["From"], "date": format_date(head["Date"])}
     top = [Block("; ".join(rows), "row")] if rows else []
     return Document(title, [*top, *blocks], {key: value for key, value in said.items() if value}, notes)
 
 
-def header(message: EmailMessage, name: str) -> str:
-    return clean(one_line(str(message.get(name) or "")))
+def get_header(message: EmailMessage, name: str) -> str:
+    return remove_unstorable(join_lines(str(message.get(name) or "")))
 
 
-def day(date: str) -> str:
-    """A mail's date in ISO 8601; empty where it makes no sense."""
+def format_date(date: str) -> str:
+    """A mail's date in ISO 8601; empty if it is not a valid date."""
     try:
         return parsedate_to_datetime(date).date().isoformat()
     except (ValueError, TypeError):
         return ""
 
 
-def body(message: EmailMessage) -> tuple[list[Block], list[str]]:
-    """(blocks, notes) of the text that is meant to be read: plain before HTML."""
+def read_body(message: EmailMessage) -> tuple[list[Block], list[str]]:
+    """(blocks, notes) of the message's text: the plain version if there is one, else HTML."""
     if sum(1 for _ in message.walk()) > MOST_PARTS:
         raise Unreadable(f"more than {MOST_PARTS:,} parts")
     part: Message[Any, Any] | None = message.get_body(preferencelist=("plain", "html"))

@@ -11,18 +11,18 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from quorum.documents.document import Block, Document, Unreadable, clean, one_line
-from quorum.documents.readers.word import parsing
-from quorum.documents.tables import rows_of
+from quorum.documents.document import Block, Document, Unreadable, join_lines, remove_unstorable
+from quorum.documents.readers.word import convert_parser_errors
+from quorum.documents.tables import format_rows
 
 BROKEN_WORD = re.compile(r"(?<=[a-zà-ÿ])(?:[-\u00ad]\n|[\ufffe\u0002]\n?)(?=[a-zà-ÿ])")  # pdfium marks some itself
 ENDS = re.compile(r"[.!?:;…][\"'”’)\]]*\Z")
 FIRST_SENTENCE = re.compile(r"\A[a-zà-ÿ][^.!?]{0,600}[.!?](?=\s|\Z)")
 BULLET = re.compile(r"[•◦▪‣·∙]\s*")
-LARGER = 1.15  # times the size of the text's letters: a heading
+LARGER = 1.15  # a heading is at least this many times as large as the text
 LONGEST_HEADING = 15  # words
-REPEATED = 3  # pages with the same line at their edge: a running title
-RULES = 6  # drawn lines on a page that may hold a table
+REPEATED = 3  # a line at the edge of at least this many pages is a running title
+RULES = 6  # a page with fewer drawn lines has no table
 MOST_RULES = 3000
 MOST_TABLE_PAGES = 300
 MOST_PAGES = 20_000
@@ -30,7 +30,7 @@ MOST_PAGES = 20_000
 
 @dataclass
 class Line:
-    """A line of a page: its text, the height of its letters, and where it stands, in points from the bottom."""
+    """A line of a page: its text, the height of its letters, and its position in points from the bottom of the page."""
 
     text: str
     size: float
@@ -41,26 +41,26 @@ class Line:
 
 
 def read(data: bytes, name: str) -> Document:
-    """The pages' text. `Unreadable` where a password is needed, and for scanned pages without any text."""
-    with parsing("pdf"):
+    """The text of the pages. Raises `Unreadable` for files with a password and for scanned files without any text."""
+    with convert_parser_errors("pdf"):
         pages, pictures, said = read_pages(data)
     scanned = [number for number, lines in enumerate(pages, start=1) if not lines and number in pictures]
     if not any(pages):
         if scanned:
             raise Unreadable(f"scanned: {len(scanned)} of {len(pages)} pages are pictures without text; run OCR first")
         raise Unreadable("no text in it (scanned pages?)")
-    notes = [f"scanned pages without text: {ranges(scanned)}"] if scanned else []
-    blocks = list(page_blocks(without_edges(pages)))
-    title, first = clean(said.get("Title", "")), blocks[0]
+    notes = [f"scanned pages without text: {format_ranges(scanned)}"] if scanned else []
+    blocks = list(make_blocks(remove_running_titles(pages)))
+    title, first = remove_unstorable(said.get("Title", "")), blocks[0]
     stands_alone = sum(block.kind == "heading" and block.level == 1 for block in blocks) == 1 < len(blocks)
     if first.kind == "heading" and first.level == 1 and stands_alone and title.lower() in ("", first.text.lower()):
         title, blocks = first.text, blocks[1:]
-    metadata = {"author": clean(said.get("Author", ""))}
+    metadata = {"author": remove_unstorable(said.get("Author", ""))}
     return Document(title, blocks, {key: value for key, value in metadata.items() if value}, notes)
 
 
 def read_pages(data: bytes) -> tuple[list[list[Line]], set[int], dict[str, str]]:
-    """(the lines of every page, the numbers of the pages with pictures, what the file says about itself)."""
+    """(the lines of every page, the numbers of the pages with pictures, the file's metadata)."""
     import pypdfium2
 
     try:
@@ -76,18 +76,18 @@ def read_pages(data: bytes) -> tuple[list[list[Line]], set[int], dict[str, str]]
         pages, pictures = [], set()
         for number in range(len(document)):
             page = document[number]
-            lines, has_picture = page_lines(page, tables, number)
+            lines, has_picture = read_page(page, tables, number)
             pages.append(lines)
             if has_picture:
                 pictures.add(number + 1)
             page.close()
-        return pages, pictures, {key: one_line(value) for key, value in document.get_metadata_dict().items()}
+        return pages, pictures, {key: join_lines(value) for key, value in document.get_metadata_dict().items()}
     finally:
         document.close()
 
 
-def page_lines(page: Any, tables: "Tables", number: int) -> tuple[list[Line], bool]:
-    """(the lines of a page, whether it has a picture). The rows of ruled tables stand in for their lines."""
+def read_page(page: Any, tables: "Tables", number: int) -> tuple[list[Line], bool]:
+    """(the lines of a page, whether it has a picture). The rows of ruled tables replace their lines."""
     import pypdfium2.raw as raw
 
     textpage = page.get_textpage()
@@ -95,7 +95,7 @@ def page_lines(page: Any, tables: "Tables", number: int) -> tuple[list[Line], bo
     lines = read_lines(textpage, count) if count > 0 else []
     kinds = Counter(one.type for one in page.get_objects(max_depth=2))
     if lines and RULES <= kinds[raw.FPDF_PAGEOBJ_PATH] <= MOST_RULES:
-        lines = with_tables(lines, tables.on(number), page.get_height())
+        lines = insert_tables(lines, tables.on(number), page.get_height())
     textpage.close()
     return lines, bool(kinds[raw.FPDF_PAGEOBJ_IMAGE])
 
@@ -103,7 +103,7 @@ def page_lines(page: Any, tables: "Tables", number: int) -> tuple[list[Line], bo
 def read_lines(textpage: Any, count: int) -> list[Line]:
     """The lines of a page in the file's order."""
     text = textpage.get_text_range(errors="ignore")
-    exact = len(text) == count  # else characters cannot be told by their number, and sizes are unknown
+    exact = len(text) == count  # otherwise offsets do not match pdfium's characters, and sizes are unknown
     lines, place = [], 0
     for piece in text.splitlines(keepends=True):
         shown = piece.strip()
@@ -117,7 +117,7 @@ def read_lines(textpage: Any, count: int) -> list[Line]:
 
 
 class Tables:
-    """The ruled tables of a document's pages, looked for only where lines are drawn."""
+    """Finds the ruled tables of a document's pages."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.left = data, MOST_TABLE_PAGES
@@ -132,19 +132,19 @@ class Tables:
         import pdfplumber
 
         found = []
-        with suppress(Exception):  # the text is there without them
+        with suppress(Exception):  # without its tables the page still has its text
             self.document = self.document or pdfplumber.open(io.BytesIO(self.data))
             page = self.document.pages[number]
             for table in page.find_tables():
                 grid = [[cell or "" for cell in row] for row in table.extract()]
                 if len(grid) > 1 and max(map(len, grid)) > 1:
-                    found.append((table.bbox, list(rows_of(grid))))
+                    found.append((table.bbox, list(format_rows(grid))))
             page.close()
         return found
 
 
-def with_tables(lines: list[Line], tables: list[Any], height: float) -> list[Line]:
-    """The lines, those inside a table's box replaced by its rows."""
+def insert_tables(lines: list[Line], tables: list[Any], height: float) -> list[Line]:
+    """The lines of a page, with the lines inside a table's box replaced by the table's rows."""
     for (left, top, right, bottom), rows in tables:
         inside = [
             place
@@ -159,15 +159,15 @@ def with_tables(lines: list[Line], tables: list[Any], height: float) -> list[Lin
     return lines
 
 
-def without_edges(pages: list[list[Line]]) -> list[list[Line]]:
-    """The pages without running titles and page numbers: lines that many pages have as first or last line."""
+def remove_running_titles(pages: list[list[Line]]) -> list[list[Line]]:
+    """The pages without running titles and page numbers, which are first or last lines that many pages share."""
     edges = Counter(
-        edge for lines in pages for edge in {without_digits(line.text) for line in (lines[:1] + lines[-1:])} if lines
+        edge for lines in pages for edge in {mask_digits(line.text) for line in (lines[:1] + lines[-1:])} if lines
     )
     least = max(REPEATED, len(pages) // 3)
 
     def is_running(line: Line) -> bool:
-        return not line.row and edges[without_digits(line.text)] >= least and len(line.text) < 100
+        return not line.row and edges[mask_digits(line.text)] >= least and len(line.text) < 100
 
     kept = []
     for lines in pages:
@@ -177,16 +177,16 @@ def without_edges(pages: list[list[Line]]) -> list[list[Line]]:
     return kept if any(kept) else pages
 
 
-def without_digits(text: str) -> str:
-    return re.sub(r"\d+", "0", one_line(text))
+def mask_digits(text: str) -> str:
+    return re.sub(r"\d+", "0", join_lines(text))
 
 
-def page_blocks(pages: list[list[Line]]) -> Iterator[Block]:
-    """Headings, paragraphs and rows. A sentence that goes on over a page's end belongs to the page where it begins."""
-    levels = heading_levels(pages)
+def make_blocks(pages: list[list[Line]]) -> Iterator[Block]:
+    """Headings, paragraphs and rows. A sentence over a page break belongs to the page where it begins."""
+    levels = find_heading_levels(pages)
     held: Block | None = None
     for number, lines in enumerate(pages, start=1):
-        for kind, text, level in paragraphs(lines, levels):
+        for kind, text, level in split_paragraphs(lines, levels):
             if held is not None and kind == "text" and held.page != number:
                 rest = FIRST_SENTENCE.match(text)
                 if rest and not ENDS.search(held.text):
@@ -196,15 +196,15 @@ def page_blocks(pages: list[list[Line]]) -> Iterator[Block]:
                 yield held
                 held = None
             if kind == "text" and text:
-                held = Block(clean(text), page=number)
+                held = Block(remove_unstorable(text), page=number)
             elif text:
-                yield Block(clean(text), "heading" if kind == "heading" else "row", level, number)
+                yield Block(remove_unstorable(text), "heading" if kind == "heading" else "row", level, number)
     if held is not None:
         yield held
 
 
-def heading_levels(pages: list[list[Line]]) -> dict[float, int]:
-    """Size of letters -> level of heading, for sizes above that of the text."""
+def find_heading_levels(pages: list[list[Line]]) -> dict[float, int]:
+    """Size of letters -> level of heading, for sizes larger than the text's."""
     sizes: Counter[float] = Counter()
     for lines in pages:
         for line in lines:
@@ -216,8 +216,8 @@ def heading_levels(pages: list[list[Line]]) -> dict[float, int]:
     return {size: min(level, 6) for level, size in enumerate(larger, start=1)}
 
 
-def paragraphs(lines: list[Line], levels: dict[float, int]) -> Iterator[tuple[str, str, int]]:
-    """(kind, text, level) of what a page holds: lines that stand close together are a paragraph."""
+def split_paragraphs(lines: list[Line], levels: dict[float, int]) -> Iterator[tuple[str, str, int]]:
+    """(kind, text, level) of each part of a page. Lines that are close together make a paragraph."""
     gaps = [a.bottom - b.bottom for a, b in pairwise(lines) if 0 < a.bottom - b.bottom < 100]
     usual = median(gaps) if gaps else 0.0
     run: list[Line] = []
@@ -239,15 +239,15 @@ def paragraphs(lines: list[Line], levels: dict[float, int]) -> Iterator[tuple[st
             apart = usual and (gap > 1.4 * usual or gap < -usual)
             if kind_of(last) != kind_of(line) or line.row or apart or BULLET.match(line.text):
                 kind, level = kind_of(last)
-                yield kind, one_line(joined()) if kind == "heading" else joined(), level
+                yield kind, join_lines(joined()) if kind == "heading" else joined(), level
                 run = []
         run.append(line)
     if run:
         kind, level = kind_of(run[-1])
-        yield kind, one_line(joined()) if kind == "heading" else joined(), level
+        yield kind, join_lines(joined()) if kind == "heading" else joined(), level
 
 
-def ranges(numbers: list[int]) -> str:
+def format_ranges(numbers: list[int]) -> str:
     """'1-3, 7'."""
     found: list[list[int]] = []
     for number in numbers:

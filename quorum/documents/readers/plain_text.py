@@ -5,6 +5,6 @@ from quorum.documents.encodings import decode_text
 
 
 def read(data: bytes, name: str) -> Document:
-    """The text as it stands; it has no title of its own."""
+    """The text as one block, without a title."""
     text, note = decode_text(data)
     return Document("", [Block(text)], notes=[note] if note else [])

@@ -1,4 +1,4 @@
-"""reStructuredText, also with Sphinx's roles and directives."""
+"""reStructuredText, including Sphinx's roles and directives."""
 
 import re
 from typing import Any
@@ -41,7 +41,7 @@ def read(data: bytes, name: str) -> Document:
     text, note = decode_text(data)
     if len(text) > LARGEST:
         raise Unreadable("larger than 5 MB, which is too much for this type")
-    page = read_html(to_html(plainer(text)))
+    page = read_html(to_html(simplify_markup(text)))
     blocks, title = page.blocks, ""
     if blocks and blocks[0].kind == "heading":
         title, blocks = blocks[0].text, blocks[1:]
@@ -55,28 +55,28 @@ def to_html(text: str) -> str:
     return str(found["body"])
 
 
-def plainer(text: str) -> str:
-    """The text without roles and directives unknown to docutils: roles become their text, directives their content."""
+def simplify_markup(text: str) -> str:
+    """The text without roles and directives that docutils does not know, which become their text and content."""
     lines, out = text.split("\n"), list[str]()
     place = 0
     while place < len(lines):
         found = DIRECTIVE.match(lines[place])
         if not found or found[2] in KEPT:
-            out.append(ROLE.sub(role_text, lines[place]) if not found else lines[place])
+            out.append(ROLE.sub(replace_role, lines[place]) if not found else lines[place])
             place += 1
             continue
-        end = content_end(lines, place, len(found[1]))
-        out += directive(found, lines[place + 1 : end])
+        end = find_content_end(lines, place, len(found[1]))
+        out += convert_directive(found, lines[place + 1 : end])
         place = end
     return "\n".join(out)
 
 
-def role_text(found: re.Match[str]) -> str:
+def replace_role(found: re.Match[str]) -> str:
     role = found[0][1 : found[0].index(":", 1)]
     return found[0] if role in STANDARD else found[1].lstrip("~!")
 
 
-def content_end(lines: list[str], place: int, indent: int) -> int:
+def find_content_end(lines: list[str], place: int, indent: int) -> int:
     """The index of the first line after a directive's lines."""
     end = place + 1
     while end < len(lines) and (not lines[end].strip() or len(lines[end]) - len(lines[end].lstrip()) > indent):
@@ -84,8 +84,8 @@ def content_end(lines: list[str], place: int, indent: int) -> int:
     return end
 
 
-def directive(found: re.Match[str], content: list[str]) -> list[str]:
-    """The lines that stand for a directive: code as literal text, notes on versions and objects as their text."""
+def convert_directive(found: re.Match[str], content: list[str]) -> list[str]:
+    """The lines that replace a directive: code as a literal block, others as their argument and content."""
     indent, name, argument = found[1], found[2], found[3]
     while content and OPTION.match(content[0]):
         content = content[1:]
@@ -94,5 +94,5 @@ def directive(found: re.Match[str], content: list[str]) -> list[str]:
     if name in SILENT:
         return [""]
     least = min((len(line) - len(line.lstrip()) for line in content if line.strip()), default=0)
-    inner = plainer("\n".join(indent + line[least:] for line in content)).split("\n") if content else []
-    return ["", indent + ROLE.sub(role_text, argument), "", *inner, ""]
+    inner = simplify_markup("\n".join(indent + line[least:] for line in content)).split("\n") if content else []
+    return ["", indent + ROLE.sub(replace_role, argument), "", *inner, ""]

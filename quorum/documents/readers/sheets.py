@@ -5,21 +5,21 @@ from collections.abc import Iterable
 from datetime import date, datetime, time
 from typing import Any
 
-from quorum.documents.document import Block, Document, Unreadable, clean, one_line
-from quorum.documents.readers.word import core_properties, parsing
-from quorum.documents.tables import looks_like_head, rows_of
-from quorum.documents.zip_parts import opened
+from quorum.documents.document import Block, Document, Unreadable, join_lines, remove_unstorable
+from quorum.documents.readers.word import convert_parser_errors, read_core_properties
+from quorum.documents.tables import format_rows, looks_like_header
+from quorum.documents.zip_parts import open_archive
 
 MOST_CELLS = 5_000_000
-ABOVE = 10  # rows that may stand above the names of the columns
+ABOVE = 10  # rows that may precede the names of the columns
 
 
 def read(data: bytes, name: str) -> Document:
     """The rows of every sheet, each value after its column's name. A formula gives its last computed value."""
-    with opened(data, "xlsx") as archive:
-        said = core_properties(archive)
+    with open_archive(data, "xlsx") as archive:
+        said = read_core_properties(archive)
     blocks: list[Block] = []
-    with parsing("xlsx"):
+    with convert_parser_errors("xlsx"):
         from openpyxl import load_workbook
 
         book = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
@@ -28,18 +28,18 @@ def read(data: bytes, name: str) -> Document:
             if sheet.sheet_state != "visible":
                 continue
             sheet.reset_dimensions()  # a wrong size would hide rows, or claim millions of them
-            grid, room = cells(sheet.iter_rows(), room)
-            found = sheet_blocks(grid)
+            grid, room = read_cells(sheet.iter_rows(), room)
+            found = make_blocks(grid)
             if found:
-                blocks += [Block(clean(one_line(sheet.title)), "heading", 2), *found]
+                blocks += [Block(remove_unstorable(join_lines(sheet.title)), "heading", 2), *found]
     return Document(said.pop("title", ""), blocks, said)
 
 
-def cells(rows: Iterable[Iterable[Any]], room: int) -> tuple[list[list[str]], int]:
-    """(the rows that hold something, as text; how many cells may still be read)."""
+def read_cells(rows: Iterable[Iterable[Any]], room: int) -> tuple[list[list[str]], int]:
+    """(the rows with content, as text; the number of cells that may still be read)."""
     grid: list[list[str]] = []
     for row in rows:
-        line = [shown(cell.value, getattr(cell, "number_format", "") or "") for cell in row]
+        line = [format_cell(cell.value, getattr(cell, "number_format", "") or "") for cell in row]
         room -= len(line) + 1
         if room < 0:
             raise Unreadable(f"more than {MOST_CELLS:,} cells")
@@ -50,25 +50,25 @@ def cells(rows: Iterable[Iterable[Any]], room: int) -> tuple[list[list[str]], in
     return grid, room
 
 
-def sheet_blocks(grid: list[list[str]]) -> list[Block]:
-    """The rows as blocks. Single cells above the names of the columns are text."""
+def make_blocks(grid: list[list[str]]) -> list[Block]:
+    """The rows as blocks. Rows of a single cell above the names of the columns become text."""
     begin = 0
     while begin < min(ABOVE, len(grid) - 1) and sum(map(bool, grid[begin])) == 1 < max(map(len, grid)):
         begin += 1
-    above = [Block(clean(" ".join(filter(None, row)))) for row in grid[:begin]]
-    table = [[clean(value) for value in row] for row in grid[begin:]]
-    return above + [Block(row, "row") for row in rows_of(table, has_head=names_columns(table) or None)]
+    above = [Block(remove_unstorable(" ".join(filter(None, row)))) for row in grid[:begin]]
+    table = [[remove_unstorable(value) for value in row] for row in grid[begin:]]
+    return above + [Block(row, "row") for row in format_rows(table, has_head=has_column_names(table) or None)]
 
 
-def names_columns(table: list[list[str]]) -> bool:
+def has_column_names(table: list[list[str]]) -> bool:
     if len(table) < 2:
         return False
     words = [value for value in table[0] if value]
     plain = all(any(letter.isalpha() for letter in value) for value in words)
-    return (plain and len(words) > 1 and len(set(words)) == len(words)) or looks_like_head(table)
+    return (plain and len(words) > 1 and len(set(words)) == len(words)) or looks_like_header(table)
 
 
-def shown(value: Any, form: str) -> str:
+def format_cell(value: Any, form: str) -> str:
     """A cell's value as a person would write it: dates in ISO 8601, percentages, whole numbers without a point."""
     if value is None:
         return ""
@@ -81,4 +81,4 @@ def shown(value: Any, form: str) -> str:
     if isinstance(value, int | float):
         number = value * 100 if "%" in form else value
         return f"{number:.12g}" + ("%" if "%" in form else "")
-    return one_line(str(value))
+    return join_lines(str(value))

@@ -1,4 +1,4 @@
-"""Source code and configuration: lines as they stand, with the names of the definitions around them."""
+"""Source code and configuration: unchanged lines, with the names of the definitions around them."""
 
 import re
 
@@ -13,17 +13,17 @@ DEFINITION = re.compile(
     re.VERBOSE,
 )
 TAB = 4
-LONGEST_LINE = 1000  # of a line that is looked at for a definition
+LONGEST_LINE = 1000  # characters; longer lines are not searched for a definition
 
 
 def read(data: bytes, name: str) -> Document:
-    """A block for every run of lines under the same definitions. The title is the file's name."""
+    """A block for each run of lines inside the same definitions. The title is the file's name."""
     text, note = decode_text(data)
-    return Document(name, code_blocks(text), notes=[note] if note else [])
+    return Document(name, split_code(text), notes=[note] if note else [])
 
 
-def code_blocks(text: str) -> list[Block]:
-    """The lines in runs, each with the names of the definitions that it stands in, as far as indentation tells."""
+def split_code(text: str) -> list[Block]:
+    """Runs of lines, each with the names of the definitions around it, as indentation shows them."""
     blocks: list[Block] = []
     run: list[str] = []
     around: list[tuple[int, str]] = []

@@ -14,12 +14,12 @@ def read(data: bytes, name: str) -> Document:
     declared = CHARSET.search(data[:2048])
     text, note = decode_text(data, declared[1].decode() if declared else "")
     page = read_html(text)
-    title, blocks = titled(page)
+    title, blocks = split_title(page)
     return Document(title, blocks, page.metadata, [note] if note else [])
 
 
-def titled(page: Page) -> tuple[str, list[Block]]:
-    """(title, blocks): a first heading that is the title, or stands in for it, does not stand in the text as well."""
+def split_title(page: Page) -> tuple[str, list[Block]]:
+    """(title, blocks). If the first heading is the title, or replaces a missing one, it is removed from the blocks."""
     first = page.blocks[0] if page.blocks else None
     if first and first.kind == "heading" and first.level == 1 and page.title in ("", first.text):
         return first.text, page.blocks[1:]

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from quorum.documents.document import Document, Unreadable, clean, one_line
+from quorum.documents.document import Document, Unreadable, join_lines, remove_unstorable
 from quorum.documents.html_blocks import read_html
-from quorum.documents.readers.web_page import titled
-from quorum.documents.zip_parts import opened
+from quorum.documents.readers.web_page import split_title
+from quorum.documents.zip_parts import open_archive
 
 STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh"
 DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
@@ -17,21 +17,21 @@ TERMS = "{http://purl.org/dc/terms/}"
 
 def read(data: bytes, name: str) -> Document:
     """Headings by style, paragraphs, lists and tables; pictures and comments are left out."""
-    with opened(data, "docx") as archive:
-        said = core_properties(archive)
-    with parsing("docx"):
+    with open_archive(data, "docx") as archive:
+        said = read_core_properties(archive)
+    with convert_parser_errors("docx"):
         import mammoth
 
         silent = mammoth.images.img_element(lambda image: {"src": ""})
         found = mammoth.convert_to_html(io.BytesIO(data), style_map=STYLES, convert_image=silent)
     page = read_html(found.value)
-    title, blocks = titled(page)
+    title, blocks = split_title(page)
     return Document(title or said.pop("title", ""), blocks, {k: v for k, v in said.items() if k != "title"})
 
 
 @contextmanager
-def parsing(kind: str) -> Iterator[None]:
-    """What a parser raises over a damaged file, as `Unreadable`."""
+def convert_parser_errors(kind: str) -> Iterator[None]:
+    """Turn any exception of a parser into `Unreadable`. kind: the type of file, for the message."""
     import warnings
 
     try:
@@ -46,7 +46,7 @@ def parsing(kind: str) -> Iterator[None]:
         raise Unreadable(f"damaged or not a {kind} file ({type(error).__name__})") from None
 
 
-def core_properties(archive: Any) -> dict[str, str]:
+def read_core_properties(archive: Any) -> dict[str, str]:
     """Title, author and date of an Office file, where it has them."""
     from lxml import etree
 
@@ -56,5 +56,5 @@ def core_properties(archive: Any) -> dict[str, str]:
     except (KeyError, etree.XMLSyntaxError):
         return {}
     names = {"title": f"{DUBLIN_CORE}title", "author": f"{DUBLIN_CORE}creator", "date": f"{TERMS}modified"}
-    said = {key: clean(one_line(root.findtext(tag) or "")) for key, tag in names.items()}
+    said = {key: remove_unstorable(join_lines(root.findtext(tag) or "")) for key, tag in names.items()}
     return {key: value[:10] if key == "date" else value for key, value in said.items() if value}

@@ -29,8 +29,8 @@ from quorum.models import identity
 from quorum.models.chat import chat_model_async
 from quorum.models.embedded.replies_correctness import CANNOT
 from quorum.nodes.ask import ask
-from quorum.parsing.answers import marked
-from quorum.parsing.correctness import correctness_verdict
+from quorum.parsing.answers import with_malformed_flag
+from quorum.parsing.correctness import parse_correctness
 from quorum.prompts import get_version
 
 PROMPT = "correctness"
@@ -172,7 +172,7 @@ async def get_verdict(row: Row, context: Context) -> JudgedLine:
     said = await ask(
         PROMPT,
         Runtime(context=context),
-        parse=marked(correctness_verdict),
+        parse=with_malformed_flag(parse_correctness),
         inputs={"question": row["question"], "golds": row["gold"], "answer": str(row["answer"])},
         passages=None,
         detail=row["id"],

@@ -14,7 +14,7 @@ from quorum.core.text import contains_answer, exact_match, f1, normalize
 from quorum.evaluation.questions.draw import Draw
 from quorum.evaluation.run.tasks import guess_task
 from quorum.graphs import answer
-from quorum.retrievers.bm25 import query_tokens
+from quorum.retrievers.bm25 import tokenize_query
 
 MOST_WORDS = 10  # of an answer
 NEAR = 0.8  # share of common words from which two questions count as the same
@@ -78,7 +78,7 @@ class EarlierQuestions:
 
 
 def find_words(question: str) -> frozenset[str]:
-    return frozenset(query_tokens(question))
+    return frozenset(tokenize_query(question))
 
 
 def find_fault_in_text(draft: Draft, asked: EarlierQuestions) -> str | None:

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.datasets.records import content_hash
-from quorum.documents.split import size
+from quorum.documents.split import count_half_words
 from quorum.retrievers.bm25 import STOP_WORDS
 from quorum.retrievers.passages import indexed_text
 
@@ -65,7 +65,7 @@ def split_by_mix(n: int, mix: Mapping[Kind, float]) -> dict[Kind, int]:
 
 def select_long_passages(passages: Sequence[Passage], words: int) -> list[Passage]:
     """The passages of at least this many words (in scripts without spaces two characters count as one)."""
-    return [passage for passage in passages if size(passage["text"]) >= 2 * words]
+    return [passage for passage in passages if count_half_words(passage["text"]) >= 2 * words]
 
 
 def order_by_documents(passages: Sequence[Passage], seed: str) -> list[Passage]:

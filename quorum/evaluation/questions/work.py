@@ -12,8 +12,8 @@ from quorum.evaluation.questions.check import Check, Draft, EarlierQuestions, fi
 from quorum.evaluation.questions.draw import Draw, Kind
 from quorum.evaluation.run.workers import run_workers
 from quorum.nodes.ask import ask
-from quorum.parsing.answers import marked
-from quorum.parsing.written_questions import written_question
+from quorum.parsing.answers import with_malformed_flag
+from quorum.parsing.written_questions import parse_written_question
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -59,7 +59,7 @@ class DraftWriter:
             asked = await ask(
                 get_prompt_name(draw.kind),
                 Runtime(context=self.context),
-                parse=marked(written_question),
+                parse=with_malformed_flag(parse_written_question),
                 inputs={},
                 passages=draw.passages,
                 detail=draw.id,

@@ -173,9 +173,9 @@ def source_of(corpus: str) -> Source:
 
 def read_collection(context: Context) -> list[Passage]:
     """The passages of the collection. Blocks."""
-    from quorum.retrievers.collections import documents
+    from quorum.retrievers.collections import list_passages
 
-    return documents(context)
+    return list_passages(context)
 
 
 async def make_questions(planned: Plan, *, progress: Progress = ignore_progress) -> WrittenQuestions:
@@ -213,10 +213,10 @@ def is_written(draft: Draft, options: Options) -> bool:
 
 def make_neighbour_search(context: Context) -> Nearest:
     """BM25 over the collection; the first search builds the index. A search blocks."""
-    from quorum.retrievers.bm25_cache import ranking
+    from quorum.retrievers.bm25_cache import get_ranking
     from quorum.retrievers.store import open_store
 
-    return lambda text, k: ranking(open_store(context.store), context.collection).top(text, k)
+    return lambda text, k: get_ranking(open_store(context.store), context.collection).top(text, k)
 
 
 def describe_models(context: Context) -> dict[Kind, dict[str, str]]:

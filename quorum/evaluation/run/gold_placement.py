@@ -99,9 +99,9 @@ def find_texts(wanted: set[str], context: Context | None, extra: Path | None) ->
     """The passages of these ids in the context's collection and in a file. Blocks."""
     found: dict[str, Passage] = {}
     if wanted and context is not None:
-        from quorum.retrievers.collections import documents
+        from quorum.retrievers.collections import list_passages
 
-        found |= {passage["id"]: passage for passage in documents(context) if passage["id"] in wanted}
+        found |= {passage["id"]: passage for passage in list_passages(context) if passage["id"] in wanted}
     if extra is not None:
         found |= {passage["id"]: passage for passage in read_passages(extra) if passage["id"] in wanted}
     return found

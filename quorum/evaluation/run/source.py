@@ -102,9 +102,9 @@ def corpus_hash(corpus: Path) -> str:
     """The sha256 of a file's bytes, or of the names and bytes of all files in a folder."""
     if corpus.is_file():
         return file_hash(corpus)
-    from quorum.documents.find_files import absolute, find_files
+    from quorum.documents.find_files import find_files, resolve_path
 
-    root = absolute(corpus)
+    root = resolve_path(corpus)
     files, _ = find_files([root])
     return short_hash([(str(path.relative_to(root)), file_hash(path)) for path in files if path.is_relative_to(root)])
 
@@ -161,13 +161,13 @@ def index_corpus(source: Source, data: Path | None, context: Context, collection
     """Index the corpus: the passages of a file whole and under their own ids, documents in passages of their own.
     Passages already indexed are left unchanged.
     """
-    from quorum.documents.read import is_read
+    from quorum.documents.read import has_reader
     from quorum.retrievers.index import index_documents, index_passages
 
     corpus = str(source.corpus)
     pooled = data if corpus == POOL else None
     path = Path(corpus)
-    if pooled is None and (path.is_dir() or (is_read(path) and path.suffix.lower() != ".json")):
+    if pooled is None and (path.is_dir() or (has_reader(path) and path.suffix.lower() != ".json")):
         documents = index_documents(
             [corpus],
             collection=collection,

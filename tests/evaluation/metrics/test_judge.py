@@ -17,7 +17,7 @@ from quorum.evaluation.compare.compare import compare, plan_comparison
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.score import Scores
-from quorum.parsing.correctness import correctness_verdict
+from quorum.parsing.correctness import parse_correctness
 
 CONTEXT = Context(model="openai:test", attempts=1)
 SAID = {"Rhine": "the town of Basel", "Thames": "London", "Danube": "Budapest", "Elbe": "unknown", "Styx": "Hades"}
@@ -87,7 +87,7 @@ def given(data: Path, context: Context = CONTEXT, **options: Any) -> Options:
     ],
 )
 def test_verdicts(reply: str, value: bool | None) -> None:
-    found = correctness_verdict(reply)
+    found = parse_correctness(reply)
     assert (None if found.malformed else found.value) is value
     assert not (found.malformed and found.value)
 

@@ -13,7 +13,7 @@ from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.score import Scores
 from quorum.evaluation.run.source import Progress, ignore_progress
-from quorum.retrievers.collections import names
+from quorum.retrievers.collections import list_collections
 
 CONTEXT = {"model": "openai:test", "embeddings": "openai:embed", "k": 2}
 FACTS = {"Rhine": "Basel", "Thames": "London", "Danube": "Vienna", "Tiber": "Rome"}
@@ -64,7 +64,7 @@ async def test_a_corpus_is_indexed_once_and_searched_once_for_a_question(
     assert len(queries) == len(FACTS)  # both methods share what was found
     again = await run(data, "again", methods="concat[retriever=bm25]", corpus=str(corpus))
     assert all(river == found[0] for river, found in passages(again).items())
-    assert len(names()) == 1
+    assert len(list_collections()) == 1
     assert sum(request.path == EMBEDDINGS for request in openai_server.requests) == len(embedded)  # nothing anew
     assert json.loads((again.folder / "config.json").read_text())["source"]["corpus"] == "corpus.jsonl"
 
@@ -80,7 +80,7 @@ async def test_a_named_collection_is_searched_instead_of_the_given_passages(
     given = await run(data, "given", corpus=None)
     assert all(river not in found for river, found in passages(given).items())
     await run(data, "corpus", corpus=str(corpus))
-    report = await run(data, "out", collection=names()[0])
+    report = await run(data, "out", collection=list_collections()[0])
     assert all(river in found for river, found in passages(report).items())
 
 

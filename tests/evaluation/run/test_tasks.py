@@ -13,7 +13,7 @@ from quorum.core.labels import LABELS
 from quorum.core.text import UNKNOWN
 from quorum.graphs import answer
 from quorum.models.scripted import ScriptedModel
-from quorum.parsing.labels import label_answer, long_answer, turn_answer
+from quorum.parsing.labels import parse_label, parse_long_answer, parse_turn
 from quorum.prompts import render
 
 S, R, N = LABELS
@@ -76,7 +76,7 @@ REPLIES = [
 
 @pytest.mark.parametrize(("reply", "label"), REPLIES)
 def test_labels(reply: str, label: str) -> None:
-    found = label_answer(reply)
+    found = parse_label(reply)
     assert (found.value, found.malformed) == (label, False)
 
 
@@ -88,22 +88,22 @@ def test_labels(reply: str, label: str) -> None:
     ],
 )
 def test_no_label_or_two_are_malformed(reply: str) -> None:
-    found = label_answer(reply)
+    found = parse_label(reply)
     assert (found.value, found.malformed) == (UNKNOWN, True)
 
 
 @given(st.text(max_size=120))
 @settings(max_examples=100)
 def test_any_reply_is_a_label_or_unknown(reply: str) -> None:
-    found = label_answer(reply)
+    found = parse_label(reply)
     assert found.value in (*LABELS, UNKNOWN)
     assert found.malformed == (found.value == UNKNOWN)
 
 
 @given(st.sampled_from(LABELS), st.sampled_from(["{}", "**{}**", "Label: {}", '"{}"', "{}.", " {}\n", "`{}`", "# {}"]))
 def test_a_label_is_read_whatever_is_around_it(label: str, form: str) -> None:
-    assert label_answer(form.format(label)).value == label
-    assert label_answer(form.format(label.lower())).value == label
+    assert parse_label(form.format(label)).value == label
+    assert parse_label(form.format(label.lower())).value == label
 
 
 TURNS = [
@@ -124,7 +124,7 @@ TURNS = [
 
 @pytest.mark.parametrize(("reply", "turn"), TURNS)
 def test_turns(reply: str, turn: str) -> None:
-    assert (turn_answer(reply).value, turn_answer(reply).malformed) == (turn, False)
+    assert (parse_turn(reply).value, parse_turn(reply).malformed) == (turn, False)
 
 
 PARAGRAPHS = [
@@ -137,11 +137,11 @@ PARAGRAPHS = [
 
 @pytest.mark.parametrize(("reply", "text"), PARAGRAPHS)
 def test_paragraphs(reply: str, text: str) -> None:
-    assert (long_answer(reply).value, long_answer(reply).malformed) == (text, False)
+    assert (parse_long_answer(reply).value, parse_long_answer(reply).malformed) == (text, False)
 
 
 def test_nothing_said_is_malformed() -> None:
-    for parse in (turn_answer, long_answer):
+    for parse in (parse_turn, parse_long_answer):
         for reply in ("", " \n", "```\n```"):
             assert (parse(reply).value, parse(reply).malformed) == (UNKNOWN, True)
 
@@ -149,7 +149,7 @@ def test_nothing_said_is_malformed() -> None:
 @given(st.text(max_size=200))
 @settings(max_examples=100)
 def test_any_reply_is_on_one_line(reply: str) -> None:
-    for parse in (turn_answer, long_answer):
+    for parse in (parse_turn, parse_long_answer):
         found = parse(reply).value
         assert found == " ".join(found.split())
         assert found

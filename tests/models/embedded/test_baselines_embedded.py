@@ -18,8 +18,8 @@ from quorum.models.embedded.replies_baselines import (
     recover_condition,
     zero_shot_cot,
 )
-from quorum.parsing.rankings import ranking
-from quorum.parsing.statements import masked_statement, noted_answer
+from quorum.parsing.rankings import parse_ranking
+from quorum.parsing.statements import parse_masked_statement, parse_noted_answer
 
 BORN = "Where was Joseph Haydn born?"
 PASSAGES = [
@@ -49,18 +49,20 @@ async def test_a_chain_of_thought_is_the_sentence_that_holds_the_answer() -> Non
 
 async def test_passages_that_answer_rank_before_those_that_do_not() -> None:
     reply = await rank_passages(INPUTS, Draw())
-    order = ranking(reply, 3)
+    order = parse_ranking(reply, 3)
     assert (order.value[-1], order.malformed) == (0, False)
-    assert ranking(await rank_passages({**INPUTS, "passages": PASSAGES[:1]}, Draw()), 1).value == [0]
+    assert parse_ranking(await rank_passages({**INPUTS, "passages": PASSAGES[:1]}, Draw()), 1).value == [0]
 
 
 async def test_notes_grow_by_passages_that_answer_and_carry_the_answer_on() -> None:
-    nothing = noted_answer(await inference({**INPUTS, "passages": PASSAGES[:1]}, Draw()))
+    nothing = parse_noted_answer(await inference({**INPUTS, "passages": PASSAGES[:1]}, Draw()))
     assert (nothing.value.rationale, is_unknown(nothing.value.answer), nothing.malformed) == (NOTHING, True, False)
-    found = noted_answer(await inference({**INPUTS, "notes": NOTHING, "passages": PASSAGES[2:]}, Draw()))
+    found = parse_noted_answer(await inference({**INPUTS, "notes": NOTHING, "passages": PASSAGES[2:]}, Draw()))
     assert found.value.rationale == "Joseph Haydn: Joseph Haydn was born in Rohrau."
     assert found.value.answer == "Rohrau"
-    later = noted_answer(await inference({**INPUTS, "notes": found.value.rationale, "passages": PASSAGES[:1]}, Draw()))
+    later = parse_noted_answer(
+        await inference({**INPUTS, "notes": found.value.rationale, "passages": PASSAGES[:1]}, Draw())
+    )
     assert later == found
 
 
@@ -82,7 +84,7 @@ def test_conditions_of_a_question(question: str, first: str | None) -> None:
 
 async def test_a_condition_is_hidden_in_the_quoted_question_and_found_again() -> None:
     reply = await mask_condition({"question": BORN, "answer": "Rohrau"}, Draw())
-    masked = masked_statement(reply, "Rohrau").value
+    masked = parse_masked_statement(reply, "Rohrau").value
     assert masked == {"statement": 'The answer to "Where was [MASK] born?" is Rohrau.', "condition": "Joseph Haydn"}
     inputs = {"statement": masked["statement"], "passages": PASSAGES}
     assert await recover_condition(inputs, Draw()) == "Joseph Haydn"
@@ -93,7 +95,7 @@ async def test_a_condition_is_hidden_in_the_quoted_question_and_found_again() ->
     ("question", "said"), [("When?", "1931"), ("1931?", "1931"), ("", ""), ('"Hidden: x"\nA?', "y")]
 )
 async def test_hiding_keeps_its_contract_whatever_is_asked(question: str, said: str) -> None:
-    found = masked_statement(await mask_condition({"question": question, "answer": said}, Draw()), said)
+    found = parse_masked_statement(await mask_condition({"question": question, "answer": said}, Draw()), said)
     assert not found.malformed
 
 

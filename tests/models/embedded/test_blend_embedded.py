@@ -13,10 +13,10 @@ from quorum.core.state import Passage
 from quorum.graphs import answer
 from quorum.models.embedded.replies import Draw
 from quorum.models.embedded.replies_blend import RESPONDERS
-from quorum.parsing.answers import short_answer
-from quorum.parsing.passage_ids import passage_ids
-from quorum.parsing.reasoning import concluded, concluded_yes_no, free_text
-from quorum.parsing.yes_no import yes_no_answer
+from quorum.parsing.answers import parse_short_answer
+from quorum.parsing.passage_ids import parse_passage_ids
+from quorum.parsing.reasoning import parse_conclusion, parse_free_text, parse_yes_no_conclusion
+from quorum.parsing.yes_no import parse_yes_no
 
 BORN = "Where was Joseph Haydn born?"
 HAYDN = [
@@ -33,8 +33,11 @@ async def reply(prompt: str, **inputs: Any) -> str:
 async def test_its_judgement_and_its_choice_agree() -> None:
     judged = await reply("judge", topic="composers")
     assert judged.splitlines()[1].startswith("Passage 2: relevant. Joseph Haydn was born in Rohrau.")
-    assert passage_ids(judged, 3).value == passage_ids(await reply("choose", topic="", judgement=judged), 3).value
-    assert passage_ids(await reply("judge_and_choose"), 3).value == [2]
+    assert (
+        parse_passage_ids(judged, 3).value
+        == parse_passage_ids(await reply("choose", topic="", judgement=judged), 3).value
+    )
+    assert parse_passage_ids(await reply("judge_and_choose"), 3).value == [2]
 
 
 async def test_it_knows_nothing_by_heart() -> None:
@@ -52,7 +55,7 @@ async def test_the_topic_is_words_of_the_question() -> None:
 async def test_a_stated_answer_is_taken_over_and_another_reasoning_is_read() -> None:
     assert await reply("extract_answer", reasoning="He lived. So the answer is St. Pölten.") == "St. Pölten"
     assert await reply("extract_answer_yes_no", reasoning="He lived. So the answer is no.") == "No"
-    assert yes_no_answer(await reply("extract_answer_yes_no", reasoning="He lived there.")).malformed is False
+    assert parse_yes_no(await reply("extract_answer_yes_no", reasoning="He lived there.")).malformed is False
     assert await reply("extract_answer", reasoning="") == "Unknown"
 
 
@@ -85,15 +88,15 @@ async def test_passages_that_do_not_help_are_all_dropped() -> None:
 
 
 PARSERS = {
-    "direct": short_answer,
-    "reason": concluded,
-    "reason_yes_no": concluded_yes_no,
-    "extract_answer": short_answer,
-    "extract_answer_yes_no": yes_no_answer,
-    "topic": short_answer,
-    "judge": free_text,
-    "choose": partial(passage_ids, count=2),
-    "judge_and_choose": partial(passage_ids, count=2),
+    "direct": parse_short_answer,
+    "reason": parse_conclusion,
+    "reason_yes_no": parse_yes_no_conclusion,
+    "extract_answer": parse_short_answer,
+    "extract_answer_yes_no": parse_yes_no,
+    "topic": parse_short_answer,
+    "judge": parse_free_text,
+    "choose": partial(parse_passage_ids, count=2),
+    "judge_and_choose": partial(parse_passage_ids, count=2),
 }
 PIECES = [
     *"ab 1.:{}\"'*-\n[]",

@@ -28,19 +28,19 @@ from quorum.models.embedded.reading import Reading, Span
 from quorum.models.embedded.replies import Draw
 from quorum.models.embedded.responders import RESPONDERS
 from quorum.nodes.ask import format_list
-from quorum.parsing.answers import Parsed, reasoned_answer, short_answer
-from quorum.parsing.candidates import candidate_answers
-from quorum.parsing.choices import chosen_candidate
-from quorum.parsing.labels import long_answer, turn_answer
-from quorum.parsing.passage_ids import passage_ids
-from quorum.parsing.preferences import preferred_passage
-from quorum.parsing.rankings import ranking
-from quorum.parsing.reasoning import concluded, concluded_yes_no, free_text, topic_of
-from quorum.parsing.statements import masked_statement, missing_words, noted_answer
-from quorum.parsing.steps import final_answer, next_follow_up, step_action
-from quorum.parsing.summaries import summary_text
-from quorum.parsing.verdicts import validity_verdict
-from quorum.parsing.yes_no import yes_no_answer
+from quorum.parsing.answers import Parsed, parse_reasoned_answer, parse_short_answer
+from quorum.parsing.candidates import parse_candidates
+from quorum.parsing.choices import parse_choice
+from quorum.parsing.labels import parse_long_answer, parse_turn
+from quorum.parsing.passage_ids import parse_passage_ids
+from quorum.parsing.preferences import parse_preference
+from quorum.parsing.rankings import parse_ranking
+from quorum.parsing.reasoning import parse_conclusion, parse_free_text, parse_topic, parse_yes_no_conclusion
+from quorum.parsing.statements import parse_masked_statement, parse_missing_words, parse_noted_answer
+from quorum.parsing.steps import parse_final_answer, parse_follow_up, parse_step
+from quorum.parsing.summaries import parse_summary
+from quorum.parsing.verdicts import parse_validity
+from quorum.parsing.yes_no import parse_yes_no
 from quorum.prompts import BUILT_IN, number_passages, render
 
 BORN = "Where was Joseph Haydn born?"
@@ -50,55 +50,55 @@ PASSAGES = [
     Passage(id="c", title="Tea", text="Tea is a drink made from the leaves of a shrub. It came to Europe in 1610."),
 ]
 PARSERS: dict[str, Callable[[str], Parsed[Any]]] = {
-    "answer": short_answer,
-    "answer_candidates": short_answer,
-    "pruning": reasoned_answer,
-    "summary": reasoned_answer,
-    "answer_base": short_answer,
-    "answer_base_closed": short_answer,
-    "zero_shot_cot": reasoned_answer,
-    "rank_passages": lambda reply: ranking(reply, reply.count("[")),
-    "inference": noted_answer,
-    "mask_condition": masked_statement,
-    "recover_condition": missing_words,
-    "preference": preferred_passage,
-    "react": step_action,
-    "react_action": step_action,
-    "self_ask": next_follow_up,
-    "self_ask_answer": short_answer,
-    "self_ask_final": final_answer,
-    "direct": short_answer,
-    "direct_yes_no": yes_no_answer,
-    "direct_from_memory": short_answer,
-    "direct_from_memory_yes_no": yes_no_answer,
-    "reason": concluded,
-    "reason_yes_no": concluded_yes_no,
-    "reason_from_memory": concluded,
-    "reason_from_memory_yes_no": concluded_yes_no,
-    "extract_answer": short_answer,
-    "extract_answer_yes_no": yes_no_answer,
-    "internal": free_text,
-    "topic": topic_of,
-    "judge": free_text,
-    "judge_yes_no": free_text,
-    "choose": partial(passage_ids, count=3),
-    "choose_yes_no": partial(passage_ids, count=3),
-    "judge_and_choose": partial(passage_ids, count=3),
-    "judge_and_choose_yes_no": partial(passage_ids, count=3),
-    "candidates": partial(candidate_answers, most=2),
-    "conditional_summary": summary_text,
-    "generic_summary": summary_text,
-    "validity": validity_verdict,
-    "ranking": preferred_passage,
-    "answer_choices": partial(chosen_candidate, candidates=["Rohrau", "Vienna"]),
-    "answer_summaries": short_answer,
-    "answer_summary": short_answer,
-    "answer_yes_no": yes_no_answer,
-    "answer_candidates_yes_no": yes_no_answer,
-    "answer_dialogue": turn_answer,
-    "answer_candidates_dialogue": turn_answer,
-    "answer_long": long_answer,
-    "answer_candidates_long": long_answer,
+    "answer": parse_short_answer,
+    "answer_candidates": parse_short_answer,
+    "pruning": parse_reasoned_answer,
+    "summary": parse_reasoned_answer,
+    "answer_base": parse_short_answer,
+    "answer_base_closed": parse_short_answer,
+    "zero_shot_cot": parse_reasoned_answer,
+    "rank_passages": lambda reply: parse_ranking(reply, reply.count("[")),
+    "inference": parse_noted_answer,
+    "mask_condition": parse_masked_statement,
+    "recover_condition": parse_missing_words,
+    "preference": parse_preference,
+    "react": parse_step,
+    "react_action": parse_step,
+    "self_ask": parse_follow_up,
+    "self_ask_answer": parse_short_answer,
+    "self_ask_final": parse_final_answer,
+    "direct": parse_short_answer,
+    "direct_yes_no": parse_yes_no,
+    "direct_from_memory": parse_short_answer,
+    "direct_from_memory_yes_no": parse_yes_no,
+    "reason": parse_conclusion,
+    "reason_yes_no": parse_yes_no_conclusion,
+    "reason_from_memory": parse_conclusion,
+    "reason_from_memory_yes_no": parse_yes_no_conclusion,
+    "extract_answer": parse_short_answer,
+    "extract_answer_yes_no": parse_yes_no,
+    "internal": parse_free_text,
+    "topic": parse_topic,
+    "judge": parse_free_text,
+    "judge_yes_no": parse_free_text,
+    "choose": partial(parse_passage_ids, count=3),
+    "choose_yes_no": partial(parse_passage_ids, count=3),
+    "judge_and_choose": partial(parse_passage_ids, count=3),
+    "judge_and_choose_yes_no": partial(parse_passage_ids, count=3),
+    "candidates": partial(parse_candidates, most=2),
+    "conditional_summary": parse_summary,
+    "generic_summary": parse_summary,
+    "validity": parse_validity,
+    "ranking": parse_preference,
+    "answer_choices": partial(parse_choice, candidates=["Rohrau", "Vienna"]),
+    "answer_summaries": parse_short_answer,
+    "answer_summary": parse_short_answer,
+    "answer_yes_no": parse_yes_no,
+    "answer_candidates_yes_no": parse_yes_no,
+    "answer_dialogue": parse_turn,
+    "answer_candidates_dialogue": parse_turn,
+    "answer_long": parse_long_answer,
+    "answer_candidates_long": parse_long_answer,
 }
 # Prompts whose reply is an answer to the question, read from the passages.
 ANSWERS = {

@@ -11,7 +11,7 @@ from quorum.core.text import contains_answer
 from quorum.graphs import answer
 from quorum.models.embedded.replies import Draw
 from quorum.models.embedded.responders import RESPONDERS
-from quorum.parsing.candidates import candidate_answers
+from quorum.parsing.candidates import parse_candidates
 
 QUESTION = "Where was Joseph Haydn born?"
 PASSAGES = [
@@ -27,7 +27,7 @@ async def reply(prompt: str, draw: Draw | None = None, **inputs: Any) -> str:
 
 
 async def propose(count: int, draw: Draw | None = None) -> list[str]:
-    found = candidate_answers(await reply("candidates", draw, count=str(count)), 26)
+    found = parse_candidates(await reply("candidates", draw, count=str(count)), 26)
     assert not found.malformed
     return found.value
 

@@ -1,0 +1,57 @@
+"""Reads the rows of a Chroma collection a page at a time, and applies changes to it in batches."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from quorum.core.state import Passage
+from quorum.retrievers.metadata import Entry
+
+if TYPE_CHECKING:
+    from chromadb.api import ClientAPI
+    from chromadb.api.models.Collection import Collection
+
+AT_ONCE = 1000  # rows of one call of Chroma
+
+
+@dataclass
+class Changes:
+    """A batch of changes: passages to store with their vectors, new entries of stored passages, ids to remove."""
+
+    passages: list[tuple[Passage, Entry, Sequence[float]]] = field(default_factory=list)
+    entries: list[tuple[str, Entry]] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+
+    def apply(self, collection: "Collection") -> None:
+        for some in split_batches(self.passages):
+            collection.upsert(
+                ids=[passage["id"] for passage, _, _ in some],
+                documents=[passage["text"] for passage, _, _ in some],
+                metadatas=[entry.metadata() for _, entry, _ in some],
+                embeddings=[vector for _, _, vector in some],
+            )
+        for few in split_batches(self.entries):
+            collection.update(ids=[id_ for id_, _ in few], metadatas=[entry.metadata() for _, entry in few])
+        for ids in split_batches(self.removed):
+            collection.delete(ids=ids)
+
+
+def split_batches(items: list[Any]) -> Iterator[list[Any]]:
+    return (items[i : i + AT_ONCE] for i in range(0, len(items), AT_ONCE))
+
+
+def list_names(client: "ClientAPI") -> list[str]:
+    found: list[str] = []
+    while page := client.list_collections(limit=AT_ONCE, offset=len(found)):
+        found += [collection.name for collection in page]
+    return sorted(found)
+
+
+def read_rows(collection: "Collection", parts: list[Any]) -> Iterator[dict[str, Any]]:
+    """Every row of a collection, read a page at a time."""
+    offset = 0
+    while (page := collection.get(limit=AT_ONCE, offset=offset, include=parts))["ids"]:
+        offset += len(page["ids"])
+        documents = page["documents"] or [""] * len(page["ids"])
+        for id_, metadata, document in zip(page["ids"], page["metadatas"] or [], documents, strict=True):
+            yield {"id": id_, "metadata": metadata, "document": document}
