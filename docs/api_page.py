@@ -17,7 +17,7 @@ WIDEST = 100
 
 @dataclass(frozen=True)
 class Group:
-    """Names that belong together: what they are for, and an example for those whose docstring has none."""
+    """Names on one section of the page: their purpose, and an example if their docstrings have none."""
 
     title: str
     names: tuple[str, ...]
@@ -121,16 +121,16 @@ CONSTANTS = {
 MORE = {"Context": "All of them, with defaults and meaning: [settings.md](settings.md)."}
 
 
-def api_page() -> str:
+def write_api_page() -> str:
     """All groups, one after the other."""
-    return "\n\n".join(part for group in GROUPS for part in group_parts(group))
+    return "\n\n".join(part for group in GROUPS for part in write_group(group))
 
 
-def group_parts(group: Group) -> Iterator[str]:
+def write_group(group: Group) -> Iterator[str]:
     yield f"## {group.title}"
     yield group.intro
     if group.example:
-        yield code_of(group.example)
+        yield format_doctest(group.example)
     for name in group.names:
         yield f"### `{name}`"
         if name in CONSTANTS:
@@ -138,25 +138,25 @@ def group_parts(group: Group) -> Iterator[str]:
             continue
         value = getattr(quorum, name)
         if inspect.isfunction(value):
-            yield fenced(signature_of(name, value))
+            yield fence_code(format_signature(name, value))
         prose, example = split_docstring(inspect.getdoc(value) or "")
         yield prose
         if name in MORE:
             yield MORE[name]
-        if rows := field_rows(value):
+        if rows := list_fields(value):
             yield "\n".join(["| field | type |", "| --- | --- |", *rows])
         if example:
-            yield code_of(example)
+            yield format_doctest(example)
 
 
-def examples() -> dict[str, str]:
-    """Every example of the page, by the name or the group that it is for, as a doctest."""
-    own = {name: split_docstring(inspect.getdoc(getattr(quorum, name)) or "")[1] for name in documented()}
+def collect_examples() -> dict[str, str]:
+    """Every example of the page as a doctest, by its name or group."""
+    own = {name: split_docstring(inspect.getdoc(getattr(quorum, name)) or "")[1] for name in document_name()}
     shared = {group.title: textwrap.dedent(group.example).strip() for group in GROUPS}
     return {name: text for name, text in (shared | own).items() if text}
 
 
-def documented() -> list[str]:
+def document_name() -> list[str]:
     return [name for group in GROUPS for name in group.names if name not in CONSTANTS]
 
 
@@ -166,24 +166,24 @@ def split_docstring(text: str) -> tuple[str, str]:
     return (text.strip(), "") if place < 0 else (text[:place].strip(), text[place:].strip())
 
 
-def code_of(example: str) -> str:
-    """A doctest as code to copy: without prompts, what it prints as comments."""
+def format_doctest(example: str) -> str:
+    """A doctest as code to copy: without prompts, with the output as comments."""
     lines: list[str] = []
     for part in doctest.DocTestParser().get_examples(textwrap.dedent(example).strip() + "\n"):
         lines += part.source.rstrip("\n").split("\n")
         lines += [f"# {line}" for line in part.want.rstrip("\n").split("\n") if line]
-    return fenced("\n".join(lines))
+    return fence_code("\n".join(lines))
 
 
-def fenced(code: str) -> str:
+def fence_code(code: str) -> str:
     return f"```python\n{code}\n```"
 
 
-def signature_of(name: str, function: Any) -> str:
-    """A function's signature, a parameter a line where it is long."""
+def format_signature(name: str, function: Any) -> str:
+    """A function's signature; a long one has one parameter per line."""
     signature = inspect.signature(function)
     kind = "async def" if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function) else "def"
-    returned = f" -> {type_text(signature.return_annotation)}"
+    returned = f" -> {format_type(signature.return_annotation)}"
     keyword_only = False
     parts = []
     for one in signature.parameters.values():
@@ -191,35 +191,35 @@ def signature_of(name: str, function: Any) -> str:
             keyword_only = True
             parts.append("*")
         default = "" if one.default is one.empty else f" = {one.default!r}"
-        parts.append(f"{one.name}: {type_text(one.annotation)}{default}")
+        parts.append(f"{one.name}: {format_type(one.annotation)}{default}")
     line = f"{kind} {name}({', '.join(parts)}){returned}"
     if len(line) <= WIDEST:
         return line
     return "\n".join([f"{kind} {name}(", *(f"    {part}," for part in parts), f"){returned}"])
 
 
-def field_rows(value: Any) -> list[str]:
+def list_fields(value: Any) -> list[str]:
     """The fields of a TypedDict or a dataclass; those of Context have a page of their own."""
     if value is quorum.Context:
         return []
     if is_typeddict(value):
-        found = {name: type_text(kind) for name, kind in value.__annotations__.items()}
+        found = {name: format_type(kind) for name, kind in value.__annotations__.items()}
     elif is_dataclass(value):
-        found = {one.name: type_text(one.type) for one in fields(value)}
+        found = {one.name: format_type(one.type) for one in fields(value)}
     else:
         return []
-    return [f"| `{name}` | {field_type(kind)} |" for name, kind in found.items()]
+    return [f"| `{name}` | {format_field_type(kind)} |" for name, kind in found.items()]
 
 
-def field_type(kind: str) -> str:
-    """A type in a cell of a table."""
+def format_field_type(kind: str) -> str:
+    """A type for a cell of a table."""
     inner = re.fullmatch(r"NotRequired\[(.*)\]", kind)
     text = (inner[1] if inner else kind).replace("|", "\\|")
     return f"`{text}`, may be absent" if inner else f"`{text}`"
 
 
-def type_text(kind: Any) -> str:
-    """A type as it is written in the code, without the modules' names."""
+def format_type(kind: Any) -> str:
+    """A type as the code writes it, without module names."""
     text = kind if isinstance(kind, str) else inspect.formatannotation(kind)
     text = re.sub(r"ForwardRef\('([^']*)'[^)]*\)", r"\1", text)
     text = re.sub(r"\b(?:[a-z_]+\.)+(?=[A-Za-z])", "", text).replace("'", "").replace("~T", "Any")

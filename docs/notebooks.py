@@ -20,8 +20,8 @@ NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 SECONDS_A_CELL = 600  # far more than any takes; a cell that hangs ends
 
 
-def run(path: Path, save: bool) -> float:
-    """Execute one notebook; the seconds it took. The working directory is an empty one: it must not matter."""
+def run_notebook(path: Path, save: bool) -> float:
+    """Execute one notebook in an empty folder, because a notebook must not depend on it; the seconds it took."""
     book: Any = nbformat.read(path, as_version=4)
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
@@ -37,8 +37,8 @@ def run(path: Path, save: bool) -> float:
     return time.perf_counter() - started
 
 
-def strip(path: Path) -> None:
-    """Take the outputs out, and what executing leaves in the cells."""
+def strip_outputs(path: Path) -> None:
+    """Remove outputs, and what execution leaves in the cells."""
     book: Any = nbformat.read(path, as_version=4)
     for cell in book.cells:
         cell.metadata = {}
@@ -61,10 +61,10 @@ def main() -> None:
         if asked.names and not path.name.startswith(tuple(asked.names)):
             continue
         if asked.strip:
-            strip(path)
+            strip_outputs(path)
             continue
         try:
-            print(f"{path.name}: {run(path, asked.save):.0f} s", flush=True)
+            print(f"{path.name}: {run_notebook(path, asked.save):.0f} s", flush=True)
         except CellExecutionError as error:
             sys.exit(f"{path.name} failed:\n{error}")
 

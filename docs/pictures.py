@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "page")]
 
 from browser import Page, browser  # noqa: E402
-from openai_server import Response, error  # noqa: E402
+from openai_server import Response, make_error  # noqa: E402
 from page_server import serving  # noqa: E402
 
 QUESTION = "Who led the first expedition to reach the South Pole?"
@@ -19,15 +19,15 @@ DRAWN = f"document.querySelectorAll('.graph svg').length === {CARDS}.length"
 LIT = f"{CARDS}.every((card) => card.querySelector('[data-state]'))"
 
 
-def ask(page: Page, url: str, question: str, methods: str, ready: str, **settings: str) -> None:
-    """Open a link that asks at once, and wait until its cards are drawn."""
+def open_question(page: Page, url: str, question: str, methods: str, ready: str, **settings: str) -> None:
+    """Open a link that asks a question, and wait until the cards are drawn."""
     query = urlencode({"q": question, "methods": methods, **settings, "run": "1"})
     page.visit(f"{url}?{query}", "!!document.querySelector('.card')")
     page.until(f"({ready}) && {DRAWN} && {LIT}")
 
 
-def take(page: Page, name: str) -> None:
-    """What the window shows, into docs/pictures."""
+def take_picture(page: Page, name: str) -> None:
+    """Save a picture of the window in docs/pictures."""
     page.run("new Promise((done) => setTimeout(done, 400))")  # the nodes take a moment to change colour
     page.run("window.scrollTo(0, 0)")
     page.picture(ROOT / "docs" / "pictures" / f"{name}.png", whole=False)
@@ -37,16 +37,16 @@ def main() -> None:
     (ROOT / "docs" / "pictures").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as place, serving(Path(place)) as served, browser(Path(place) / "b") as page:
         page.size(1360)
-        ask(page, served.url, QUESTION, "concat,post_fusion,sure", DONE)
-        take(page, "page")
+        open_question(page, served.url, QUESTION, "concat,post_fusion,sure", DONE)
+        take_picture(page, "page")
         page.scheme("dark")
-        take(page, "page-dark")
+        take_picture(page, "page-dark")
         page.scheme("light")
         page.size(390)
-        take(page, "page-narrow")
+        take_picture(page, "page-narrow")
         page.size(1360)
         served.model.reply(lambda request: Response("unknown", hold="[2]" not in request.text))
-        ask(
+        open_question(
             page,
             served.url,
             QUESTION,
@@ -54,12 +54,12 @@ def main() -> None:
             "!!document.querySelector('.times')",
             model="openai:gpt",
         )
-        take(page, "page-running")
+        take_picture(page, "page-running")
         served.model.release()
         page.until(DONE)
-        served.model.reply(error(401, "Incorrect API key provided"))
-        ask(page, served.url, QUESTION, "concat[model=openai:gpt],concat", DONE)
-        take(page, "page-error")
+        served.model.reply(make_error(401, "Incorrect API key provided"))
+        open_question(page, served.url, QUESTION, "concat[model=openai:gpt],concat", DONE)
+        take_picture(page, "page-error")
 
 
 if __name__ == "__main__":

@@ -11,29 +11,29 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from docs.api_page import api_page
+from docs.api_page import write_api_page
 from quorum.core.context import Context
 from quorum.graphs import METHODS, all_methods
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def markdown(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def format_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """A Markdown table."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
-def methods_table() -> str:
+def make_methods_table() -> str:
     """Every method: what it does, its calls and depth, its paper."""
     rows = (
         [f"`{one.name}`", one.summary, f"`{one.calls}`", one.depth, one.paper.partition(",")[0]]
         for one in METHODS.values()
     )
-    return markdown(["method", "what it does", "calls", "depth", "paper"], rows)
+    return format_table(["method", "what it does", "calls", "depth", "paper"], rows)
 
 
-def settings_table() -> str:
+def make_settings_table() -> str:
     """Every setting: its default and meaning, and the environment variable that sets it."""
     hints = typing.get_type_hints(Context, include_extras=True)
     rows = []
@@ -43,17 +43,17 @@ def settings_table() -> str:
         default = extra.get("default")
         shown = "" if default is None else f"`{str(default).lower() if isinstance(default, bool) else default}`"
         rows.append([f"`{part.name}`", shown, about.description])
-    return markdown(["setting", "default", "meaning"], rows)
+    return format_table(["setting", "default", "meaning"], rows)
 
 
-def diagram(name: str) -> str:
-    """A method's graph as its own code draws it, folded away."""
+def make_diagram(name: str) -> str:
+    """A method's graph, drawn from the compiled graph, in a collapsed section."""
     drawn = METHODS[name].graph.get_graph().draw_mermaid().strip()
     return f"<details><summary>graph</summary>\n\n```mermaid\n{drawn}\n```\n\n</details>"
 
 
-def sections() -> dict[str, list[str]]:
-    """{page of a family of methods: the methods that have a section in it}."""
+def find_sections() -> dict[str, list[str]]:
+    """{page of a method family: the methods with a section on it}."""
     pages = sorted((ROOT / "docs" / "methods").glob("*.md"))
     return {
         f"docs/methods/{page.name}": re.findall(r"^## (\w+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
@@ -61,8 +61,8 @@ def sections() -> dict[str, list[str]]:
     }
 
 
-def langgraph_json() -> str:
-    """The file that tells LangGraph's server of every method, each by the name of its module."""
+def make_langgraph_json() -> str:
+    """langgraph.json, which names the module of every method for LangGraph's server."""
     graphs = ",\n".join(f'    "{name}": "{method.place}"' for name, method in all_methods().items())
     return (
         '{\n  "$schema": "https://langgra.ph/schema.json",\n  "dependencies": ["."],\n  "env": ".env",\n'
@@ -70,17 +70,17 @@ def langgraph_json() -> str:
     )
 
 
-def parts() -> dict[str, dict[str, str]]:
-    """{file: {mark: what stands there}}."""
+def make_parts() -> dict[str, dict[str, str]]:
+    """{file: {mark: generated text}}."""
     return {
-        "docs/api.md": {"api": api_page()},
-        "docs/methods.md": {"methods": methods_table()},
-        "docs/settings.md": {"settings": settings_table()},
-    } | {page: {f"diagram {name}": diagram(name) for name in names} for page, names in sections().items()}
+        "docs/api.md": {"api": write_api_page()},
+        "docs/methods.md": {"methods": make_methods_table()},
+        "docs/settings.md": {"settings": make_settings_table()},
+    } | {page: {f"diagram {name}": make_diagram(name) for name in names} for page, names in find_sections().items()}
 
 
-def filled(text: str, written: Mapping[str, str]) -> str:
-    """The text with every part put between its marks; a LookupError where one has no place."""
+def fill_marks(text: str, written: Mapping[str, str]) -> str:
+    """Put every part between its marks in the text. A LookupError if a mark is missing."""
     for name, part in written.items():
         mark = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
         if not mark.search(text):
@@ -90,7 +90,7 @@ def filled(text: str, written: Mapping[str, str]) -> str:
 
 
 if __name__ == "__main__":
-    for file, written in parts().items():
+    for file, written in make_parts().items():
         path = ROOT / file
-        path.write_text(filled(path.read_text(encoding="utf-8"), written), encoding="utf-8")
-    (ROOT / "langgraph.json").write_text(langgraph_json(), encoding="utf-8")
+        path.write_text(fill_marks(path.read_text(encoding="utf-8"), written), encoding="utf-8")
+    (ROOT / "langgraph.json").write_text(make_langgraph_json(), encoding="utf-8")

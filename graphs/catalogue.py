@@ -165,7 +165,7 @@ def all_methods() -> dict[str, Method]:
 
 
 def as_method(name: str, value: object) -> Method:
-    """What a package registers: a `Method`, which goes by the name that it is registered under."""
+    """Check what a package registers: a `Method`, which takes the name of its entry point."""
     if not isinstance(value, Method) or not value.module:
         raise TypeError(f"expected a quorum.Method that names its module, found {value!r}")
     return replace(value, name=name)
@@ -174,9 +174,9 @@ def as_method(name: str, value: object) -> Method:
 def method_of(name: str) -> Method:
     """The method of that name, or a SetupError that lists them and guesses which was meant."""
     if is_composed_name(name):
-        from quorum.graphs.composed import composed_method
+        from quorum.graphs.composed import make_composed_method
 
-        return composed_method(name)
+        return make_composed_method(name)
     if name in METHODS:
         return METHODS[name]
     every = all_methods()

@@ -11,7 +11,7 @@ from quorum.core.context import MOST_SUPERSTEPS, Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.catalogue import Method, method_of
 from quorum.graphs.method_graph import MethodGraph
-from quorum.nodes.ask_stage import spec_of, stage_node
+from quorum.nodes.ask_stage import find_model_spec, make_stage_node
 from quorum.nodes.begin import begin
 from quorum.nodes.routes import accept_or_go_on
 
@@ -21,7 +21,7 @@ def composed_graph(file: str) -> Any:
 
     graph = composed_graph("results/questions-1a2b3c/composed.json")
     """
-    return build(read_composed(file))
+    return build_graph(read_composed(file))
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class ComposedMethod(Method):
 
     @property
     def graph(self) -> Any:
-        """The compiled graph, made anew when the file is read."""
+        """The compiled graph, built from the file at each access."""
         return composed_graph(self.name)
 
 
-def composed_method(file: str) -> ComposedMethod:
+def make_composed_method(file: str) -> ComposedMethod:
     """The cascade in a file, beside the methods of the catalogue."""
     composed = read_composed(file)
     words = [stage.method + (f" (accepted: {stage.accept.words})" if stage.accept else "") for stage in composed.stages]
@@ -47,13 +47,13 @@ def composed_method(file: str) -> ComposedMethod:
     )
 
 
-def build(composed: Composed) -> Any:
-    """The graph of a cascade."""
-    names = [stage_name(composed, number) for number in range(len(composed.stages))]
+def build_graph(composed: Composed) -> Any:
+    """Draw the graph of a cascade."""
+    names = [name_stage(composed, number) for number in range(len(composed.stages))]
     graph: Any = MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context).add_node(begin)
     graph.add_edge("__start__", "begin").add_edge("begin", names[0])
     for number, stage in enumerate(composed.stages):
-        graph.add_node(names[number], stage_node(composed, number, method_of(stage.method).graph))
+        graph.add_node(names[number], make_stage_node(composed, number, method_of(stage.method).graph))
         if stage.accept is None:
             graph.add_edge(names[number], "__end__")
         else:
@@ -64,20 +64,20 @@ def build(composed: Composed) -> Any:
     return made
 
 
-def composed_of(graph: Any) -> Composed | None:
-    """What a graph was composed from; None for any other graph."""
+def get_composed(graph: Any) -> Composed | None:
+    """The cascade that a graph was built from; None for any other graph."""
     return getattr(graph, "composed", None)
 
 
-def stage_name(composed: Composed, number: int) -> str:
-    """The node of a stage: the method's name, with a number where an earlier stage has it, too."""
+def name_stage(composed: Composed, number: int) -> str:
+    """The node's name of a stage: the method, with a number if an earlier stage has the same method."""
     method = composed.stages[number].method
     before = sum(stage.method == method for stage in composed.stages[:number])
     return f"{method}_{before + 1}" if before else method
 
 
-def with_measured_model(graph: Any, context: Context) -> Context:
-    """The context with the model that the first stage was measured with, unless it has one that was chosen."""
-    spec = spec_of(graph.composed.stages[0].settings.get("model"))
+def use_measured_model(graph: Any, context: Context) -> Context:
+    """The context with the model of the first stage's measurement, unless the user chose a model."""
+    spec = find_model_spec(graph.composed.stages[0].settings.get("model"))
     chosen = context.model != Context().model or not isinstance(spec, str)
     return context if chosen else replace(context, model=spec)

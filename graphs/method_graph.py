@@ -74,40 +74,40 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **settings: Any) -> Any:
         """As `ainvoke`."""
-        with lending():
+        with lend_surrounding_saver():
             return run_sync(self.with_saver_in_threads().ainvoke(input, lend_saver(config), **settings))
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **settings: Any) -> Iterator[Any]:
         """As `astream`: each item is made when it is asked for."""
-        with lending():
+        with lend_surrounding_saver():
             return iterate_sync(self.with_saver_in_threads().astream(input, lend_saver(config), **settings))
 
     def batch(
         self, inputs: list[Any], config: RunnableConfig | list[RunnableConfig] | None = None, **settings: Any
     ) -> list[Any]:
         """As `abatch`: all inputs at once, or as many as `max_concurrency` of the config allows."""
-        with lending():
+        with lend_surrounding_saver():
             return run_sync(self.with_saver_in_threads().abatch(inputs, lend_saver(config), **settings))
 
     def batch_as_completed(
         self, inputs: Sequence[Any], config: RunnableConfig | Sequence[RunnableConfig] | None = None, **settings: Any
     ) -> Iterator[tuple[int, Any]]:
         """As `abatch_as_completed`."""
-        with lending():
+        with lend_surrounding_saver():
             graph = self.with_saver_in_threads()
             return iterate_sync(graph.abatch_as_completed(inputs, lend_saver(config), **settings))
 
     def with_saver_in_threads(self) -> "CompiledMethodGraph[StateT, ContextT, InputT, OutputT]":
         """This graph with its checkpointer, if it has one, as `SaverInThreads`."""
         graph = copy(self)
-        graph.checkpointer = in_threads(self.checkpointer)
+        graph.checkpointer = wrap_saver(self.checkpointer)
         return graph
 
 
 class SaverInThreads(BaseCheckpointSaver[Any]):
-    """A checkpointer's synchronous side for the asynchronous run of a synchronous call.
+    """Runs a checkpointer's synchronous methods in threads, for a synchronous call that runs asynchronously.
 
-    LangGraph asks this side in a synchronous run; many a checkpointer (SqliteSaver) has no other.
+    LangGraph uses the synchronous methods in a synchronous run; some checkpointers (SqliteSaver) have no others.
     """
 
     def __init__(self, saver: BaseCheckpointSaver[Any]) -> None:
@@ -146,23 +146,23 @@ class SaverInThreads(BaseCheckpointSaver[Any]):
 
 
 def lend_saver(config: Any) -> Any:
-    """The config, or each of several; the checkpointer that a surrounding run lends there becomes `SaverInThreads`."""
+    """The config, or a list of them, with the checkpointer of a surrounding run wrapped in `SaverInThreads`."""
     if isinstance(config, Sequence):
         return [lend_saver(one) for one in config]
     lent = (config or {}).get("configurable") or {}
     if not any(isinstance(value, BaseCheckpointSaver) for value in lent.values()):
         return config
-    return config | {"configurable": {name: in_threads(value) for name, value in lent.items()}}
+    return config | {"configurable": {name: wrap_saver(value) for name, value in lent.items()}}
 
 
-def in_threads(value: Any) -> Any:
+def wrap_saver(value: Any) -> Any:
     """A checkpointer as `SaverInThreads`, anything else as it is."""
     return SaverInThreads(value) if isinstance(value, BaseCheckpointSaver) else value
 
 
 @contextmanager
-def lending() -> Iterator[None]:
-    """For a call from a node of another graph, whose config, with its checkpointer, comes beside the parameters."""
+def lend_surrounding_saver() -> Iterator[None]:
+    """Lend the checkpointer of a surrounding run, whose config LangChain keeps in a context variable."""
     token = surrounding_config.set(lend_saver(surrounding_config.get()))
     try:
         yield
@@ -171,8 +171,9 @@ def lending() -> Iterator[None]:
 
 
 def take_calibration(context: Any, config: RunnableConfig | None) -> tuple[str | None, Any]:
-    """The calibration that a context names, and the context without it. A graph inside another has no context of its
-    own, and nothing to withhold.
+    """The calibration that a context names, and the context without it.
+
+    A graph inside another one has no context of its own and withholds nothing.
     """
     if context is None:
         nested = RUNTIME in ((config or {}).get("configurable") or {})

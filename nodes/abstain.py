@@ -1,4 +1,4 @@
-"""Answers that are not sure enough, by a file of `quorum calibrate`, become unknown."""
+"""Withholds answers whose confidence is below the threshold in a file of `quorum calibrate`."""
 
 import json
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Result, Suppressed
 from quorum.core.text import UNKNOWN
-from quorum.nodes.describe_settings import HOW, describe_settings
+from quorum.nodes.describe_settings import RUN_SETTINGS, describe_settings
 
 KIND = "quorum calibration"
-OF_THE_RUN = HOW | {"collection", "answer_type", "calibration"}
+NOT_COMPARED = RUN_SETTINGS | {"collection", "answer_type", "calibration"}
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What a file of `quorum calibrate` says: the method, from which confidence on it answers, and its settings."""
+    """A file of `quorum calibrate`: the method, its settings, and the lowest confidence at which it answers."""
 
     file: str
     method: str
@@ -26,7 +26,7 @@ class Calibration:
 
 
 def read_calibration(file: str) -> Calibration:
-    """The calibration in a file; a `SetupError` where there is none."""
+    """Read a calibration file. A file without a calibration is a `SetupError`."""
     try:
         found = json.loads(Path(file).read_text(encoding="utf-8"))
         if found["kind"] != KIND:
@@ -41,27 +41,28 @@ def read_calibration(file: str) -> Calibration:
 
 
 def check_calibration(calibration: Calibration, method: str, context: Context) -> None:
-    """A promise holds for the method and the settings that it was made for: anything else is a `SetupError`."""
+    """Raise a `SetupError` unless method and settings are those that the calibration was made for."""
     if calibration.method != method:
         raise SetupError(
             f"{calibration.file} was made for {calibration.method}, not for {method}; give that method, or calibrate "
             f"{method}."
         )
-    now = describe_settings(context, OF_THE_RUN)
+    now = describe_settings(context, NOT_COMPARED)
     for name, recorded in calibration.settings.items():
-        if name in now and name not in OF_THE_RUN and now[name] != recorded:
+        if name in now and name not in NOT_COMPARED and now[name] != recorded:
             raise SetupError(
-                f"{calibration.file} was made with {name}={shown(recorded)}, and it is {shown(now[name])} now; give "
-                "what it was made with, or calibrate again."
+                f"{calibration.file} was made with {name}={format_setting(recorded)}, and it is "
+                f"{format_setting(now[name])} now; give what it was made with, or calibrate again."
             )
 
 
-def shown(value: Any) -> str:
+def format_setting(value: Any) -> str:
+    """A setting as a message shows it: a model by its spec, anything else as text."""
     return f"{value['provider']}:{value['model']}" if isinstance(value, dict) and "model" in value else str(value)
 
 
 def suppress_unsure(result: Result, calibration: Calibration) -> Result:
-    """The result, unknown where its confidence is below the threshold, or where it states none."""
+    """Make the answer unknown if its confidence is missing or below the threshold; `suppressed` keeps it."""
     confidence = result.get("confidence")
     if result["unknown"] or (confidence is not None and confidence >= calibration.answer_from):
         return result

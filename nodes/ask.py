@@ -1,7 +1,7 @@
 """Asks one prompt: renders it, fits it to the model's window, calls the model, parses and counts the replies."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -60,46 +60,60 @@ async def ask(
     context = get_context(runtime)
     form = get_form(prompt, inputs) if context.structured == "auto" else None
     overrides = await read_prompts(context)
-    window = await find_window(context, context.model if model is None else model)
+
+    async def send(rendered: RenderedPrompt, shown: list[Passage]) -> Sequence[Reply]:
+        return await call(
+            prompt,
+            rendered.text,
+            context=context,
+            version=rendered.version,
+            detail=detail,
+            inputs={**inputs} if passages is None else {**inputs, "passages": shown},
+            n=n,
+            temperature=temperature,
+            model=model,
+            schema=form.schema if form else None,
+        )
+
     slots = {name: value if isinstance(value, str) else format_list(value) for name, value in inputs.items()}
-    shown = list(passages or ())
+    window = await find_window(context, context.model if model is None else model)
+    replies, shown = await send_what_fits(
+        lambda shown: render(prompt, overrides, **slots, **({} if passages is None else {"passages": layout(shown)})),
+        send,
+        passages or (),
+        window,
+    )
+    parsed = [parse(form.text_of(reply.text) if form else reply.text) for reply in replies]
+    question = inputs.get("question")
+    values, shortened = await shorten(
+        prompt, question, replies, parsed, parse=parse, context=context, overrides=overrides, model=model
+    )
+    update = count_replies(prompt, replies, parsed, len(passages or ()) - len(shown))
+    return ParsedReplies(values, shown, add_counters(update, shortened))
+
+
+async def send_what_fits(
+    write: Callable[[list[Passage]], RenderedPrompt],
+    send: Callable[[RenderedPrompt, list[Passage]], Awaitable[Sequence[Reply]]],
+    passages: Sequence[Passage],
+    window: int,
+) -> tuple[Sequence[Reply], list[Passage]]:
+    """The replies, and the passages that the prompt showed. The lowest-ranked are dropped until the prompt fits.
+
+    window: tokens, compared with our estimate; the server may find the prompt too long as well. Raises TooLong if not
+    even one passage fits.
+    """
+    shown = list(passages)
     while True:
-        listing = {} if passages is None else {"passages": layout(shown)}
-        rendered = render(prompt, overrides, **slots, **listing)
+        rendered = write(shown)
         try:
-            if tokens(rendered.text) > window:
-                raise TooLong(f"about {tokens(rendered.text)} tokens, the window has {window}")
-            replies = await call(
-                prompt,
-                rendered.text,
-                context=context,
-                version=rendered.version,
-                detail=detail,
-                inputs={**inputs} if passages is None else {**inputs, "passages": shown},
-                n=n,
-                temperature=temperature,
-                model=model,
-                schema=form.schema if form else None,
-            )
+            if (count := tokens(rendered.text)) > window:
+                raise TooLong(f"about {count} tokens, the window has {window}")
+            return await send(rendered, shown), shown
         except TooLong as error:
             if len(shown) < 2:
                 raise explain_too_long(rendered, shown, error) from None
             shown.pop()
-        else:
-            break
-    parsed = [parse(form.text_of(reply.text) if form else reply.text) for reply in replies]
-    values, shortened = await shorten(
-        prompt,
-        inputs.get("question"),
-        replies,
-        parsed,
-        parse=parse,
-        context=context,
-        overrides=overrides,
-        model=model,
-    )
-    update = count_replies(prompt, replies, parsed, len(passages or ()) - len(shown))
-    return ParsedReplies(values, shown, add_counters(update, shortened))
 
 
 async def read_prompts(context: Context) -> Mapping[str, str] | None:

@@ -9,14 +9,13 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
 from quorum.algorithms.vote_key import vote_key
-from quorum.core.composed_file import Composed, ComposedStage
+from quorum.core.composed_file import Acceptance, Composed, ComposedStage
 from quorum.core.context import Context, get_context
 from quorum.core.errors import SetupError
 from quorum.core.rehearsal import REHEARSING
 from quorum.core.remembered import REMEMBERED, forget, remembered_of
 from quorum.core.state import Question, State
-from quorum.nodes.describe_settings import HOW, describe_settings
-from quorum.nodes.routes import is_accepted
+from quorum.nodes.describe_settings import RUN_SETTINGS, describe_settings
 from quorum.prompts import get_version
 
 if TYPE_CHECKING:
@@ -24,19 +23,24 @@ if TYPE_CHECKING:
 
 StageNode = Callable[[State, Runtime[Context]], Awaitable[State]]
 
-OF_THE_RUN = HOW | {"collection", "answer_type", "prompts", "calibration"}  # a stage takes these from the context
+FROM_THE_CONTEXT = RUN_SETTINGS | {
+    "collection",
+    "answer_type",
+    "prompts",
+    "calibration",
+}  # the stage uses the context's values
 MODELS = {"model", "verifier"}
-BY_IDENTITY = {"context_filter", "embeddings", "examples"}  # described by what identifies them: taken from the context
+BY_IDENTITY = {"context_filter", "embeddings", "examples"}  # config.json holds a hash or name, no usable value
 UNKNOWN: Any = object()
 
 
-def stage_node(composed: Composed, number: int, graph: "CompiledStateGraph[Any, Any, Any, Any]") -> StageNode:
+def make_stage_node(composed: Composed, number: int, graph: "CompiledStateGraph[Any, Any, Any, Any]") -> StageNode:
     """The node that asks stage `number`, from 0, of a cascade."""
     stage = composed.stages[number]
 
     async def ask_stage(state: State, runtime: Runtime[Context]) -> State:
         """question, provided -> the stage's whole result."""
-        context = stage_context(get_context(runtime), composed, stage)
+        context = make_stage_context(get_context(runtime), composed, stage)
         run = state.get("run") or uuid4().hex
         token = REMEMBERED.set(remembered_of(run, number))
         try:
@@ -53,22 +57,36 @@ def stage_node(composed: Composed, number: int, graph: "CompiledStateGraph[Any, 
     return ask_stage
 
 
-def stage_context(context: Context, composed: Composed, stage: ComposedStage) -> Context:
+def is_accepted(state: State, accept: Acceptance) -> bool:
+    """Whether the answer passes a stage's test; an unknown one passes none."""
+    if state["unknown"]:
+        return False
+    if accept.test == "confidence":
+        confidence = state.get("confidence")
+        return confidence is not None and confidence >= (accept.at_least or 0.0)
+    if accept.test == "certified":
+        return (state.get("certified") or 0) >= 1
+    if accept.test == "same":
+        return vote_key(state["answer"]) in (state.get("earlier") or [])[:-1]
+    return True
+
+
+def make_stage_context(context: Context, composed: Composed, stage: ComposedStage) -> Context:
     """The context with the settings that the stage was measured with.
 
-    A setting that was given and differs from those, a model, prompt or file that changed since is a `SetupError`. A
-    rehearsal has a model of its own.
+    Raises `SetupError` if a given setting differs from those, or if a model, prompt or file has changed since. A
+    rehearsal, which asks no real model, keeps its own model.
     """
     rehearsing = REHEARSING.get()
     default, chosen = Context(), {}
     for part in fields(Context):
         recorded = stage.settings.get(part.name, UNKNOWN)
-        value = spec_of(recorded) if part.name in MODELS else recorded
-        if value is UNKNOWN or part.name in OF_THE_RUN | BY_IDENTITY or (rehearsing and part.name in MODELS):
+        value = find_model_spec(recorded) if part.name in MODELS else recorded
+        if value is UNKNOWN or part.name in FROM_THE_CONTEXT | BY_IDENTITY or (rehearsing and part.name in MODELS):
             continue
         given = getattr(context, part.name)
-        if not rehearsing and given not in (getattr(default, part.name), *values_of(composed, part.name)):
-            raise changed(composed, stage, part.name, value, given)
+        if not rehearsing and given not in (getattr(default, part.name), *collect_recorded(composed, part.name)):
+            raise make_changed_error(composed, stage, part.name, value, given)
         chosen[part.name] = value
     made = replace(context, **chosen, calibration=None)
     if not rehearsing:
@@ -76,14 +94,14 @@ def stage_context(context: Context, composed: Composed, stage: ComposedStage) ->
     return made
 
 
-def values_of(composed: Composed, name: str) -> list[Any]:
-    """What the stages were measured with: a context may have any of them, as of columns that differ in a setting."""
+def collect_recorded(composed: Composed, name: str) -> list[Any]:
+    """The values of a setting with which the stages were measured. The context may hold any of them."""
     recorded = [stage.settings.get(name) for stage in composed.stages]
-    return [spec_of(one) for one in recorded] if name in MODELS else recorded
+    return [find_model_spec(one) for one in recorded] if name in MODELS else recorded
 
 
-def spec_of(recorded: Any) -> Any:
-    """The spec of a model from what config.json says of it; UNKNOWN where that does not tell the name."""
+def find_model_spec(recorded: Any) -> Any:
+    """The spec of a model from its entry in config.json; UNKNOWN if the entry does not name the model."""
     if not isinstance(recorded, Mapping):
         return None if recorded is None else UNKNOWN
     if recorded["provider"] == "embedded":
@@ -92,25 +110,27 @@ def spec_of(recorded: Any) -> Any:
 
 
 def check_unchanged(context: Context, composed: Composed, stage: ComposedStage) -> None:
-    """The settings that the stage gets, described as config.json does, are those that it was measured with."""
-    now = describe_settings(context, OF_THE_RUN)
+    """Raise a `SetupError` for a setting or prompt that differs from those with which the stage was measured."""
+    now = describe_settings(context, FROM_THE_CONTEXT)
     for name, recorded in stage.settings.items():
-        if name in now and name not in OF_THE_RUN and now[name] != recorded:
-            raise changed(composed, stage, name, recorded, now[name])
+        if name in now and name not in FROM_THE_CONTEXT and now[name] != recorded:
+            raise make_changed_error(composed, stage, name, recorded, now[name])
     for name, recorded in stage.prompts.items():
         found = get_version(name, context.prompts)
         if found != recorded:
-            raise changed(composed, stage, f"prompt {name}", recorded, found)
+            raise make_changed_error(composed, stage, f"prompt {name}", recorded, found)
 
 
-def changed(composed: Composed, stage: ComposedStage, name: str, recorded: Any, now: Any) -> SetupError:
+def make_changed_error(composed: Composed, stage: ComposedStage, name: str, recorded: Any, now: Any) -> SetupError:
+    """The error for a setting that differs from the one that the stage was measured with."""
     return SetupError(
-        f"{composed.file} was made for {stage.name} with {name}={shown(recorded)}, and it is {shown(now)} now; give "
-        "what it was made with, or compare and compose again."
+        f"{composed.file} was made for {stage.name} with {name}={format_setting(recorded)}, and it is "
+        f"{format_setting(now)} now; give what it was made with, or compare and compose again."
     )
 
 
-def shown(value: Any) -> str:
+def format_setting(value: Any) -> str:
+    """A setting as a message shows it: a model by its spec and address, anything else as text."""
     if isinstance(value, Mapping) and "model" in value:
         return f"{value.get('provider')}:{value['model']}" + (
             f" at {value['base_url']}" if value.get("base_url") else ""

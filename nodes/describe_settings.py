@@ -1,4 +1,4 @@
-"""The settings of a run as plain data: what may change an answer, as config.json and composed.json keep it."""
+"""Describes a run's settings as plain data for config.json and composed.json: all that may change an answer."""
 
 from collections.abc import Collection
 from dataclasses import fields
@@ -10,7 +10,7 @@ from quorum.models import embedding_name, identity
 from quorum.models.context_filters import filter_identity
 from quorum.prompts import get_version, load_overrides
 
-HOW = {"store", "journal", "timeout", "attempts", "concurrency", "requests_per_minute", "tokens_per_minute"}
+RUN_SETTINGS = {"store", "journal", "timeout", "attempts", "concurrency", "requests_per_minute", "tokens_per_minute"}
 WHEN_SET = {"calibration"}  # described only where there is one
 
 
@@ -18,14 +18,16 @@ def describe_settings(context: Context, left_out: Collection[str]) -> dict[str, 
     """The settings as plain data: models by what identifies them, overriding prompts by their versions."""
     values = {part.name: getattr(context, part.name) for part in fields(context) if part.name not in left_out}
     return {
-        name: plain(name, value, context) for name, value in values.items() if value is not None or name not in WHEN_SET
+        name: to_json_value(name, value, context)
+        for name, value in values.items()
+        if value is not None or name not in WHEN_SET
     }
 
 
-def plain(name: str, value: Any, context: Context) -> Any:
-    """A setting as JSON can hold it."""
+def to_json_value(name: str, value: Any, context: Context) -> Any:
+    """A setting as a JSON value."""
     if name in ("model", "verifier") and value is not None:
-        return identity(value, context) or class_name(value)
+        return identity(value, context) or get_class_name(value)
     if name == "context_filter" and value is not None:
         return filter_identity(value)
     if name == "embeddings":
@@ -34,8 +36,8 @@ def plain(name: str, value: Any, context: Context) -> Any:
         return [dict(example) for example in read_examples(value)]
     if name == "prompts":
         return {one: get_version(one, value) for one in load_overrides(value)}
-    return value if value is None or isinstance(value, str | int | float | bool) else class_name(value)
+    return value if value is None or isinstance(value, str | int | float | bool) else get_class_name(value)
 
 
-def class_name(value: Any) -> str:
+def get_class_name(value: Any) -> str:
     return value if isinstance(value, str) else type(value).__name__

@@ -8,7 +8,7 @@ from quorum.core.labels import is_verdict
 from quorum.core.state import Evidence, Passage, Result
 from quorum.core.text import contains_answer, is_unknown, normalize
 
-CLAIMED = ("yes_no", "label", "long", "dialogue")  # types of answers that no passage contains word for word
+CLAIMED_TYPES = ("yes_no", "label", "long", "dialogue")  # types of answers that no passage contains word for word
 
 
 def find_evidence(answer: str, passages: Sequence[Passage]) -> list[Evidence]:
@@ -32,7 +32,7 @@ def split_voters(
     """
     evidence: list[Evidence] = []
     unsupported: list[str] = []
-    is_claim = has_no_evidence(answer) or answer_type in CLAIMED
+    is_claim = has_no_evidence(answer) or answer_type in CLAIMED_TYPES
     for own, passage in voters:
         place = None if is_claim else find_span(answer, passage["text"]) or find_span(own, passage["text"])
         if is_claim or place or find_support(answer, passage):

@@ -1,4 +1,4 @@
-"""Makes the branches of a fan-out: each gets the part of the state that it needs, and no more."""
+"""Makes the branches of a fan-out. Each gets only the part of the state that it needs."""
 
 from langgraph.types import Send
 

@@ -13,7 +13,7 @@ async def take_query(state: State) -> State:
     return {"question": state.get("query") or state["question"]}
 
 
-async def gist(state: State, runtime: Runtime[Context]) -> State:
+async def summarize_passages(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> rationale (a summary of what is relevant to the question). All passages are kept."""
     found = await summarize(state, runtime)
     return {"rationale": (found["summaries"] or [""])[0], **counters_of(found)}

@@ -6,10 +6,10 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from quorum.algorithms.vote_key import vote_key
 from quorum.core.composed_file import Acceptance
 from quorum.core.context import Context, get_context, get_filter_model
 from quorum.core.state import State
+from quorum.nodes.ask_stage import is_accepted
 from quorum.nodes.fan_out import list_ranks_to_ask, send_comparisons, send_passages, send_validations
 from quorum.nodes.rank_passages import find_window_start
 
@@ -157,11 +157,11 @@ def rerank_or_filter(state: State, runtime: Runtime[Context]) -> Literal["rerank
 
 def choose_reranker(
     state: State, runtime: Runtime[Context]
-) -> Literal["reorder", "rationalize", "gist", "rank_window"]:
+) -> Literal["reorder", "rationalize", "summarize_passages", "rank_window"]:
     """Order the passages by what the setting reranker names."""
-    kinds: dict[str | None, Literal["rationalize", "gist", "rank_window"]] = {
+    kinds: dict[str | None, Literal["rationalize", "summarize_passages", "rank_window"]] = {
         "rationale": "rationalize",
-        "summary": "gist",
+        "summary": "summarize_passages",
         "listwise": "rank_window",
     }
     return kinds.get(get_context(runtime).reranker, "reorder")
@@ -305,17 +305,3 @@ def accept_or_go_on(accept: Acceptance) -> Router:
         return accept.words if is_accepted(state, accept) else "else"
 
     return route
-
-
-def is_accepted(state: State, accept: Acceptance) -> bool:
-    """Whether the answer passes a stage's test; an unknown one passes none."""
-    if state["unknown"]:
-        return False
-    if accept.test == "confidence":
-        confidence = state.get("confidence")
-        return confidence is not None and confidence >= (accept.at_least or 0.0)
-    if accept.test == "certified":
-        return (state.get("certified") or 0) >= 1
-    if accept.test == "same":
-        return vote_key(state["answer"]) in (state.get("earlier") or [])[:-1]
-    return True

@@ -1,6 +1,6 @@
-"""Short answers in too many words: counted, and asked once more to be cut to the answer that they contain.
+"""Counts short answers of too many words, and asks the model once more to cut each to the answer in it.
 
-A cut says nothing that its reply does not say, and it depends on that one reply alone, so that a vote stays certified.
+A cut adds no word to its reply. It depends on that reply alone, so that a vote stays certified.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Shortened:
-    """A wordy reply's answer after it was cut, or None where it stays; `reply`: to the prompt that asks for the cut."""
+    """answer: the cut answer, or None if the wordy one stays; reply: the reply to the prompt that asks for the cut."""
 
     answer: str | None
     reply: Reply
@@ -51,7 +51,7 @@ def is_short(prompt: str, context: Context) -> bool:
 
 
 def is_verbose(answer: str) -> bool:
-    """Whether a short answer has so many words that it is none. An unknown in many words is as short as any."""
+    """Whether a short answer has too many words. A wordy "unknown" is fine: it is parsed as unknown anyway."""
     return len(WORD.findall(answer)) > MOST_WORDS and not is_unknown(answer)
 
 
@@ -66,36 +66,36 @@ async def shorten(
     overrides: Overrides,
     model: str | BaseChatModel | None,
 ) -> tuple[list[T], State]:
-    """The values of the replies, wordy ones cut where `shorten` is "auto", and what that took: verbose, usage."""
+    """The values of the replies, wordy ones cut if `shorten` is "auto", and the counters: verbose, usage."""
     values = [one.value for one in parsed]
-    wordy = [place for place, value in enumerate(values) if is_short(prompt, context) and is_verbose(answer_of(value))]
+    wordy = [place for place, value in enumerate(values) if is_short(prompt, context) and is_verbose(get_answer(value))]
     if not wordy:
         return values, {}
     raw = [replies[place].raw for place in wordy]
     update = State(verbose={prompt: Malformed(count=len(raw), replies=raw)})
     if context.shorten == "off" or not isinstance(question, str) or not await can_be_asked(context, model):
         return values, update
-    texts = {place: text_to_cut(replies[place], values[place]) for place in wordy}
+    texts = {place: choose_text_to_cut(replies[place], values[place]) for place in wordy}
     distinct = list(dict.fromkeys(texts.values()))
-    found = await asyncio.gather(*(cut(question, text, context, overrides, model) for text in distinct))
+    found = await asyncio.gather(*(ask_for_cut(question, text, context, overrides, model) for text in distinct))
     cuts = dict(zip(distinct, found, strict=True))
     for place, text in texts.items():
         one = cuts[text]
         if one is not None and one.answer is not None:
-            values[place] = with_answer(values[place], one.answer, parse)
-    return values, cast(State, {**update, **costs([cuts[text] for text in texts.values()])})
+            values[place] = replace_answer(values[place], one.answer, parse)
+    return values, cast(State, {**update, **count_cuts([cuts[text] for text in texts.values()])})
 
 
 async def can_be_asked(context: Context, model: str | BaseChatModel | None) -> bool:
-    """Whether a model can be asked a prompt like this one: the embedded reader cannot, nor one trained on its own."""
+    """Whether a model follows the prompt `shorten`. The embedded reader and models trained on one prompt do not."""
     client = await chat_model_async(context.model if model is None else model, context)
     return not getattr(client, "wants_inputs", False) and not getattr(client, "knows_its_prompts_only", False)
 
 
-async def cut(
+async def ask_for_cut(
     question: str, text: str, context: Context, overrides: Overrides, model: str | BaseChatModel | None
 ) -> Shortened | None:
-    """The short answer in a text, by one call; None where the text is too long to be asked about."""
+    """Ask for the short answer in a text; None if the text does not fit the window."""
     rendered = render(PROMPT, overrides, question=question, answer=text)
     try:
         (reply,) = await call(
@@ -108,7 +108,7 @@ async def cut(
 
 
 def is_cut_of(answer: str, text: str) -> bool:
-    """Whether an answer is short and says nothing else than the text: its words stand there, in their order.
+    """Whether an answer is short and adds nothing to the text: all its words stand there, in the same order.
 
     >>> [is_cut_of(answer, "It was built in Oslo, by Ida Brenn.") for answer in ("Ida Brenn", "Brenn, Oslo", "unknown")]
     [True, False, False]
@@ -118,24 +118,24 @@ def is_cut_of(answer: str, text: str) -> bool:
     return 0 < len(wanted) <= MOST_WORDS and not is_unknown(answer) and all(word in words for word in wanted)
 
 
-def answer_of(value: object) -> str:
-    """The answer in what a reply says."""
+def get_answer(value: object) -> str:
+    """The answer in a parsed value."""
     return value.answer if isinstance(value, Reasoned) else value if isinstance(value, str) else ""
 
 
-def text_to_cut(reply: Reply, value: object) -> str:
-    """The text that holds the answer: the reply, of a chain of thought its answer alone."""
+def choose_text_to_cut(reply: Reply, value: object) -> str:
+    """The text to cut: the reply, or only the answer of a chain of thought."""
     text = value.answer if isinstance(value, Reasoned) else reply.text
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
 
 
-def with_answer(value: T, answer: str, parse: Callable[[str], Parsed[T]]) -> T:
-    """What the reply says with its answer cut."""
+def replace_answer(value: T, answer: str, parse: Callable[[str], Parsed[T]]) -> T:
+    """The parsed value with the cut answer in place of its own."""
     return cast(T, replace(value, answer=answer)) if isinstance(value, Reasoned) else parse(answer).value
 
 
-def costs(cuts: Sequence[Shortened | None]) -> Mapping[str, Any]:
-    """What the calls took; a reply that is no cut is malformed."""
+def count_cuts(cuts: Sequence[Shortened | None]) -> Mapping[str, Any]:
+    """The counters of these calls. A reply that is not a cut counts as malformed."""
     asked = [one for one in cuts if one is not None]
     usage: dict[str, Usage] = {}
     for one in asked:

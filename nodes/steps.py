@@ -17,14 +17,14 @@ from quorum.parsing.answers import Parsed
 from quorum.parsing.steps import Action, FollowUp
 from quorum.parsing.yes_no import parse_yes_no
 
-KINDS = {"short": "a name, a place, a date, a number, or yes or no", "yes_no": "Yes or No"}
+ANSWER_FORMS = {"short": "a name, a place, a date, a number, or yes or no", "yes_no": "Yes or No"}
 
 Stepped = TypeVar("Stepped", Action, FollowUp)
 
 
 def describe_answer(prompt: str, runtime: Runtime[Context]) -> str:
     """A description of the wanted answer, for the prompt. An answer type that it does not serve is a SetupError."""
-    return KINDS["short" if choose_variant(prompt, runtime) == prompt else "yes_no"]
+    return ANSWER_FORMS["short" if choose_variant(prompt, runtime) == prompt else "yes_no"]
 
 
 async def format_step_demonstrations(runtime: Runtime[Context], written: Callable[[Example], str]) -> str:

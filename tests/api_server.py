@@ -1,4 +1,4 @@
-"""The API in a thread of this process, on a real uvicorn at a free port of this machine."""
+"""Serves the API from a thread of this process, by a real uvicorn on a free loopback port."""
 
 import asyncio
 import threading
@@ -24,7 +24,7 @@ class Api:
     clients: list[openai.OpenAI] = field(default_factory=list)
 
     def client(self, key: str = "none") -> openai.OpenAI:
-        """OpenAI's own client, which does not try again by itself."""
+        """OpenAI's own client, without retries."""
         made = openai.OpenAI(base_url=f"{self.url}/v1", api_key=key, max_retries=0, timeout=60)
         self.clients.append(made)
         return made
@@ -53,11 +53,11 @@ Serve = Callable[..., Api]
 
 
 @contextmanager
-def serving(base: Context, *, page: MakePage | None = None, **options: Any) -> Iterator[Api]:
-    """The API with these settings; page: at all other paths; the rest are those of `Options`."""
+def serve_api(base: Context, *, page: MakePage | None = None, **options: Any) -> Iterator[Api]:
+    """Serve the API with these settings. page: the app at all other paths; options: fields of `Options`."""
     import uvicorn
 
-    listening = listen("127.0.0.1", 0)  # clients may come before it is served
+    listening = listen("127.0.0.1", 0)  # clients can connect before the server runs
     chosen = Options(**options)
     config = uvicorn.Config(
         make_server_app(base, chosen, chosen.tokens, Prices(chosen.prices), page),

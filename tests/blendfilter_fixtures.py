@@ -1,4 +1,4 @@
-"""What the tests of BlendFilter share: its paper's example question, passages of our own, a scripted run."""
+"""Shared by the tests of BlendFilter: the paper's example question, our own passages and a scripted run."""
 
 from typing import Any
 
@@ -48,9 +48,10 @@ REPLIES = {
 }
 
 
-def script(other: dict[str, str] | None = None) -> ScriptedModel:
-    """The full run: the question finds SuperMansion, the other two queries find Jillian Bell. `other`: replies to some
-    calls instead.
+def make_blend_model(other: dict[str, str] | None = None) -> ScriptedModel:
+    """A model for the full run: the question finds SuperMansion, the other two queries find Jillian Bell.
+
+    other: replies that replace those of some calls.
     """
     model = ScriptedModel()
     for name, reply in (REPLIES | (other or {})).items():
@@ -58,18 +59,18 @@ def script(other: dict[str, str] | None = None) -> ScriptedModel:
     return model
 
 
-async def run(model: ScriptedModel, question: str = QUESTION, **settings: Any) -> Result:
+async def run_blendfilter(model: ScriptedModel, question: str = QUESTION, **settings: Any) -> Result:
     context = Context(model=model, **{"k": 2, **settings})
     return await answer(question, "blendfilter", context, given=PASSAGES)
 
 
-async def steps(model: ScriptedModel, **settings: Any) -> list[tuple[str, dict[str, Any]]]:
-    """The run as (node, update) pairs without bookkeeping; neighbours that ran at the same time sorted."""
+async def trace_blendfilter(model: ScriptedModel, **settings: Any) -> list[tuple[str, dict[str, Any]]]:
+    """The run as (node, update) pairs without counters. Steps that ran at the same time are sorted."""
     context = Context(model=model, **{"k": 2, **settings})
     given: Any = {"question": QUESTION, "given": PASSAGES}
     made: list[tuple[str, dict[str, Any]]] = []
     async for update in METHODS["blendfilter"].graph.astream(given, context=context, stream_mode="updates"):
-        made += [(node, short(written)) for node, written in update.items()]
+        made += [(node, shorten_update(written)) for node, written in update.items()]
     together = ("answer_externally", "recall", "name_topic", "gather")
     places = {node: place for place, (node, _) in reversed(list(enumerate(made)))}
     first = min((places[node] for node in together[:3] if node in places), default=0)
@@ -82,8 +83,8 @@ async def steps(model: ScriptedModel, **settings: Any) -> list[tuple[str, dict[s
     )
 
 
-def short(update: dict[str, Any]) -> dict[str, Any]:
-    """Passages as ids, what a query found as "rank: before -> after"; bookkeeping only where it says something."""
+def shorten_update(update: dict[str, Any]) -> dict[str, Any]:
+    """The update without empty counters: passages as ids, what a query found as "rank: before -> after"."""
     if "provided" in update:
         return {}
     left = {key: value for key, value in update.items() if key not in ("usage", "votes")}
@@ -91,14 +92,14 @@ def short(update: dict[str, Any]) -> dict[str, Any]:
         left.pop("not_greedy", None)
     left = {key: value for key, value in left.items() if value not in ({}, 0, None) or value is False}
     if "passages" in left:
-        left["passages"] = names(left["passages"])
+        left["passages"] = join_ids(left["passages"])
     if "knowledge" in left:
         (found,) = left["knowledge"]
-        left["knowledge"] = f"{found['rank']}: {' '.join(found['retrieved'])} -> {names(found['passages'])}"
+        left["knowledge"] = f"{found['rank']}: {' '.join(found['retrieved'])} -> {join_ids(found['passages'])}"
     if "malformed" in left:
         left["malformed"] = {name: found["replies"] for name, found in left["malformed"].items()}
     return left
 
 
-def names(passages: list[Passage]) -> str:
+def join_ids(passages: list[Passage]) -> str:
     return " ".join(passage["id"] for passage in passages)

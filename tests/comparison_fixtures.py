@@ -1,4 +1,4 @@
-"""Six things, each found by a person, and a reader that knows half of them from all passages: for tests of compare."""
+"""For tests of compare: six questions, and a server that answers half of them if it sees all passages."""
 
 import json
 from pathlib import Path
@@ -22,8 +22,8 @@ def data(tmp_path: Path) -> Path:
     return path
 
 
-def reader(request: Request) -> Response:
-    """Knows the even things from all passages, and every thing from its own passage alone."""
+def reply_as_reader(request: Request) -> Response:
+    """Answer questions with even numbers from all passages, and every question from its own passage alone."""
     number = int(request.text.rpartition("thing number ")[2].partition("?")[0])
     alone = request.text.count("was found by") == 1
     known = number % 2 == 0 if not alone else f"number {number} was" in request.text
@@ -31,13 +31,13 @@ def reader(request: Request) -> Response:
     return Response(f"person {number}" if known else "unknown", usage=usage)
 
 
-def context(**given: Any) -> Context:
+def make_context(**given: Any) -> Context:
     return Context(
         **{"model": "openai:test", "retriever": "bm25", "k": 2, "attempts": 1, "journal": "j.sqlite"} | given
     )
 
 
-async def run(corpus: str, data: Path, **options: Any) -> tuple[Plan, Decision]:
-    chosen = Options(data=data, corpus=corpus, context=context(), out=data.parent / "out", **options)
+async def run_comparison(corpus: str, data: Path, **options: Any) -> tuple[Plan, Decision]:
+    chosen = Options(data=data, corpus=corpus, context=make_context(), out=data.parent / "out", **options)
     planned = await plan_comparison(chosen)
     return planned, await compare(planned)

@@ -1,4 +1,4 @@
-"""What holds for every test: no network beyond this machine, no keys, a working directory of its own."""
+"""Every test runs without a network beyond this machine, without keys, in a working directory of its own."""
 
 import ipaddress
 import os
@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from openai_server import OpenAIServer
-from quorum_command import Quorum, Ran
+from quorum_command import CommandOutcome, Quorum
 
-settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
+settings.register_profile("untimed", deadline=None)  # a test must not fail because the machine is busy
 settings.load_profile("untimed")
 
 ISOLATED = ("OPENAI_", "AZURE_OPENAI_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_", "QUORUM_", "CHROMA_")
@@ -29,7 +29,7 @@ def is_loopback(host: Any) -> bool:
 
 
 def refuse_network(event: str, args: tuple[Any, ...]) -> None:
-    """An audit hook: sees every socket of this process, whatever library opens it."""
+    """Audit hook that raises when any library opens a socket to another machine."""
     if event == "socket.getaddrinfo":
         host = args[0]
     elif event in ("socket.connect", "socket.sendto") and isinstance(args[1], tuple):
@@ -45,12 +45,12 @@ os.environ["QUORUM_JOURNAL"] = "off"  # also for a Context made while a test mod
 
 
 @pytest.fixture(autouse=True)
-def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """No settings from outside, no journal unless a test asks for one, and a fresh folder to work in."""
+def isolate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Remove settings from the environment, switch the journal off and change to a fresh folder."""
     for name in list(os.environ):
         if name.upper().startswith(ISOLATED) or name.upper() in PROXIES:
             monkeypatch.delenv(name)
-    monkeypatch.delenv("COLUMNS", raising=False)  # the terminal's width, which test runners hand on
+    monkeypatch.delenv("COLUMNS", raising=False)  # the terminal's width, which test runners pass on
     monkeypatch.setenv("QUORUM_JOURNAL", "off")
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
     monkeypatch.chdir(tmp_path)
@@ -58,13 +58,13 @@ def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     if "quorum.models.journal" in sys.modules:
         sys.modules["quorum.models.journal"].close_journals()
     if "quorum.models.parameters" in sys.modules:
-        sys.modules["quorum.models.parameters"].REFUSALS.clear()  # a later server may get the same port
+        sys.modules["quorum.models.parameters"].REFUSALS.clear()  # a later test server may get the same port
     if "quorum.models.chat" in sys.modules:
-        sys.modules["quorum.models.chat"].scripted.cache_clear()  # another test writes its own replies
+        sys.modules["quorum.models.chat"].scripted.cache_clear()  # the next test scripts its own replies
 
 
 @pytest.fixture
-def openai_server(monkeypatch: pytest.MonkeyPatch, isolated: None) -> Iterator[OpenAIServer]:
+def openai_server(monkeypatch: pytest.MonkeyPatch, isolate: None) -> Iterator[OpenAIServer]:
     """A loopback OpenAI-compatible server; OPENAI_BASE_URL points to it, and there is no key."""
     server = OpenAIServer()
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -77,13 +77,13 @@ def quorum(capsys: pytest.CaptureFixture[str]) -> Quorum:
     """Run a command line in this process."""
     from quorum.cli.main import main
 
-    def run(*args: str) -> Ran:
+    def run(*args: str) -> CommandOutcome:
         try:
             main([str(arg) for arg in args])
             code = 0
         except SystemExit as exit_:
             code = exit_.code if isinstance(exit_.code, int) else int(exit_.code is not None)
         out, err = capsys.readouterr()
-        return Ran(code, out, err)
+        return CommandOutcome(code, out, err)
 
     return run

@@ -1,4 +1,4 @@
-"""Folders of results made up for tests of decisions: as many questions as wanted, with answers as right as wanted."""
+"""Writes invented result folders for tests of decisions: any number of questions, any accuracy."""
 
 import json
 import random
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from quorum.core.context import Context
-from quorum.nodes.describe_settings import HOW, describe_settings
+from quorum.nodes.describe_settings import RUN_SETTINGS, describe_settings
 from quorum.prompts import BUILT_IN, get_version
 
 CALLS = {"concat": 1, "concat_pf": 3, "post_fusion": 2, "sure": 7}
@@ -24,13 +24,17 @@ def write_results(
     agree: float = 0.85,
     **changes: Any,
 ) -> Path:
-    """A folder as `quorum compare` writes it. right: by method, the share of right answers; unknown: the share of the
-    others that say so; agree: how alike the methods find the same questions hard. A right answer's confidence is 0.5 or
-    more, a wrong one's below 0.7. changes: of config.json.
+    """Write a folder as `quorum compare` does.
+
+    right: the share of right answers of each method; unknown: the share of the other answers that are "unknown"; agree:
+    the share of questions that are equally hard for all methods; changes: fields of config.json. The confidence of a
+    right answer is 0.5 or more, that of a wrong one below 0.7.
     """
     draw = random.Random(seed)
     folder.mkdir(parents=True, exist_ok=True)
-    settings = describe_settings(context or Context(model="openai:test", k=2), HOW | {"retriever", "collection"})
+    settings = describe_settings(
+        context or Context(model="openai:test", k=2), RUN_SETTINGS | {"retriever", "collection"}
+    )
     config = {
         "quorum": "0",
         "data": {"file": "questions.jsonl", "sha256": "1" * 64, "limit": questions},
@@ -78,7 +82,7 @@ def make_row(number: int, method: str, right: bool, unknown: bool, draw: random.
 
 
 def make_detail(number: int, method: str, answer: str) -> dict[str, Any]:
-    """A line of details.jsonl: the first call is the same for concat and concat_pf."""
+    """A line of details.jsonl. The first call of concat and of concat_pf is the same."""
     calls = [
         {
             "step": 1,

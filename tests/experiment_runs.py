@@ -18,7 +18,7 @@ CHOICES = {field.name for field in fields(Choices)}
 async def run_experiment_over(
     experiment: Experiment, data: Path, context: Context, given: Mapping[str, Any], *, out: Path, **more: Any
 ) -> tuple[Scores, list[Panel]]:
-    """given: fields of `Choices` and of `Options`, together."""
+    """Run the experiment. given: fields of `Choices` and of `Options` together."""
     choices = {name: value for name, value in given.items() if name in CHOICES}
     others = {name: value for name, value in given.items() if name not in CHOICES}
     options = Options(data=data, context=context, out=out, **others, **more)

@@ -1,4 +1,4 @@
-"""A clock that never waits: sleeping moves it on."""
+"""A clock on which sleeping takes no time: it only advances the clock."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,7 +7,9 @@ from quorum.models.clock import Clock
 
 
 class FakeClock(Clock):
-    """`slept`: every wait asked for. `luck`: the jitter, 1 for the longest wait. `on_sleep`: called after each wait."""
+    """slept: the seconds of every sleep; luck: the random share of the jitter, 1 for the longest wait; on_sleep: a
+    callback after each sleep.
+    """
 
     def __init__(self, luck: float = 1.0) -> None:
         self.time = 1000.0

@@ -1,6 +1,7 @@
-"""Runs `quorum` command lines, one after the other, each in a fork of this process, which has imported everything: a
-process like any other, that starts at once. Lines of stdin are lists of arguments; for each its process id is printed
-when it starts and its exit code when it has ended. What it says itself is thrown away.
+"""Runs `quorum` command lines one after the other, each in a fork of this process, which has imported everything.
+
+A fork starts at once and is otherwise a process like any other. Each line of stdin is a list of arguments. The script
+prints the process id when a command starts and its exit code when it has ended. The command's own output is discarded.
 """
 
 import json
@@ -19,8 +20,8 @@ import quorum.retrievers  # noqa: F401
 from quorum.cli.main import main
 
 
-def forked(arguments: list[str]) -> int:
-    """The id of a process that runs the command line, and that Ctrl-C ends even where a shell told us to ignore it."""
+def fork_command(arguments: list[str]) -> int:
+    """Run the command line in a new process and return its id. Ctrl-C ends it even if this process ignores Ctrl-C."""
     child = os.fork()
     if child:
         return child
@@ -33,11 +34,11 @@ def forked(arguments: list[str]) -> int:
         main(arguments)
     except SystemExit as end:
         code = end.code
-    os._exit(code if isinstance(code, int) else 1)  # libraries would wait for threads that a fork has not
+    os._exit(code if isinstance(code, int) else 1)  # a normal exit would wait for threads that do not exist in a fork
 
 
 if __name__ == "__main__":
     for line in sys.stdin:
-        child = forked(json.loads(line))
+        child = fork_command(json.loads(line))
         print(child, flush=True)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)

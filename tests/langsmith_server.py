@@ -1,5 +1,5 @@
-"""A loopback collector that speaks as much of LangSmith's protocol as its client needs to hand in a trace, and a
-workspace that also keeps datasets, experiments and feedback.
+"""Loopback servers for LangSmith's client: a collector of traces, and a workspace that also keeps datasets,
+experiments and feedback.
 """
 
 import json
@@ -24,7 +24,7 @@ INFO = {"version": "0.13.0", "batch_ingest_config": BATCHES}
 
 @dataclass
 class Run:
-    """What arrived of one run, begin and end together."""
+    """All that the client sent about one run, its begin and its end merged."""
 
     sent: dict[str, Any]
     children: list["Run"] = field(default_factory=list)
@@ -63,7 +63,7 @@ class Collector:
         self.runs: dict[str, dict[str, Any]] = {}
         self.text = ""
         self.guard = threading.Lock()
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), handler(self))
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), make_handler(self))
         self.http.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.http.server_address[1]}"
         self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
@@ -78,7 +78,7 @@ class Collector:
                     self.keep(run["id"], run)
 
     def keep(self, id_: str, run: dict[str, Any]) -> None:
-        """What arrived of a run, with what arrived before."""
+        """Merge what arrived of a run into what arrived before."""
         self.runs.setdefault(id_, {}).update({name: value for name, value in run.items() if value is not None})
 
     def answer(self, method: str, path: str, body: bytes, kind: str) -> tuple[int, Any]:
@@ -89,7 +89,7 @@ class Collector:
         return 200, {}
 
     def roots(self) -> list[Run]:
-        """The traces, whole, in the order in which they began."""
+        """The complete traces, in the order in which they began."""
         with self.guard:
             runs = {id_: Run(sent) for id_, sent in sorted(self.runs.items(), key=lambda item: item[1]["dotted_order"])}
         for run in runs.values():
@@ -104,8 +104,9 @@ class Collector:
 
 
 class Workspace(Collector):
-    """An account: what is there is there once, whatever is sent again. A request whose path ends in one of `refused` is
-    refused. multipart: as LangSmith does it; older servers take runs in batches and feedback one by one.
+    """An account. An item that is sent twice is kept once. A path that ends in one of `refused` gets status 403.
+
+    multipart: take multipart requests, as LangSmith does; older servers take runs in batches and feedback one by one.
     """
 
     TENANT = str(uuid5(NAMESPACE_URL, "tenant"))
@@ -145,7 +146,7 @@ class Workspace(Collector):
 
     def kept(self, path: str, body: bytes, kind: str) -> Any:
         if path.endswith("/multipart") or kind.startswith("multipart"):
-            return self.parts(path, parts_of(body, kind))
+            return self.parts(path, split_form(body, kind))
         sent = json.loads(body)
         if path == "/datasets":
             return self.datasets.setdefault(sent["name"], self.made(sent["name"]) | sent)
@@ -180,19 +181,19 @@ class Workspace(Collector):
         return {"count": len(parts), "example_ids": []}
 
 
-def parts_of(body: bytes, kind: str) -> dict[str, Any]:
+def split_form(body: bytes, kind: str) -> dict[str, Any]:
     """The parts of a form by name, read as JSON."""
     form: Any = message_from_bytes(f"Content-Type: {kind}\r\n\r\n".encode() + body)
     named = {part.get_param("name", header="content-disposition"): part for part in form.get_payload()}
     return {str(name): json.loads(part.get_payload(decode=True)) for name, part in named.items()}
 
 
-def handler(collector: Collector) -> type[BaseHTTPRequestHandler]:
+def make_handler(collector: Collector) -> type[BaseHTTPRequestHandler]:
     """The request handler of one collector."""
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, format: str, *args: Any) -> None:
-            """Say nothing."""
+            """Write no log."""
 
         def do_GET(self) -> None:
             self.reply("GET")

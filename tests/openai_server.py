@@ -1,8 +1,8 @@
 """A loopback server that speaks the OpenAI protocol: chat completions (also streamed), completions that echo
 log-probabilities, embeddings, models.
 
-`server.reply(...)` says what it answers, `server.requests` holds everything it was asked. It runs in threads of its
-own, so the code under test talks to it through real sockets.
+`server.reply(...)` sets its replies, `server.requests` records the requests. It runs in threads of its own, and the
+code under test talks to it through real sockets.
 """
 
 import base64
@@ -26,7 +26,7 @@ DIMENSION = 32
 
 @dataclass(frozen=True)
 class Request:
-    """What the server was asked. Header names are lower-case."""
+    """A request that the server received. Header names are lower-case."""
 
     path: str
     headers: dict[str, str]
@@ -60,7 +60,7 @@ class Response:
     hold: bool = False
 
 
-def error(status: int, message: str, code: str | None = None, **headers: str) -> Response:
+def make_error(status: int, message: str, code: str | None = None, **headers: str) -> Response:
     """An error as OpenAI words it; header names are written with underscores (Retry_After="2")."""
     body = {"error": {"message": message, "type": "error", "param": None, "code": code}}
     return Response(
@@ -68,12 +68,12 @@ def error(status: int, message: str, code: str | None = None, **headers: str) ->
     )
 
 
-def too_long(words: int = 9000, limit: int = 8192) -> Response:
-    """The refusal of a prompt that does not fit the window."""
+def make_too_long(words: int = 9000, limit: int = 8192) -> Response:
+    """The error for a prompt that is longer than the model's window."""
     message = (
         f"This model's maximum context length is {limit} tokens. However, your messages resulted in {words} tokens."
     )
-    return error(400, message, "context_length_exceeded")
+    return make_error(400, message, "context_length_exceeded")
 
 
 Answer = str | Response
@@ -92,7 +92,7 @@ class OpenAIServer:
         self.script: Script = "unknown"
         self.at_once = 0
         self.connections: set[socket.socket] = set()
-        self.http = ThreadingHTTPServer(("127.0.0.1", port), handler(self), bind_and_activate=True)
+        self.http = ThreadingHTTPServer(("127.0.0.1", port), make_handler(self), bind_and_activate=True)
         self.http.daemon_threads = True
         self.port: int = self.http.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}/v1"
@@ -100,12 +100,12 @@ class OpenAIServer:
         self.thread.start()
 
     def reply(self, script: Script) -> None:
-        """What chat requests get: always the same, the next of a list, or what a function of the request says."""
+        """Set the reply to chat requests: always the same one, the next of a list, or the result of a function."""
         with self.changed:
             self.script = list(script) if isinstance(script, list) else script
 
     def release(self) -> None:
-        """Let every held answer go, now and later."""
+        """Send every held answer, and hold no later one."""
         self.released.set()
 
     def chats(self) -> list[Request]:
@@ -132,7 +132,9 @@ class OpenAIServer:
             self.most_at_once = max(self.most_at_once, self.at_once)
             script = self.script
             if isinstance(script, list) and request.path in (CHAT, COMPLETIONS):
-                script = script.pop(0) if script else error(418, "The script of the test server has no more replies")
+                script = (
+                    script.pop(0) if script else make_error(418, "The script of the test server has no more replies")
+                )
             self.changed.notify_all()
         try:
             yield script(request) if callable(script) and request.path in (CHAT, COMPLETIONS) else script  # type: ignore[misc]
@@ -152,11 +154,11 @@ class OpenAIServer:
 
 
 def hang_up(connection: socket.socket) -> None:
-    with suppress(OSError):  # the other side was faster
+    with suppress(OSError):  # the client closed it first
         connection.shutdown(socket.SHUT_RDWR)
 
 
-def handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
+def make_handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
     """The request handler of one server."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -164,7 +166,7 @@ def handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
         disable_nagle_algorithm = True
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Say nothing."""
+            """Write no log."""
 
         def setup(self) -> None:
             super().setup()
@@ -193,14 +195,14 @@ def handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
             request = Request(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
             with server.answering(request) as scripted:
                 if self.path == EMBEDDINGS:
-                    return self.send(Response(body=embeddings(body)))
+                    return self.send(Response(body=make_embeddings(body)))
                 if self.path == MODELS:
                     models = [
                         {"id": name, "object": "model", "created": 0, "owned_by": "test"} for name in server.models
                     ]
                     return self.send(Response(body={"object": "list", "data": models}))
                 if self.path not in (CHAT, COMPLETIONS):
-                    return self.send(error(404, f"There is nothing at {self.path}"))
+                    return self.send(make_error(404, f"There is nothing at {self.path}"))
                 response = Response(scripted) if isinstance(scripted, str) else scripted
                 if response.hold:
                     server.released.wait(60)
@@ -210,8 +212,8 @@ def handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
                 if response.status != 200 or response.body is not None:
                     return self.send(response)
                 if self.path == COMPLETIONS:
-                    return self.send(Response(body=echoed(body), truncate=response.truncate))
-                return self.stream(response, body) if body.get("stream") else self.send(completed(response, body))
+                    return self.send(Response(body=make_echo(body), truncate=response.truncate))
+                return self.stream(response, body) if body.get("stream") else self.send(make_completion(response, body))
 
         def send(self, response: Response) -> None:
             data = response.body if isinstance(response.body, bytes) else json.dumps(response.body).encode()
@@ -229,7 +231,7 @@ def handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
             self.send_header("Content-Type", "text/event-stream")
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
-            events = list(chunks(response, body))
+            events = list(make_chunks(response, body))
             for event in islice(events, len(events) // 2 if response.truncate else None):
                 line = f"data: {event if isinstance(event, str) else json.dumps(event)}\n\n".encode()
                 self.wfile.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
@@ -246,7 +248,7 @@ def handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-def usage_of(response: Response, body: dict[str, Any]) -> dict[str, Any] | None:
+def count_usage(response: Response, body: dict[str, Any]) -> dict[str, Any] | None:
     """Token counts: what the test gave, or four bytes a token."""
     if response.usage != "auto":
         return response.usage  # type: ignore[return-value]
@@ -255,18 +257,18 @@ def usage_of(response: Response, body: dict[str, Any]) -> dict[str, Any] | None:
     return {"prompt_tokens": sent, "completion_tokens": got, "total_tokens": sent + got}
 
 
-def completed(response: Response, body: dict[str, Any]) -> Response:
+def make_completion(response: Response, body: dict[str, Any]) -> Response:
     """A chat completion in one piece."""
     message = {"role": "assistant", "content": response.text} | response.message
     choice = {"index": 0, "message": message, "finish_reason": response.finish, "logprobs": None}
     reply = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": body["model"], "choices": [choice]}
-    usage = usage_of(response, body)
+    usage = count_usage(response, body)
     return Response(
         body=reply if usage is None else reply | {"usage": usage}, headers=response.headers, truncate=response.truncate
     )
 
 
-def chunks(response: Response, body: dict[str, Any]) -> Iterator[dict[str, Any] | str]:
+def make_chunks(response: Response, body: dict[str, Any]) -> Iterator[dict[str, Any] | str]:
     """The events of a streamed completion, one word each."""
     base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": body["model"]}
     if response.message:
@@ -275,20 +277,25 @@ def chunks(response: Response, body: dict[str, Any]) -> Iterator[dict[str, Any] 
         delta = {"role": "assistant", "content": word}
         yield base | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
     yield base | {"choices": [{"index": 0, "delta": {}, "finish_reason": response.finish}]}
-    usage = usage_of(response, body)
+    usage = count_usage(response, body)
     if usage is not None and (body.get("stream_options") or {}).get("include_usage"):
         yield base | {"choices": [], "usage": usage}
     yield "[DONE]"
 
 
-def echoed(body: dict[str, Any]) -> dict[str, Any]:
-    """A completion of each prompt with nothing but its own log-probabilities: a word that occurred before has -0.1, a
-    new one -2, and the first token none. Asked for a token (max_tokens), it generates " end" at -5.
+def make_echo(body: dict[str, Any]) -> dict[str, Any]:
+    """A completion that repeats each prompt with log-probabilities: -0.1 for a word that occurred before, -2 for a new
+    one, none for the first token. If max_tokens is set, it generates " end" at -5.
     """
     prompts = body["prompt"] if isinstance(body["prompt"], list) else [body["prompt"]]
     made = ["" if not body.get("max_tokens") else " end" for _ in prompts]
     choices = [
-        {"index": index, "text": prompt + new, "finish_reason": "length", "logprobs": log_probabilities(prompt, new)}
+        {
+            "index": index,
+            "text": prompt + new,
+            "finish_reason": "length",
+            "logprobs": list_log_probabilities(prompt, new),
+        }
         for index, (prompt, new) in enumerate(zip(prompts, made, strict=True))
     ]
     usage = {"prompt_tokens": sum(len(prompt.split()) for prompt in prompts), "completion_tokens": len(made)}
@@ -297,8 +304,8 @@ def echoed(body: dict[str, Any]) -> dict[str, Any]:
     return base | {"choices": choices, "usage": usage}
 
 
-def log_probabilities(prompt: str, new: str) -> dict[str, Any]:
-    """As a server with echo lists them: tokens (a word with the white space before it), scores, places in the text."""
+def list_log_probabilities(prompt: str, new: str) -> dict[str, Any]:
+    """The log-probabilities of an echo: tokens (a word with the white space before it), scores, offsets in the text."""
     found = list(re.finditer(r"\s*\S+|\s+$", prompt))
     words = [match.group() for match in found]
     scores: list[float | None] = [
@@ -315,7 +322,7 @@ def log_probabilities(prompt: str, new: str) -> dict[str, Any]:
     }
 
 
-def vector(text: Any) -> list[float]:
+def hash_words(text: Any) -> list[float]:
     """A bag of hashed words, normalised: texts that share words are close."""
     counts = [0.0] * DIMENSION
     for word in re.findall(r"\w+", str(text).lower()):
@@ -324,7 +331,7 @@ def vector(text: Any) -> list[float]:
     return [count / length for count in counts]
 
 
-def embeddings(body: dict[str, Any]) -> dict[str, Any]:
+def make_embeddings(body: dict[str, Any]) -> dict[str, Any]:
     """Vectors as numbers, or base64 of float32 when the client asks for it."""
     given = body["input"] if isinstance(body["input"], list) else [body["input"]]
 
@@ -332,5 +339,5 @@ def embeddings(body: dict[str, Any]) -> dict[str, Any]:
         packed = base64.b64encode(struct.pack(f"<{len(values)}f", *values)).decode()
         return packed if body.get("encoding_format") == "base64" else values
 
-    data = [{"object": "embedding", "index": i, "embedding": written(vector(text))} for i, text in enumerate(given)]
+    data = [{"object": "embedding", "index": i, "embedding": written(hash_words(text))} for i, text in enumerate(given)]
     return {"object": "list", "data": data, "model": body["model"], "usage": {"prompt_tokens": 1, "total_tokens": 1}}

@@ -1,4 +1,4 @@
-"""A package that adds to Quorum, as an installer leaves it: a module and its metadata, in a folder on the path."""
+"""Installs a plugin for a test: a module and its metadata in a folder on the path, as an installer would."""
 
 import sys
 import tomllib
@@ -15,7 +15,7 @@ EXAMPLE = Path(__file__).parents[1] / "examples" / "plugin"
 def install_plugin(
     folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, code: str, entry_points: Mapping[str, Mapping[str, str]]
 ) -> None:
-    """Put package `name` into `folder`, and the folder on the path until the test ends.
+    """Write package `name` into `folder`, and put the folder on the path until the test ends.
 
     code: of its module, which has the package's name with underscores; entry_points: {group: {name: "module:object"}}.
     """
@@ -37,7 +37,7 @@ def install_plugin(
 
 @pytest.fixture
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The example package on the path, as an installer leaves it, without a network."""
+    """Install the example package into a folder on the path, without a network."""
     about = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (site := tmp_path / "site").mkdir()
     code = (EXAMPLE / "quorum_example.py").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A corpus of lamps and towers, and what a model says that is asked to write questions about it and to answer them."""
+"""A corpus about lamps and towers, and a scripted model that writes and answers questions about it."""
 
 import json
 import re
@@ -25,43 +25,44 @@ def write_corpus(path: Path, count: int) -> str:
     return str(path)
 
 
-def prompt_of(text: str) -> str:
-    """The prompt that a message was made from: the answer's where it is none of the others."""
+def find_prompt(text: str) -> str:
+    """The name of the prompt that a message was rendered from; "answer" if it is none of the others."""
     return next((name for name, head in PROMPTS.items() if text.startswith(head)), "answer")
 
 
-def writer(say: Say | None = None) -> Callable[[Request], str]:
-    """A sound model. `say(prompt, number, text)` may speak for it: the prompt's name, the number of the thing that it
-    is about, the whole message.
+def make_writer(say: Say | None = None) -> Callable[[Request], str]:
+    """A model that writes and answers correctly.
+
+    say: replaces a reply, or returns None; it gets the prompt's name, the number of the tower or lamp, and the message.
     """
 
     def reply(request: Request) -> str:
-        text, prompt = request.text, prompt_of(request.text)
+        text, prompt = request.text, find_prompt(request.text)
         own = text[len(PROMPTS.get(prompt, "")) :] if prompt != "answer" else text
         about = own if prompt.startswith("question") else own.rpartition("Question: ")[2]
         number = int(re.findall(r"[a-z](\d+)", about)[0])
         said = say(prompt, number, text) if say else None
-        return sound(prompt, number, own) if said is None else said
+        return reply_soundly(prompt, number, own) if said is None else said
 
     return reply
 
 
-def sound(prompt: str, n: int, text: str) -> str:
+def reply_soundly(prompt: str, n: int, text: str) -> str:
     if prompt == "question_single":
-        return single(n, lamp=f"lamp of Vell{n} holds" in text)
+        return write_single_question(n, lamp=f"lamp of Vell{n} holds" in text)
     if prompt == "question_two":
         return f"Question: Who lit the lamp of the town whose tower Orm{n} finished?\nAnswer: Ida{n}"
     if prompt == "question_unanswerable":
         return f"Question: Who painted the {'lamp' if 'The lamp' in text else 'tower'} of Vell{n}?"
-    return "Unknown" if prompt == "answer_base_closed" else read(n, text)
+    return "Unknown" if prompt == "answer_base_closed" else answer_from_passages(n, text)
 
 
-def single(n: int, lamp: bool) -> str:
+def write_single_question(n: int, lamp: bool) -> str:
     asked = ("Who lit the lamp", f"Ida{n}") if lamp else ("Which mason finished the tower", f"Orm{n}")
     return f"{asked[0]} of Vell{n}?\nAnswer: {asked[1]}\nAlso: the {asked[1]}"
 
 
-def read(n: int, text: str) -> str:
+def answer_from_passages(n: int, text: str) -> str:
     """The answer that the passages give."""
     passages, _, question = text.rpartition("\n\nQuestion: ")
     tower, lamp = TOWER.format(n=n) in passages, LAMP.format(n=n) in passages

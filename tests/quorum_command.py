@@ -1,15 +1,15 @@
-"""The `quorum` command as tests run it: in this process, with what it left behind."""
+"""The types of the fixture `quorum`, which runs a command line in the process of the test."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
 
-class Ran(NamedTuple):
-    """What a command left behind."""
+class CommandOutcome(NamedTuple):
+    """A command's exit code and its output."""
 
     code: int
     out: str
     err: str
 
 
-Quorum = Callable[..., Ran]
+Quorum = Callable[..., CommandOutcome]

@@ -1,4 +1,4 @@
-"""A comparison made up for tests of the report: as many questions as wanted, with texts that are up to no good."""
+"""An invented comparison for tests of the report: any number of questions, with hostile texts in every field."""
 
 import json
 import random
@@ -24,8 +24,8 @@ NASTY = '</script><script>window.hacked = true</script><img src=x onerror="windo
 RIGHT = {"concat": 0.45, "post_fusion": 0.55, "sure": 0.7}
 
 
-def row(number: int, method: str, draw: random.Random, nasty: str) -> dict[str, Any]:
-    """A line of results.jsonl; every fortieth failed."""
+def make_row(number: int, method: str, draw: random.Random, nasty: str) -> dict[str, Any]:
+    """A line of results.jsonl. One in forty failed."""
     failed = draw.random() < 0.025
     right = draw.random() < RIGHT[method]
     unknown = not right and draw.random() < 0.4
@@ -53,7 +53,7 @@ def row(number: int, method: str, draw: random.Random, nasty: str) -> dict[str, 
     }
 
 
-def detail(number: int, method: str, nasty: str) -> dict[str, Any]:
+def make_detail(number: int, method: str, nasty: str) -> dict[str, Any]:
     """A line of details.jsonl."""
     text = f"Héllo 🗼 passage about {number}: the answer {number} stands here. {nasty}"
     start = text.index(f"answer {number}")
@@ -85,15 +85,15 @@ def detail(number: int, method: str, nasty: str) -> dict[str, Any]:
     }
 
 
-def made_decision(folder: Path, count: int, nasty: str = NASTY, budget: dict[str, float] | None = None) -> Decision:
-    """The folder of an evaluation with `count` questions, and what follows from it."""
+def make_decision(folder: Path, count: int, nasty: str = NASTY, budget: dict[str, float] | None = None) -> Decision:
+    """Write the folder of a comparison with `count` questions, and decide from it."""
     draw = random.Random(count)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "results.jsonl").open("w") as results, (folder / "details.jsonl").open("w") as details:
         for number in range(count):
             for method in METHODS:
-                results.write(json.dumps(row(number, method, draw, nasty)) + "\n")
-                details.write(json.dumps(detail(number, method, nasty)) + "\n")
+                results.write(json.dumps(make_row(number, method, draw, nasty)) + "\n")
+                details.write(json.dumps(make_detail(number, method, nasty)) + "\n")
     config = {"data": {"file": f"data{nasty}.jsonl"}, "source": {"corpus": "corpus"}, "quorum": "0"}
     write_json(folder / "config.json", config)
     with Results(folder / "results.jsonl", METHODS) as made:
@@ -108,6 +108,6 @@ def made_decision(folder: Path, count: int, nasty: str = NASTY, budget: dict[str
     return decide(scores, spent)
 
 
-def made_report(folder: Path, count: int, nasty: str = NASTY) -> Path:
-    """The page of such a comparison."""
-    return write_report(made_decision(folder, count, nasty))
+def make_report(folder: Path, count: int, nasty: str = NASTY) -> Path:
+    """Write the report of such a comparison; the path of its page."""
+    return write_report(make_decision(folder, count, nasty))

@@ -1,4 +1,4 @@
-"""LangGraph's own server, started as `make studio` starts it, with a clean environment and no way out."""
+"""Starts LangGraph's own server as `make studio` does, with a clean environment and without a network."""
 
 import os
 import socket
@@ -27,7 +27,7 @@ cli()
 
 @dataclass(frozen=True)
 class Server:
-    """A running `langgraph dev`. `log`: all that it has said; `model`: the chat model behind "openai:..."."""
+    """A running `langgraph dev`. log: the file of its output; model: the chat model behind "openai:..."."""
 
     url: str
     log: Path
@@ -35,12 +35,12 @@ class Server:
 
 
 @contextmanager
-def running(
+def start_studio(
     folder: Path, config: Path = ROOT / "langgraph.json", python: str = sys.executable, **environment: str
 ) -> Iterator[Server]:
-    """The server in a folder, with nothing of this process's environment. python: where LangGraph's server is."""
+    """Run the server in a folder, without this process's environment. python: one that has LangGraph's server."""
     model, port, log = OpenAIServer(), free_port(), folder / "server.log"
-    model.reply(guess)
+    model.reply(guess_reply)
     told = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     quiet = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "true", "LANGSMITH_TRACING": "false"}
     command = ["dev", "--config", str(config), "--port", str(port), "--no-browser", "--no-reload"]
@@ -80,6 +80,6 @@ def wait_until_up(server: Server, process: "subprocess.Popen[bytes]") -> None:
     raise RuntimeError(f"The server did not start:\n{server.log.read_text()[-4000:]}")
 
 
-def guess(request: Request) -> str:
-    """A reply to any prompt: an answer where one is wanted; where a search may be, the search, always."""
+def guess_reply(request: Request) -> str:
+    """Reply to any prompt: with a search if the prompt offers one, else with an answer."""
     return "I need to look.\nAction: Search[tower]" if "Search[" in request.text else "So it is.\nAnswer: 1931"

@@ -1,16 +1,16 @@
-"""The loopback server of the tests, seen through a plain HTTP client."""
+"""Tests of the loopback server itself, through a plain HTTP client."""
 
 import json
 
 import httpx
 import pytest
-from openai_server import OpenAIServer, Response, error, too_long
+from openai_server import OpenAIServer, Response, make_error, make_too_long
 
 ASK = {"model": "test", "messages": [{"role": "user", "content": "Who wrote it?"}]}
 
 
 def test_server_answers_in_order_and_records(openai_server: OpenAIServer) -> None:
-    openai_server.reply(["one", error(429, "slow down", Retry_After="2"), Response("cut", truncate=True)])
+    openai_server.reply(["one", make_error(429, "slow down", Retry_After="2"), Response("cut", truncate=True)])
     with httpx.Client(base_url=openai_server.url, headers={"X-Test": "yes"}) as client:
         first = client.post("/chat/completions", json=ASK)
         assert first.json()["choices"][0]["message"]["content"] == "one"
@@ -26,7 +26,7 @@ def test_server_answers_in_order_and_records(openai_server: OpenAIServer) -> Non
 
 
 def test_server_drops_streams_and_embeds(openai_server: OpenAIServer) -> None:
-    openai_server.reply([Response(drop=True), "two words", too_long()])
+    openai_server.reply([Response(drop=True), "two words", make_too_long()])
     with httpx.Client(base_url=openai_server.url) as client:
         with pytest.raises(httpx.RemoteProtocolError):
             client.post("/chat/completions", json=ASK)

@@ -25,8 +25,8 @@ from quorum.prompts import BUILT_IN
 TEXTS = [BUILT_IN[name] for name in ("answer", "filter_sentences", "filter_passages")]
 
 
-def tokenizer(ends: bool, chat: bool = False) -> Any:
-    """Bytes, so that it can write any text, and merges for our prompts; ends: a prompt ends in </s>, as T5's."""
+def make_tokenizer(ends: bool, chat: bool = False) -> Any:
+    """A tokenizer of bytes, which can write any text, with merges for our prompts. ends: add </s>, as T5 does."""
     model = Tokenizer(BPE())
     model.pre_tokenizer = ByteLevel(add_prefix_space=False)
     model.decoder = decoders.ByteLevel()
@@ -43,37 +43,37 @@ def tokenizer(ends: bool, chat: bool = False) -> Any:
     return made
 
 
-def save(folder: Path, model: Any, words: Any) -> Path:
+def save_model(folder: Path, model: Any, words: Any) -> Path:
     with quietly():
         model.save_pretrained(folder)
     words.save_pretrained(folder)
     return folder
 
 
-def t5(folder: Path) -> Path:
+def write_t5(folder: Path) -> Path:
     torch.manual_seed(1)
-    words = tokenizer(ends=True)
+    words = make_tokenizer(ends=True)
     config = T5Config(
         vocab_size=len(words), d_model=48, d_kv=12, d_ff=96, num_layers=2, num_heads=4, dropout_rate=0.1,
         decoder_start_token_id=0, pad_token_id=0, eos_token_id=1,
     )  # fmt: skip
-    return save(folder, T5ForConditionalGeneration(config), words)
+    return save_model(folder, T5ForConditionalGeneration(config), words)
 
 
-def llama(folder: Path, chat: bool = False) -> Path:
+def write_llama(folder: Path, chat: bool = False) -> Path:
     torch.manual_seed(2)
-    words = tokenizer(ends=False, chat=chat)
+    words = make_tokenizer(ends=False, chat=chat)
     config = LlamaConfig(
         vocab_size=len(words), hidden_size=48, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4,
         max_position_embeddings=2048, bos_token_id=None, eos_token_id=1, pad_token_id=0,
     )  # fmt: skip
-    return save(folder, LlamaForCausalLM(config), words)
+    return save_model(folder, LlamaForCausalLM(config), words)
 
 
-def gpt2(folder: Path) -> Path:
+def write_gpt2(folder: Path) -> Path:
     torch.manual_seed(3)
-    words = tokenizer(ends=False)
+    words = make_tokenizer(ends=False)
     config = GPT2Config(
         vocab_size=len(words), n_positions=128, n_embd=48, n_layer=2, n_head=4, bos_token_id=1, eos_token_id=1
     )
-    return save(folder, GPT2LMHeadModel(config), words)
+    return save_model(folder, GPT2LMHeadModel(config), words)

@@ -37,7 +37,7 @@ def write_tokenizer(folder: Path) -> None:
     BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
 
 
-def bert(folder: Path, seed: int = 0) -> Path:
+def write_bert(folder: Path, seed: int = 0) -> Path:
     """A BERT encoder as transformers saves it."""
     import torch
     from transformers import BertConfig, BertModel
@@ -48,7 +48,7 @@ def bert(folder: Path, seed: int = 0) -> Path:
     return folder
 
 
-def dpr(folder: Path, passages: bool, seed: int = 0) -> Path:
+def write_dpr(folder: Path, passages: bool, seed: int = 0) -> Path:
     """A DPR encoder in its own layout."""
     import torch
     from transformers import DPRConfig, DPRContextEncoder, DPRQuestionEncoder
@@ -60,7 +60,7 @@ def dpr(folder: Path, passages: bool, seed: int = 0) -> Path:
     return folder
 
 
-def colbert(folder: Path, seed: int = 0, dimension: int = 16) -> Path:
+def write_colbert(folder: Path, seed: int = 0, dimension: int = 16) -> Path:
     """A late-interaction encoder in Stanford's layout: BERT and a linear projection in one file of weights."""
     import torch
     from safetensors.torch import save_file

@@ -1,4 +1,4 @@
-"""What the tests of nodes and graphs share: five passages, a scripted model, a run as a readable list."""
+"""Shared by the tests of nodes and graphs: five passages, a scripted model, and a run as a readable list."""
 
 from typing import Any
 
@@ -20,30 +20,32 @@ PASSAGES = [
 ]
 
 
-def runtime(model: ScriptedModel | None = None, **settings: Any) -> Runtime[Context]:
-    """What a node gets besides the state."""
+def make_runtime(model: ScriptedModel | None = None, **settings: Any) -> Runtime[Context]:
+    """The runtime that LangGraph hands to a node."""
     return Runtime(context=Context(model=model or ScriptedModel(), **settings))
 
 
-def readers(*answers: str | list[str]) -> ScriptedModel:
-    """A model whose reader of passage 1, 2, ... replies so, a list being its samples."""
+def make_readers(*answers: str | list[str]) -> ScriptedModel:
+    """A scripted model with one reply for each passage; a list holds several samples."""
     model = ScriptedModel()
     for number, reply in enumerate(answers, start=1):
         model.on(f"answer: passage {number}", *([reply] if isinstance(reply, str) else reply))
     return model
 
 
-async def trace(method: str, model: ScriptedModel, k: int = 3, **settings: Any) -> list[tuple[str, dict[str, Any]]]:
-    """The run as (node, update) pairs, in order; calls at the same time by rank; updates in short (see `short`)."""
+async def trace_method(
+    method: str, model: ScriptedModel, k: int = 3, **settings: Any
+) -> list[tuple[str, dict[str, Any]]]:
+    """The run as (node, shortened update) pairs in order; calls made at the same time are sorted by rank."""
     given, context = {"question": QUESTION, "given": PASSAGES[:k]}, Context(model=model, **settings)
     steps: list[tuple[str, dict[str, Any]]] = []
     async for update in METHODS[method].graph.astream(given, context=context, stream_mode="updates"):
-        steps += [(node, short(written)) for node, written in update.items()]
-    return in_order(steps)
+        steps += [(node, shorten_update(written)) for node, written in update.items()]
+    return sort_parallel_steps(steps)
 
 
-def in_order(steps: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
-    """Neighbours that ran at the same time, sorted: they end in any order."""
+def sort_parallel_steps(steps: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
+    """Sort neighbouring steps that ran at the same time, because they end in any order."""
     together = {"concat_answer", "passage_answer_ahead", "passage_answer"}
     ordered: list[tuple[str, dict[str, Any]]] = []
     run: list[tuple[str, dict[str, Any]]] = []
@@ -57,21 +59,21 @@ def in_order(steps: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[st
     return ordered[:-1]
 
 
-def votes_in(update: State) -> list[Vote]:
-    """The votes of an update; none where it takes back those that are there."""
+def get_votes(update: State) -> list[Vote]:
+    """The votes of an update; empty if the update withdraws earlier votes."""
     votes: Any = update["votes"]
     return (votes.value or []) if isinstance(votes, Overwrite) else votes
 
 
-def short(update: State) -> dict[str, Any]:
-    """An update without bookkeeping that is empty: votes as "rank answer", passages and evidence as ids."""
+def shorten_update(update: State) -> dict[str, Any]:
+    """The update without empty counters: votes as "rank answer", passages and evidence as ids."""
     if "provided" in update:
         return {}
     left: dict[str, Any] = {key: value for key, value in update.items() if key not in ("usage", "votes", "evidence")}
     if left.get("retrieved", "") is None:
         del left["retrieved"]  # a search without a filter
     if "votes" in update:
-        left["votes"] = [f"{vote['rank']} {'?' if vote['unknown'] else vote['answer']}" for vote in votes_in(update)]
+        left["votes"] = [f"{vote['rank']} {'?' if vote['unknown'] else vote['answer']}" for vote in get_votes(update)]
     for name in ("unsupported", "not_greedy"):
         if not left.get(name):
             left.pop(name, None)

@@ -1,6 +1,6 @@
 """The node `rerank` of every graph: the same passages in a new order (Kim et al. 2024, table 4).
 
-take_query -> question: reorder | rationale: rationalize -> reorder | summary: gist -> reorder
+take_query -> question: reorder | rationale: rationalize -> reorder | summary: summarize_passages -> reorder
            -> listwise: rank_window, from the end to the front
 """
 
@@ -11,7 +11,7 @@ from quorum.core.state import Counters, Passage, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.rationale import rationale
 from quorum.nodes.rank_passages import rank_window
-from quorum.nodes.reorder_passages import gist, reorder, take_query
+from quorum.nodes.reorder_passages import reorder, summarize_passages, take_query
 from quorum.nodes.routes import choose_reranker, continue_windows, reorder_if_explained
 
 
@@ -33,13 +33,13 @@ rerank_passages = (
     MethodGraph(State, input_schema=RerankInput, output_schema=RerankOutput, context_schema=Context)
     .add_node(take_query)
     .add_node("rationalize", rationale)
-    .add_node(gist)
+    .add_node(summarize_passages)
     .add_node(rank_window)
     .add_node(reorder)
     .add_edge("__start__", "take_query")
     .add_conditional_edges("take_query", choose_reranker)
     .add_conditional_edges("rationalize", reorder_if_explained)
-    .add_edge("gist", "reorder")
+    .add_edge("summarize_passages", "reorder")
     .add_conditional_edges("rank_window", continue_windows)
     .add_edge("reorder", "__end__")
     .compile(name="reranking")

@@ -193,14 +193,16 @@ def replace_invalid_bytes(text: str) -> str:
 
 def make_tracer(stream: bool) -> "Tracer":
     from quorum.cli.show import stderr
-    from quorum.cli.trace import headline
+    from quorum.cli.trace import format_headline
     from quorum.evaluation.trace import Tracer
 
     console = stderr()
 
     def print_node(step: "Step") -> None:
         if step.kind == "node":
-            console.print(headline(step).append("  " + ", ".join(step.changes), style="not bold"), soft_wrap=True)
+            console.print(
+                format_headline(step).append("  " + ", ".join(step.changes), style="not bold"), soft_wrap=True
+            )
 
     return Tracer(print_node) if stream else Tracer()
 
@@ -209,10 +211,10 @@ def make_trace_writer(file: Path | None, method: str) -> "Callable[[Step, str], 
     """The function that writes the run to --save-trace; reports an unwritable file before anything is asked."""
     if file is None:
         return None
-    from quorum.cli.saved_trace import check_writable, save
+    from quorum.cli.saved_trace import check_writable, save_trace
 
     check_writable(file)
-    return lambda root, question: save(file, root, question, method)
+    return lambda root, question: save_trace(file, root, question, method)
 
 
 def print_result(result: "Result", method: str, *, as_json: bool, numbers: bool = False) -> None:

@@ -50,9 +50,9 @@ def list_collections(store: Store = None, json: AsJson = False) -> None:
     if not found:
         typer.echo("There are no collections yet; make one with: quorum index PATH --collection NAME")
         return
-    from quorum.cli.show import plain_table, stdout
+    from quorum.cli.show import make_plain_table, stdout
 
-    table = plain_table("collection", "passages", "files", "embeddings", "size", "changed", "remarks")
+    table = make_plain_table("collection", "passages", "files", "embeddings", "size", "changed", "remarks")
     for one in found:
         table.add_row(*make_row(one))
     stdout().print(table)

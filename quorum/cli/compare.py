@@ -151,10 +151,10 @@ def print_estimate(estimate: "Estimate", *, to_stderr: bool) -> None:
     """Print the estimate before anything is paid for: as the output of a dry run, else as a message."""
     from rich.text import Text
 
-    from quorum.cli.show import plain_table, stderr, stdout
+    from quorum.cli.show import make_plain_table, stderr, stdout
     from quorum.evaluation.compare.recommend import format_dollars
 
-    table = plain_table("estimated for a question", "calls", "between", "tokens", "cost", right=True)
+    table = make_plain_table("estimated for a question", "calls", "between", "tokens", "cost", right=True)
     for name, one in estimate.methods.items():
         between = f"{one.least:g} and {one.most:g}" if one.least != one.most else f"{one.least:g}"
         cost = "no price" if one.cost is None else format_dollars(one.cost)
@@ -187,13 +187,13 @@ def print_decision(decision: "Decision") -> None:
     """The recommendation, the tables and where the report lies; failed questions make exit code 1."""
     from quorum.cli.evaluate import print_spent, print_tables
     from quorum.cli.show import stdout
-    from quorum.cli.tables import score_tables
+    from quorum.cli.tables import make_score_tables
 
     console = stdout()
     for sentence in decision.recommendation.sentences:
         console.print(sentence)
     console.print()
     scores = decision.scores
-    print_tables(score_tables(scores.summary, scores.comparisons, scores.measures))
+    print_tables(make_score_tables(scores.summary, scores.comparisons, scores.measures))
     typer.echo(f"quorum: the report is {scores.folder / 'report.html'}", err=True)
     print_spent(scores)

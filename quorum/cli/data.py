@@ -1,4 +1,4 @@
-"""`quorum data`: data sets of other formats as JSON lines of ours."""
+"""`quorum data`: converts data sets of other formats to our JSON lines."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -9,12 +9,12 @@ import typer
 if TYPE_CHECKING:
     from quorum.datasets.records import Record
 
-SHOWN = 5
+MOST_SHOWN = 5
 data = typer.Typer(help="Convert data sets.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @data.callback()
-def group() -> None:
+def describe_group() -> None:
     """Convert data sets. Every command that takes a DATA file reads the same formats directly."""
 
 
@@ -46,12 +46,12 @@ def convert(
         raise SetupError(f"--out {out} is the file to convert; give another name.")
     bad: list[str] = []
     left_out: list[str] = []
-    found = chosen(read_questions(source, bad=bad if skip_bad else None, left_out=left_out), split)
+    found = select_split(read_questions(source, bad=bad if skip_bad else None, left_out=left_out), split)
     count = write_questions(out, found)
-    for reason in bad[:SHOWN]:
+    for reason in bad[:MOST_SHOWN]:
         typer.echo(f"quorum: skipped {reason}", err=True)
-    if len(bad) > SHOWN:
-        typer.echo(f"quorum: skipped {len(bad) - SHOWN:,} more", err=True)
+    if len(bad) > MOST_SHOWN:
+        typer.echo(f"quorum: skipped {len(bad) - MOST_SHOWN:,} more", err=True)
     if left_out:
         typer.echo(f"quorum: left out {format_count(len(left_out), 'question')} marked keep: false", err=True)
     typer.echo(f"{out}: {format_count(count, 'question')}, {len(bad):,} skipped.")
@@ -59,6 +59,6 @@ def convert(
         raise typer.Exit(1)
 
 
-def chosen(records: "Iterable[Record]", split: str | None) -> "Iterator[Record]":
+def select_split(records: "Iterable[Record]", split: str | None) -> "Iterator[Record]":
     """The records of a split; all of them without one."""
     return (record for record in records if split is None or record.get("meta", {}).get("split") == split)

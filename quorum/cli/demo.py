@@ -1,4 +1,4 @@
-"""`quorum demo`: what Quorum does, shown on the sample, offline."""
+"""`quorum demo`: three questions and a comparison on the sample, offline."""
 
 from pathlib import Path
 from shlex import quote
@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-ASKED = {
+QUESTIONS = {
     "concat_pf": "Who designed the Eiffel Tower?",
     "post_fusion": "Who led the first expedition to reach the South Pole?",
     "pf_concat": "Who wrote the Zen of Python?",
 }
-COMPARED = "concat,post_fusion,concat_pf,pf_concat,sure,filco"
+METHODS = "concat,post_fusion,concat_pf,pf_concat,sure,filco"
 
 
 def demo(
@@ -27,14 +27,14 @@ def demo(
     from quorum.retrievers.collection_names import SAMPLE
 
     store = None if folder is None else str(folder)
-    for method, question in ASKED.items():
-        announce(f'quorum ask "{question}" --method {method}')
+    for method, question in QUESTIONS.items():
+        print_command(f'quorum ask "{question}" --method {method}')
         ask(question, method, collection=SAMPLE, store=store)
     questions = sample_folder() / "questions.jsonl"
-    announce(f"quorum eval {quote(str(questions))} --methods {COMPARED} --collection {SAMPLE} --k 3")
-    evaluate(questions, COMPARED, collection=SAMPLE, k=3, store=store, out=folder and folder / "results")
+    print_command(f"quorum eval {quote(str(questions))} --methods {METHODS} --collection {SAMPLE} --k 3")
+    evaluate(questions, METHODS, collection=SAMPLE, k=3, store=store, out=folder and folder / "results")
 
 
-def announce(command: str) -> None:
-    """The command that does what comes next."""
+def print_command(command: str) -> None:
+    """Print the command line that produces what follows."""
     typer.echo(f"\n$ {command}")

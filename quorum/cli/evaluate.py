@@ -116,10 +116,10 @@ def mention_retriever(retriever: str | None, options: "Options") -> None:
 
 def print_scores(scores: "Scores") -> None:
     """The tables on stdout, with a blank line between; then what was spent."""
-    from quorum.cli.tables import score_tables
+    from quorum.cli.tables import make_score_tables
 
     own = scores.plan.options.measures
-    print_tables(score_tables(scores.summary, scores.comparisons, scores.measures, own))
+    print_tables(make_score_tables(scores.summary, scores.comparisons, scores.measures, own))
     print_spent(scores)
 
 

@@ -136,10 +136,10 @@ def print_experiments() -> None:
     """The name of each, what it shows, where it is from."""
     from rich.text import Text
 
-    from quorum.cli.show import plain_table, stdout
+    from quorum.cli.show import make_plain_table, stdout
     from quorum.evaluation.experiments.catalogue import EXPERIMENTS
 
-    table = plain_table("experiment", "what it shows", "from")
+    table = make_plain_table("experiment", "what it shows", "from")
     for one in EXPERIMENTS.values():
         table.add_row(Text(one.name, style="bold"), one.summary, one.source)
     stdout().print(table)
@@ -150,13 +150,13 @@ def print_experiment(chosen: "Experiment", scores: "Scores", panels: "list[Panel
     from rich.text import Text
 
     from quorum.cli.evaluate import print_spent, print_tables
-    from quorum.cli.tables import panel_table, score_tables
+    from quorum.cli.tables import make_panel_table, make_score_tables
 
     print_tables(
         [
             Text(f"{chosen.summary} ({chosen.source})", style="dim"),
-            *score_tables(scores.summary, scores.comparisons, scores.measures, further=chosen.further),
-            *(panel_table(panel["title"], panel["rows"]) for panel in panels),
+            *make_score_tables(scores.summary, scores.comparisons, scores.measures, further=chosen.further),
+            *(make_panel_table(panel["title"], panel["rows"]) for panel in panels),
         ]
     )
     print_spent(scores)

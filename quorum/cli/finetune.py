@@ -1,4 +1,4 @@
-"""`quorum filter train`, `export`, `check` and `quorum generator train`: FILCO's models from silver data."""
+"""`quorum filter train`, `export`, `check` and `quorum generator train`: train FILCO's models on silver data."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
@@ -145,7 +145,7 @@ def train_generator(
 
 
 @generator.callback()
-def about_generators() -> None:
+def describe_generator_group() -> None:
     """Make answering models from silver data (FILCO)."""
 
 
@@ -164,7 +164,7 @@ def train(task: "Task", silver: Path, base: str, out: Path, settings: "Settings"
 
 
 def print_report(report: "Report", out: Path, use: str) -> None:
-    """What was learned on stdout, how to use it on stderr."""
+    """Print the scores on stdout and how to use the model on stderr."""
     from quorum.core.text import format_count
 
     losses = ", ".join(f"{loss:.3f}" for loss in report.losses)
@@ -195,7 +195,7 @@ def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Chat fine-tuning file (.jsonl).", show_default=False)],
     window: Annotated[int, typer.Option("--window", metavar="N", help="Tokens that an example may have.")] = 16384,
 ) -> None:
-    """Say what a fine-tuning service would refuse in a file, or learn wrong from it. Problems make exit code 1."""
+    """Report what a fine-tuning service would refuse in a file, or learn wrong from it. Problems make exit code 1."""
     from quorum.core.text import format_count
     from quorum.training.finetune_jsonl import SHOWN, check
 

@@ -57,7 +57,7 @@ app.add_typer(generator)
 
 
 def print_version(wanted: bool) -> None:
-    """Print the version and end, if it is wanted."""
+    """Print the version and exit, if --version is given."""
     if wanted:
         from quorum import __version__
 
@@ -66,12 +66,12 @@ def print_version(wanted: bool) -> None:
 
 
 @app.callback()
-def options(
+def accept_global_options(
     version: Annotated[
         bool, typer.Option("--version", help="Show the version and exit.", callback=print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """What holds for every command."""
+    """Options that stand before the command."""
 
 
 def main(args: list[str] | None = None) -> None:
@@ -83,18 +83,20 @@ def main(args: list[str] | None = None) -> None:
     try:
         app(args, prog_name="quorum")
     except SetupError as error:
-        fail(error, 2)
+        exit_with_message(error, 2)
     except QuorumError as error:
-        fail(error, 1)
+        exit_with_message(error, 1)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left: say nothing more
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # the reader of the pipe is gone: print nothing more
         sys.exit(0)
 
 
-def fail(error: Exception, code: int) -> None:
-    """One line on stderr, then the exit code."""
+def exit_with_message(error: Exception, code: int) -> None:
+    """Print the error on one line of stderr and exit with the code."""
     print("quorum:", " ".join(str(error).split()), file=sys.stderr)
     sys.exit(code)
 

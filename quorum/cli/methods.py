@@ -1,4 +1,4 @@
-"""`quorum methods`: what there is to choose from."""
+"""`quorum methods`: lists the methods, or draws one."""
 
 from typing import Annotated
 
@@ -7,7 +7,7 @@ import typer
 from quorum.cli.options import AsJson
 from quorum.core.errors import SetupError
 
-NOTE = (
+NOTE_ON_CALLS = (
     "Calls are counted as in the papers, which is what --set shorten=off asks for. With shorten=auto a chat model that "
     "answers in more than 12 words where a short answer is asked for is asked once more to cut it: one call for each."
 )
@@ -33,7 +33,7 @@ def methods(
 
         typer.echo(dumps(rows, ensure_ascii=False, indent=2))
     else:
-        from quorum.cli.show import methods_table, stdout
+        from quorum.cli.show import make_methods_table, stdout
 
-        stdout().print(methods_table(rows))
-        stdout().print(NOTE, style="dim")
+        stdout().print(make_methods_table(rows))
+        stdout().print(NOTE_ON_CALLS, style="dim")

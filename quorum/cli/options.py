@@ -28,7 +28,7 @@ Settings: TypeAlias = Annotated[
 ]
 SkipBad: TypeAlias = Annotated[bool, typer.Option("--skip-bad", help="Leave out broken records and count them.")]
 Judge: TypeAlias = Annotated[
-    str | None, typer.Option("--judge", metavar="SPEC", help="Chat model that says of each answer if it is right.")
+    str | None, typer.Option("--judge", metavar="SPEC", help="Chat model that judges whether each answer is right.")
 ]
 LangSmith: TypeAlias = Annotated[
     str | None,

@@ -1,4 +1,4 @@
-"""Progress on stderr: bars on a terminal; elsewhere nothing, or for long work a line now and then."""
+"""Shows progress on stderr: bars on a terminal; elsewhere nothing, or for long work a line every ten seconds."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from quorum.retrievers.index_report import IndexProgress, Watch
 
 LINE_EVERY = 10.0  # seconds between lines where there is no terminal
-DRAWN_EVERY = 0.1
-SETTLES_AFTER = 5.0  # seconds before an estimate of the time left is reliable
-SMOOTHED_OVER = 20.0  # seconds
+DRAW_EVERY = 0.1
+SETTLES_AFTER = 5.0  # seconds until an estimate of the time left is reliable
+SMOOTHING = 20.0  # seconds
 
 
 class ProgressCallback(Protocol):
@@ -65,10 +65,10 @@ class TimeLeft:
         self.begun, self.before, self.share, self.speed = now, now, 0.0, 0.0
 
     def update(self, share: float, now: float) -> float | None:
-        """The share that is done, at a time in seconds -> the seconds left."""
+        """Take the share that is done at a time in seconds; return the seconds left."""
         if now > self.before:
             step = (share - self.share) / (now - self.before)
-            weight = min(1.0, (now - self.before) / min(SMOOTHED_OVER, now - self.begun))
+            weight = min(1.0, (now - self.before) / min(SMOOTHING, now - self.begun))
             self.speed += weight * (step - self.speed)
             self.before, self.share = now, share
         if now - self.begun < SETTLES_AFTER or self.speed <= 0:
@@ -89,7 +89,7 @@ def index_progress(clock: Callable[[], float] = time.monotonic) -> Iterator["Wat
         def watch(now: "IndexProgress") -> None:
             nonlocal told, drawn
             moment = clock()
-            if console.is_terminal and moment - drawn >= DRAWN_EVERY:
+            if console.is_terminal and moment - drawn >= DRAW_EVERY:
                 drawn = moment
                 bars.update(
                     task, completed=now.share, said=describe_index_progress(now, left.update(now.share, moment))

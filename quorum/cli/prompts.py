@@ -28,9 +28,9 @@ def list_prompts(context: typer.Context, json: AsJson = False, settings: Setting
     if json:
         print_json(rows)
         return
-    from quorum.cli.show import plain_table, stdout
+    from quorum.cli.show import make_plain_table, stdout
 
-    table = plain_table("family", "prompt", "variables", "version", "sent by")
+    table = make_plain_table("family", "prompt", "variables", "version", "sent by")
     for row in rows:
         mark = " (yours)" if row["overridden"] else ""
         table.add_row(

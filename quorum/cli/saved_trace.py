@@ -1,4 +1,4 @@
-"""`quorum trace`: a run that `quorum ask --save-trace` kept, printed as the tree that `--trace` prints."""
+"""`quorum trace`: prints a run that `quorum ask --save-trace` wrote, as `--trace` would have."""
 
 import os
 import stat
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 def trace(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What --save-trace wrote.", show_default=False)],
 ) -> None:
-    """Print a run that was kept with: quorum ask --save-trace FILE."""
+    """Print a run that was saved with: quorum ask --save-trace FILE."""
     from quorum.cli.trace import print_trace
 
-    print_trace(load(file), to_stderr=False)
+    print_trace(read_trace(file), to_stderr=False)
 
 
 def check_writable(file: Path) -> None:
-    """SetupError unless the file can be written."""
+    """Raise a `SetupError` unless the file can be written."""
     try:
         with open_private_text(file, "a"):
             pass
@@ -34,7 +34,7 @@ def check_writable(file: Path) -> None:
         ) from None
 
 
-def save(file: Path, root: "Step", question: str, method: str) -> bool:
+def save_trace(file: Path, root: "Step", question: str, method: str) -> bool:
     """Write a run as JSON: {"format", "question", "method", "steps"}, a step with the steps inside it.
 
     If the disk is full or fails, stderr says so and the function returns False: the paid answer must still be printed.
@@ -45,16 +45,17 @@ def save(file: Path, root: "Step", question: str, method: str) -> bool:
 
     kept = {"format": FORMAT, "question": question, "method": method, "steps": [plain(step) for step in root.steps]}
     try:
-        write_whole(file.resolve(), dumps(kept, ensure_ascii=False, indent=1) + "\n")
+        replace_file(file.resolve(), dumps(kept, ensure_ascii=False, indent=1) + "\n")
     except OSError as error:
         typer.echo(f"quorum: The trace was not written to {file} ({error.strerror}).", err=True)
         return False
     return True
 
 
-def write_whole(file: Path, text: str) -> None:
-    """Write a whole file at once, so no reader sees it half-written; its permissions stay. Other than regular files are
-    written directly.
+def replace_file(file: Path, text: str) -> None:
+    """Replace the file in one step, so that no reader sees it half-written; its permissions stay.
+
+    Anything but a regular file is written directly.
     """
     if not file.is_file() or not os.access(file.parent, os.W_OK):
         with open_private_text(file) as device:
@@ -73,8 +74,8 @@ def write_whole(file: Path, text: str) -> None:
         raise
 
 
-def load(file: Path) -> "Step":
-    """The run in a file; a file that holds none is a `SetupError`."""
+def read_trace(file: Path) -> "Step":
+    """Read a saved run. A file without one is a `SetupError`."""
     from quorum.core.files import read_regular
     from quorum.evaluation.saved_run import read_saved_run
     from quorum.evaluation.trace import Step

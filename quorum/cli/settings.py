@@ -1,4 +1,4 @@
-"""The context of a command from its options and --set."""
+"""Reads a command's context from its options and --set."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""How results look: on a terminal with colours, in a pipe as plain text of the same layout."""
+"""Lays out results: with colours on a terminal, as plain text in a pipe."""
 
 import os
 import sys
@@ -36,7 +36,7 @@ def format_result(result: Result, method: str, *, colours: bool, numbers: bool =
     head = Text(
         "unknown" if result["unknown"] else result["answer"], style="bold red" if result["unknown"] else "bold green"
     )
-    parts: list[RenderableType] = [head, Text(" · ".join(facts(result, method)), style="dim")]
+    parts: list[RenderableType] = [head, Text(" · ".join(describe_run(result, method)), style="dim")]
     if result.get("rationale"):
         parts += [Text(), Text(result["rationale"] or "")]
     evidence, unsupported = result.get("evidence") or [], result.get("unsupported") or []
@@ -55,7 +55,7 @@ def format_result(result: Result, method: str, *, colours: bool, numbers: bool =
 
 
 def name_evidence(result: Result) -> str:
-    """The heading above the passages: evidence where they contain the answer, else what the method claims of them."""
+    """The heading above the passages: "Evidence" if they contain the answer, else what the method says about them."""
     evidence = result.get("evidence") or []
     if not evidence:
         return "No passage contains the answer." if not result["unknown"] else "No passage supports an answer."
@@ -85,8 +85,8 @@ def format_passage(
     return [title, Padding(marked, (0, 0, 1, 3))]
 
 
-def facts(result: Result, method: str) -> list[str]:
-    """Method, confidence, calls, tokens, and problems of the run."""
+def describe_run(result: Result, method: str) -> list[str]:
+    """The line below the answer: method, confidence, calls, tokens and problems of the run."""
     usage = (result.get("usage") or {}).values()
     calls = sum(one["calls"] for one in usage)
     malformed = sum(one["count"] for one in (result.get("malformed") or {}).values())
@@ -104,9 +104,9 @@ def facts(result: Result, method: str) -> list[str]:
     ]
 
 
-def methods_table(rows: Iterable[Mapping[str, Any]]) -> Table:
+def make_methods_table(rows: Iterable[Mapping[str, Any]]) -> Table:
     """Name, what it does, calls and depth of every method."""
-    table = plain_table("method", "summary", "calls", "depth", "paper")
+    table = make_plain_table("method", "summary", "calls", "depth", "paper")
     for row in rows:
         table.add_row(
             Text(row["name"], style="bold"), row["summary"], row["calls"], row["depth"], row["paper"].partition(",")[0]
@@ -114,7 +114,7 @@ def methods_table(rows: Iterable[Mapping[str, Any]]) -> Table:
     return table
 
 
-def plain_table(first: str, *others: str, right: bool = False) -> Table:
+def make_plain_table(first: str, *others: str, right: bool = False) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     table.add_column(first, overflow="fold")
     for name in others:

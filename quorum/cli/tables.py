@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from quorum.cli.show import plain_table
+from quorum.cli.show import make_plain_table
 from quorum.core.text import format_count
 from quorum.evaluation.compare.baseline import Comparison, Difference
 from quorum.evaluation.metrics.registry import list_added_measures
@@ -75,7 +75,7 @@ FURTHER = {
 FAILURES = ("errors", "malformed", "verbose", "not_greedy", "unscored", "judge_errors")
 
 
-def score_tables(
+def make_score_tables(
     summary: Summary,
     comparisons: Sequence[Comparison],
     measures: Sequence[str],
@@ -88,28 +88,28 @@ def score_tables(
     of their own, in place of those of passages.
     """
     brought = [Column(name, name, 1, 3) for name in (*list_added_measures(summary), *own)]
-    answers = [*(JUDGED[name] for name in measures), *present(summary, MORE), *brought]
+    answers = [*(JUDGED[name] for name in measures), *keep_filled(summary, MORE), *brought]
     wordy = describe_wordy_answers(summary)
-    more = present(summary, [FURTHER[name] for name in further])
+    more = keep_filled(summary, [FURTHER[name] for name in further])
     return [
-        measure_table(summary, answers, counts=True),
+        make_measure_table(summary, answers, counts=True),
         *([Text(wordy, style="yellow")] if wordy else []),
-        *(difference_table(one, measures) for one in comparisons),
-        *([measure_table(summary, more)] if more else []),
-        measure_table(summary, TOOK if further else [*present(summary, READ), *TOOK]),
+        *(make_difference_table(one, measures) for one in comparisons),
+        *([make_measure_table(summary, more)] if more else []),
+        make_measure_table(summary, TOOK if further else [*keep_filled(summary, READ), *TOOK]),
     ]
 
 
-def present(summary: Summary, columns: Iterable[Column]) -> list[Column]:
-    """The columns in which some method has a value."""
+def keep_filled(summary: Summary, columns: Iterable[Column]) -> list[Column]:
+    """Only the columns in which a method has a value."""
     return [one for one in columns if any(row.get(one.measure) is not None for row in summary.values())]
 
 
-def measure_table(summary: Summary, columns: Sequence[Column], *, counts: bool = False) -> Table:
+def make_measure_table(summary: Summary, columns: Sequence[Column], *, counts: bool = False) -> Table:
     """One row a method; with `counts` the number of questions, and those of errors and malformed replies if any."""
     failures = [name for name in FAILURES if counts and any(row.get(name) for row in summary.values())]
     titles = [name.replace("_", " ") for name in failures]
-    table = plain_table("method", *(["n"] if counts else []), *(one.title for one in columns), *titles, right=True)
+    table = make_plain_table("method", *(["n"] if counts else []), *(one.title for one in columns), *titles, right=True)
     for name, row in summary.items():
         n = [f"{row['n']:,}"] if counts else []
         cells = [format_cell(row, column) for column in columns]
@@ -136,13 +136,13 @@ def format_interval(value: float, low: float, high: float, sign: str = "") -> st
     return f"{mean} [{', '.join(ends)}]"
 
 
-def difference_table(comparison: Comparison, measures: Sequence[str]) -> Group:
+def make_difference_table(comparison: Comparison, measures: Sequence[str]) -> Group:
     """Each method minus the baseline, with 95% intervals and adjusted p-values."""
     shown = [name for name in measures if any(name in one for one in comparison["methods"].values())]
     titles = [title for name in shown for title in (JUDGED[name].title, "p")]
-    table = plain_table("method", *titles, *(["to tell"] if shown else []), right=True)
+    table = make_plain_table("method", *titles, *(["to tell"] if shown else []), right=True)
     for name, found in comparison["methods"].items():
-        cells = [text for measure in shown for text in difference_cells(found.get(measure))]
+        cells = [text for measure in shown for text in format_difference(found.get(measure))]
         needed = (
             [format_needed(found[shown[0]]["questions_needed"]) if shown and shown[0] in found else "-"]
             if shown
@@ -153,7 +153,7 @@ def difference_table(comparison: Comparison, measures: Sequence[str]) -> Group:
 
 
 def describe_comparison(comparison: Comparison) -> str:
-    """Over which questions a comparison is, and what its columns mean."""
+    """The line above a comparison: its questions and the meaning of its columns."""
     left = comparison["left_out"]
     missing = f" ({left:,} left out, which some did not answer)" if left else ""
     questions = format_count(comparison["n"], "question")
@@ -163,7 +163,7 @@ def describe_comparison(comparison: Comparison) -> str:
     )
 
 
-def difference_cells(found: Difference | None) -> tuple[str, str]:
+def format_difference(found: Difference | None) -> tuple[str, str]:
     """'+5.0 [+1.2, +9.0]' and the adjusted p."""
     if found is None:
         return "-", "-"
@@ -172,14 +172,14 @@ def difference_cells(found: Difference | None) -> tuple[str, str]:
 
 
 def format_needed(needed: int | None) -> str:
-    """How many questions would tell two methods apart."""
+    """The number of questions that would make a difference significant."""
     return "-" if needed is None else f"{needed:,}" if needed < 1_000_000 else ">1M"
 
 
-def panel_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Group:
-    """What an experiment found besides: one row each, texts left and numbers right."""
+def make_panel_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Group:
+    """A further table of an experiment: texts at the left, numbers at the right."""
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    table = plain_table(columns[0] if columns else "", *columns[1:], right=True)
+    table = make_plain_table(columns[0] if columns else "", *columns[1:], right=True)
     for row in rows:
         table.add_row(*(Text(format_value(row.get(key)), style="bold" if key == columns[0] else "") for key in columns))
     return Group(Text(title, style="dim"), table)

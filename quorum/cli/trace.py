@@ -1,4 +1,4 @@
-"""How a run looks on a terminal: a tree of nodes, prompts and replies."""
+"""Prints a run on a terminal as a tree of nodes, prompts and replies."""
 
 from rich.text import Text
 from rich.tree import Tree
@@ -7,7 +7,7 @@ from quorum.cli.show import stderr, stdout
 from quorum.evaluation.trace import Step
 
 
-def headline(step: Step) -> Text:
+def format_headline(step: Step) -> Text:
     """'answer: passage 2  prompt 1f2e3d · 310 tokens in, 4 out · 0.08 s'."""
     time_taken = [] if step.seconds is None else [f"{step.seconds:.2f} s"]
     line = Text(step.name, style="bold" if step.kind != "call" else "bold cyan")
@@ -17,9 +17,9 @@ def headline(step: Step) -> Text:
     return line
 
 
-def tree(step: Step, above: Tree | None = None) -> Tree:
+def make_tree(step: Step, above: Tree | None = None) -> Tree:
     """The run as a tree for rich."""
-    branch = Tree(headline(step)) if above is None else above.add(headline(step))
+    branch = Tree(format_headline(step)) if above is None else above.add(format_headline(step))
     if step.prompt:
         branch.add(Text(step.prompt, style="dim"))
     if step.reasoning:
@@ -27,7 +27,7 @@ def tree(step: Step, above: Tree | None = None) -> Tree:
     if step.reply:
         branch.add(Text("-> ").append(step.reply, style="green"))
     for inner in step.steps:
-        tree(inner, branch)
+        make_tree(inner, branch)
     for line in step.changes:
         branch.add(Text(line))
     return branch
@@ -37,5 +37,5 @@ def print_trace(root: Step, *, to_stderr: bool) -> None:
     """Print every step of a run as a tree."""
     console = stderr() if to_stderr else stdout()
     for step in root.steps:
-        console.print(tree(step))
+        console.print(make_tree(step))
     console.print()

@@ -1,4 +1,4 @@
-"""`--langsmith NAME`: the results of a command as a LangSmith dataset and experiments."""
+"""`--langsmith NAME`: uploads the results of a command as a LangSmith dataset with experiments."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ import typer
 
 
 def check_langsmith(name: str | None) -> None:
-    """Report a missing account before anything is asked."""
+    """Raise a `SetupError` for a missing account before any question is asked."""
     if name is not None:
         from quorum.evaluation.langsmith_upload import check_access
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tower import PASSAGES, QUESTION, runtime
+from tower import PASSAGES, QUESTION, make_runtime
 
 from quorum.algorithms.sure_choice import Choice, choose_candidate, choose_next_pairs, list_pairs, sort_validity
 from quorum.core.context import Context
@@ -176,9 +176,9 @@ async def test_the_graph_over_sampled_outcomes_of_three_candidates() -> None:
 async def test_nodes_called_directly() -> None:
     model = ScriptedModel().on("ranking: candidates 3 and 1", "Passage 1").on("ranking: candidates 1 and 3", "Both")
     state = State(question=QUESTION, pair=[2, 0], summaries=["late", "early"])
-    update = await rank_pair(state, runtime(model))
+    update = await rank_pair(state, make_runtime(model))
     assert update["preferences"] == [Preference(first=2, second=0, preferred=2)]
-    update = await rank_pair({**state, "pair": [0, 2]}, runtime(model))
+    update = await rank_pair({**state, "pair": [0, 2]}, make_runtime(model))
     assert (update["preferences"], update["malformed"]) == ([Preference(first=0, second=2, preferred=None)], {})
-    nothing = await select({"question": QUESTION, "passages": PASSAGES[:1], "candidates": []}, runtime())
+    nothing = await select({"question": QUESTION, "passages": PASSAGES[:1], "candidates": []}, make_runtime())
     assert nothing == {"answer": "unknown", "unknown": True, "evidence": []}

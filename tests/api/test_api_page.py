@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import quorum
-from docs.api_page import GROUPS, code_of, documented, examples, type_text
+from docs.api_page import GROUPS, collect_examples, document_name, format_doctest, format_type
 
-EXAMPLES = examples()
+EXAMPLES = collect_examples()
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def test_example_runs(name: str, workplace: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_every_function_has_an_example() -> None:
-    functions = [name for name in documented() if inspect.isfunction(getattr(quorum, name))]
+    functions = [name for name in document_name() if inspect.isfunction(getattr(quorum, name))]
     shared = {name for group in GROUPS if group.example for name in group.names}
     assert [name for name in functions if name not in EXAMPLES and name not in shared] == []
 
@@ -39,10 +39,10 @@ def test_every_name_stands_in_a_group_with_an_example() -> None:
 
 
 def test_every_name_has_a_docstring_of_its_own() -> None:
-    assert [name for name in documented() if not vars(getattr(quorum, name)).get("__doc__")] == [
-        name for name in documented() if inspect.isfunction(getattr(quorum, name))
+    assert [name for name in document_name() if not vars(getattr(quorum, name)).get("__doc__")] == [
+        name for name in document_name() if inspect.isfunction(getattr(quorum, name))
     ]
-    assert [name for name in documented() if not getattr(quorum, name).__doc__] == []
+    assert [name for name in document_name() if not getattr(quorum, name).__doc__] == []
 
 
 def test_an_example_becomes_code_with_its_output_as_comments() -> None:
@@ -53,9 +53,9 @@ def test_an_example_becomes_code_with_its_output_as_comments() -> None:
     2
     >>> quiet = 3
     """
-    assert code_of(example) == "```python\nfor one in (1, 2):\n    print(one)\n# 1\n# 2\nquiet = 3\n```"
+    assert format_doctest(example) == "```python\nfor one in (1, 2):\n    print(one)\n# 1\n# 2\nquiet = 3\n```"
 
 
 def test_types_are_written_without_their_modules() -> None:
-    assert type_text("Sequence[Passage] | None") == "Sequence[Passage] | None"
-    assert type_text(inspect.signature(quorum.is_unknown).return_annotation) == "bool"
+    assert format_type("Sequence[Passage] | None") == "Sequence[Passage] | None"
+    assert format_type(inspect.signature(quorum.is_unknown).return_annotation) == "bool"

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from openai_server import OpenAIServer, Request, error
-from quorum_command import Quorum, Ran
+from openai_server import OpenAIServer, Request, make_error
+from quorum_command import CommandOutcome, Quorum
 
 from quorum.core.state import Result
 from quorum.graphs import METHODS
@@ -34,7 +34,7 @@ def ask(quorum: Quorum, openai_server: OpenAIServer, passages: str) -> Quorum:
     """quorum ask, with given passages and a server that reads them."""
     openai_server.reply(reader)
 
-    def run(*args: str) -> Ran:
+    def run(*args: str) -> CommandOutcome:
         return quorum("ask", "When was the tower finished?", "--passages", passages, "--model", "openai:test", *args)
 
     return run
@@ -106,7 +106,7 @@ def test_settings_reach_the_run(ask: Quorum, openai_server: OpenAIServer) -> Non
 
 
 def test_a_call_that_fails_for_good_is_exit_code_1(ask: Quorum, openai_server: OpenAIServer) -> None:
-    openai_server.reply(error(400, "no such parameter"))
+    openai_server.reply(make_error(400, "no such parameter"))
     ran = ask("--method", "concat")
     assert (ran.code, ran.out) == (1, "")
     assert ran.err.count("\n") == 1
@@ -114,7 +114,7 @@ def test_a_call_that_fails_for_good_is_exit_code_1(ask: Quorum, openai_server: O
 
 
 def test_a_trace_shows_what_failed(ask: Quorum, openai_server: OpenAIServer) -> None:
-    openai_server.reply(error(400, "no such parameter"))
+    openai_server.reply(make_error(400, "no such parameter"))
     ran = ask("--method", "concat", "--trace")
     assert ran.code == 1
     assert "concat_answer" in ran.out
@@ -141,7 +141,7 @@ def test_failed_questions_are_counted_and_make_exit_code_1(
 ) -> None:
     question = {"id": "1", "question": "Where?", "answers": ["Paris"], "passages": PASSAGES}
     (tmp_path / "data.jsonl").write_text(json.dumps(question) + "\n", encoding="utf-8")
-    openai_server.reply(error(400, "not today"))
+    openai_server.reply(make_error(400, "not today"))
     ran = quorum("eval", "data.jsonl", "--methods", "concat", "--model", "openai:test")
     assert ran.code == 1
     assert "errors" in ran.out.splitlines()[0]

@@ -4,7 +4,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from knower import knower
+from knower import make_knower
 from quorum_command import Quorum
 
 from quorum.core.errors import SetupError
@@ -24,7 +24,7 @@ def test_the_demo_answers_and_compares_in_the_folder_that_is_named(
     """With a model that answers at once; the embedded one takes a minute."""
     model = chat_model("scripted")
     assert isinstance(model, ScriptedModel)
-    knower("Gustave Eiffel", model)
+    make_knower("Gustave Eiffel", model)
     for prompt in ("answer_yes_no", "answer_candidates_yes_no"):
         model.on(prompt, lambda _: "Yes")
     monkeypatch.setenv("QUORUM_MODEL", "scripted")

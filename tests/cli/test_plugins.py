@@ -8,7 +8,7 @@ import pytest
 from plugin_package import EXAMPLE, example, install_plugin
 from quorum_command import Quorum
 
-from docs.tables import langgraph_json
+from docs.tables import make_langgraph_json
 from quorum.core.plugins import forget_plugins
 from quorum.graphs import METHODS, all_methods, answer_sync
 from quorum.retrievers.registry import RETRIEVERS, all_retrievers
@@ -90,7 +90,7 @@ def test_its_type_of_file_is_indexed(quorum: Quorum, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("example")
 def test_the_generated_file_for_studio_names_its_graph() -> None:
-    graphs = json.loads(langgraph_json())["graphs"]
+    graphs = json.loads(make_langgraph_json())["graphs"]
     assert (graphs["shout"], graphs["concat"]) == ("quorum_example:graph", "quorum.graphs.concat:graph")
 
 

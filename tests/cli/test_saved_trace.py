@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from openai_server import OpenAIServer, Response, error
+from openai_server import OpenAIServer, Response, make_error
 from tower import PASSAGES, QUESTION
 
 from quorum.cli.main import main
@@ -15,7 +15,7 @@ ASK = ("ask", QUESTION, "--passages", "passages.jsonl", "--model", "openai:test"
 
 
 @pytest.fixture(autouse=True)
-def passages(isolated: None, openai_server: OpenAIServer) -> None:
+def passages(isolate: None, openai_server: OpenAIServer) -> None:
     Path("passages.jsonl").write_text("".join(json.dumps(passage) + "\n" for passage in PASSAGES), encoding="utf-8")
     openai_server.reply(
         lambda request: "1931" if request.text.count("[1]") and "[2]" not in request.text else "unknown"
@@ -43,7 +43,7 @@ def test_a_kept_run_is_printed_as_the_trace_was(capsys: pytest.CaptureFixture[st
 
 
 def test_a_run_that_failed_is_kept(openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
-    openai_server.reply(error(400, "no such parameter"))
+    openai_server.reply(make_error(400, "no such parameter"))
     assert quorum(*ASK, "--method", "concat", "--save-trace", "run.json") == 1
     capsys.readouterr()
     assert quorum("trace", "run.json") == 0
@@ -134,6 +134,6 @@ def test_reasoning_is_shown_in_a_trace_and_is_no_answer(
 def test_a_trace_repeats_no_key_that_a_server_repeated(
     openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    openai_server.reply(error(400, "you sent Authorization: Bearer 0123secret"))
+    openai_server.reply(make_error(400, "you sent Authorization: Bearer 0123secret"))
     assert quorum(*ASK, "--method", "concat", "--save-trace", "run.json") == 1
     assert "0123secret" not in Path("run.json").read_text(encoding="utf-8") + capsys.readouterr().err

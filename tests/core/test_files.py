@@ -54,5 +54,5 @@ def test_packed_files_are_unpacked_and_closed(name: str, tmp_path: Path) -> None
     ("name", "shown"),
     [("plan.md", "plan.md"), ("a\nb", "a\\nb"), ("exe\u202etxt.md", "exe\\u202etxt.md"), ("漢 é", "漢 é")],
 )
-def test_names_are_shown_so_that_they_cannot_lie(name: str, shown: str) -> None:
+def test_control_characters_in_names_are_shown_as_escapes(name: str, shown: str) -> None:
     assert shown_name(name) == shown

@@ -96,7 +96,7 @@ def test_a_registry_holds_ours_first_and_then_what_is_installed(
     assert list(add_plugins(GROUP, {"ours": "us"}, expect_text).items()) == [("ours", "us"), ("first", "one")]
 
 
-def test_what_has_the_name_of_ours_or_does_not_fit_is_left_out_with_a_warning(
+def test_a_plugin_with_a_taken_name_or_of_a_wrong_type_is_left_out_with_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     points = {GROUP: {"ours": "plug_one:thing", "number": "plug_one:number"}}

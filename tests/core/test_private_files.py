@@ -25,7 +25,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_what_is_made_is_private(tmp_path: Path) -> None:
+def test_new_files_are_private(tmp_path: Path) -> None:
     folder = tmp_path / "a" / "b"
     make_private_folder(folder)
     make_private_file(folder / "one")
@@ -38,7 +38,7 @@ def test_what_is_made_is_private(tmp_path: Path) -> None:
     assert (folder / "two").read_text(encoding="utf-8") == "caf?é"
 
 
-def test_what_is_there_keeps_its_permissions(tmp_path: Path) -> None:
+def test_existing_files_keep_their_permissions(tmp_path: Path) -> None:
     folder, file = tmp_path / "mine", tmp_path / "mine" / "one"
     folder.mkdir(mode=0o755)
     file.write_text("old", encoding="utf-8")

@@ -81,7 +81,9 @@ def test_an_address_without_a_server_is_refused_at_once(address: str, said: str)
         ),
     ],
 )
-def test_what_a_machine_lacks_is_named(lacking: list[str], version: str, missing: list[str], said: str) -> None:
+def test_a_package_that_a_machine_lacks_is_named(
+    lacking: list[str], version: str, missing: list[str], said: str
+) -> None:
     with pytest.raises(SetupError, match=said):
         check_machine("far", lacking, version, missing)
     check_machine("far", [], find_version("quorum-rag") or "unknown", [])
@@ -200,7 +202,7 @@ def test_the_folders_that_every_machine_must_see() -> None:
     assert find_needed_files(runs_of()) == []
 
 
-async def test_a_thread_passes_on_its_items_and_its_error() -> None:
+async def test_a_thread_hands_over_its_items_and_its_error() -> None:
     def found() -> Iterator[int]:
         yield from (1, 2)
         raise SetupError("no more")

@@ -44,11 +44,11 @@ def test_all_calls_share_one_loop() -> None:
     assert {*loops, *with_thread} == {LOOP_THREADS.at(0).loop}
 
 
-async def test_a_running_loop_is_no_hindrance() -> None:
+async def test_it_works_inside_a_running_loop() -> None:
     assert run_sync(loop_here()) is not asyncio.get_running_loop()
 
 
-def test_the_error_itself_arrives() -> None:
+def test_the_caller_gets_the_original_error() -> None:
     error = LookupError("gone")
     with pytest.raises(LookupError) as caught:
         run_sync(fail(error))
@@ -56,13 +56,13 @@ def test_the_error_itself_arrives() -> None:
 
 
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError()])
-def test_the_loop_outlives_what_would_end_it(error: BaseException) -> None:
+def test_the_loop_survives_errors_and_cancellation(error: BaseException) -> None:
     with pytest.raises(type(error)):
         run_sync(fail(error))
     assert run_sync(loop_here()) is LOOP_THREADS.at(0).loop
 
 
-def test_work_may_call_synchronously_in_its_turn() -> None:
+def test_asynchronous_work_may_call_synchronous_code_that_uses_the_loop() -> None:
     async def inner() -> str:
         return threading.current_thread().name
 
@@ -117,7 +117,7 @@ def test_a_generator_makes_items_as_they_are_asked_for() -> None:
     assert ([*items], seen) == ([3], [1, 2, 3, "closed"])
 
 
-def test_a_generator_that_is_closed_early_closes_the_other() -> None:
+def test_closing_a_generator_early_closes_the_asynchronous_one() -> None:
     seen: list[Any] = []
     items = iterate_sync(count(seen))
     next(items)

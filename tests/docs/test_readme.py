@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.tables import filled, parts, sections
+from docs.tables import fill_marks, find_sections, make_parts
 from quorum.cli.main import main
 from quorum.core.context import Context
 from quorum.graphs import METHODS
@@ -52,15 +52,15 @@ def test_python_runs(
     assert capsys.readouterr().out.strip()
 
 
-@pytest.mark.parametrize("file", parts())
+@pytest.mark.parametrize("file", make_parts())
 def test_what_is_taken_from_the_code_is_up_to_date(file: str) -> None:
     text = (ROOT / file).read_text(encoding="utf-8")
-    assert filled(text, parts()[file]) == text, "run: make readme"
+    assert fill_marks(text, make_parts()[file]) == text, "run: make readme"
 
 
 def test_every_method_has_one_section_with_its_graph() -> None:
-    assert sorted(name for names in sections().values() for name in names) == sorted(METHODS)
-    text = "".join((ROOT / page).read_text(encoding="utf-8") for page in sections())
+    assert sorted(name for names in find_sections().values() for name in names) == sorted(METHODS)
+    text = "".join((ROOT / page).read_text(encoding="utf-8") for page in find_sections())
     assert text.count("```mermaid") == len(METHODS)
 
 

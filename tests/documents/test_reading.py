@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from awkward_documents import NOISE, QUESTIONS, Asked, write_documents
+from awkward_documents import NOISE, QUESTIONS, DocumentQuestion, write_documents
 
 from quorum.core.context import Context
 from quorum.core.places import link, where
@@ -35,7 +35,7 @@ def of_file(passages: list[Passage], name: str) -> list[Passage]:
 
 
 @pytest.mark.parametrize("asked", QUESTIONS, ids=lambda asked: asked.question)
-async def test_the_right_passage_is_found_and_read(asked: Asked, context: Context) -> None:
+async def test_the_right_passage_is_found_and_read(asked: DocumentQuestion, context: Context) -> None:
     found = of_file(await search(asked.question, context), asked.file)
     assert any(asked.text in passage["text"] for passage in found)
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langsmith.utils import get_env_var
 from langsmith_server import Workspace
-from openai_server import OpenAIServer, Request, Response, error
+from openai_server import OpenAIServer, Request, Response, make_error
 from quorum_command import Quorum
 
 from quorum.evaluation.langsmith_rows import dated_id
@@ -23,7 +23,7 @@ METHODS = ("--methods", "concat,post_fusion[k=2]", "--model", "openai:test", "--
 
 
 @pytest.fixture
-def workspace(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, isolated: None) -> Iterator[Workspace]:
+def workspace(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, isolate: None) -> Iterator[Workspace]:
     """An account that the environment names."""
     workspace = Workspace(**getattr(request, "param", {}))
     monkeypatch.setenv("LANGSMITH_ENDPOINT", workspace.url)
@@ -158,7 +158,9 @@ def test_what_could_not_be_sent_is_sent_by_the_same_command(
 def test_a_failed_question_is_a_failed_run_and_its_exit_code_stays(
     workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
-    openai_server.reply(lambda request: error(400, "no such luck") if "tower 2?" in request.text else reader(request))
+    openai_server.reply(
+        lambda request: make_error(400, "no such luck") if "tower 2?" in request.text else reader(request)
+    )
     ran = quorum("eval", data, *METHODS, "--out", "out", "--set", "attempts=1")
     assert ran.code == 1
     failed = [run for run in tops(workspace) if run.get("error")]

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tower import PASSAGES, QUESTION, readers, runtime, trace
+from tower import PASSAGES, QUESTION, make_readers, make_runtime, trace_method
 
 from quorum.core.context import MOST_PASSAGES, MOST_SUPERSTEPS, Context
 from quorum.core.errors import SetupError, TooLong
@@ -25,21 +25,21 @@ def calls(model: ScriptedModel) -> list[str]:
 
 
 async def test_base() -> None:
-    assert await trace("base", ScriptedModel().on("answer_base", "1931.")) == [
+    assert await trace_method("base", ScriptedModel().on("answer_base", "1931.")) == [
         *BEGIN,
         ("base_answer", {**KNOWN, "confidence": None, "passages": "p1 p2 p3"}),
     ]
 
 
-async def test_base_sampled_goes_by_agreement() -> None:
+async def test_the_most_frequent_sample_of_base_wins() -> None:
     model = ScriptedModel().on("answer_base", "1950", "1931", "in 1931", "1931")
-    steps = await trace("base", model, samples=4, temperature=0.7)
+    steps = await trace_method("base", model, samples=4, temperature=0.7)
     assert steps[-1] == ("base_answer", {**KNOWN, "confidence": 0.75, "passages": "p1 p2 p3"})
 
 
 async def test_base_prompt_asks_for_three_words_and_offers_no_unknown() -> None:
     model = ScriptedModel().on("answer_base", "1931")
-    await base_answer(STATE, runtime(model))
+    await base_answer(STATE, make_runtime(model))
     text = model.history[0].text
     assert "at most three words" in text
     assert "nknown" not in text
@@ -53,7 +53,7 @@ EXAMPLES = '{"question": "Who?", "answer": "He", "rationale": "By name."}\n{"que
 async def test_examples_stand_between_passages_and_question(node: Any, prompt: str, tmp_path: Path) -> None:
     (tmp_path / "shots.jsonl").write_text(EXAMPLES, encoding="utf-8")
     model = ScriptedModel().on(prompt, "1931")
-    await node(STATE, runtime(model, examples=str(tmp_path / "shots.jsonl")))
+    await node(STATE, make_runtime(model, examples=str(tmp_path / "shots.jsonl")))
     text = model.history[0].text
     pairs = "\n\nQuestion: Who?\nAnswer: He\n\nQuestion: Where?\nAnswer: There\n\n"
     assert text.endswith(f"{pairs}Question: {QUESTION}\nAnswer:")
@@ -63,7 +63,7 @@ async def test_examples_stand_between_passages_and_question(node: Any, prompt: s
 
 async def test_no_retrieval_asks_once_without_passages() -> None:
     model = ScriptedModel().on("answer_base_closed", "1931")
-    assert await trace("no_retrieval", model) == [
+    assert await trace_method("no_retrieval", model) == [
         ("begin", {}),
         ("closed_answer", {"answer": "1931", "unknown": False, "confidence": None, "evidence": [], "passages": ""}),
     ]
@@ -77,7 +77,7 @@ async def test_no_retrieval_needs_no_collection_and_the_embedded_model_knows_not
 
 async def test_zero_shot_cot() -> None:
     model = ScriptedModel().on("zero_shot_cot", "Passage 1 gives the year.\nAnswer: 1931")
-    assert await trace("zero_shot_cot", model) == [
+    assert await trace_method("zero_shot_cot", model) == [
         *BEGIN,
         ("stepwise_answer", {**KNOWN, "rationale": "Passage 1 gives the year.", "passages": "p1 p2 p3"}),
     ]
@@ -111,7 +111,7 @@ def reader(*replies: str) -> ScriptedModel:
     return model
 
 
-async def test_selection_inference_reads_one_after_the_other_best_first() -> None:
+async def test_selection_inference_reads_the_passages_one_by_one_best_first() -> None:
     model = reader(
         "Notes: Work ended in 1931.\nAnswer: 1931",
         "Notes: Finished in 1931.\nAnswer: 1931",
@@ -119,7 +119,7 @@ async def test_selection_inference_reads_one_after_the_other_best_first() -> Non
     )
     found = {"answer": "1931", "unknown": False}
     noted = ["Work ended in 1931.", "Finished in 1931.", "Finished in 1931; the mast is another."]
-    assert await trace("selection_inference", model) == [
+    assert await trace_method("selection_inference", model) == [
         *BEGIN,
         ("rank_passages", {"passages": "p3 p1 p2"}),
         *(("infer", {**found, "notes": n, "rationale": n, "turn": turn}) for turn, n in enumerate(noted, start=1)),
@@ -132,16 +132,16 @@ async def test_selection_inference_reads_one_after_the_other_best_first() -> Non
     assert "Notes so far: \n" in shown[0]
 
 
-async def test_the_last_answer_wins_whatever_it_is() -> None:
+async def test_the_answer_after_the_last_passage_wins() -> None:
     model = reader("Notes: a\nAnswer: 1931", "Notes: b\nAnswer: 1950", "Notes: c\nAnswer: Unknown")
-    steps = await trace("selection_inference", model)
+    steps = await trace_method("selection_inference", model)
     assert [update["answer"] for node, update in steps if node == "infer"] == ["1931", "1950", "unknown"]
     assert (steps[-2][1]["unknown"], steps[-1]) == (True, ("cite", {"evidence": []}))
 
 
 async def test_a_reply_without_notes_keeps_the_old_ones() -> None:
     model = reader("Notes: a\nAnswer: 1931", "1931", "Answer: 1931")
-    steps = await trace("selection_inference", model)
+    steps = await trace_method("selection_inference", model)
     assert [update["notes"] for node, update in steps if node == "infer"] == ["a", "a", "a"]
     assert steps[-2][1]["malformed"] == {"inference": ["Answer: 1931"]}
 
@@ -149,12 +149,12 @@ async def test_a_reply_without_notes_keeps_the_old_ones() -> None:
 async def test_a_passage_that_is_too_long_is_skipped() -> None:
     model = ScriptedModel().on("inference", TooLong("no"))
     state = State(question=QUESTION, passages=PASSAGES[:1], turn=0, notes=None, answer="")
-    assert await infer(state, runtime(model)) == {"answer": "unknown", "unknown": True, "turn": 1, "dropped": 1}
+    assert await infer(state, make_runtime(model)) == {"answer": "unknown", "unknown": True, "turn": 1, "dropped": 1}
 
 
 async def test_the_most_passages_that_can_be_set_are_within_the_limit() -> None:
     model = ScriptedModel().on("rank_passages", lambda _: "1").on("inference", lambda _: "Notes: a\nAnswer: 1931")
-    nodes = [node for node, _ in await trace("selection_inference", model, k=5)]
+    nodes = [node for node, _ in await trace_method("selection_inference", model, k=5)]
     assert nodes.count("infer") == 5
     rest = len(nodes) - 5
     limit = METHODS["selection_inference"].graph.config["recursion_limit"]
@@ -171,7 +171,7 @@ def verifier(*samples: str) -> ScriptedModel:
 async def test_samples_that_agree_need_no_verification() -> None:
     model = verifier("1931", "unknown", "in 1931", "In 1931.", "The in 1931")
     model.on("zero_shot_cot", lambda _: "Because.\nAnswer: 1931.")
-    assert await trace("self_verification", model) == [
+    assert await trace_method("self_verification", model) == [
         *BEGIN,
         (
             "sample_answers",
@@ -183,11 +183,11 @@ async def test_samples_that_agree_need_no_verification() -> None:
 
 
 async def test_unknown_samples_are_no_candidates() -> None:
-    steps = await trace("self_verification", verifier("unknown", "1931", "I don't know", "1931.", "unknown"))
+    steps = await trace_method("self_verification", verifier("unknown", "1931", "I don't know", "1931.", "unknown"))
     assert steps[2][1]["candidates"] == ["1931"]
     assert steps[2][1]["confidence"] == 0.4
     assert steps[-1] == ("choose_verified", {**KNOWN, "rationale": "Because 1931."})
-    steps = await trace("self_verification", verifier(*["unknown"] * 5))
+    steps = await trace_method("self_verification", verifier(*["unknown"] * 5))
     assert steps[-1] == ("choose_verified", {"answer": "unknown", "unknown": True, "rationale": None, "evidence": []})
 
 
@@ -195,13 +195,13 @@ def statement(hidden: str, year: str) -> str:
     return f"Statement: The [MASK] was finished in {year}.\nHidden: {hidden}"
 
 
-async def test_answers_that_differ_are_verified_each_by_itself() -> None:
+async def test_each_of_several_answers_is_verified_by_itself() -> None:
     model = verifier("1950", "1931", "1950", "the 1931", "1950")
     model.on("mask_condition: candidate 1", statement("Lumen Tower", "1950"))
     model.on("mask_condition: candidate 2", statement("Lumen Tower", "1931"))
     model.on("recover_condition: candidate 1", *["Iron Mast"] * 8, *["the Lumen Tower"] * 2)
     model.on("recover_condition: candidate 2", *["Lumen Tower."] * 7, *["unknown"] * 3)
-    steps = await trace("self_verification", model)
+    steps = await trace_method("self_verification", model)
     assert steps[:3] == [
         *BEGIN,
         (
@@ -235,7 +235,7 @@ async def test_the_first_of_equals_wins_and_an_unmasked_candidate_scores_nothing
     model.on("mask_condition: candidate 2", statement("Lumen Tower", "1931"))
     model.on("mask_condition: candidate 3", statement("none", "1929"))
     model.on("recover_condition: candidate 2", *["Iron Mast"] * RECOVERIES)
-    steps = await trace("self_verification", model)
+    steps = await trace_method("self_verification", model)
     assert (steps[-1][1]["answer"], steps[-1][1]["scores"]) == ("1950", [0.0] * 3)
     assert [found["malformed"] for _, found in steps if "malformed" in found] == [{"mask_condition": ["I cannot."]}]
 
@@ -253,12 +253,12 @@ async def test_usage_of_verifications_is_counted_once() -> None:
 
 async def test_the_nodes_of_a_verification() -> None:
     model = ScriptedModel().on("mask_condition", statement("Lumen Tower", "1931"))
-    masked = await mask_condition({**STATE, "rank": 1, "answer": "1931"}, runtime(model))
+    masked = await mask_condition({**STATE, "rank": 1, "answer": "1931"}, make_runtime(model))
     assert masked["masked"] == {"statement": "The [MASK] was finished in 1931.", "condition": "Lumen Tower"}
     assert f"Question: {QUESTION}\nAnswer: 1931\nStatement:" in model.history[0].text
     assert "[1]" not in model.history[0].text
     model.on("recover_condition", *["Lumen Tower"] * 10)
-    found = await recover_condition({**STATE, "rank": 1, "masked": masked["masked"]}, runtime(model))
+    found = await recover_condition({**STATE, "rank": 1, "masked": masked["masked"]}, make_runtime(model))
     assert found["verified"] == [{"rank": 1, "recovered": 10}]
     state = State(passages=PASSAGES[:1], candidates=["1950", "1931"], rationales=[None, "So."])
     assert await choose_verified({**state, "verified": found["verified"]}) == {
@@ -285,7 +285,7 @@ async def test_prompts_of_one_graph_share_their_beginning() -> None:
 
 @pytest.mark.parametrize(("method", "weigh"), [("rerank", "weigh_by_words"), ("replug", "weigh_by_meaning")])
 async def test_votes_weigh_by_likeness_to_the_question(method: str, weigh: str) -> None:
-    steps = await trace(method, readers("1931", "1950", "1950"))
+    steps = await trace_method(method, make_readers("1931", "1950", "1950"))
     assert steps[:2] == BEGIN
     assert [step[0] for step in steps[2:]] == ["passage_answer"] * 3 + [weigh, "vote"]
     assert steps[-2][1] == {"votes": ["0 1931", "1 1950", "2 1950"]}
@@ -296,16 +296,16 @@ async def test_votes_weigh_by_likeness_to_the_question(method: str, weigh: str) 
 
 @pytest.mark.parametrize("method", ["rerank", "replug"])
 async def test_weighted_votes_are_never_staged_and_unknown_is_dropped(method: str) -> None:
-    model = readers("unknown", "1950", "unknown")
+    model = make_readers("unknown", "1950", "unknown")
     result = await answer(QUESTION, method, Context(model=model, k=3, vote="staged"), given=PASSAGES)
     assert (result["answer"], len(result["votes"])) == ("1950", 3)
-    silent = await answer(QUESTION, method, Context(model=readers(*["unknown"] * 3), k=3), given=PASSAGES)
+    silent = await answer(QUESTION, method, Context(model=make_readers(*["unknown"] * 3), k=3), given=PASSAGES)
     assert (silent["answer"], silent["unknown"], silent["confidence"]) == ("unknown", True, None)
 
 
 @pytest.mark.parametrize("method", ["rerank", "replug"])
 async def test_each_sample_weighs_what_its_passage_weighs(method: str) -> None:
-    model = readers(["1931", "1950"], ["1950", "1950"])
+    model = make_readers(["1931", "1950"], ["1950", "1950"])
     result = await answer(QUESTION, method, Context(model=model, k=2, samples=2, temperature=0.7), given=PASSAGES)
     weights = [(vote["rank"], vote["weight"]) for vote in result["votes"]]
     assert len(weights) == 4

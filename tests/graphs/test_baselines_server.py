@@ -41,7 +41,7 @@ async def test_samples_and_recoveries_have_their_own_temperature_and_seeds(opena
 
 
 @pytest.mark.parametrize("method", CALLS)
-async def test_text_of_any_kind_is_sent_as_it_is(openai_server: OpenAIServer, method: str) -> None:
+async def test_any_text_is_sent_unchanged(openai_server: OpenAIServer, method: str) -> None:
     openai_server.reply("Notes: x\nAnswer: 東京")
     odd = Passage(id="x", title="$title {x}", text='東京 costs $5 — "quoted" \\n {passages} ${question} 🗼')
     result = await answer("¿$question? {x}", method, Context(model="openai:test"), given=[odd])

@@ -4,9 +4,19 @@ import json
 from typing import Any
 
 import pytest
-from blendfilter_fixtures import EXTERNAL, INTERNAL, PASSAGES, QUESTION, REASONING, names, run, script, steps
+from blendfilter_fixtures import (
+    EXTERNAL,
+    INTERNAL,
+    PASSAGES,
+    QUESTION,
+    REASONING,
+    join_ids,
+    make_blend_model,
+    run_blendfilter,
+    trace_blendfilter,
+)
 from langgraph.checkpoint.memory import InMemorySaver
-from tower import runtime
+from tower import make_runtime
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -30,8 +40,8 @@ RETRIEVED = ["mansion", "jones", "bell", "office"]
 
 
 async def test_a_full_run_of_blendfilter() -> None:
-    model = script()
-    assert await steps(model) == [
+    model = make_blend_model()
+    assert await trace_blendfilter(model) == [
         ("begin", {}),
         ("retrieve", {"passages": "mansion jones"}),
         ("answer_externally", {"external": EXTERNAL}),
@@ -47,9 +57,9 @@ async def test_a_full_run_of_blendfilter() -> None:
 
 
 async def test_the_result_of_the_full_run() -> None:
-    result = await run(script())
+    result = await run_blendfilter(make_blend_model())
     assert {name: result[name] for name in ANSWER} == ANSWER
-    assert names(result["passages"]) == "mansion bell"
+    assert join_ids(result["passages"]) == "mansion bell"
     assert result["retrieved"] == RETRIEVED
     calls = " ".join(f"{name} {usage['calls']}" for name, usage in sorted(result["usage"].items()))
     assert calls == "choose 3 extract_answer 1 internal 1 judge 3 reason 2 topic 1"
@@ -59,7 +69,7 @@ async def test_the_result_of_the_full_run() -> None:
 
 async def test_a_trace_shows_what_every_query_went_through() -> None:
     tracer = Tracer()
-    context = Context(model=script(), k=2)
+    context = Context(model=make_blend_model(), k=2)
     await answer(QUESTION, "blendfilter", context, given=PASSAGES, config={"callbacks": [tracer]})
     (graph,) = tracer.root.steps
     sets = [[step.name for step in node.steps] for node in graph.steps if node.name == "gather"]
@@ -70,10 +80,10 @@ async def test_a_trace_shows_what_every_query_went_through() -> None:
     assert turns == ["judge", "choose"] * 3
 
 
-async def test_one_turn_each_merges_judging_and_choosing_and_reasoning_and_extracting() -> None:
-    model = script().on("judge_and_choose: q", "Passage 1 names the series.\nRelevant passages: 1")
+async def test_with_one_turn_judging_and_choosing_are_one_call() -> None:
+    model = make_blend_model().on("judge_and_choose: q", "Passage 1 names the series.\nRelevant passages: 1")
     model.on("judge_and_choose: ex", "Relevant passages: 1, 2").on("judge_and_choose: in", "Relevant passages: 1")
-    trace = await steps(model, filter_turns=1)
+    trace = await trace_blendfilter(model, filter_turns=1)
     assert [node for node, _ in trace] == [
         *("begin", "retrieve", "answer_externally", "recall", "blend_queries", "gather", "gather", "gather", "unite"),
         "cot_answer",
@@ -84,8 +94,8 @@ async def test_one_turn_each_merges_judging_and_choosing_and_reasoning_and_extra
 
 
 async def test_filter_union_merges_first_and_filters_once() -> None:
-    model = script().on("judge", "Passages 1 and 3 help.").on("choose", "1, 3")
-    trace = await steps(model, filter_union=True)
+    model = make_blend_model().on("judge", "Passages 1 and 3 help.").on("choose", "1, 3")
+    trace = await trace_blendfilter(model, filter_union=True)
     assert [update["knowledge"] for node, update in trace if node == "gather"] == [
         *("0: mansion jones -> mansion jones", "1: mansion bell -> mansion bell", "2: bell office -> bell office")
     ]
@@ -100,9 +110,9 @@ async def test_filter_union_merges_first_and_filters_once() -> None:
 
 
 async def test_filter_union_with_one_turn() -> None:
-    model = script().on("judge_and_choose", "Relevant passages: 1, 3")
-    result = await run(model, filter_union=True, filter_turns=1)
-    assert (result["answer"], names(result["passages"])) == ("Jillian Belk", "mansion bell")
+    model = make_blend_model().on("judge_and_choose", "Relevant passages: 1, 3")
+    result = await run_blendfilter(model, filter_union=True, filter_turns=1)
+    assert (result["answer"], join_ids(result["passages"])) == ("Jillian Belk", "mansion bell")
     assert [sent.name for sent in model.history][-2:] == ["judge_and_choose", "reason"]
 
 
@@ -119,15 +129,15 @@ CALLS = {
 
 @pytest.mark.parametrize("queries", CALLS)
 async def test_any_subset_of_the_queries(queries: str) -> None:
-    model = script()
-    result = await run(model, queries=queries)
+    model = make_blend_model()
+    result = await run_blendfilter(model, queries=queries)
     calls, passages = CALLS[queries]
-    assert (len(model.history), names(result["passages"])) == (calls, passages)
+    assert (len(model.history), join_ids(result["passages"])) == (calls, passages)
     assert result["answer"] == "Jillian Belk"
     asked = {sent.name for sent in model.history}
     assert {f"judge: {name}" for name in queries.split("+")} == {name for name in asked if name.startswith("judge")}
     assert ("reason: external" in asked, "internal" in asked) == ("ex" in queries, "in" in queries)
-    searched = await steps(script(), queries=queries)
+    searched = await trace_blendfilter(make_blend_model(), queries=queries)
     assert ("retrieve" in [node for node, _ in searched]) == (queries != "in")
 
 
@@ -141,7 +151,7 @@ def verdicts() -> ScriptedModel:
 
 async def test_yes_or_no_has_no_topic_and_offers_none() -> None:
     model = verdicts()
-    result = await run(model, "Is Jillian Bell in SuperMansion?", answer_type="yes_no")
+    result = await run_blendfilter(model, "Is Jillian Bell in SuperMansion?", answer_type="yes_no")
     assert (result["answer"], result["unknown"], result["evidence"]) == ("yes", False, [])
     assert len(model.history) == 10
     assert all("write none" in sent.text for sent in model.history if sent.prompt.startswith("choose"))
@@ -149,22 +159,22 @@ async def test_yes_or_no_has_no_topic_and_offers_none() -> None:
 
 
 async def test_an_empty_union_generates_from_an_empty_block() -> None:
-    model = script({"choose: q": "none", "choose: ex": "None of them.", "choose: in": "[]"})
-    result = await run(model)
+    model = make_blend_model({"choose: q": "none", "choose: ex": "None of them.", "choose: in": "[]"})
+    result = await run_blendfilter(model)
     assert (result["answer"], result["passages"], result["retrieved"]) == ("Jillian Belk", [], RETRIEVED)
     generated = next(sent.text for sent in model.history if sent.name == "reason")
     assert generated.rsplit("Passages:", 1)[1] == f"\n\n(none)\n\nQuestion: {QUESTION}\nRationale:"
 
 
 async def test_ids_that_cannot_be_read_keep_the_whole_set() -> None:
-    result = await run(script({"choose: q": "It depends."}))
-    assert names(result["passages"]) == "mansion jones bell"
+    result = await run_blendfilter(make_blend_model({"choose: q": "It depends."}))
+    assert join_ids(result["passages"]) == "mansion jones bell"
     assert result["malformed"] == {"choose": {"count": 1, "replies": ["It depends."]}}
 
 
 @pytest.mark.parametrize("silence", ["Unknown", "I do not know.", "", "Unknown. I do not know."])
 async def test_an_unknown_internal_answer_adds_nothing_to_the_query(silence: str) -> None:
-    trace = await steps(script({"internal": silence}))
+    trace = await trace_blendfilter(make_blend_model({"internal": silence}))
     made = next(update["queries"] for node, update in trace if node == "blend_queries")
     assert made == [QUESTION, EX, QUESTION]
     gathered = [update["knowledge"] for node, update in trace if node == "gather"]
@@ -173,11 +183,11 @@ async def test_an_unknown_internal_answer_adds_nothing_to_the_query(silence: str
 
 async def test_generated_text_comes_before_the_question() -> None:
     state = State(question="Who?", external="Somebody. So the answer is Unknown.", internal="Somebody else.")
-    made = await blend_queries(state, runtime())
+    made = await blend_queries(state, make_runtime())
     assert made == {
         "queries": ["Who?", "Somebody. So the answer is Unknown.\nWho?", "Somebody else.\nWho?"],
     }
-    assert await blend_queries(state, runtime(queries="in")) == {"queries": ["Somebody else.\nWho?"]}
+    assert await blend_queries(state, make_runtime(queries="in")) == {"queries": ["Somebody else.\nWho?"]}
 
 
 def passage(name: str, text: str = "") -> Passage:
@@ -273,7 +283,7 @@ async def test_from_memory_nothing_is_retrieved_or_shown(method: str, prompt: st
 
 
 async def test_from_memory_is_for_direct_and_cot_alone() -> None:
-    assert names((await run(script(), retrieve=False))["passages"]) == "mansion bell"
+    assert join_ids((await run_blendfilter(make_blend_model(), retrieve=False))["passages"]) == "mansion bell"
 
 
 @pytest.mark.parametrize(("reply", "said"), [("No, it is not.", "no"), ("Yes", "yes"), ("I do not know", "unknown")])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from blendfilter_fixtures import INTERNAL, PASSAGES, QUESTION, REASONING
-from openai_server import OpenAIServer, Request, Response, error
+from openai_server import OpenAIServer, Request, Response, make_error
 
 from quorum.core.context import Context
 from quorum.core.state import Passage, Result
@@ -40,10 +40,10 @@ def in_rounds(sizes: list[int]) -> Callable[[Request], str | Response]:
             arrived += 1
         try:
             if number is None:
-                return error(400, "one call too many")
+                return make_error(400, "one call too many")
             barriers[number].wait(timeout=50)
         except threading.BrokenBarrierError:
-            return error(400, f"round {number} is incomplete")
+            return make_error(400, f"round {number} is incomplete")
         return reply(request)
 
     return held
@@ -66,7 +66,7 @@ async def blend(**settings: Any) -> Result:
         ({"queries": "ex+in"}, [3, 2, 2, 1, 1]),
     ],
 )
-async def test_calls_that_do_not_need_one_another_are_made_at_once(
+async def test_independent_calls_are_made_at_the_same_time(
     openai_server: OpenAIServer, settings: dict[str, Any], sizes: list[int]
 ) -> None:
     """Every round's calls are under way together before one of them is answered: so many rounds is the depth."""
@@ -117,7 +117,7 @@ async def test_the_extraction_sees_question_and_reasoning_alone(openai_server: O
     assert PASSAGES[0]["text"] not in last
 
 
-async def test_a_judge_that_says_nothing_and_a_choice_that_says_nonsense(openai_server: OpenAIServer) -> None:
+async def test_an_empty_judgement_and_an_unreadable_choice_keep_all_passages(openai_server: OpenAIServer) -> None:
     silent = {"\nJudgement:": "", "\nRelevant passages:": "It depends."}
     openai_server.reply(lambda request: next((silent[e] for e in silent if request.text.endswith(e)), reply(request)))
     result = await blend()
@@ -126,7 +126,7 @@ async def test_a_judge_that_says_nothing_and_a_choice_that_says_nonsense(openai_
 
 
 @pytest.mark.parametrize("method", ["blendfilter", "direct", "cot"])
-async def test_text_of_any_kind_is_sent_as_it_is(openai_server: OpenAIServer, method: str) -> None:
+async def test_any_text_is_sent_unchanged(openai_server: OpenAIServer, method: str) -> None:
     openai_server.reply("So the answer is $5 {x}.")
     odd = Passage(id="x", title="$title {x}", text='It costs $5 {x} — "quoted" \\n {passages} ${question} 🗼')
     result = await answer("¿$question? {x}", method, Context(model="openai:test"), given=[odd])

@@ -14,7 +14,7 @@ from quorum.core.remembered import RUNS
 from quorum.evaluation.run.columns import parse_methods
 from quorum.graphs import answer, method_of
 from quorum.graphs.composed import composed_graph
-from quorum.nodes.describe_settings import HOW, describe_settings
+from quorum.nodes.describe_settings import RUN_SETTINGS, describe_settings
 from quorum.prompts import get_version
 
 GIVEN = [
@@ -27,7 +27,7 @@ Test = dict[str, Any] | None
 
 def write_cascade(folder: Path, *stages: tuple[str, Test, dict[str, Any]]) -> str:
     """A file of stages: the method, its test, settings that differ from the context's."""
-    settings = describe_settings(CONTEXT, HOW | {"retriever", "collection"})
+    settings = describe_settings(CONTEXT, RUN_SETTINGS | {"retriever", "collection"})
     written = [
         {"name": method, "method": method, "accept": accept, "settings": {**settings, **own}, "prompts": {}}
         for method, accept, own in stages
@@ -107,7 +107,7 @@ async def test_a_certified_vote_is_accepted(tmp_path: Path, openai_server: OpenA
     assert set((await answer("Which colour?", file, CONTEXT, given=given))["usage"]) == {"answer", "answer_base"}
 
 
-async def test_what_was_searched_for_is_searched_once(
+async def test_the_same_search_runs_once(
     tmp_path: Path, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -147,7 +147,7 @@ async def test_a_stage_has_the_settings_that_it_was_measured_with(tmp_path: Path
         ({"temperature": 0.5}, "with temperature=0.0, and it is 0.5 now"),
     ],
 )
-async def test_a_setting_that_differs_is_one_sentence(
+async def test_a_setting_that_differs_is_refused_in_one_sentence(
     cascade: str, openai_server: OpenAIServer, context: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(SetupError, match=message):
@@ -155,7 +155,7 @@ async def test_a_setting_that_differs_is_one_sentence(
     assert not openai_server.requests
 
 
-async def test_a_prompt_that_changed_since_is_one_sentence(cascade: str, openai_server: OpenAIServer) -> None:
+async def test_a_prompt_that_has_changed_is_refused_in_one_sentence(cascade: str, openai_server: OpenAIServer) -> None:
     found = json.loads(Path(cascade).read_text())
     found["stages"][0]["prompts"] = {"answer": get_version("answer")}
     Path(cascade).write_text(json.dumps(found))
@@ -209,7 +209,7 @@ def test_its_column_is_named_by_its_content(cascade: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"kind": "quorum composed", "stages": []}', "[1]"])
-def test_what_is_no_composed_method_is_one_sentence(quorum: Quorum, tmp_path: Path, text: str) -> None:
+def test_a_file_without_a_cascade_is_refused_in_one_sentence(quorum: Quorum, tmp_path: Path, text: str) -> None:
     file = tmp_path / "x.json"
     file.write_text(text)
     ran = quorum("ask", "Which colour?", "--method", str(file))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from openai_server import OpenAIServer
-from tower import PASSAGES, QUESTION, readers, trace
+from tower import PASSAGES, QUESTION, make_readers, trace_method
 
 from quorum.core.context import Context, get_filter
 from quorum.core.errors import SetupError
@@ -34,7 +34,7 @@ def shown(model: ScriptedModel) -> str:
 
 async def test_filco_reads_from_the_sentences_that_were_copied() -> None:
     model = scripted(f"{FINISHED}\n{ENDED}")
-    assert await trace("filco", model) == [
+    assert await trace_method("filco", model) == [
         *BEGIN,
         ("filter_context", {"passages": "p1 p3", "retrieved": ["p1", "p2", "p3"]}),
         (
@@ -62,7 +62,7 @@ async def test_a_passage_is_cut_down_and_keeps_its_name() -> None:
     assert result["malformed"] == {}
 
 
-async def test_a_prompt_says_that_no_sentence_helps() -> None:
+async def test_an_empty_context_is_shown_to_the_model_as_such() -> None:
     model = scripted("None", "Unknown")
     result = await answer(QUESTION, "filco", Context(model=model), given=PASSAGES)
     assert (result["passages"], result["unknown"], result["malformed"]) == ([], True, {})
@@ -79,12 +79,12 @@ async def test_invented_sentences_are_dropped_and_counted() -> None:
 
 async def test_whole_passages() -> None:
     model = ScriptedModel().on("filter_passages", "1, 3").on("answer", "1931")
-    steps = await trace("filco", model, filter_mode="psg")
+    steps = await trace_method("filco", model, filter_mode="psg")
     assert steps[2] == ("filter_context", {"passages": "p1 p3", "retrieved": ["p1", "p2", "p3"]})
     none = ScriptedModel().on("filter_passages", "None").on("answer", "Unknown")
-    assert (await trace("filco", none, filter_mode="psg"))[2][1]["passages"] == ""
+    assert (await trace_method("filco", none, filter_mode="psg"))[2][1]["passages"] == ""
     odd = ScriptedModel().on("filter_passages", "Hm.").on("answer", "1931")
-    assert (await trace("filco", odd, filter_mode="psg"))[2] == (
+    assert (await trace_method("filco", odd, filter_mode="psg"))[2] == (
         "filter_context",
         {"passages": "p1 p2 p3", "retrieved": ["p1", "p2", "p3"], "malformed": {"filter_passages": ["Hm."]}},
     )
@@ -180,8 +180,8 @@ async def test_an_unknown_filter_is_a_setup_error(spec: str) -> None:
 
 
 async def test_any_method_may_filter_its_context() -> None:
-    model = readers("1931", "1931").on("filter_sentences", f"{FINISHED}\n{ENDED}")
-    assert (await trace("post_fusion", model, context_filter="llm"))[1:] == [
+    model = make_readers("1931", "1931").on("filter_sentences", f"{FINISHED}\n{ENDED}")
+    assert (await trace_method("post_fusion", model, context_filter="llm"))[1:] == [
         ("retrieve", {"passages": "p1 p2 p3"}),
         ("refine", {"passages": "p1 p3", "retrieved": ["p1", "p2", "p3"]}),
         ("passage_answer", {"votes": ["0 1931"]}),
@@ -190,7 +190,7 @@ async def test_any_method_may_filter_its_context() -> None:
     ]
 
 
-async def test_a_method_whose_context_is_empty_answers_all_the_same() -> None:
+async def test_every_method_answers_from_an_empty_context() -> None:
     for method, prompt in (("post_fusion", ""), ("concat_pf", "answer"), ("pf_concat", "answer")):
         model = ScriptedModel().on("filter_sentences", "None").on(prompt, "Unknown")
         context = Context(model=model, context_filter="llm")
@@ -214,7 +214,7 @@ async def test_passages_are_filtered_for_what_was_searched() -> None:
     assert QUESTION not in model.history[0].text
 
 
-async def test_filtering_is_greedy_and_asked_once() -> None:
+async def test_the_filter_is_asked_once_at_temperature_zero() -> None:
     model = scripted(FINISHED).on("answer", "1931", "1931")
     context = Context(model=model, temperature=0.7, samples=3)
     result = await answer(QUESTION, "filco", context, given=PASSAGES)

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from knower import knower
+from knower import make_knower
 from langgraph.checkpoint.memory import InMemorySaver
 from tower import PASSAGES, QUESTION
 
-from docs.tables import langgraph_json
+from docs.tables import make_langgraph_json
 from quorum import graphs
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -101,7 +101,7 @@ def test_every_graph_has_a_snapshot_and_no_snapshot_is_left_over() -> None:
 
 def test_langgraph_json_names_every_method_by_module() -> None:
     text = (HERE.parent / "langgraph.json").read_text(encoding="utf-8")
-    assert text == langgraph_json(), "run: make readme"
+    assert text == make_langgraph_json(), "run: make readme"
     config = json.loads(text)
     assert config["graphs"] == {name: f"quorum.graphs.{name}:graph" for name in NAMES}
     for name, place in config["graphs"].items():
@@ -122,7 +122,7 @@ def test_studio_gets_its_forms(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 async def test_with_a_context_as_object_and_as_mapping(name: str) -> None:
     inputs: Any = {"question": QUESTION, "given": PASSAGES}
-    model = knower()
+    model = make_knower()
     for context in (Context(model=model, k=2), {"model": model, "k": 2}):
         result = await METHODS[name].graph.ainvoke(inputs, context=context)
         assert set(result) == RESULT
@@ -136,7 +136,7 @@ async def test_without_a_context_defaults_and_environment_apply(name: str, monke
     monkeypatch.setenv("QUORUM_MODEL", "scripted")
     model = chat_model("scripted")
     assert isinstance(model, ScriptedModel)
-    knower(model=model)
+    make_knower(model=model)
     result = await METHODS[name].graph.ainvoke({"question": QUESTION, "given": [*PASSAGES, PASSAGES[0]]})
     assert set(result) == RESULT
     assert (result["answer"], len(result["passages"])) == ("1931", 5 if name in READERS else 0)
@@ -148,13 +148,15 @@ async def test_two_questions_on_one_thread(name: str) -> None:
     graph = builder.compile(checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
     alone = await METHODS[name].graph.ainvoke(
-        {"question": "Second?", "given": PASSAGES[3:]}, context=Context(model=knower("1929"))
+        {"question": "Second?", "given": PASSAGES[3:]}, context=Context(model=make_knower("1929"))
     )
     await graph.ainvoke(
-        {"question": QUESTION, "given": PASSAGES[:3], "gold_answers": ["1931"]}, thread, context=Context(model=knower())
+        {"question": QUESTION, "given": PASSAGES[:3], "gold_answers": ["1931"]},
+        thread,
+        context=Context(model=make_knower()),
     )
     second = await graph.ainvoke(
-        {"question": "Second?", "given": PASSAGES[3:]}, thread, context=Context(model=knower("1929"))
+        {"question": "Second?", "given": PASSAGES[3:]}, thread, context=Context(model=make_knower("1929"))
     )
     assert second == alone
 
@@ -163,15 +165,15 @@ async def test_two_questions_on_one_thread(name: str) -> None:
 async def test_the_passages_of_one_question_do_not_serve_the_next(name: str) -> None:
     graph = METHODS[name].graph.builder.compile(checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
-    await graph.ainvoke({"question": QUESTION, "given": PASSAGES[:1]}, thread, context=Context(model=knower()))
+    await graph.ainvoke({"question": QUESTION, "given": PASSAGES[:1]}, thread, context=Context(model=make_knower()))
     assert (await graph.aget_state(thread)).values["given"] is None
     with pytest.raises(SetupError, match="nowhere"):
-        await graph.ainvoke({"question": QUESTION}, thread, context=Context(model=knower(), collection="nowhere"))
+        await graph.ainvoke({"question": QUESTION}, thread, context=Context(model=make_knower(), collection="nowhere"))
 
 
 async def test_answer_gives_the_same_keys_for_every_method() -> None:
     for name in NAMES:
-        result = await answer(QUESTION, name, Context(model=knower()), given=PASSAGES)
+        result = await answer(QUESTION, name, Context(model=make_knower()), given=PASSAGES)
         assert set(result) == RESULT
         assert json.loads(json.dumps(result)) == result
 
@@ -191,7 +193,9 @@ async def test_answer_passes_its_config_on() -> None:
         def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
             seen.append(kwargs["name"])
 
-    await answer(QUESTION, "post_fusion", Context(model=knower(), k=1), given=PASSAGES, config={"callbacks": [Names()]})
+    await answer(
+        QUESTION, "post_fusion", Context(model=make_knower(), k=1), given=PASSAGES, config={"callbacks": [Names()]}
+    )
     assert [name for name in seen if name in ("post_fusion", "begin", "retrieve", "vote", "answer: passage 1")] == [
         *("post_fusion", "begin", "retrieve", "answer: passage 1", "vote")
     ]
@@ -204,12 +208,12 @@ def graph_callbacks() -> Any:
 
 
 def test_answer_sync_without_a_loop() -> None:
-    assert answer_sync(QUESTION, "concat", Context(model=knower()), given=PASSAGES)["answer"] == "1931"
+    assert answer_sync(QUESTION, "concat", Context(model=make_knower()), given=PASSAGES)["answer"] == "1931"
 
 
 async def test_answer_sync_inside_a_running_loop() -> None:
     await asyncio.sleep(0)
-    assert answer_sync(QUESTION, "concat", Context(model=knower()), given=PASSAGES)["answer"] == "1931"
+    assert answer_sync(QUESTION, "concat", Context(model=make_knower()), given=PASSAGES)["answer"] == "1931"
 
 
 @pytest.mark.parametrize(
@@ -231,8 +235,8 @@ def test_mistakes_are_setup_errors(arguments: dict[str, Any], said: str) -> None
     assert model.history == []
 
 
-async def test_a_question_and_passages_full_of_dollars() -> None:
-    model = knower("$5")
+async def test_dollar_signs_in_question_and_passages_are_kept() -> None:
+    model = make_knower("$5")
     given = [Passage(id="$x", title="${title}", text="It costs $5, not $question.")]
     result = await answer("How much is $question in ${passages}?", "pf_concat", Context(model=model), given=given)
     assert result["evidence"] == [{"passage": "$x", "start": 9, "end": 11}]

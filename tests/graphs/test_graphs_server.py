@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from openai_server import OpenAIServer, Request, Response, too_long
+from openai_server import OpenAIServer, Request, Response, make_too_long
 from tower import PASSAGES, QUESTION
 
 from quorum.core.context import Context
@@ -164,22 +164,22 @@ async def test_one_garbled_reader_does_not_spoil_the_vote(openai_server: OpenAIS
     assert (result["answer"], result["malformed"]["answer"]["count"]) == ("1931", 2)
 
 
-async def test_a_window_smaller_than_thought_drops_the_last_passage(openai_server: OpenAIServer) -> None:
-    openai_server.reply([too_long(), "1931"])
+async def test_a_window_smaller_than_estimated_drops_the_last_passage(openai_server: OpenAIServer) -> None:
+    openai_server.reply([make_too_long(), "1931"])
     result = await ask("concat")
     assert [shown(request) for request in openai_server.chats()] == [["p1", "p2", "p3"], ["p1", "p2"]]
     assert (result["answer"], result["dropped"], len(result["passages"])) == ("1931", 1, 2)
 
 
 async def test_a_window_too_small_for_one_passage_is_an_error(openai_server: OpenAIServer) -> None:
-    openai_server.reply(lambda _: too_long())
+    openai_server.reply(lambda _: make_too_long())
     with pytest.raises(CallError, match="passage 'p1' alone"):
         await ask("concat")
     assert len(openai_server.chats()) == 3
 
 
 @pytest.mark.parametrize("method", STEPS)
-async def test_text_of_any_kind_is_sent_as_it_is(openai_server: OpenAIServer, method: str) -> None:
+async def test_any_text_is_sent_unchanged(openai_server: OpenAIServer, method: str) -> None:
     openai_server.reply("Answer: 東京")
     odd = Passage(id="x", title="$title {x}", text='東京 costs $5 — "quoted" \\n {passages} ${question} 🗼')
     result = await answer("¿$question? {x}", method, Context(model="openai:test"), given=[odd])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as run_with
 from hypothesis import strategies as st
-from tower import PASSAGES, QUESTION, readers, trace
+from tower import PASSAGES, QUESTION, make_readers, trace_method
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
@@ -32,14 +32,14 @@ def voted(rank: int, *answers: str, node: str = "passage_answer") -> tuple[str, 
 
 
 async def test_concat() -> None:
-    assert await trace("concat", ScriptedModel().on("answer", "1931")) == [
+    assert await trace_method("concat", ScriptedModel().on("answer", "1931")) == [
         *BEGIN,
         ("concat_answer", {**KNOWN, "passages": "p1 p2 p3"}),
     ]
 
 
 async def test_concat_unknown() -> None:
-    assert await trace("concat", ScriptedModel().on("answer", "The passages do not say.")) == [
+    assert await trace_method("concat", ScriptedModel().on("answer", "The passages do not say.")) == [
         *BEGIN,
         ("concat_answer", {**SILENT, "passages": "p1 p2 p3"}),
     ]
@@ -47,14 +47,14 @@ async def test_concat_unknown() -> None:
 
 async def test_concat_sampled() -> None:
     model = ScriptedModel().on("answer", "1950", "1931", "1931.", "unknown")
-    assert await trace("concat", model, samples=4, temperature=0.7) == [
+    assert await trace_method("concat", model, samples=4, temperature=0.7) == [
         *BEGIN,
         ("concat_answer", {**KNOWN, "confidence": 0.5, "passages": "p1 p2 p3"}),
     ]
 
 
 async def test_concat_with_no_reply_at_all() -> None:
-    assert await trace("concat", ScriptedModel().on("answer", "")) == [
+    assert await trace_method("concat", ScriptedModel().on("answer", "")) == [
         *BEGIN,
         ("concat_answer", {**SILENT, "passages": "p1 p2 p3", "malformed": {"answer": [""]}}),
     ]
@@ -62,7 +62,7 @@ async def test_concat_with_no_reply_at_all() -> None:
 
 @pytest.mark.parametrize(("method", "node"), [("pruning", "pruned_answer"), ("summary", "summarized_answer")])
 async def test_reasoning_prompts(method: str, node: str) -> None:
-    assert await trace(method, ScriptedModel().on(method, "Passage 2 is out.\nAnswer: 1931.")) == [
+    assert await trace_method(method, ScriptedModel().on(method, "Passage 2 is out.\nAnswer: 1931.")) == [
         *BEGIN,
         (
             node,
@@ -79,7 +79,7 @@ async def test_reasoning_prompts(method: str, node: str) -> None:
 
 @pytest.mark.parametrize(("method", "node"), [("pruning", "pruned_answer"), ("summary", "summarized_answer")])
 async def test_reasoning_prompts_unknown_and_malformed(method: str, node: str) -> None:
-    assert await trace(method, ScriptedModel().on(method, "All are out.\nI don't know.")) == [
+    assert await trace_method(method, ScriptedModel().on(method, "All are out.\nI don't know.")) == [
         *BEGIN,
         (
             node,
@@ -96,7 +96,7 @@ async def test_reasoning_prompts_unknown_and_malformed(method: str, node: str) -
 
 
 async def test_post_fusion() -> None:
-    assert await trace("post_fusion", readers("1931", "1950", "in 1931")) == [
+    assert await trace_method("post_fusion", make_readers("1931", "1950", "in 1931")) == [
         *BEGIN,
         voted(0, "1931"),
         voted(1, "1950"),
@@ -106,8 +106,8 @@ async def test_post_fusion() -> None:
 
 
 async def test_post_fusion_tie_goes_to_the_highest_rank() -> None:
-    model = readers("unknown", "1950", "1931", "1931", "1950.")
-    steps = await trace("post_fusion", model, k=5)
+    model = make_readers("unknown", "1950", "1931", "1931", "1950.")
+    steps = await trace_method("post_fusion", model, k=5)
     assert steps[-1] == (
         "vote",
         {"answer": "1950", "unknown": False, "confidence": 0.5, "evidence": ["p2 29-33"], "unsupported": ["p5"]},
@@ -115,7 +115,7 @@ async def test_post_fusion_tie_goes_to_the_highest_rank() -> None:
 
 
 async def test_post_fusion_all_unknown() -> None:
-    assert await trace("post_fusion", readers("unknown", "I don't know", "")) == [
+    assert await trace_method("post_fusion", make_readers("unknown", "I don't know", "")) == [
         *BEGIN,
         voted(0, "?"),
         voted(1, "?"),
@@ -125,8 +125,8 @@ async def test_post_fusion_all_unknown() -> None:
 
 
 async def test_post_fusion_sampled_is_a_pool_of_all_samples() -> None:
-    model = readers(["1931", "1950"], ["1950", "1950"], ["unknown", "unknown"])
-    assert await trace("post_fusion", model, samples=2, temperature=0.7) == [
+    model = make_readers(["1931", "1950"], ["1950", "1950"], ["unknown", "unknown"])
+    assert await trace_method("post_fusion", model, samples=2, temperature=0.7) == [
         *BEGIN,
         voted(0, "1931", "1950"),
         voted(1, "1950", "1950"),
@@ -139,7 +139,7 @@ async def test_post_fusion_sampled_is_a_pool_of_all_samples() -> None:
 
 
 async def test_post_fusion_staged_stops_when_decided() -> None:
-    assert await trace("post_fusion", readers("1931", "1931"), vote="staged") == [
+    assert await trace_method("post_fusion", make_readers("1931", "1931"), vote="staged") == [
         *BEGIN,
         voted(0, "1931"),
         voted(1, "1931"),
@@ -152,7 +152,7 @@ async def test_post_fusion_staged_stops_when_decided() -> None:
 
 async def test_post_fusion_staged_goes_on_while_it_is_open() -> None:
     open_vote = {"answer": "1931", "unknown": False, "confidence": None, "evidence": ["p1 32-36"]}
-    assert await trace("post_fusion", readers("1931", "1950", "unknown", "1931"), k=5, vote="staged") == [
+    assert await trace_method("post_fusion", make_readers("1931", "1950", "unknown", "1931"), k=5, vote="staged") == [
         ("begin", {}),
         ("retrieve", {"passages": "p1 p2 p3 p4 p5"}),
         voted(0, "1931"),
@@ -165,7 +165,7 @@ async def test_post_fusion_staged_goes_on_while_it_is_open() -> None:
 
 
 async def test_concat_pf_known() -> None:
-    assert await trace("concat_pf", ScriptedModel().on("answer", "1931")) == [
+    assert await trace_method("concat_pf", ScriptedModel().on("answer", "1931")) == [
         *BEGIN,
         ("concat_answer", {**KNOWN, "passages": "p1 p2 p3"}),
         ("unknown_check", {"unknown": False}),
@@ -173,8 +173,8 @@ async def test_concat_pf_known() -> None:
 
 
 async def test_concat_pf_falls_back() -> None:
-    model = readers("1931", "unknown", "1931").on("answer", "unknown")
-    assert await trace("concat_pf", model) == [
+    model = make_readers("1931", "unknown", "1931").on("answer", "unknown")
+    assert await trace_method("concat_pf", model) == [
         *BEGIN,
         ("concat_answer", {**SILENT, "passages": "p1 p2 p3"}),
         ("unknown_check", {"unknown": True}),
@@ -186,20 +186,20 @@ async def test_concat_pf_falls_back() -> None:
 
 
 async def test_concat_pf_falls_back_to_unknown() -> None:
-    model = readers("unknown", "unknown", "unknown").on("answer", "unknown")
-    assert (await trace("concat_pf", model))[-1] == ("vote", SILENT)
+    model = make_readers("unknown", "unknown", "unknown").on("answer", "unknown")
+    assert (await trace_method("concat_pf", model))[-1] == ("vote", SILENT)
 
 
 async def test_concat_pf_falls_back_when_most_samples_are_unknown() -> None:
-    model = readers(["1931"] * 3, ["unknown"] * 3, ["1950"] * 3).on("answer", "unknown", "1950", "Unknown.")
-    steps = await trace("concat_pf", model, samples=3, temperature=0.7)
+    model = make_readers(["1931"] * 3, ["unknown"] * 3, ["1950"] * 3).on("answer", "unknown", "1950", "Unknown.")
+    steps = await trace_method("concat_pf", model, samples=3, temperature=0.7)
     assert steps[2] == ("concat_answer", {**SILENT, "confidence": 2 / 3, "passages": "p1 p2 p3"})
     assert steps[-1] == ("vote", {"answer": "1931", "unknown": False, "confidence": 0.5, "evidence": ["p1 32-36"]})
 
 
 async def test_concat_pf_speculative_known() -> None:
-    model = readers("1950", "1950", "1950").on("answer", "1931")
-    assert await trace("concat_pf", model, speculative=True) == [
+    model = make_readers("1950", "1950", "1950").on("answer", "1931")
+    assert await trace_method("concat_pf", model, speculative=True) == [
         *BEGIN,
         ("concat_answer", {**KNOWN, "passages": "p1 p2 p3"}),
         *(voted(rank, "1950", node="passage_answer_ahead") for rank in range(3)),
@@ -208,8 +208,8 @@ async def test_concat_pf_speculative_known() -> None:
 
 
 async def test_concat_pf_speculative_unknown() -> None:
-    model = readers("1931", "unknown", "1931").on("answer", "unknown")
-    assert await trace("concat_pf", model, speculative=True) == [
+    model = make_readers("1931", "unknown", "1931").on("answer", "unknown")
+    assert await trace_method("concat_pf", model, speculative=True) == [
         *BEGIN,
         ("concat_answer", {**SILENT, "passages": "p1 p2 p3"}),
         voted(0, "1931", node="passage_answer_ahead"),
@@ -221,8 +221,8 @@ async def test_concat_pf_speculative_unknown() -> None:
 
 
 async def test_concat_pf_speculative_and_staged() -> None:
-    model = readers("1931", "1950", "1950").on("answer", "unknown")
-    steps = await trace("concat_pf", model, speculative=True, vote="staged")
+    model = make_readers("1931", "1950", "1950").on("answer", "unknown")
+    steps = await trace_method("concat_pf", model, speculative=True, vote="staged")
     assert [node for node, _ in steps[2:]] == [
         *("concat_answer", "passage_answer_ahead", "passage_answer_ahead", "unknown_check"),
         *("vote", "passage_answer", "vote"),
@@ -231,8 +231,8 @@ async def test_concat_pf_speculative_and_staged() -> None:
 
 
 async def test_pf_concat() -> None:
-    model = readers("1931", "unknown", "1950").on("answer_candidates", "1931")
-    assert await trace("pf_concat", model) == [
+    model = make_readers("1931", "unknown", "1950").on("answer_candidates", "1931")
+    assert await trace_method("pf_concat", model) == [
         *BEGIN,
         voted(0, "1931"),
         voted(1, "?"),
@@ -243,17 +243,17 @@ async def test_pf_concat() -> None:
 
 
 async def test_pf_concat_all_unknown_asks_all_passages_again() -> None:
-    model = readers("unknown", "unknown", "unknown").on("answer", "1931")
-    assert (await trace("pf_concat", model))[5:] == [
+    model = make_readers("unknown", "unknown", "unknown").on("answer", "1931")
+    assert (await trace_method("pf_concat", model))[5:] == [
         ("keep_answered", {"passages": "p1 p2 p3", "candidates": []}),
         ("distill_answer", {**KNOWN, "passages": "p1 p2 p3"}),
     ]
 
 
 async def test_pf_concat_samples_both_rounds() -> None:
-    model = readers(["unknown", "1931"], ["unknown", "unknown"], ["1931.", "1950"])
+    model = make_readers(["unknown", "1931"], ["unknown", "unknown"], ["1931.", "1950"])
     model.on("answer_candidates", "unknown", "1931")
-    steps = await trace("pf_concat", model, samples=2, temperature=0.7)
+    steps = await trace_method("pf_concat", model, samples=2, temperature=0.7)
     assert steps[5:] == [
         ("keep_answered", {"passages": "p1 p3", "candidates": ["1931", "1950"]}),
         ("distill_answer", {**SILENT, "confidence": 0.5, "passages": "p1 p3"}),
@@ -261,15 +261,15 @@ async def test_pf_concat_samples_both_rounds() -> None:
 
 
 async def test_pf_concat_asks_every_passage_whatever_the_vote() -> None:
-    model = readers("1931", "1931", "1931").on("answer_candidates", "1931")
-    assert [node for node, _ in await trace("pf_concat", model, vote="staged")].count("passage_answer") == 3
+    model = make_readers("1931", "1931", "1931").on("answer_candidates", "1931")
+    assert [node for node, _ in await trace_method("pf_concat", model, vote="staged")].count("passage_answer") == 3
 
 
 REPLIES = ("unknown", "1931", "1950")
 
 
 async def result(method: str, first: str, pool: tuple[str, ...], **settings: Any) -> Result:
-    model = readers(*pool).on("answer", first)
+    model = make_readers(*pool).on("answer", first)
     return await answer(QUESTION, method, Context(model=model, **settings), given=PASSAGES[: len(pool)])
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from knower import knower
+from knower import make_knower
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import StateGraph
 from openai_server import OpenAIServer, Request, Response
@@ -49,7 +49,7 @@ def steps(updates: list[Any]) -> list[Any]:
 
 @pytest.mark.parametrize("name", METHODS)
 async def test_synchronous_and_asynchronous_runs_are_the_same(name: str) -> None:
-    graph, context = METHODS[name].graph, Context(model=knower())
+    graph, context = METHODS[name].graph, Context(model=make_knower())
     found = await graph.ainvoke(ASKED, context=context)
     assert found["usage"]
     assert graph.invoke(ASKED, context=context) == found
@@ -64,20 +64,20 @@ def test_without_a_context_defaults_and_environment_apply(name: str, monkeypatch
     monkeypatch.setenv("QUORUM_MODEL", "scripted")
     model = chat_model("scripted")
     assert isinstance(model, ScriptedModel)
-    knower(model=model)
+    make_knower(model=model)
     assert METHODS[name].graph.invoke(ASKED)["answer"] == "1931"
 
 
 @pytest.mark.parametrize("mode", ["values", "updates", "messages", "custom", "tasks", "debug", ["updates", "values"]])
 async def test_every_stream_mode_is_served(mode: Any) -> None:
-    graph, context = METHODS["concat_pf"].graph, Context(model=knower())
+    graph, context = METHODS["concat_pf"].graph, Context(model=make_knower())
     expected = [part async for part in graph.astream(ASKED, context=context, stream_mode=mode, subgraphs=True)]
     assert len([*graph.stream(ASKED, context=context, stream_mode=mode, subgraphs=True)]) == len(expected)
 
 
 def ask_all_ways() -> list[str]:
     """What a synchronous caller may type."""
-    graph, context = METHODS["sure"].graph, Context(model=knower())
+    graph, context = METHODS["sure"].graph, Context(model=make_knower())
     *_, last = graph.stream(ASKED, context=context, stream_mode="values")
     return [found["answer"] for found in (graph.invoke(ASKED, context=context), *graph.batch([ASKED]), last)]
 
@@ -127,11 +127,13 @@ def asked_of_a_server(path: str) -> Any:
 
 
 @pytest.mark.parametrize("ask", [in_a_script, in_a_notebook, in_a_thread, in_a_handler, in_an_asynchronous_handler])
-def test_it_works_from_anywhere(ask: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_works_in_scripts_notebooks_threads_and_handlers(
+    ask: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("QUORUM_MODEL", "scripted")
     model = chat_model("scripted")
     assert isinstance(model, ScriptedModel)
-    knower(model=model)
+    make_knower(model=model)
     assert ask() == ["1931", "1931", "1931"]
 
 
@@ -139,17 +141,17 @@ def test_it_works_from_anywhere(ask: Callable[[], list[str]], monkeypatch: pytes
 def test_two_questions_on_one_thread(saver: type[InMemorySaver]) -> None:
     graph = METHODS["sure"].graph.builder.compile(checkpointer=saver())
     second: Any = {"question": "Second?", "given": PASSAGES[3:]}
-    alone = METHODS["sure"].graph.invoke(second, context=Context(model=knower("1929")))
-    graph.invoke(ASKED, THREAD, context=Context(model=knower()))
+    alone = METHODS["sure"].graph.invoke(second, context=Context(model=make_knower("1929")))
+    graph.invoke(ASKED, THREAD, context=Context(model=make_knower()))
     assert graph.get_state(THREAD).values["answer"] == "1931"
-    assert graph.invoke(second, THREAD, context=Context(model=knower("1929"))) == alone
-    assert graph.batch([second], THREAD, context=Context(model=knower("1929"))) == [alone]
+    assert graph.invoke(second, THREAD, context=Context(model=make_knower("1929"))) == alone
+    assert graph.batch([second], THREAD, context=Context(model=make_knower("1929"))) == [alone]
 
 
 @pytest.mark.parametrize("saver", [InMemorySaver, SynchronousSaver])
-def test_an_interrupted_run_goes_on_with_what_was_edited(saver: type[InMemorySaver]) -> None:
+def test_an_interrupted_run_continues_with_the_edited_state(saver: type[InMemorySaver]) -> None:
     graph = METHODS["post_fusion"].graph.builder.compile(checkpointer=saver(), interrupt_before=["vote"])
-    context = Context(model=knower())
+    context = Context(model=make_knower())
     graph.invoke(ASKED, THREAD, context=context)
     state = graph.get_state(THREAD)
     assert (state.next, len(state.values["votes"])) == (("vote",), 5)
@@ -165,7 +167,7 @@ class Tour(TypedDict, total=False):
 
 def guide(tour: Tour) -> Tour:
     """A synchronous node: it asks without handing its config on, which LangChain does for it."""
-    found = METHODS["concat"].graph.invoke({**ASKED, **tour}, context=Context(model=knower()))
+    found = METHODS["concat"].graph.invoke({**ASKED, **tour}, context=Context(model=make_knower()))
     return {"answer": found["answer"]}
 
 
@@ -183,7 +185,7 @@ def test_a_graph_may_be_a_node_of_a_synchronous_graph(saver: type[InMemorySaver]
         .add_edge("__start__", "concat")
         .compile(checkpointer=saver())
     )
-    parts = [*outer.stream(ASKED, THREAD, context=Context(model=knower()), stream_mode="updates", subgraphs=True)]
+    parts = [*outer.stream(ASKED, THREAD, context=Context(model=make_knower()), stream_mode="updates", subgraphs=True)]
     assert [next(iter(update)) for _, update in parts] == ["begin", "retrieve", "concat_answer", "concat"]
     assert outer.get_state(THREAD).values["answer"] == "1931"
 
@@ -193,7 +195,7 @@ def test_a_shared_subgraph_works_alone() -> None:
     assert sorted(passage["id"] for passage in found["passages"]) == ["p1", "p2", "p3", "p4", "p5"]
 
 
-def test_a_graph_of_ones_own_from_the_shared_nodes() -> None:
+def test_a_users_graph_may_use_the_shared_nodes() -> None:
     graph = (
         MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
         .add_node(begin)
@@ -205,7 +207,7 @@ def test_a_graph_of_ones_own_from_the_shared_nodes() -> None:
         .compile(name="own")
         .with_config(tags=["tour"])
     )
-    assert (graph.name, graph.invoke(ASKED, context=Context(model=knower()))["answer"]) == ("own", "1931")
+    assert (graph.name, graph.invoke(ASKED, context=Context(model=make_knower()))["answer"]) == ("own", "1931")
 
 
 def test_a_mistake_is_the_error_that_it_is_in_asynchronous_code() -> None:
@@ -213,7 +215,9 @@ def test_a_mistake_is_the_error_that_it_is_in_asynchronous_code() -> None:
     for run in (graph.invoke, lambda asked: [*graph.stream(asked)], lambda asked: graph.batch([asked])):
         with pytest.raises(SetupError, match="The question is empty"):
             run({"question": " ", "given": PASSAGES})
-    failed, found = graph.batch([{"question": " "}, ASKED], context=Context(model=knower()), return_exceptions=True)
+    failed, found = graph.batch(
+        [{"question": " "}, ASKED], context=Context(model=make_knower()), return_exceptions=True
+    )
     assert (type(failed), found["answer"]) == (SetupError, "1931")
 
 

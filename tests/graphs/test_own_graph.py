@@ -99,7 +99,7 @@ def test_it_needs_a_name_of_its_own(name: str | None) -> None:
         method_run(own(name), {}, Context())
 
 
-async def test_two_of_one_name_are_told_apart_by_settings(data: Path) -> None:
+async def test_two_graphs_of_one_name_differ_by_their_settings(data: Path) -> None:
     with pytest.raises(SetupError, match="loud is named twice"):
         await run(data, own(), own(last=whisper))
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
-from tower import PASSAGES, QUESTION, readers, runtime, trace
+from tower import PASSAGES, QUESTION, make_readers, make_runtime, trace_method
 
 from quorum.core.context import Context
 from quorum.core.state import Passage, State
@@ -30,7 +30,7 @@ async def entered(method: str, given: list[Passage] = PASSAGES, **settings: Any)
 
 
 @pytest.mark.parametrize("method", READERS)
-async def test_what_is_not_chosen_is_not_entered(method: str) -> None:
+async def test_without_reranker_and_filter_no_subgraph_is_entered(method: str) -> None:
     own = OWN.get(method, set())
     assert await entered(method) <= own
     assert await entered(method, **FILTER) - own == chosen(method, FILTERS)
@@ -51,8 +51,8 @@ async def test_one_passage_has_no_order() -> None:
 
 
 async def test_reranked_and_filtered_before_every_passage_is_asked() -> None:
-    model = readers("1931").on("rank_passages", "[3] > [1] > [2]").on("filter_sentences", PASSAGES[2]["text"])
-    assert (await trace("post_fusion", model, reranker="listwise", context_filter="llm"))[1:] == [
+    model = make_readers("1931").on("rank_passages", "[3] > [1] > [2]").on("filter_sentences", PASSAGES[2]["text"])
+    assert (await trace_method("post_fusion", model, reranker="listwise", context_filter="llm"))[1:] == [
         ("retrieve", {"passages": "p1 p2 p3"}),
         ("refine", {"passages": "p3", "retrieved": ["p3", "p1", "p2"]}),
         ("passage_answer", {"votes": ["0 1931"]}),
@@ -71,7 +71,7 @@ async def test_passages_can_be_exchanged_before_they_are_read() -> None:
     assert (await graph.ainvoke(None, thread, context=context))["answer"] == "1829"
 
 
-async def test_alone_it_does_what_is_chosen_and_no_more() -> None:
+async def test_the_subgraph_alone_changes_nothing_unless_set() -> None:
     state: Any = {"question": QUESTION, "passages": PASSAGES}
     found = await refinement.ainvoke(state, context=Context(model=ScriptedModel()))
     assert (found["passages"], found.get("retrieved")) == (PASSAGES, None)
@@ -79,8 +79,12 @@ async def test_alone_it_does_what_is_chosen_and_no_more() -> None:
 
 def test_refine_or_routes_to_a_node_or_by_another_router() -> None:
     state = State(question=QUESTION, passages=PASSAGES[:2])
-    for then, goes_on in (("vote", "vote"), (ask_passages, ask_passages(state, runtime()))):
+    for then, goes_on in (("vote", "vote"), (ask_passages, ask_passages(state, make_runtime()))):
         route = refine_or(then)
-        assert route(state, runtime()) == goes_on
-        assert route(state, runtime(reranker="question")) == route(state, runtime(context_filter="llm")) == "refine"
+        assert route(state, make_runtime()) == goes_on
+        assert (
+            route(state, make_runtime(reranker="question"))
+            == route(state, make_runtime(context_filter="llm"))
+            == "refine"
+        )
     assert refine_or(ask_passages).__name__ == "refine_or_ask_passages"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from langchain_core.embeddings import Embeddings
 from langgraph.checkpoint.memory import InMemorySaver
-from tower import PASSAGES, QUESTION, runtime
+from tower import PASSAGES, QUESTION, make_runtime
 
 from quorum.core.context import Context
 from quorum.core.errors import TooLong
@@ -16,7 +16,7 @@ from quorum.graphs.parts.rerank_passages import rerank_passages
 from quorum.graphs.parts.retrieval import retrieval
 from quorum.models.scripted import ScriptedModel
 from quorum.nodes.rank_passages import WINDOW, find_window_start, rank_window
-from quorum.nodes.reorder_passages import gist, reorder, take_query
+from quorum.nodes.reorder_passages import reorder, summarize_passages, take_query
 
 
 class Axes(Embeddings):
@@ -122,7 +122,7 @@ async def test_no_candidate_leaves_the_order_as_it_was() -> None:
     assert list(result["malformed"]) == ["candidates"]
 
 
-async def test_a_prompt_that_cannot_show_all_passages_loses_none_of_them() -> None:
+async def test_passages_that_a_prompt_cannot_show_are_not_lost() -> None:
     model = ScriptedModel().on("generic_summary", TooLong("no"), "Strikes. [DONE]")
     result = await reranked(model, reranker="summary")
     assert (ids(result["passages"]), result["dropped"]) == ("p4 p1 p2 p3 p5", 1)
@@ -170,7 +170,7 @@ async def test_the_best_passage_of_all_rises_to_the_front() -> None:
     assert sorted(found) == list(range(14))
 
 
-async def test_replies_that_rank_badly_lose_no_passage_and_are_counted() -> None:
+async def test_unreadable_rankings_are_counted_and_lose_no_passage() -> None:
     model = ScriptedModel().on("rank_passages: window 1", "[9] > [2] > [2]").on("rank_passages: window 2", "I cannot.")
     context = Context(model=model.on("answer_base", "x"), reranker="listwise", k=6)
     result = await answer(QUESTION, "base", context, given=many(6))
@@ -180,13 +180,13 @@ async def test_replies_that_rank_badly_lose_no_passage_and_are_counted() -> None
 
 async def test_a_window_that_fits_no_prompt_stays_as_it_is() -> None:
     state = State(question=QUESTION, passages=PASSAGES, turn=0)
-    update = await rank_window(state, runtime(ScriptedModel().on("rank_passages", *[TooLong("no")] * 5)))
+    update = await rank_window(state, make_runtime(ScriptedModel().on("rank_passages", *[TooLong("no")] * 5)))
     assert update == {"passages": PASSAGES, "turn": 1, "dropped": 5}
 
 
 async def test_passages_that_do_not_fit_follow_those_that_were_ranked() -> None:
     model = ScriptedModel().on("rank_passages", TooLong("no"), "[4] > [3] > [2] > [1]")
-    update = await rank_window(State(question=QUESTION, passages=PASSAGES, turn=0), runtime(model))
+    update = await rank_window(State(question=QUESTION, passages=PASSAGES, turn=0), make_runtime(model))
     assert (ids(update["passages"]), update["dropped"], update["malformed"]) == ("p4 p3 p2 p1 p5", 1, {})
 
 
@@ -206,10 +206,10 @@ async def test_nodes() -> None:
     assert await take_query({"question": "q"}) == {"question": "q"}
     assert await take_query({"question": "q", "query": "other"}) == {"question": "other"}
     state = State(question="Mast", passages=PASSAGES[:3])
-    assert ids((await reorder(state, runtime(embeddings=Axes())))["passages"]) == "p2 p1 p3"
+    assert ids((await reorder(state, make_runtime(embeddings=Axes())))["passages"]) == "p2 p1 p3"
     state = State(question="Mast", rationale="Lumen", passages=PASSAGES[:3])
-    assert ids((await reorder(state, runtime(embeddings=Axes())))["passages"]) == "p1 p3 p2"
-    update = await gist(state, runtime(ScriptedModel().on("generic_summary", "Sum. [DONE]")))
+    assert ids((await reorder(state, make_runtime(embeddings=Axes())))["passages"]) == "p1 p3 p2"
+    update = await summarize_passages(state, make_runtime(ScriptedModel().on("generic_summary", "Sum. [DONE]")))
     assert (update["rationale"], "passages" in update, "summaries" in update) == ("Sum.", False, False)
 
 
@@ -222,7 +222,7 @@ async def test_another_query_is_what_its_passages_are_ordered_by() -> None:
     assert "Question: Strikes\n" in model.history[0].text
 
 
-async def test_scores_stay_those_of_retrieval_and_nothing_else_comes_out() -> None:
+async def test_reranking_keeps_the_retrieval_scores_and_returns_only_passages() -> None:
     scored = [Passage(**{**passage, "score": 5.0 - n}) for n, passage in enumerate(PASSAGES)]
     state: Any = {"question": QUESTION, "passages": scored}
     found = await rerank_passages.ainvoke(state, context=Context(embeddings=Axes(), reranker="question"))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 from openai_server import OpenAIServer, Request
-from tower import runtime
+from tower import make_runtime
 
 from quorum.core.context import MOST_ROUNDS, MOST_STEPS, MOST_SUPERSTEPS, Context
 from quorum.core.errors import SetupError
@@ -180,7 +180,7 @@ async def test_a_passage_that_never_fitted_is_not_shown() -> None:
 async def test_an_observation_without_passages_says_so() -> None:
     model = ScriptedModel().on("react", "Now.\nAction 2: Finish[x]")
     state = State(question=QUESTION, steps=[step("Who?")])
-    await think(state, runtime(model))
+    await think(state, make_runtime(model))
     assert model.history[0].text.endswith("Action 1: Search[Who?]\nObservation 1:\nNo passage.\n\nThought 2:")
 
 
@@ -358,7 +358,7 @@ SAID += [
 
 @run_with(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(["react", "self_ask"]), st.lists(st.sampled_from(SAID), max_size=12), st.integers(1, 4))
-async def test_a_run_ends_whatever_the_model_says(method: str, said: list[str], most: int) -> None:
+async def test_a_run_ends_for_any_reply(method: str, said: list[str], most: int) -> None:
     model = ScriptedModel().enqueue(*said, *["Hm."] * 12)
     result = await ask(method, model, max_steps=most, k=2)
     spent = {name: used["calls"] for name, used in result["usage"].items()}
@@ -371,7 +371,7 @@ async def test_a_run_ends_whatever_the_model_says(method: str, said: list[str], 
 
 
 def test_routes_of_react() -> None:
-    few, asked = runtime(max_steps=2), [step("a"), step("b"), step("c")]
+    few, asked = make_runtime(max_steps=2), [step("a"), step("b"), step("c")]
     assert act_on_thought(State(steps=[step()]), few) == "ask_action"
     assert search_or_finish(State(steps=[step()]), few) == "finish"
     for route in (act_on_thought, search_or_finish):
@@ -381,7 +381,7 @@ def test_routes_of_react() -> None:
 
 
 def test_routes_of_self_ask() -> None:
-    few = runtime(max_steps=2)
+    few = make_runtime(max_steps=2)
     assert follow_up_or_answer(State(steps=[])) == "retrieve"
     assert follow_up_or_answer(State(steps=[step("a")])) == "retrieve"
     assert follow_up_or_answer(State(steps=[step("a", "x")])) == "forced_answer"
@@ -393,9 +393,9 @@ def test_routes_of_self_ask() -> None:
 
 
 def test_routes_of_iter_retgen() -> None:
-    assert continue_rounds(State(steps=[]), runtime(iterations=1)) == "__end__"
-    assert continue_rounds(State(steps=[]), runtime()) == "next_query"
-    assert continue_rounds(State(steps=[step()]), runtime()) == "__end__"
+    assert continue_rounds(State(steps=[]), make_runtime(iterations=1)) == "__end__"
+    assert continue_rounds(State(steps=[]), make_runtime()) == "next_query"
+    assert continue_rounds(State(steps=[step()]), make_runtime()) == "__end__"
 
 
 def test_passages_of_all_steps_are_united_in_the_order_in_which_they_were_shown() -> None:
@@ -480,7 +480,7 @@ async def test_examples_with_steps_are_shown_as_whole_runs(tmp_path: Path) -> No
     assert "Frankenstein" not in model.history[0].text + model.history[1].text
 
 
-async def test_where_no_example_has_steps_our_own_stay(tmp_path: Path) -> None:
+async def test_examples_without_steps_leave_the_built_in_ones(tmp_path: Path) -> None:
     model = ScriptedModel().on("react", "So.\nAction: Finish[x]").on("self_ask", "So the final answer is: x")
     for method in ("react", "self_ask"):
         await ask(method, model, examples=examples(tmp_path, PLAIN))

@@ -4,7 +4,7 @@ from itertools import groupby
 from typing import Any
 
 import pytest
-from tower import PASSAGES, QUESTION, trace
+from tower import PASSAGES, QUESTION, trace_method
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -49,7 +49,7 @@ def ranked(model: ScriptedModel, forwards: str, backwards: str) -> ScriptedModel
 
 async def sorted_trace(method: str, model: ScriptedModel, **settings: Any) -> Steps:
     """The run; calls at the same time end in any order and are sorted."""
-    steps = await trace(method, model, **settings)
+    steps = await trace_method(method, model, **settings)
     together = {"validate": "judged", "rank_pair": "judged"}
     groups = groupby(steps, key=lambda step: together.get(step[0], step[0]))
     return [step for _, group in groups for step in sorted(group, key=lambda step: (step[0], str(step[1])))]

@@ -12,7 +12,7 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.graph import START, StateGraph
-from openai_server import OpenAIServer, Request, Response, error
+from openai_server import OpenAIServer, Request, Response, make_error
 from typing_extensions import TypedDict
 
 from quorum.core.context import Context
@@ -145,7 +145,7 @@ async def test_a_parameter_that_a_model_refuses_is_left_out(
 ) -> None:
     def picky(request: Request) -> str | Response:
         if "temperature" in request.body:
-            return error(
+            return make_error(
                 400, "Unsupported value: 'temperature' does not support 0 with this model.", "unsupported_value"
             )
         return "fine"
@@ -161,7 +161,7 @@ async def test_a_refused_parameter_is_left_out_of_every_call_under_way(openai_se
 
     def picky(request: Request) -> str | Response:
         if "temperature" in request.body:
-            refusal = error(400, "Unsupported value: 'temperature' does not support 0.7 with this model.")
+            refusal = make_error(400, "Unsupported value: 'temperature' does not support 0.7 with this model.")
             return replace(refusal, hold=True)
         return "fine"
 

@@ -4,7 +4,7 @@ import asyncio
 import threading
 
 from fake_clock import FakeClock
-from openai_server import OpenAIServer, Request, Response, error
+from openai_server import OpenAIServer, Request, Response, make_error
 
 from quorum.core.context import Context
 from quorum.models.call import call
@@ -26,7 +26,7 @@ async def test_as_many_calls_at_once_as_allowed_and_no_more(openai_server: OpenA
 
 
 async def test_a_waiting_retry_leaves_its_place_to_others(openai_server: OpenAIServer) -> None:
-    openai_server.reply(lambda request: error(429, "wait") if request.text == "first" else "ok")
+    openai_server.reply(lambda request: make_error(429, "wait") if request.text == "first" else "ok")
     context = Context(model="openai:test", concurrency=1, attempts=3)
     clock = FakeClock()
     first, second = await asyncio.gather(

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from fake_clock import FakeClock
 from langchain_openai import ChatOpenAI
-from openai_server import OpenAIServer, Request, Response, error, too_long
+from openai_server import OpenAIServer, Request, Response, make_error, make_too_long
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError, TooLong
@@ -26,11 +26,11 @@ async def ask(context: Context = SERVED, clock: FakeClock | None = None) -> str:
 @pytest.mark.parametrize(
     "failure",
     [
-        error(408, "timeout"),
-        error(409, "conflict"),
-        error(429, "slow down"),
-        error(500, "broken"),
-        error(503, "loading"),
+        make_error(408, "timeout"),
+        make_error(409, "conflict"),
+        make_error(429, "slow down"),
+        make_error(500, "broken"),
+        make_error(503, "loading"),
         Response(drop=True),
         Response("x" * 200, truncate=True),
         Response(body=b'{"id": "chatcmpl-1", "choices": [{"mess'),
@@ -49,7 +49,7 @@ async def test_passing_failures_are_tried_again(openai_server: OpenAIServer, fai
 
 
 async def test_waits_grow_to_a_limit_and_are_jittered(openai_server: OpenAIServer) -> None:
-    openai_server.reply(error(500, "out of order"))
+    openai_server.reply(make_error(500, "out of order"))
     longest, half = FakeClock(luck=1.0), FakeClock(luck=0.5)
     for clock in (longest, half):
         with pytest.raises(CallError, match=r"'answer' after 8 tries: 500: out of order") as caught:
@@ -72,10 +72,10 @@ async def test_retry_after_is_honoured(openai_server: OpenAIServer) -> None:
     date = email.utils.formatdate(clock.date() + 7.0, usegmt=True)
     openai_server.reply(
         [
-            error(429, "slow", Retry_After="3"),
-            error(503, "later", Retry_After=date),
-            error(429, "odd", Retry_After="soon"),
-            error(429, "brief", retry_after_ms="1500"),
+            make_error(429, "slow", Retry_After="3"),
+            make_error(503, "later", Retry_After=date),
+            make_error(429, "odd", Retry_After="soon"),
+            make_error(429, "brief", retry_after_ms="1500"),
             "there",
         ]
     )
@@ -84,7 +84,7 @@ async def test_retry_after_is_honoured(openai_server: OpenAIServer) -> None:
 
 
 async def test_a_wait_of_hours_is_an_error(openai_server: OpenAIServer) -> None:
-    openai_server.reply(error(429, "daily quota", Retry_After="7200"))
+    openai_server.reply(make_error(429, "daily quota", Retry_After="7200"))
     with pytest.raises(CallError, match="asks for 7200 seconds"):
         await ask()
     assert len(openai_server.chats()) == 1
@@ -98,7 +98,7 @@ async def test_a_reply_that_takes_too_long_is_a_failure(openai_server: OpenAISer
 
 @pytest.mark.parametrize("status", [400, 402, 404, 422])
 async def test_other_refusals_fail_at_once_with_the_servers_words(openai_server: OpenAIServer, status: int) -> None:
-    openai_server.reply(error(status, "no such thing"))
+    openai_server.reply(make_error(status, "no such thing"))
     with pytest.raises(CallError, match=f"{status}: no such thing") as caught:
         await ask()
     assert (caught.value.status, type(caught.value)) == (status, CallError)
@@ -106,7 +106,12 @@ async def test_other_refusals_fail_at_once_with_the_servers_words(openai_server:
 
 
 @pytest.mark.parametrize(
-    "denial", [error(401, "bad key sk-secret"), error(403, "not yours"), error(429, "none left", "insufficient_quota")]
+    "denial",
+    [
+        make_error(401, "bad key sk-secret"),
+        make_error(403, "not yours"),
+        make_error(429, "none left", "insufficient_quota"),
+    ],
 )
 async def test_a_refused_key_stops_the_run(
     openai_server: OpenAIServer, denial: Response, monkeypatch: pytest.MonkeyPatch
@@ -129,7 +134,7 @@ async def test_no_error_repeats_what_a_server_was_sent(
     monkeypatch.setenv("OPENAI_BASE_URL", address)
 
     def echo(request: Request) -> Response:
-        return error(status, f"{address} got {request.headers['authorization']} {request.headers}")
+        return make_error(status, f"{address} got {request.headers['authorization']} {request.headers}")
 
     openai_server.reply(echo)
     with pytest.raises((CallError, SetupError)) as caught:
@@ -142,13 +147,13 @@ async def test_no_error_repeats_what_a_server_was_sent(
 
 async def test_no_error_repeats_the_key_of_a_model_object(openai_server: OpenAIServer) -> None:
     model: Any = ChatOpenAI(model="test", base_url=openai_server.url, api_key="quite-secret", max_retries=0)  # type: ignore[arg-type]
-    openai_server.reply(error(400, "quite-secret is no key"))
+    openai_server.reply(make_error(400, "quite-secret is no key"))
     with pytest.raises(CallError, match=r"400: \*\*\* is no key"):
         await ask(Context(model=model))
 
 
 async def test_a_prompt_that_does_not_fit_says_so(openai_server: OpenAIServer) -> None:
-    openai_server.reply(too_long())
+    openai_server.reply(make_too_long())
     with pytest.raises(TooLong, match="maximum context length is 8192") as caught:
         await ask()
     assert caught.value.status == 400
@@ -247,5 +252,5 @@ def test_wordings_of_a_prompt_that_is_too_long(status: int, said: str) -> None:
 
 
 @pytest.mark.parametrize("said", ["max_tokens is too large", "invalid length of field", "no such model"])
-def test_other_refusals_are_not_taken_for_too_long(said: str) -> None:
+def test_other_refusals_do_not_count_as_too_long(said: str) -> None:
     assert classify(Status(400, said), 0).kind == "refused"

@@ -50,7 +50,7 @@ def client(context: Context, *questions: str) -> "subprocess.Popen[str]":
     )
 
 
-async def test_a_stored_reply_keeps_what_it_took(openai_server: OpenAIServer, context: Context) -> None:
+async def test_a_stored_reply_keeps_its_tokens_and_time(openai_server: OpenAIServer, context: Context) -> None:
     clock = FakeClock()
 
     def slow(request: Request) -> Response:
@@ -74,7 +74,7 @@ async def test_a_stored_reply_keeps_what_it_took(openai_server: OpenAIServer, co
     assert rows(context) == [("answer", "abc", 0, "<think>x</think>Lima")]
 
 
-async def test_what_makes_a_call_another_call(
+async def test_which_differences_make_a_different_call(
     openai_server: OpenAIServer, context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def ask(text: str = "Which?", **given: object) -> int:
@@ -179,7 +179,7 @@ def watch(event: str, args: tuple[object, ...]) -> None:
         SQLITE_THREADS.append(threading.get_ident())
 
 
-async def test_the_journal_keeps_off_the_event_loop(openai_server: OpenAIServer, context: Context) -> None:
+async def test_the_journal_does_not_block_the_event_loop(openai_server: OpenAIServer, context: Context) -> None:
 
     sys.addaudithook(watch)
     WATCHED.append(str(Path(str(context.journal)).resolve()))
@@ -190,7 +190,7 @@ async def test_the_journal_keeps_off_the_event_loop(openai_server: OpenAIServer,
     assert threading.get_ident() not in SQLITE_THREADS
 
 
-async def test_what_waits_for_the_journal_is_done_together(tmp_path: Path) -> None:
+async def test_waiting_writes_to_the_journal_are_made_in_one_transaction(tmp_path: Path) -> None:
     journal = open_journal(str(tmp_path / "journal.sqlite"))
     record = Record("text", "stop", 3, 1, 0, 0.5)
     await journal.put("known", record)
@@ -210,7 +210,7 @@ async def test_what_waits_for_the_journal_is_done_together(tmp_path: Path) -> No
     assert await journal.get("key 0") == record
 
 
-async def test_a_reply_that_cannot_be_kept_is_told_to_who_waits_for_it_alone(tmp_path: Path) -> None:
+async def test_a_reply_that_cannot_be_stored_fails_only_its_own_call(tmp_path: Path) -> None:
     journal = open_journal(str(tmp_path / "journal.sqlite"))
     record = Record("text", "stop", 3, 1, 0, 0.5)
     await journal.put("known", record)
@@ -225,7 +225,7 @@ async def test_a_reply_that_cannot_be_kept_is_told_to_who_waits_for_it_alone(tmp
     assert await journal.get("new") == record
 
 
-async def test_a_reply_that_sqlite_does_not_take_costs_no_other(tmp_path: Path) -> None:
+async def test_a_reply_that_sqlite_refuses_loses_no_other(tmp_path: Path) -> None:
     journal = open_journal(str(tmp_path / "journal.sqlite"))
     record = Record("text", "stop", 3, 1, 0, 0.5)
     busy = threading.Event()
@@ -253,7 +253,9 @@ def test_keys_depend_on_every_part() -> None:
     assert len(keys) == 7
 
 
-async def test_counts_that_are_none_are_asked_anew_and_replaced(openai_server: OpenAIServer, context: Context) -> None:
+async def test_stored_replies_without_valid_counts_are_asked_again(
+    openai_server: OpenAIServer, context: Context
+) -> None:
     openai_server.reply("Oslo")
     await call("answer", "Which?", context=context)
     close_journals()
@@ -268,7 +270,7 @@ async def test_counts_that_are_none_are_asked_anew_and_replaced(openai_server: O
         assert len(rows(context)) == 1
 
 
-async def test_the_journal_is_its_owners_alone(openai_server: OpenAIServer, context: Context) -> None:
+async def test_only_the_owner_can_read_the_journal(openai_server: OpenAIServer, context: Context) -> None:
     before = os.umask(0)
     try:
         await call("answer", "Which?", context=context)

@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 import pytest
 from fake_clock import FakeClock
-from openai_server import COMPLETIONS, OpenAIServer, Request, Response, echoed, error
+from openai_server import COMPLETIONS, OpenAIServer, Request, Response, make_echo, make_error
 
 from quorum.algorithms.filco_measures import choose_silver
 from quorum.core.context import Context
@@ -43,7 +43,7 @@ async def test_cxmi_by_a_server(openai_server: OpenAIServer) -> None:
 
 async def test_a_server_that_must_generate_generates_one_token(openai_server: OpenAIServer) -> None:
     def script(request: Request) -> str | Response:
-        return "" if request.body["max_tokens"] else error(400, "max_tokens must be at least 1, got 0.")
+        return "" if request.body["max_tokens"] else make_error(400, "max_tokens must be at least 1, got 0.")
 
     openai_server.reply(script)
     asked = scorer("completions:base")
@@ -52,29 +52,31 @@ async def test_a_server_that_must_generate_generates_one_token(openai_server: Op
     assert [request.body["max_tokens"] for request in openai_server.requests] == [0, 1, 1]
 
 
-async def test_what_may_succeed_is_tried_again(openai_server: OpenAIServer) -> None:
+async def test_passing_failures_of_the_server_are_tried_again(openai_server: OpenAIServer) -> None:
     clock = FakeClock()
-    openai_server.reply([error(503, "busy"), error(429, "slow", Retry_After="7"), Response(drop=True), "", ""])
+    openai_server.reply(
+        [make_error(503, "busy"), make_error(429, "slow", Retry_After="7"), Response(drop=True), "", ""]
+    )
     asked = CompletionsScorer("base", Context(), clock)
     assert await asked.log_probabilities(PAIRS[:1]) == [pytest.approx(-4.0)]
     assert len(openai_server.requests) == 4
     assert 7 in clock.slept
 
 
-async def test_what_cannot_succeed_is_said_at_once(openai_server: OpenAIServer) -> None:
-    openai_server.reply(error(404, "The model `nobody` does not exist"))
+async def test_lasting_failures_of_the_server_are_reported_at_once(openai_server: OpenAIServer) -> None:
+    openai_server.reply(make_error(404, "The model `nobody` does not exist"))
     with pytest.raises(
         SetupError, match=r"refused the call \(404: The model `nobody` does not exist\).*echo and logpr"
     ):
         await scorer("completions:nobody").log_probabilities(PAIRS)
-    openai_server.reply(error(401, "Wrong key"))
+    openai_server.reply(make_error(401, "Wrong key"))
     with pytest.raises(SetupError, match=r"refused the call \(401: Wrong key\); check OPENAI_API_KEY"):
         await scorer("completions:base").log_probabilities(PAIRS)
     assert len(openai_server.requests) == 2
 
 
 async def test_the_last_try_fails(openai_server: OpenAIServer) -> None:
-    openai_server.reply(error(500, "broken"))
+    openai_server.reply(make_error(500, "broken"))
     asked = CompletionsScorer("base", Context(attempts=3), FakeClock())
     with pytest.raises(CallError, match="failed after 3 tries: 500: broken"):
         await asked.log_probabilities(PAIRS)
@@ -91,7 +93,7 @@ async def test_a_server_that_is_not_there(openai_server: OpenAIServer, monkeypat
 @pytest.mark.parametrize("logprobs", [None, {"tokens": ["x"], "token_logprobs": [-1.0], "text_offset": None}])
 async def test_a_server_that_does_not_echo_is_refused(openai_server: OpenAIServer, logprobs: object) -> None:
     choice = {"index": 0, "text": "Paris", "finish_reason": "stop", "logprobs": logprobs}
-    openai_server.reply(Response(body=echoed({"prompt": [], "model": "base"}) | {"choices": [choice]}))
+    openai_server.reply(Response(body=make_echo({"prompt": [], "model": "base"}) | {"choices": [choice]}))
     with pytest.raises(SetupError, match="does not echo the log-probabilities of the prompt"):
         await scorer("completions:base").log_probabilities(PAIRS[:1])
 
@@ -115,7 +117,7 @@ class Echo:
         (Echo(("Answer:", None, 0)), None),
     ],
 )
-def test_tokens_are_told_apart_by_their_place(echo: Echo, expected: float | None) -> None:
+def test_tokens_are_matched_by_their_offsets(echo: Echo, expected: float | None) -> None:
     assert read_score(echo, "Answer:", "Answer: Ada") == expected
 
 

@@ -156,7 +156,7 @@ ODD_USAGE = [
 
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("usage", ODD_USAGE, ids=str)
-async def test_token_counts_that_are_none_are_taken_as_missing(
+async def test_invalid_token_counts_count_as_missing(
     openai_server: OpenAIServer, usage: Any, stream: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("QUORUM_JOURNAL", str(tmp_path / "journal.sqlite"))

@@ -10,7 +10,7 @@ import pytest
 from fake_clock import FakeClock
 from langchain_openai import ChatOpenAI
 from langchain_openai.chat_models.base import BaseChatOpenAI
-from openai_server import OpenAIServer, Request, Response, error
+from openai_server import OpenAIServer, Request, Response, make_error
 from quorum_command import Quorum
 from tower import PASSAGES, QUESTION
 
@@ -32,7 +32,7 @@ def refusing(name: str, said: str, status: int = 400, **more: Any) -> Callable[[
     def reply(request: Request) -> str | Response:
         if name not in request.body:
             return "fine"
-        refusal = error(status, said)
+        refusal = make_error(status, said)
         refusal.body["error"].update(more)
         return refusal
 
@@ -84,14 +84,14 @@ def test_a_later_event_loop_does_not_ask_again_what_is_known(openai_server: Open
 
 
 async def test_a_value_that_is_wrong_is_an_error_and_not_dropped(openai_server: OpenAIServer) -> None:
-    openai_server.reply(error(400, "temperature must be at most 1", None))
+    openai_server.reply(make_error(400, "temperature must be at most 1", None))
     with pytest.raises(CallError, match="temperature must be at most 1"):
         await ask(context=Context(model="openai:test", temperature=1.5))
     assert len(openai_server.chats()) == 1
 
 
-async def test_what_is_refused_under_every_name_is_an_error_in_the_end(openai_server: OpenAIServer) -> None:
-    openai_server.reply(error(400, "Unsupported parameter: 'temperature'"))
+async def test_a_parameter_that_is_refused_under_every_name_is_an_error(openai_server: OpenAIServer) -> None:
+    openai_server.reply(make_error(400, "Unsupported parameter: 'temperature'"))
     with pytest.raises(CallError, match="Unsupported parameter: 'temperature'"):
         await ask()
     assert len(openai_server.chats()) == 2
@@ -120,7 +120,7 @@ async def test_a_limit_on_tokens_is_sent_under_the_name_that_the_server_takes(op
 async def test_a_limit_that_is_refused_under_both_names_is_dropped(openai_server: OpenAIServer) -> None:
     def neither(request: Request) -> str | Response:
         name = next((one for one in ("max_tokens", "max_completion_tokens") if one in request.body), None)
-        return "fine" if name is None else error(400, f"unknown parameter: {name}")
+        return "fine" if name is None else make_error(400, f"unknown parameter: {name}")
 
     openai_server.reply(neither)
     assert (await ask(context=limited(ChatOpenAI, openai_server.url)))[0].text == "fine"
@@ -138,7 +138,7 @@ async def test_samples_of_a_model_without_temperature_are_asked_one_by_one(opena
     replies = iter("abc")
 
     def reply(request: Request) -> str | Response:
-        return error(400, WORDINGS["o1"][1]) if "temperature" in request.body else next(replies)
+        return make_error(400, WORDINGS["o1"][1]) if "temperature" in request.body else next(replies)
 
     openai_server.reply(reply)
     assert sorted(one.text for one in await ask(n=3)) == ["a", "b", "c"]
@@ -152,7 +152,7 @@ async def test_a_stored_reply_still_says_that_it_was_not_greedy(openai_server: O
 
 
 @pytest.mark.parametrize("greedy", [True, False])
-async def test_nothing_is_certified_that_was_not_asked_greedily(openai_server: OpenAIServer, greedy: bool) -> None:
+async def test_votes_that_were_not_greedy_are_not_certified(openai_server: OpenAIServer, greedy: bool) -> None:
     openai_server.reply("1931" if greedy else refusing(*WORDINGS["o1"]))
     result = await answer(QUESTION, "post_fusion", SERVED, given=PASSAGES)
     assert result["not_greedy"] is not greedy

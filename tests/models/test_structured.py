@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fake_clock import FakeClock
 from langchain_openai import ChatOpenAI
-from openai_server import OpenAIServer, Request, Response, error
+from openai_server import OpenAIServer, Request, Response, make_error
 from tower import PASSAGES
 
 from quorum.core.context import Context
@@ -30,7 +30,7 @@ def taking(request: Request) -> str:
 
 def refusing(request: Request) -> str | Response:
     if "response_format" in request.body:
-        return error(400, "This response_format type is unavailable now", "invalid_request_error")
+        return make_error(400, "This response_format type is unavailable now", "invalid_request_error")
     return "SUPPORTS"
 
 
@@ -58,11 +58,11 @@ async def test_a_server_that_takes_a_schema_gets_one(openai_server: OpenAIServer
 @pytest.mark.parametrize(
     "refusal",
     [
-        error(400, "This response_format type is unavailable now"),
-        error(400, "invalid request"),
-        error(422, "Extra inputs are not permitted: response_format"),
-        error(500, "failed to parse grammar"),
-        error(501, "not implemented"),
+        make_error(400, "This response_format type is unavailable now"),
+        make_error(400, "invalid request"),
+        make_error(422, "Extra inputs are not permitted: response_format"),
+        make_error(500, "failed to parse grammar"),
+        make_error(501, "not implemented"),
     ],
     ids=lambda refusal: f"{refusal.status}",
 )
@@ -105,13 +105,13 @@ async def test_broken_json_is_read_as_well_as_it_can_be(
     assert sent(openai_server) == [True, True]  # it takes a schema, as far as can be told
 
 
-async def test_off_sends_none(openai_server: OpenAIServer) -> None:
+async def test_structured_off_sends_no_schema(openai_server: OpenAIServer) -> None:
     openai_server.reply(taking)
     assert (await label(structured="off"))["answer"] == "SUPPORTS"
     assert sent(openai_server) == [False]
 
 
-async def test_texts_and_models_in_this_process_get_none(openai_server: OpenAIServer) -> None:
+async def test_free_text_prompts_and_models_in_this_process_get_no_schema(openai_server: OpenAIServer) -> None:
     await answer("Which?", "concat", Context(model="openai:test"), given=PASSAGES)
     assert sent(openai_server) == [False]
     result = await answer("Is the tower in Oslo?", "concat", Context(answer_type="yes_no"), given=PASSAGES)
@@ -142,12 +142,12 @@ async def test_another_model_and_another_server_are_asked_on_their_own(
 
 
 async def test_what_is_wrong_without_a_schema_is_an_error_and_teaches_nothing(openai_server: OpenAIServer) -> None:
-    openai_server.reply(error(400, "no such model"))
+    openai_server.reply(make_error(400, "no such model"))
     for _ in range(2):
         with pytest.raises(CallError, match="no such model"):
             await label()
     assert sent(openai_server) == [True, False, True, False]
-    openai_server.reply(error(400, "maximum context length is 10 tokens"))
+    openai_server.reply(make_error(400, "maximum context length is 10 tokens"))
     with pytest.raises(TooLong):
         await call("answer_label", "x", context=Context(model="openai:test"), schema=SCHEMA, clock=FakeClock())
 

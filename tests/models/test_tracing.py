@@ -14,7 +14,7 @@ from langgraph.types import Overwrite, Send
 from langsmith import run_trees
 from langsmith.utils import get_env_var
 from langsmith_server import Collector, Run
-from openai_server import OpenAIServer, error
+from openai_server import OpenAIServer, make_error
 from tower import PASSAGES, QUESTION
 
 from quorum.core.context import Context
@@ -36,7 +36,7 @@ class Shelf(BaseRetriever):
 
 
 @pytest.fixture
-def collector(monkeypatch: pytest.MonkeyPatch, isolated: None) -> Iterator[Collector]:
+def collector(monkeypatch: pytest.MonkeyPatch, isolate: None) -> Iterator[Collector]:
     """Tracing is on, by the environment alone; what is sent arrives here."""
     collector = Collector()
     monkeypatch.setenv("LANGSMITH_TRACING", "true")
@@ -115,12 +115,12 @@ async def test_two_runs_are_two_traces_with_their_own_settings(collector: Collec
     assert "today" in second.sent["tags"]
 
 
-async def test_keys_and_logins_stay_here(
+async def test_keys_and_logins_are_not_sent(
     collector: Collector, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", openai_server.url.replace("//", f"//me:{PASSWORD}@"))
-    openai_server.reply(["1931", error(400, f"No such thing, {KEY}, at http://me:{PASSWORD}@host/v1")])
+    openai_server.reply(["1931", make_error(400, f"No such thing, {KEY}, at http://me:{PASSWORD}@host/v1")])
     context = Context(model="openai:test", k=2)
     await answer(QUESTION, "concat", context, given=PASSAGES)
     with pytest.raises(CallError):
@@ -189,14 +189,14 @@ async def test_a_client_that_hides_nothing_is_refused(collector: Collector, monk
     ],
     ids=["document", "send", "overwrite", "long answer"],
 )
-def test_what_is_hidden_in_objects(make: Callable[[str], Any], shown: dict[str, Any]) -> None:
+def test_passages_are_hidden_in_objects(make: Callable[[str], Any], shown: dict[str, Any]) -> None:
     found = cleaned({"it": make(SAID)}, hide=True)
     assert WORD not in str(found)
     flat = found["it"] | found["it"].get("metadata", {})
     assert shown.items() <= flat.items()
 
 
-def test_what_is_left_as_it_is() -> None:
+def test_other_values_are_left_unchanged() -> None:
     told = {"text": SAID, "n": [1, 2.5, None, True], "at": "http://localhost:8000/v1", "to": "me@example.org"}
     assert cleaned(told, hide=False) == told
     assert cleaned("see http://me:pw@host/v1", hide=False) == "see http://host/v1"

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from blendfilter_fixtures import PASSAGES, script
-from tower import runtime
+from blendfilter_fixtures import PASSAGES, make_blend_model
+from tower import make_runtime
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -35,7 +35,7 @@ def own(tmp_path: Path) -> str:
 
 
 async def test_a_demonstration_looks_like_its_prompt(own: str) -> None:
-    run = runtime(examples=own)
+    run = make_runtime(examples=own)
     assert await format_demonstrations(run, reasoned=True, passages=True) == (
         "Passages:\n\n[1] Anna\nAnna's door is green.\n\nQuestion: Which colour is the door?\n"
         "Rationale: The house is Anna's. Her door is green. So the answer is green.\n\n"
@@ -70,7 +70,7 @@ async def test_a_demonstrated_chain_of_thought_reads_as_its_answer() -> None:
     [("short", True, "multi_hop"), ("short", False, "short"), ("yes_no", True, "yes_no"), ("yes_no", False, "yes_no")],
 )
 async def test_the_answer_type_chooses_the_demonstrations(kind: str, reasoned: bool, first: str) -> None:
-    text = await format_demonstrations(runtime(answer_type=kind), reasoned=reasoned, passages=True)
+    text = await format_demonstrations(make_runtime(answer_type=kind), reasoned=reasoned, passages=True)
     questions = [example["question"] for example in BUILT_IN[first]]
     assert [line for line in text.splitlines() if line.startswith("Question: ")] == [
         f"Question: {q}" for q in questions
@@ -88,7 +88,7 @@ def test_no_demonstration_is_a_question_of_the_sample() -> None:
     [("direct", ["direct"]), ("cot", ["reason"]), ("blendfilter", ["reason: external", "reason"])],
 )
 async def test_user_examples_replace_the_built_in_ones(own: str, method: str, prompts: list[str]) -> None:
-    model = script().on("direct", "Jillian Belk")
+    model = make_blend_model().on("direct", "Jillian Belk")
     await answer("Who?", method, Context(model=model, examples=own, k=2), given=PASSAGES)
     sent = [call.text for call in model.history if call.prompt in ("direct", "reason")]
     assert [call.name for call in model.history if call.prompt in ("direct", "reason")] == prompts

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from langgraph.types import Overwrite, Send
-from tower import PASSAGES, QUESTION, readers, runtime
+from tower import PASSAGES, QUESTION, make_readers, make_runtime
 
 from quorum.core.errors import CallError, SetupError, TooLong
 from quorum.core.state import Evidence, Passage, State, Vote
@@ -32,7 +32,7 @@ def ballots(*answers: str) -> list[Vote]:
 
 
 async def test_begin_resets_every_key_of_an_earlier_question() -> None:
-    update: dict[str, Any] = dict(await begin({"question": QUESTION, "given": PASSAGES, "dropped": 3}, runtime()))
+    update: dict[str, Any] = dict(await begin({"question": QUESTION, "given": PASSAGES, "dropped": 3}, make_runtime()))
     assert update.pop("provided") == PASSAGES
     assert update == {
         "given": None,
@@ -83,23 +83,23 @@ async def test_begin_resets_every_key_of_an_earlier_question() -> None:
 @pytest.mark.parametrize("question", ["", "  \n", None, 5])
 async def test_begin_refuses_an_empty_question(question: Any) -> None:
     with pytest.raises(SetupError, match="The question is empty"):
-        await begin({"question": question}, runtime())
+        await begin({"question": question}, make_runtime())
 
 
 async def test_begin_refuses_unusable_passages() -> None:
     with pytest.raises(SetupError, match="list of given passages is empty"):
-        await begin({"question": QUESTION, "given": []}, runtime())
+        await begin({"question": QUESTION, "given": []}, make_runtime())
     with pytest.raises(SetupError, match="Given passage 2: expected a passage"):
-        await begin({"question": QUESTION, "given": [PASSAGES[0], {"id": "x"}]}, runtime())  # type: ignore[typeddict-item]
+        await begin({"question": QUESTION, "given": [PASSAGES[0], {"id": "x"}]}, make_runtime())  # type: ignore[typeddict-item]
 
 
 async def test_retrieve_takes_the_first_k_of_the_provided_passages() -> None:
-    assert await retrieve({"question": QUESTION, "provided": PASSAGES}, runtime(k=2)) == {"passages": PASSAGES[:2]}
+    assert await retrieve({"question": QUESTION, "provided": PASSAGES}, make_runtime(k=2)) == {"passages": PASSAGES[:2]}
 
 
 async def test_concat_answer() -> None:
     model = ScriptedModel().on("answer", "1931.")
-    update: dict[str, Any] = dict(await concat_answer(STATE, runtime(model)))
+    update: dict[str, Any] = dict(await concat_answer(STATE, make_runtime(model)))
     assert update.pop("usage")["answer"]["calls"] == 1
     assert update == {
         "answer": "1931",
@@ -124,21 +124,21 @@ async def test_concat_answer() -> None:
 )
 async def test_unknown_counts_as_an_answer_among_samples(replies: list[str], answer: str, confidence: float) -> None:
     model = ScriptedModel().on("answer", *replies)
-    update = await concat_answer(STATE, runtime(model, samples=len(replies), temperature=0.7))
+    update = await concat_answer(STATE, make_runtime(model, samples=len(replies), temperature=0.7))
     assert (update["answer"], update["unknown"]) == (answer, answer == "unknown")
     assert update["confidence"] == pytest.approx(confidence)
     assert update["usage"]["answer"]["calls"] == len(replies)
 
 
 async def test_a_refusal_becomes_unknown_without_evidence() -> None:
-    update = await concat_answer(STATE, runtime(ScriptedModel().on("answer", "The passages do not say.")))
+    update = await concat_answer(STATE, make_runtime(ScriptedModel().on("answer", "The passages do not say.")))
     assert (update["answer"], update["unknown"], update["evidence"]) == ("unknown", True, [])
 
 
 async def test_passage_answer_votes_once_per_sample() -> None:
-    model = readers("", ["1950", "**Unknown**"])
+    model = make_readers("", ["1950", "**Unknown**"])
     state = State(question=QUESTION, rank=1, passages=[PASSAGES[1]])
-    update = await passage_answer(state, runtime(model, samples=2, temperature=0.7))
+    update = await passage_answer(state, make_runtime(model, samples=2, temperature=0.7))
     assert update["votes"] == [
         Vote(rank=1, passage="p2", answer="1950", unknown=False),
         Vote(rank=1, passage="p2", answer="Unknown", unknown=True),
@@ -150,14 +150,14 @@ async def test_passage_answer_votes_once_per_sample() -> None:
 
 @pytest.mark.parametrize(("node", "prompt"), [(pruned_answer, "pruning"), (summarized_answer, "summary")])
 async def test_reasoned_answers_keep_their_rationale(node: Any, prompt: str) -> None:
-    update = await node(STATE, runtime(ScriptedModel().on(prompt, "Passage 2 is out.\nAnswer: 1931")))
+    update = await node(STATE, make_runtime(ScriptedModel().on(prompt, "Passage 2 is out.\nAnswer: 1931")))
     assert (update["answer"], update["unknown"], update["rationale"]) == ("1931", False, "Passage 2 is out.")
     assert [found["passage"] for found in update["evidence"]] == ["p1", "p3"]
     assert update["malformed"] == {}
 
 
 async def test_malformed_replies_are_stored_and_replaced_by_the_default() -> None:
-    update = await pruned_answer(STATE, runtime(ScriptedModel().on("pruning", "It was\n1931.")))
+    update = await pruned_answer(STATE, make_runtime(ScriptedModel().on("pruning", "It was\n1931.")))
     assert update["answer"] == "1931"
     assert update["malformed"] == {"pruning": {"count": 1, "replies": ["It was\n1931."]}}
 
@@ -176,14 +176,14 @@ async def test_keep_answered_keeps_all_when_all_said_unknown() -> None:
 async def test_distill_answer_sees_the_candidates() -> None:
     model = ScriptedModel().on("answer_candidates", "1931")
     state = State(question=QUESTION, passages=[PASSAGES[0], PASSAGES[1]], candidates=["1931", "1950"])
-    assert (await distill_answer(state, runtime(model)))["answer"] == "1931"
+    assert (await distill_answer(state, make_runtime(model)))["answer"] == "1931"
     assert "\n- 1931\n- 1950\n" in model.history[0].text
 
 
 async def test_distill_answer_without_candidates_is_the_base_prompt() -> None:
     model = ScriptedModel().on("answer", "1931", "1931")
-    await distill_answer({**STATE, "candidates": []}, runtime(model))
-    await concat_answer(STATE, runtime(model))
+    await distill_answer({**STATE, "candidates": []}, make_runtime(model))
+    await concat_answer(STATE, make_runtime(model))
     assert model.history[0].text == model.history[1].text
 
 
@@ -193,7 +193,7 @@ async def test_unknown_check() -> None:
 
 
 async def test_vote_names_its_voters_as_evidence() -> None:
-    update = await vote({"passages": PASSAGES, "votes": ballots("1931", "1950", "1931", "?", "1931")}, runtime())
+    update = await vote({"passages": PASSAGES, "votes": ballots("1931", "1950", "1931", "?", "1931")}, make_runtime())
     assert update == {
         "answer": "1931",
         "unknown": False,
@@ -209,7 +209,7 @@ async def test_vote_names_its_voters_as_evidence() -> None:
 
 async def test_a_voter_that_does_not_contain_its_answer_is_no_evidence() -> None:
     """A model that says Paris to everything."""
-    update = await vote({"passages": PASSAGES, "votes": ballots(*["Paris"] * 5)}, runtime())
+    update = await vote({"passages": PASSAGES, "votes": ballots(*["Paris"] * 5)}, make_runtime())
     assert (update["answer"], update["evidence"]) == ("Paris", [])
     assert update["unsupported"] == ["p1", "p2", "p3", "p4", "p5"]
 
@@ -218,7 +218,7 @@ async def test_a_voter_supports_the_answer_in_its_own_words() -> None:
     texts = ["Finished on 4 July 1776.", "It was done in 1777.", "July 4th, 1776 saw it finished.", "Done 1776-07-04."]
     passages = [Passage(id=str(rank), title="", text=text) for rank, text in enumerate(texts)]
     votes = ballots("July 4, 1776", "4 July 1776", "July 4th, 1776", "the 4th of July 1776")
-    update = await vote({"passages": passages, "votes": votes}, runtime())
+    update = await vote({"passages": passages, "votes": votes}, make_runtime())
     assert update["evidence"] == [
         Evidence(passage="0", start=None, end=None),
         Evidence(passage="2", start=0, end=14),
@@ -227,17 +227,19 @@ async def test_a_voter_supports_the_answer_in_its_own_words() -> None:
     assert update["unsupported"] == ["1"]
 
 
-async def test_what_stands_in_no_passage_is_claimed_by_its_voters() -> None:
+async def test_a_long_answer_has_all_its_voters_as_evidence() -> None:
     votes = ballots("It is tall and old.", "It is tall and old.")
     for answer_type, answer in (("long", votes), ("yes_no", ballots("yes", "yes")), ("short", ballots("no", "no"))):
-        update = await vote({"passages": PASSAGES, "votes": answer}, runtime(answer_type=answer_type))
+        update = await vote({"passages": PASSAGES, "votes": answer}, make_runtime(answer_type=answer_type))
         assert update["evidence"] == [Evidence(passage=one, start=None, end=None) for one in ("p1", "p2")]
         assert update["unsupported"] == []
 
 
 async def test_a_staged_vote_has_no_confidence() -> None:
-    assert (await vote({"passages": PASSAGES, "votes": ballots("1931")}, runtime(vote="staged")))["confidence"] is None
-    nothing = await vote({"passages": PASSAGES, "votes": ballots("?", "?")}, runtime())
+    assert (await vote({"passages": PASSAGES, "votes": ballots("1931")}, make_runtime(vote="staged")))[
+        "confidence"
+    ] is None
+    nothing = await vote({"passages": PASSAGES, "votes": ballots("?", "?")}, make_runtime())
     assert nothing == {"answer": "unknown", "unknown": True, "confidence": None, "evidence": [], "unsupported": []}
 
 
@@ -262,23 +264,23 @@ def test_no_evidence_by_words_for_unknown_yes_and_no(answer: str) -> None:
 async def test_the_lowest_ranked_passages_are_dropped_whole_to_fit_the_window() -> None:
     long = [Passage(id=str(i), title="", text=f"{i} " + "word " * 100) for i in range(5)]
     model = ScriptedModel().on("answer", "1931")
-    update = await concat_answer({"question": QUESTION, "passages": long}, runtime(model, context_window=640))
+    update = await concat_answer({"question": QUESTION, "passages": long}, make_runtime(model, context_window=640))
     assert [passage["id"] for passage in update["passages"]] == ["0", "1"]
     assert update["dropped"] == 3
     assert long[1]["text"].strip() in model.history[0].text
     assert "[3]" not in model.history[0].text
 
 
-async def test_an_unknown_over_dropped_passages_keeps_them_for_the_next_round() -> None:
+async def test_an_unknown_answer_keeps_the_dropped_passages_for_the_next_round() -> None:
     long = [Passage(id=str(i), title="", text="word " * 100) for i in range(5)]
     model = ScriptedModel().on("answer", "unknown")
-    update = await concat_answer({"question": QUESTION, "passages": long}, runtime(model, context_window=640))
+    update = await concat_answer({"question": QUESTION, "passages": long}, make_runtime(model, context_window=640))
     assert (len(update["passages"]), update["dropped"]) == (5, 3)
 
 
-async def test_a_prompt_that_the_server_finds_too_long_is_tried_with_a_passage_less() -> None:
+async def test_a_prompt_that_the_server_finds_too_long_is_sent_again_without_its_last_passage() -> None:
     model = ScriptedModel().on("answer", TooLong("no"), TooLong("no"), "1931")
-    update = await concat_answer(STATE, runtime(model))
+    update = await concat_answer(STATE, make_runtime(model))
     assert (update["answer"], update["dropped"], update["passages"]) == ("1931", 2, PASSAGES[:1])
     assert update["usage"]["answer"]["calls"] == 1
 
@@ -286,12 +288,12 @@ async def test_a_prompt_that_the_server_finds_too_long_is_tried_with_a_passage_l
 async def test_a_passage_that_does_not_fit_alone_is_an_error() -> None:
     state = State(question=QUESTION, passages=[Passage(id="tome", title="", text="word " * 9000)])
     with pytest.raises(CallError, match=r"'answer' does not fit .* with passage 'tome' alone .* window has 8192"):
-        await concat_answer(state, runtime())
+        await concat_answer(state, make_runtime())
 
 
 async def test_a_passage_that_does_not_fit_alone_is_dropped_from_the_vote() -> None:
     state = State(question=QUESTION, rank=2, passages=[Passage(id="tome", title="", text="word " * 9000)])
-    update = await passage_answer(state, runtime(samples=2))
+    update = await passage_answer(state, make_runtime(samples=2))
     assert (update["dropped"], [vote["unknown"] for vote in update["votes"]]) == (1, [True, True])
     assert {vote["rank"] for vote in update["votes"]} == {2}
 
@@ -299,18 +301,18 @@ async def test_a_passage_that_does_not_fit_alone_is_dropped_from_the_vote() -> N
 async def test_the_model_profile_gives_the_window() -> None:
     model = ScriptedModel(profile={"max_input_tokens": 640}).on("answer", "1931")
     long = [Passage(id=str(i), title="", text="word " * 100) for i in range(5)]
-    assert (await concat_answer({"question": QUESTION, "passages": long}, runtime(model)))["dropped"] == 3
+    assert (await concat_answer({"question": QUESTION, "passages": long}, make_runtime(model)))["dropped"] == 3
 
 
-async def test_a_prompt_without_passages_says_none() -> None:
+async def test_a_prompt_over_an_empty_list_of_passages_says_so() -> None:
     model = ScriptedModel().on("answer", "Unknown")
-    assert (await concat_answer({"question": QUESTION, "passages": []}, runtime(model)))["unknown"]
+    assert (await concat_answer({"question": QUESTION, "passages": []}, make_runtime(model)))["unknown"]
     assert "[1]" not in model.history[0].text
 
 
 async def test_prompt_overrides_reach_the_model() -> None:
     model = ScriptedModel().on("answer", "1931")
-    await concat_answer(STATE, runtime(model, prompts={"answer": "Costs $$1. $passages | $question"}))
+    await concat_answer(STATE, make_runtime(model, prompts={"answer": "Costs $$1. $passages | $question"}))
     assert model.history[0].text.startswith("Costs $1. [1] Lumen Tower")
 
 
@@ -319,36 +321,36 @@ def ranks(sends: Any) -> list[int]:
 
 
 def test_routes_send_each_branch_only_its_part_of_the_state() -> None:
-    assert ask_all_then_keep(STATE, runtime())[1] == Send(
+    assert ask_all_then_keep(STATE, make_runtime())[1] == Send(
         "passage_answer", {"question": QUESTION, "rank": 1, "passages": [PASSAGES[1]]}
     )
-    assert ranks(ask_passages(STATE, runtime())) == [0, 1, 2]
-    assert ranks(ask_passages(STATE, runtime(vote="staged"))) == [0, 1]
+    assert ranks(ask_passages(STATE, make_runtime())) == [0, 1, 2]
+    assert ranks(ask_passages(STATE, make_runtime(vote="staged"))) == [0, 1]
 
 
 def test_routes_without_passages_go_on_to_the_join() -> None:
     empty = State(question=QUESTION, passages=[], unknown=True)
-    assert ask_all_then_keep(empty, runtime()) == "keep_answered"
-    assert ask_passages(empty, runtime()) == "vote"
-    assert fall_back_if_unknown(empty, runtime()) == "vote"
-    assert start_one_or_both_rounds(empty, runtime(speculative=True)) == ["concat_answer"]
+    assert ask_all_then_keep(empty, make_runtime()) == "keep_answered"
+    assert ask_passages(empty, make_runtime()) == "vote"
+    assert fall_back_if_unknown(empty, make_runtime()) == "vote"
+    assert start_one_or_both_rounds(empty, make_runtime(speculative=True)) == ["concat_answer"]
 
 
 def test_routes_of_the_fallback() -> None:
     unknown = State(question=QUESTION, passages=PASSAGES[:3], unknown=True)
-    assert fall_back_if_unknown({**unknown, "unknown": False}, runtime()) == "__end__"
-    assert ranks(fall_back_if_unknown(unknown, runtime())) == [0, 1, 2]
-    assert fall_back_if_unknown({**unknown, "votes": ballots("?", "?", "?")}, runtime()) == "vote"
-    assert start_one_or_both_rounds(unknown, runtime()) == ["concat_answer"]
-    both = start_one_or_both_rounds(unknown, runtime(speculative=True))
+    assert fall_back_if_unknown({**unknown, "unknown": False}, make_runtime()) == "__end__"
+    assert ranks(fall_back_if_unknown(unknown, make_runtime())) == [0, 1, 2]
+    assert fall_back_if_unknown({**unknown, "votes": ballots("?", "?", "?")}, make_runtime()) == "vote"
+    assert start_one_or_both_rounds(unknown, make_runtime()) == ["concat_answer"]
+    both = start_one_or_both_rounds(unknown, make_runtime(speculative=True))
     assert (both[0], ranks(both[1:])) == ("concat_answer", [0, 1, 2])
 
 
 def test_routes_of_the_staged_vote() -> None:
     state = State(question=QUESTION, passages=PASSAGES, votes=ballots("a", "b", "?"))
-    assert continue_vote(state, runtime()) == [
+    assert continue_vote(state, make_runtime()) == [
         Send("passage_answer", {"question": QUESTION, "rank": rank, "passages": [PASSAGES[rank]]}) for rank in (3, 4)
     ]
-    assert ranks(continue_vote(state, runtime(vote="staged"))) == [3]
-    assert continue_vote({**state, "votes": ballots("a", "a", "a")}, runtime(vote="staged")) == "__end__"
-    assert continue_vote({**state, "votes": ballots(*"abcde")}, runtime()) == "__end__"
+    assert ranks(continue_vote(state, make_runtime(vote="staged"))) == [3]
+    assert continue_vote({**state, "votes": ballots("a", "a", "a")}, make_runtime(vote="staged")) == "__end__"
+    assert continue_vote({**state, "votes": ballots(*"abcde")}, make_runtime()) == "__end__"

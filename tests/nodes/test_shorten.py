@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import OpenAIServer, Request, Response, error, too_long
+from openai_server import OpenAIServer, Request, Response, make_error, make_too_long
 from quorum_command import Quorum
 from tower import PASSAGES, QUESTION
 
@@ -49,7 +49,7 @@ async def test_a_wordy_answer_is_cut_by_one_more_call(openai_server: OpenAIServe
     assert WORDY in openai_server.chats()[1].text
 
 
-async def test_off_asks_as_often_as_the_papers_and_still_counts(openai_server: OpenAIServer) -> None:
+async def test_without_shortening_wordy_answers_are_only_counted(openai_server: OpenAIServer) -> None:
     openai_server.reply(wordy("1931"))
     result = await ask(shorten="off")
     assert result["answer"] == WORDY.rstrip(".")
@@ -67,7 +67,7 @@ async def test_a_short_answer_is_left_alone(openai_server: OpenAIServer) -> None
     "cut",
     ["1932", "the spire of 1931", "None", "unknown", "", "Ada Moreau in 1931", "{", WORDY, "finished finished"],
 )
-async def test_a_cut_that_says_something_else_leaves_the_reply(openai_server: OpenAIServer, cut: str) -> None:
+async def test_a_cut_that_adds_words_is_not_used(openai_server: OpenAIServer, cut: str) -> None:
     openai_server.reply(wordy(cut))
     result = await ask()
     assert result["answer"] == WORDY.rstrip(".")
@@ -78,12 +78,12 @@ async def test_a_cut_that_says_something_else_leaves_the_reply(openai_server: Op
 @pytest.mark.parametrize(
     "cut", ["1931", "Answer: 1931.", '"1931"', '{"answer": "1931"}', "the year 1931", "ADA MOREAU"]
 )
-async def test_a_cut_is_read_as_every_short_answer(openai_server: OpenAIServer, cut: str) -> None:
+async def test_a_cut_is_parsed_like_any_short_answer(openai_server: OpenAIServer, cut: str) -> None:
     openai_server.reply(wordy(cut))
     assert (await ask())["answer"] in ("1931", "the year 1931", "ADA MOREAU")
 
 
-async def test_every_voter_is_cut_on_its_own_and_equal_replies_once(openai_server: OpenAIServer) -> None:
+async def test_each_distinct_reply_is_cut_by_one_call(openai_server: OpenAIServer) -> None:
     openai_server.reply(wordy("1931"))
     result = await ask("post_fusion", k=2)
     assert (result["answer"], result["confidence"]) == ("1931", 1.0)
@@ -133,16 +133,18 @@ async def test_a_cut_is_in_the_journal(openai_server: OpenAIServer, tmp_path: Pa
     assert len(openai_server.chats()) == 2
 
 
-async def test_a_call_that_fails_fails_the_question_and_one_too_long_does_not(openai_server: OpenAIServer) -> None:
-    openai_server.reply(wordy(error(418, "teapot")))
+async def test_a_failed_call_fails_the_question_but_a_text_too_long_to_cut_does_not(
+    openai_server: OpenAIServer,
+) -> None:
+    openai_server.reply(wordy(make_error(418, "teapot")))
     with pytest.raises(CallError, match="'shorten'"):
         await ask()
-    openai_server.reply(wordy(too_long()))
+    openai_server.reply(wordy(make_too_long()))
     result = await ask()
     assert (result["answer"], list(result["usage"])) == (WORDY.rstrip("."), ["answer"])
 
 
-async def test_a_long_reply_is_asked_about_by_its_ends(openai_server: OpenAIServer) -> None:
+async def test_only_the_ends_of_a_long_reply_are_shown(openai_server: OpenAIServer) -> None:
     openai_server.reply(wordy("1931", "word " * 100_000 + "1931"))
     assert (await ask())["answer"] == "1931"
     assert len(openai_server.chats()[1].text) < 8000
@@ -195,7 +197,7 @@ def test_an_experiment_of_a_paper_does_not_shorten(openai_server: OpenAIServer, 
     assert not any(map(is_shortening, openai_server.chats()))
 
 
-async def test_an_estimate_gives_the_range(openai_server: OpenAIServer, tmp_path: Path) -> None:
+async def test_an_estimate_gives_the_range_of_calls(openai_server: OpenAIServer, tmp_path: Path) -> None:
     line: Record = {"id": "q", "question": QUESTION, "answers": ["1931"], "passages": PASSAGES}  # type: ignore[typeddict-item]
     (tmp_path / "data.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
     dataset = read_data(tmp_path / "data.jsonl", None)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
 from openai_server import OpenAIServer
-from tower import PASSAGES, QUESTION, runtime
+from tower import PASSAGES, QUESTION, make_runtime
 
 from quorum.algorithms.tfidf import compute_cosines
 from quorum.algorithms.votes import count_votes
@@ -33,7 +33,7 @@ def test_cosines_ignore_case_punctuation_and_order_and_count_words() -> None:
 
 
 @pytest.mark.parametrize(("query", "texts"), [("", ["a"]), ("a", [""]), ("a", ["b"]), ("?!", ["?!"])])
-def test_nothing_in_common_is_zero(query: str, texts: list[str]) -> None:
+def test_texts_without_a_common_word_have_cosine_zero(query: str, texts: list[str]) -> None:
     assert compute_cosines(query, texts) == [0.0]
 
 
@@ -41,7 +41,7 @@ TEXT = st.lists(st.sampled_from(["tower", "mast", "1931", "the", "Ärger", "東�
 
 
 @given(TEXT, st.lists(TEXT, max_size=5))
-def test_cosines_are_shares(query: str, texts: list[str]) -> None:
+def test_cosines_lie_between_zero_and_one(query: str, texts: list[str]) -> None:
     found = compute_cosines(query, texts)
     assert len(found) == len(texts)
     assert all(0 <= value <= 1 for value in found)
@@ -73,7 +73,7 @@ async def test_weigh_by_words() -> None:
 
 async def test_weigh_by_meaning() -> None:
     state = State(question=QUESTION, passages=PASSAGES, votes=votes("a", "b", "c", "d", "?"))
-    found = weights_of(await weigh_by_meaning(state, runtime()))
+    found = weights_of(await weigh_by_meaning(state, make_runtime()))
     assert math.fsum(found) == pytest.approx(1.0)
     assert sorted(found, reverse=True)[:2] == [found[0], found[2]]
 
@@ -123,4 +123,4 @@ async def test_a_server_that_fails_is_a_call_error(monkeypatch: pytest.MonkeyPat
 
     state = State(question=QUESTION, passages=PASSAGES, votes=votes("a"))
     with pytest.raises(CallError, match="embeddings failed"):
-        await weigh_by_meaning(state, runtime(embeddings=Broken()))
+        await weigh_by_meaning(state, make_runtime(embeddings=Broken()))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from report_folder import made_report
+from report_folder import make_report
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -23,7 +23,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
 @pytest.fixture(scope="session", params=[100, 5000])
 def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_report(tmp_path_factory.mktemp("report"), request.param)
+    return make_report(tmp_path_factory.mktemp("report"), request.param)
 
 
 @pytest.fixture(scope="session")

@@ -70,7 +70,7 @@ def look_at(text: str, folder: Path) -> None:
     file.write_text(text, encoding="utf-8", errors="surrogatepass")
     past_runs.read_past_run.cache_clear()
     past_runs.list_past_runs(folder)
-    assert "\n" not in refusal_of(lambda: saved_trace.load(file))
+    assert "\n" not in refusal_of(lambda: saved_trace.read_trace(file))
     refusal = refusal_of(lambda: past_runs.load_run(ID, folder))
     assert str(folder) not in refusal
     assert refusal.startswith(f"The run {ID} cannot be read") or not refusal
@@ -114,7 +114,7 @@ def test_a_run_that_is_whole_is_read(tmp_path: Path) -> None:
     run = past_runs.load_run(ID, tmp_path)
     assert (run.answers[0].result or {})["answer"] == "1889"
     assert [line.question for line in past_runs.list_past_runs(tmp_path)] == ["When?"]
-    assert saved_trace.load(tmp_path / f"{ID}.json").steps[0].steps[0].name == "vote"
+    assert saved_trace.read_trace(tmp_path / f"{ID}.json").steps[0].steps[0].name == "vote"
 
 
 def nested(depth: int) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from browser import Page
-from report_folder import made_decision
+from report_folder import make_decision
 
 from quorum.evaluation.compare.recommend import Figures, pareto_front
 from quorum.evaluation.report.page import read_asset, write_cost_section
@@ -33,7 +33,7 @@ def crowd(seed: int, count: int) -> list[Figures]:
 
 def charts(folder: Path, seed: int, count: int) -> Path:
     """A page of the chart of these methods alone."""
-    figures, made = crowd(seed, count), made_decision(folder, 12, "")
+    figures, made = crowd(seed, count), make_decision(folder, 12, "")
     best = max(figures, key=lambda one: one.quality).name
     told = replace(made.recommendation, best=best, cheapest=best, front=pareto_front(figures, "tokens"), unit="tokens")
     page = folder / "charts.html"

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 from browser import Page
-from openai_server import Response, error
+from openai_server import Response, make_error
 from page_server import Served, serving
 from report_folder import NASTY
 
@@ -131,7 +131,7 @@ def test_a_second_question_is_asked_while_the_first_runs(page: Page, served: Ser
 
 
 def test_an_error_is_a_sentence_on_its_own_card(page: Page, served: Served) -> None:
-    served.model.reply(error(401, "Incorrect API key provided"))
+    served.model.reply(make_error(401, "Incorrect API key provided"))
     page.visit(link(served, methods="concat,concat[model=openai:test],concat[collection=nowhere]"), READY)
     send(page)
     page.until(DONE)

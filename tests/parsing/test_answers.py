@@ -167,7 +167,7 @@ def test_wrapping_does_not_change_the_answer(name: str, wrap: str) -> None:
 
 
 @given(NAMES, WRAPS, NAMES)
-def test_a_rationale_does_not_change_the_answer(name: str, wrap: str, other: str) -> None:
+def test_reasoning_before_the_answer_does_not_change_it(name: str, wrap: str, other: str) -> None:
     if "```" in wrap or "{{" in wrap:
         return
     run_on = f"\n\nQuestion: {other}?\nAnswer: {other}"

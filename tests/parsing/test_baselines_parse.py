@@ -74,7 +74,7 @@ def test_masked_statements_that_break_the_contract(reply: str, value: MaskedStat
 
 
 @pytest.mark.parametrize("nothing", ["none", "None.", "nothing", "N/A", "unknown"])
-def test_nothing_to_hide_is_sound(nothing: str) -> None:
+def test_a_statement_without_a_condition_is_well_formed(nothing: str) -> None:
     assert parse_masked_statement(f"Statement: It was finished in 1931.\nHidden: {nothing}", "1931") == Parsed(None)
 
 

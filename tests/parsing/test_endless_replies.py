@@ -40,14 +40,14 @@ def test_the_middle_of_an_endless_reply_is_not_read(shape: str) -> None:
         assert parse(reply) == parse(shorten(reply, LONGEST_TEXT)), name
 
 
-def test_what_would_be_read_in_the_middle_is_read_in_a_shorter_reply() -> None:
+def test_an_answer_in_the_middle_is_read_if_the_reply_is_short_enough() -> None:
     read = {name: parse(around(" \n")) for name, parse in PARSERS.items()}
     unread = {name: parse(" \n \n") for name, parse in PARSERS.items()}
     assert {name for name in PARSERS if read[name] == unread[name]} == set()
 
 
 @pytest.mark.parametrize("shape", ["thoughts never closed", "thoughts in thoughts", "tags"])
-def test_thoughts_without_end_are_removed(shape: str) -> None:
+def test_endless_thoughts_are_removed(shape: str) -> None:
     reply = SHAPES[shape](300_000)
     assert (
         remove_thinking(f"{reply} Rohrau")

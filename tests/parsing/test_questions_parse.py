@@ -216,7 +216,7 @@ def test_a_pair_is_drawn_once() -> None:
     assert [sorted(one["id"] for one in draw.passages) for draw in drawn] == [["a", "b"]]
 
 
-def test_supply_ends_with_the_corpus_or_the_tries() -> None:
+def test_drawing_ends_when_the_corpus_or_the_tries_are_used_up() -> None:
     done = {Draw("single", (passages([4])[0],)).id}
     supply = DrawQueue(passages([4]), 0, lambda text, k: [], done, {"single": 9, "two": 9, "unanswerable": 2})
     assert len(supply.take({"single": 2, "unanswerable": 1})) == 3

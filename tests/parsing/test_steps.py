@@ -151,7 +151,7 @@ def test_a_question_that_is_restated_is_not_the_next_one() -> None:
     assert parse_follow_up("Question: How high?\nYes.\nFollow up: What is K2?").value.question == "What is K2?"
 
 
-def test_a_thought_of_several_lines_is_told_in_one() -> None:
+def test_a_thought_of_several_lines_becomes_one_line() -> None:
     reply = "Thought 1: First this.\n\n- Then that.\nAction 1: Search[x]"
     assert parse_step(reply).value.thought == "First this. - Then that."
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import OpenAIServer, Request, Response, error
+from openai_server import OpenAIServer, Request, Response, make_error
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -146,10 +146,10 @@ async def test_a_question_that_no_worker_survives_is_an_error_row(data: Path, op
 
 
 async def test_a_failed_call_is_a_row_and_a_refused_key_stops_all(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(lambda request: error(400, "not today") if number_in(request) == 4 else reader(request))
+    openai_server.reply(lambda request: make_error(400, "not today") if number_in(request) == 4 else reader(request))
     report = await run(data, "out", "concat")
     assert "not today" in next(row["error"] for row in rows(report.folder) if row["error"])
-    openai_server.reply(error(401, "wrong key"))
+    openai_server.reply(make_error(401, "wrong key"))
     with pytest.raises(SetupError, match="wrong key"):
         await run(data, "other", "concat")
     assert rows(data.parent / "other") == []

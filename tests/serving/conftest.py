@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_server import Api, Serve, serving
+from api_server import Api, Serve, serve_api
 from openai_server import OpenAIServer
 
 from quorum import Context, index
@@ -34,7 +34,7 @@ def serve(store: Path, openai_server: OpenAIServer) -> Iterator[Serve]:
     def start(**given: Any) -> Api:
         options = {name: given.pop(name) for name in list(given) if name not in Context.__dataclass_fields__}
         settings = {"store": str(store), "collection": "towers", "retriever": "bm25", "model": "openai:test"} | given
-        running = serving(Context(**{"attempts": 1, **settings}), **options)
+        running = serve_api(Context(**{"attempts": 1, **settings}), **options)
         started.append(running)
         return running.__enter__()
 

@@ -7,7 +7,7 @@ import openai
 import pytest
 from api_server import Serve
 from langchain_openai import ChatOpenAI
-from openai_server import OpenAIServer, error
+from openai_server import OpenAIServer, make_error
 from pydantic import SecretStr
 
 QUESTION = "When was the Lumen Tower finished?"
@@ -188,7 +188,7 @@ def test_every_refusal_is_in_the_clients_error_format(serve: Serve, openai_serve
 def test_a_model_that_fails_is_told_without_the_servers_places(
     serve: Serve, openai_server: OpenAIServer, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    openai_server.reply(error(500, f"no space in /srv/models/secret at {openai_server.url}"))
+    openai_server.reply(make_error(500, f"no space in /srv/models/secret at {openai_server.url}"))
     with pytest.raises(openai.InternalServerError) as refused:
         serve().ask()
     assert (refused.value.status_code, refused.value.code) == (502, "model_call_failed")
@@ -207,7 +207,7 @@ def test_a_store_that_is_gone_is_told_without_its_place(serve: Serve, store: Any
 
 
 def test_a_failure_in_a_stream_is_an_error_of_the_client(serve: Serve, openai_server: OpenAIServer) -> None:
-    openai_server.reply(error(500, "broken"))
+    openai_server.reply(make_error(500, "broken"))
     with pytest.raises(openai.APIError, match="broken") as refused:
         list(serve().ask(stream=True))
     assert refused.value.code == "model_call_failed"

@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 from api_server import Serve
-from openai_server import OpenAIServer, error
+from openai_server import OpenAIServer, make_error
 
 pytest.importorskip("mcp", reason="the extra [mcp] is not installed")
 
@@ -103,7 +103,7 @@ async def test_an_agent_uses_the_tools_over_http(mode: str, serve: Serve, openai
 
 
 async def test_a_failure_is_told_without_the_servers_places(serve: Serve, openai_server: OpenAIServer) -> None:
-    openai_server.reply(error(500, f"no space in /srv/secret at {openai_server.url}"))
+    openai_server.reply(make_error(500, f"no space in /srv/secret at {openai_server.url}"))
     async with over_http(serve(tokens=(TOKEN,), page=make_mcp_app).url) as client:
         found = await client.call_tool("ask", {"question": QUESTION, "method": "concat"})
     assert found.is_error

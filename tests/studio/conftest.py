@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
-from studio_server import Server, running
+from studio_server import Server, start_studio
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running(tmp_path_factory.mktemp("server")) as server:
+    with start_studio(tmp_path_factory.mktemp("server")) as server:
         yield server
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from langgraph_sdk import get_client
 from langsmith_server import Collector
-from studio_server import running
+from studio_server import start_studio
 
 SECRET, TEXT = "lsv2_0123456789", "The Lumen Tower was finished in 1931, as the papers of zanzibar have it."
 
@@ -13,7 +13,7 @@ async def test_a_run_in_the_server_is_traced_without_its_passages(tmp_path: Path
     collector = Collector()
     tracing = {"LANGSMITH_TRACING": "true", "LANGSMITH_ENDPOINT": collector.url, "LANGSMITH_API_KEY": SECRET}
     given = [{"id": f"p{number}", "title": "Lumen Tower", "text": TEXT} for number in (1, 2)]
-    with running(tmp_path, **tracing, QUORUM_HIDE_PASSAGES="1") as server:
+    with start_studio(tmp_path, **tracing, QUORUM_HIDE_PASSAGES="1") as server:
         async with get_client(url=server.url, api_key=None) as client:
             asked = {"question": "When was the Lumen Tower finished?", "given": given}
             await client.runs.wait(None, "concat_pf", input=asked, context={"k": 2})

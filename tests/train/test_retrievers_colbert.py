@@ -32,7 +32,7 @@ QUESTION = "which river flows through vienna ?"
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_models.colbert(tmp_path_factory.mktemp("late") / "model")
+    return tiny_models.write_colbert(tmp_path_factory.mktemp("late") / "model")
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_threads_share_one_making(store: Store, model: Path) -> None:
 
 
 async def test_what_cannot_be_is_one_sentence(store: Store, tmp_path: Path) -> None:
-    plain = tiny_models.bert(tmp_path / "plain")
+    plain = tiny_models.write_bert(tmp_path / "plain")
     for name, said in (
         (str(plain), "was not trained for late interaction; give a ColBERT model"),
         (str(tmp_path / "none"), "There is no model in"),

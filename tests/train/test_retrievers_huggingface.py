@@ -31,10 +31,10 @@ QUESTION = "which river flows through vienna ?"
 def encoders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("encoders")
     return {
-        "first": tiny_models.bert(folder / "first", seed=1),
-        "second": tiny_models.bert(folder / "second", seed=2),
-        "questions": tiny_models.dpr(folder / "questions", passages=False, seed=3),
-        "passages": tiny_models.dpr(folder / "passages", passages=True, seed=4),
+        "first": tiny_models.write_bert(folder / "first", seed=1),
+        "second": tiny_models.write_bert(folder / "second", seed=2),
+        "questions": tiny_models.write_dpr(folder / "questions", passages=False, seed=3),
+        "passages": tiny_models.write_dpr(folder / "passages", passages=True, seed=4),
     }
 
 

@@ -53,8 +53,8 @@ def silver_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Folders of tiny bases: seq2seq, causal, and causal with a chat template."""
     folder = tmp_path_factory.mktemp("bases")
-    made = {"t5": tiny.t5(folder / "t5"), "llama": tiny.llama(folder / "llama")}
-    return made | {"chat": tiny.llama(folder / "chat", chat=True), "gpt2": tiny.gpt2(folder / "gpt2")}
+    made = {"t5": tiny.write_t5(folder / "t5"), "llama": tiny.write_llama(folder / "llama")}
+    return made | {"chat": tiny.write_llama(folder / "chat", chat=True), "gpt2": tiny.write_gpt2(folder / "gpt2")}
 
 
 def quiet(stage: str, done: int, total: int | None) -> None:
@@ -279,9 +279,9 @@ def test_folders_that_are_no_models(models: dict[str, Path], silver_file: Path, 
     with pytest.raises(SetupError, match="cannot be loaded"):
         chat_model(f"transformers:{tmp_path}")
     mixed = tmp_path / "mixed"
-    words = tiny.tokenizer(ends=True)
+    words = tiny.make_tokenizer(ends=True)
     words.add_tokens([f"word{number}" for number in range(99)])
-    tiny.save(mixed, load(str(models["gpt2"])).model, words)
+    tiny.save_model(mixed, load(str(models["gpt2"])).model, words)
     with pytest.raises(SetupError, match="they belong to different models"):
         load(str(mixed))
     (mixed / "quorum.json").write_text("{}", encoding="utf-8")
@@ -292,7 +292,7 @@ def test_folders_that_are_no_models(models: dict[str, Path], silver_file: Path, 
 def test_adapters_need_the_base_they_were_trained_on(
     models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
-    base = tiny.llama(tmp_path / "base")
+    base = tiny.write_llama(tmp_path / "base")
     trained(Task("filter", mode="psg"), silver_file, base, tmp_path / "filter", epochs=1)
     (base / "config.json").write_text((models["chat"] / "config.json").read_text("utf-8") + "\n", encoding="utf-8")
     with pytest.raises(SetupError, match=r"was trained on the model .*base, which has changed since"):

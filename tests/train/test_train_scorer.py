@@ -23,8 +23,12 @@ PAIRS = [
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("scorers")
-    made = {"t5": tiny.t5(folder / "t5"), "llama": tiny.llama(folder / "llama"), "gpt2": tiny.gpt2(folder / "gpt2")}
-    return made | {"chat": tiny.llama(folder / "chat", chat=True)}
+    made = {
+        "t5": tiny.write_t5(folder / "t5"),
+        "llama": tiny.write_llama(folder / "llama"),
+        "gpt2": tiny.write_gpt2(folder / "gpt2"),
+    }
+    return made | {"chat": tiny.write_llama(folder / "chat", chat=True)}
 
 
 @pytest.mark.parametrize("kind", ["t5", "llama", "gpt2", "chat"])

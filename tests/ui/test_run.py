@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from openai_server import OpenAIServer, Response, error
+from openai_server import OpenAIServer, Response, make_error
 from tower import QUESTION
 
 from quorum.cli.main import main
@@ -102,7 +102,7 @@ async def test_a_run_that_is_stopped_keeps_what_it_has(store: str, openai_server
 
 
 async def test_an_error_stays_on_its_card(store: str, openai_server: OpenAIServer) -> None:
-    openai_server.reply(lambda request: error(401, "no such key") if request.body["model"] == "other" else "1931")
+    openai_server.reply(lambda request: make_error(401, "no such key") if request.body["model"] == "other" else "1931")
     run = await asked("concat,base[model=openai:other],concat[collection=nowhere]", store)
     first, denied, missing = run.answers
     assert (first.phase, denied.phase, missing.phase) == ("done", "failed", "failed")

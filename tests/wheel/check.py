@@ -21,7 +21,7 @@ from packages import ROOT, build, check_contents, contents, run, unpack_without_
 
 sys.path.insert(0, str(ROOT / "tests"))
 
-from studio_server import running
+from studio_server import start_studio
 
 ENVIRONMENT = ROOT / ".venv-wheel"
 PYTHON = ENVIRONMENT / "bin" / "python"
@@ -184,7 +184,7 @@ def check_studio(application: Path, wheel: Path, target: Path) -> None:
         found = subprocess.check_output(where, cwd=application, env=clean(PYTHONPATH=str(target)), text=True)
         assert Path(found.strip()).is_relative_to(target), found
         config = application / "langgraph.json"
-        with running(application, config=config, python=str(STUDIO), PYTHONPATH=str(target), **QUIET) as server:
+        with start_studio(application, config=config, python=str(STUDIO), PYTHONPATH=str(target), **QUIET) as server:
             asked = {"question": "Who built the lighthouse of Vell?", "given": [PASSAGE]}
             body = json.dumps({"assistant_id": "ask", "input": asked, "context": {"k": 1}}).encode()
             request = Request(f"{server.url}/runs/wait", body, {"content-type": "application/json"})

@@ -31,7 +31,7 @@ from quorum.evaluation.run.source import (
     ignore_progress,
 )
 from quorum.models.chat import chat_model_async
-from quorum.nodes.describe_settings import class_name
+from quorum.nodes.describe_settings import get_class_name
 from quorum.prompts import get_version
 
 TRIES = 4  # the most drafts for each wanted question
@@ -221,7 +221,7 @@ def make_neighbour_search(context: Context) -> Nearest:
 
 def describe_models(context: Context) -> dict[Kind, dict[str, str]]:
     """The models and prompts that wrote and checked the questions of each kind, for their `meta`."""
-    models = {"model": class_name(context.model), "verifier": class_name(get_verifier(context))}
+    models = {"model": get_class_name(context.model), "verifier": get_class_name(get_verifier(context))}
     return {
         kind: {
             **models,

@@ -151,10 +151,10 @@ def method_run(method: "str | Graph", settings: Mapping[str, str], context: Cont
     with; `settings` override those of `context`.
     """
     if isinstance(method, str) and is_composed_name(method):
-        from quorum.graphs.composed import composed_graph, with_measured_model
+        from quorum.graphs.composed import composed_graph, use_measured_model
 
         method = composed_graph(method)
-        context = with_measured_model(method, context)
+        context = use_measured_model(method, context)
     own, known = (None, method) if isinstance(method, str) else (method, own_name(method))
     typed = {key: parse_setting(key, value) for key, value in settings.items()}
     name = f"{known}[{';'.join(f'{key}={value}' for key, value in settings.items())}]" if settings else known

@@ -10,7 +10,7 @@ from typing import Any
 from quorum.evaluation.metrics.registry import list_plugin_metrics
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
-from quorum.nodes.describe_settings import HOW, describe_settings
+from quorum.nodes.describe_settings import RUN_SETTINGS, describe_settings
 from quorum.prompts import BUILT_IN, get_version
 
 SEARCH_SETTINGS = {"retriever", "collection"}  # embeddings also order and weight given passages
@@ -24,7 +24,7 @@ def make_config(
 
     about: what the caller adds, such as the experiment's name.
     """
-    left_out = HOW | (SEARCH_SETTINGS if source == {"passages": "given"} else {"collection"})
+    left_out = RUN_SETTINGS | (SEARCH_SETTINGS if source == {"passages": "given"} else {"collection"})
     return {
         "quorum": quorum_version(),
         "data": {

@@ -43,14 +43,14 @@ class OncePerQuery(BaseRetriever):
 
 def share_retrieval(runs: Sequence[Column]) -> list[Column]:
     """The runs; those that ask the same retriever for the same number of passages share its results."""
-    from quorum.graphs.composed import composed_of
+    from quorum.graphs.composed import get_composed
     from quorum.retrievers import retriever
 
     shared: dict[tuple[Any, ...], OncePerQuery] = {}
     sharing = []
     for run in runs:
         context = run.context
-        if composed_of(run.own) is not None:  # its stages remember what they searched for, each with its own settings
+        if get_composed(run.own) is not None:  # its stages remember what they searched for, each with its own settings
             sharing.append(run)
             continue
         parts = (context.retriever, context.collection, context.store, context.embeddings, context.k)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from quorum.cli.tables import Column, format_cell, format_interval, panel_table, score_tables
+from quorum.cli.tables import Column, format_cell, format_interval, make_panel_table, make_score_tables
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.baseline import Comparison, check_baseline, compare, compare_groups
 from quorum.evaluation.metrics.statistics import bootstrap, mcnemar, sign_flip
@@ -94,7 +94,7 @@ def test_the_tables_fit_into_100_columns() -> None:
     names = ["concat", "post_fusion[vote=staged;k=10]", "self_verification"]
     methods = {name: scores(many(0.3 + seed / 10, seed, 300)) for seed, name in enumerate(names)}
     summary = {name: one.summary() for name, one in methods.items()}
-    text = shown(score_tables(summary, compare_groups(methods, [names]), ("em", "f1")))
+    text = shown(make_score_tables(summary, compare_groups(methods, [names]), ("em", "f1")))
     lines = text.splitlines()
     assert len(lines) == 4 + 4 + 4
     assert max(len(line.rstrip()) for line in lines) <= 100
@@ -123,7 +123,7 @@ def test_what_a_method_has_not_is_a_dash() -> None:
 
 def test_a_panel_shows_shares_counts_and_intervals() -> None:
     rows = [{"method": "a", "n": 1200, "EM": 0.5, "F1": (0.5, 0.25, 0.75)}, {"method": "b", "n": 3, "EM": None}]
-    lines = shown([panel_table("What it is", rows)]).splitlines()
+    lines = shown([make_panel_table("What it is", rows)]).splitlines()
     assert [line.split() for line in lines] == [
         ["What", "it", "is"],
         ["method", "n", "EM", "F1"],

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from comparison_fixtures import context, data, reader, run
-from openai_server import OpenAIServer, Response, error
+from comparison_fixtures import data, make_context, reply_as_reader, run_comparison
+from openai_server import OpenAIServer, Response, make_error
 from quorum_command import Quorum
 
 from quorum.core.context import Context
@@ -40,7 +40,7 @@ def prices(tmp_path: Path) -> Path:
 
 
 async def estimated(corpus: str, data: Path, **options: Any) -> Estimate:
-    planned = await plan_comparison(Options(data=data, corpus=corpus, context=context(), **options))
+    planned = await plan_comparison(Options(data=data, corpus=corpus, context=make_context(), **options))
     assert planned.estimate is not None
     return planned.estimate
 
@@ -48,8 +48,8 @@ async def estimated(corpus: str, data: Path, **options: Any) -> Estimate:
 async def test_a_comparison_from_the_estimate_to_the_report(
     corpus: str, data: Path, prices: Path, openai_server: OpenAIServer
 ) -> None:
-    openai_server.reply(reader)
-    planned, decision = await run(corpus, data, methods=FIVE, prices=prices, budget={"calls": 2.5})
+    openai_server.reply(reply_as_reader)
+    planned, decision = await run_comparison(corpus, data, methods=FIVE, prices=prices, budget={"calls": 2.5})
     assert planned.estimate is not None
     # the most: every short answer is wordy and asked once more to be cut
     assert {name: (one.least, one.most) for name, one in planned.estimate.methods.items()} == {
@@ -82,11 +82,11 @@ async def test_the_estimate_of_a_filter_counts_its_prompt(corpus: str, data: Pat
 async def test_the_same_again_asks_nothing_and_remembers_what_was_spent(
     corpus: str, data: Path, prices: Path, openai_server: OpenAIServer
 ) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(reply_as_reader)
     chosen = {"methods": "concat,post_fusion", "prices": prices, "limit": 3}
-    _, first = await run(corpus, data, **chosen)
+    _, first = await run_comparison(corpus, data, **chosen)
     asked = len(openai_server.requests)
-    _, second = await run(corpus, data, **chosen)
+    _, second = await run_comparison(corpus, data, **chosen)
     assert (second.scores.asked, len(openai_server.requests)) == (0, asked)
     assert second.spent == first.spent
     assert second.recommendation.sentences == first.recommendation.sentences
@@ -95,12 +95,14 @@ async def test_the_same_again_asks_nothing_and_remembers_what_was_spent(
 async def test_a_failed_question_is_told_apart_and_asked_again(
     corpus: str, data: Path, openai_server: OpenAIServer
 ) -> None:
-    openai_server.reply(lambda request: error(400, "no <b>") if "number 4?" in request.text else reader(request))
-    _, first = await run(corpus, data, methods="concat,post_fusion")
+    openai_server.reply(
+        lambda request: make_error(400, "no <b>") if "number 4?" in request.text else reply_as_reader(request)
+    )
+    _, first = await run_comparison(corpus, data, methods="concat,post_fusion")
     assert [(one.n, one.errors, one.cost) for one in first.figures] == [(5, 1, None), (5, 1, None)]
     assert "1 of concat and 1 of post_fusion" in first.recommendation.sentences[-1]
-    openai_server.reply(reader)
-    _, second = await run(corpus, data, methods="concat,post_fusion")
+    openai_server.reply(reply_as_reader)
+    _, second = await run_comparison(corpus, data, methods="concat,post_fusion")
     assert (second.scores.asked, [one.errors for one in second.figures]) == (2, [0, 0])
 
 
@@ -112,7 +114,7 @@ async def test_a_limit_on_cost_stops_before_and_in_the_middle(
         await estimated(corpus, data, methods="concat", prices=prices, max_cost=0.001)
     assert openai_server.requests == []
     with pytest.raises(SetupError, match=r"have cost \$900\.0020, the limit is \$50"):
-        await run(corpus, data, methods="concat", prices=prices, max_cost=50, concurrency=1)
+        await run_comparison(corpus, data, methods="concat", prices=prices, max_cost=50, concurrency=1)
     assert len(openai_server.requests) == 1
     spent = json.loads((data.parent / "out" / "spent.json").read_text())
     assert spent["cost"] == pytest.approx(900.002)
@@ -123,7 +125,7 @@ async def test_a_limit_on_cost_stops_before_and_in_the_middle(
 def test_details_hold_the_path_and_the_replies(
     corpus: str, data: Path, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(reply_as_reader)
     settings = ["--set", "k=2", "--set", "retriever=bm25", "--models", "openai:test", "--set", f"journal={data}.sqlite"]
     ran = quorum("compare", corpus, str(data), "--methods", FIVE, *settings, "--out", "out", "--limit", "2")
     assert ran.code == 0, ran.err
@@ -154,7 +156,7 @@ def test_a_folder_is_a_corpus_and_what_cannot_be_read_is_named(
             f"# Thing {number}\n\nThing number {number} was found by person {number}.\n"
         )
     (folder / "picture.png").write_bytes(b"\x89PNG")
-    openai_server.reply(reader)
+    openai_server.reply(reply_as_reader)
     options = (
         "--models",
         "openai:test",

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from comparison_fixtures import data, reader, run
+from comparison_fixtures import data, reply_as_reader, run_comparison
 from openai_server import OpenAIServer
 from quorum_command import Quorum
 
@@ -32,8 +32,8 @@ def bringing(tmp_path: Path) -> Path:
 async def test_the_questions_own_passages_are_a_corpus(
     corpus: str, shown: int, source: str, bringing: Path, openai_server: OpenAIServer
 ) -> None:
-    openai_server.reply(reader)
-    planned, decision = await run(corpus, bringing, methods="concat,concat_pf")
+    openai_server.reply(reply_as_reader)
+    planned, decision = await run_comparison(corpus, bringing, methods="concat,concat_pf")
     folder = decision.scores.folder
     rows = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
     assert {len(row["passages"]) for row in rows} == {shown}
@@ -43,7 +43,7 @@ async def test_the_questions_own_passages_are_a_corpus(
     assert (decision.spent["searches"], decision.spent["searched"]) == ((12, 6) if corpus == "pool" else (0, 0))
     assert (folder / "report.html").exists()
     asked = len(openai_server.requests)
-    _, again = await run(corpus, bringing, methods="concat,concat_pf")
+    _, again = await run_comparison(corpus, bringing, methods="concat,concat_pf")
     assert (again.scores.asked, len(openai_server.requests)) == (0, asked)
 
 

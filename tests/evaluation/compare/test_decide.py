@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from report_folder import made_decision
+from report_folder import make_decision
 
 from quorum.algorithms.paired import tango_interval
 from quorum.evaluation.compare.baseline import interval_of
@@ -13,7 +13,7 @@ from quorum.evaluation.metrics.statistics import bootstrap
 
 
 def test_the_cross_fitted_score_stands_beside_the_one_that_chose(tmp_path: Path) -> None:
-    decision = made_decision(tmp_path / "out", 60)
+    decision = make_decision(tmp_path / "out", 60)
     words = next(one for one in decision.recommendation.sentences if one.startswith("Chosen on one half"))
     fair = json.loads((tmp_path / "out" / "recommendation.json").read_text())["cross_fitted"]
     assert f"{100 * fair:.1f}%" in words
@@ -23,7 +23,7 @@ def test_the_cross_fitted_score_stands_beside_the_one_that_chose(tmp_path: Path)
 
 
 def test_few_questions_choose_nothing_twice(tmp_path: Path) -> None:
-    sentences = made_decision(tmp_path / "out", 12).recommendation.sentences
+    sentences = make_decision(tmp_path / "out", 12).recommendation.sentences
     assert not any(one.startswith("Chosen on one half") for one in sentences)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import OpenAIServer, Request, error
+from openai_server import OpenAIServer, Request, make_error
 
 from quorum.core.context import Context
 from quorum.evaluation.experiments.analyses import best_of_runs, shared_name, split_by_top, spread_of_draws
@@ -160,7 +160,7 @@ async def test_what_cannot_be_read_is_unscored_and_counted(folder: Path, openai_
     def judge(request: Request) -> Any:
         if "q1?" in request.text:
             return "Well, that depends."
-        return error(400, "not today") if "q2?" in request.text else "Tie"
+        return make_error(400, "not today") if "q2?" in request.text else "Tie"
 
     openai_server.reply(judge)
     rows, title, _ = await judged(folder)

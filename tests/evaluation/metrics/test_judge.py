@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import OpenAIServer, Request, error
+from openai_server import OpenAIServer, Request, make_error
 
 from quorum.cli.main import main
 from quorum.core.context import Context
@@ -157,7 +157,9 @@ async def test_another_answer_in_the_place_of_a_judged_one_is_judged(data: Path,
 async def test_what_cannot_be_read_is_unscored_and_what_fails_is_asked_again(
     data: Path, openai_server: OpenAIServer
 ) -> None:
-    openai_server.reply(lambda request: replies(request, {"Rhine": "Who knows?", "Danube": error(400, "not today")}))
+    openai_server.reply(
+        lambda request: replies(request, {"Rhine": "Who knows?", "Danube": make_error(400, "not today")})
+    )
     report = await run(data)
     summary = report.summary["concat"]
     assert (summary["unscored"], summary["judge_errors"], summary["judged"]) == (1, 1, 0.333333)
@@ -260,7 +262,9 @@ def quorum(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, 
 def test_eval_with_a_judge(
     quorum: Callable[..., tuple[int, str, str]], data: Path, openai_server: OpenAIServer
 ) -> None:
-    openai_server.reply(lambda request: replies(request, {"Rhine": "Who knows?", "Danube": error(400, "not today")}))
+    openai_server.reply(
+        lambda request: replies(request, {"Rhine": "Who knows?", "Danube": make_error(400, "not today")})
+    )
     command = ("eval", str(data), "--methods", "concat", "--model", "openai:test", "--out", "o")
     code, out, err = quorum(*command, "--judge", "openai:judge")
     head, line = out.splitlines()[:2]

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import OpenAIServer, Response, error
-from question_writer import Say, write_corpus, writer
-from quorum_command import Quorum, Ran
+from openai_server import OpenAIServer, Response, make_error
+from question_writer import Say, make_writer, write_corpus
+from quorum_command import CommandOutcome, Quorum
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -48,7 +48,7 @@ def lines() -> list[dict[str, Any]]:
 
 
 async def test_all_three_kinds_with_gold_and_what_wrote_them(store: str, openai_server: OpenAIServer) -> None:
-    openai_server.reply(writer())
+    openai_server.reply(make_writer())
     made = await make(store, Options(n=10, mix={"single": 60, "two": 20, "unanswerable": 20}))
     assert (made.kept, made.drafts, made.faults.total()) == ({"single": 6, "two": 2, "unanswerable": 2}, 10, 0)
     assert len(openai_server.chats()) == 6 * 3 + 2 * 5 + 2 * 3 == made.spent.calls
@@ -75,7 +75,7 @@ async def test_all_three_kinds_with_gold_and_what_wrote_them(store: str, openai_
 
 
 async def test_the_seed_decides_what_is_asked(store: str, openai_server: OpenAIServer) -> None:
-    openai_server.reply(writer())
+    openai_server.reply(make_writer())
     found = []
     for seed in (0, 0, 1):
         OUT.unlink(missing_ok=True)
@@ -122,7 +122,7 @@ FAULTY: list[tuple[str, str, Say]] = [
 async def test_what_is_wrong_with_a_question_is_found_and_counted(
     kind: Any, fault: str, say: Say, store: str, openai_server: OpenAIServer
 ) -> None:
-    openai_server.reply(writer(say))
+    openai_server.reply(make_writer(say))
     made = await make(store, Options(n=8, mix={kind: 1}, every=True))
     assert made.faults[fault] >= 2
     assert made.drafts == sum(made.kept.values()) + made.faults.total()
@@ -134,13 +134,15 @@ async def test_what_is_wrong_with_a_question_is_found_and_counted(
 
 async def test_a_sound_question_needs_no_second_look(store: str, openai_server: OpenAIServer) -> None:
     """Rejected on its face, a question is checked by no call."""
-    openai_server.reply(writer(lambda prompt, n, text: "Who?\nAnswer: yes" if prompt == "question_single" else None))
+    openai_server.reply(
+        make_writer(lambda prompt, n, text: "Who?\nAnswer: yes" if prompt == "question_single" else None)
+    )
     made = await make(store, Options(n=2, mix=SINGLE))
     assert (made.faults["yes_no"], len(openai_server.chats()), made.ended) == (8, 8, {"single": "tries"})
 
 
 async def test_a_verifier_checks_in_the_models_place(store: str, openai_server: OpenAIServer) -> None:
-    openai_server.reply(writer())
+    openai_server.reply(make_writer())
     await make(store, Options(n=2, mix=SINGLE), verifier="openai:judge")
     asked = [(request.body["model"], request.text.startswith("You write")) for request in openai_server.chats()]
     assert set(asked) == {("test", True), ("judge", False)}
@@ -148,19 +150,19 @@ async def test_a_verifier_checks_in_the_models_place(store: str, openai_server: 
 
 
 async def test_the_embedded_reader_may_check(store: str, openai_server: OpenAIServer) -> None:
-    openai_server.reply(writer())
+    openai_server.reply(make_writer())
     made = await make(store, Options(n=1, mix=SINGLE), verifier="embedded")
     assert made.drafts == len(openai_server.chats())
 
 
 async def test_thinking_is_no_part_of_a_question(store: str, openai_server: OpenAIServer) -> None:
-    sound = writer()
+    sound = make_writer()
     openai_server.reply(lambda request: f"<think>Question: What?\nAnswer: x</think>\n```\n{sound(request)}\n```")
     assert (await make(store, Options(n=3, mix=SINGLE))).kept["single"] == 3
 
 
 async def test_reviewed_lines_stay_and_rejected_ones_are_replaced(store: str, openai_server: OpenAIServer) -> None:
-    openai_server.reply(writer())
+    openai_server.reply(make_writer())
     await make(store, Options(n=3, mix=SINGLE))
     edited = lines()
     edited[0] |= {"keep": False, "note": "dull"}
@@ -179,7 +181,7 @@ async def test_stopped_by_the_limit_on_cost_it_goes_on_from_the_journal(
 ) -> None:
     prices = tmp_path / "prices.toml"
     prices.write_text('["openai:test"]\ninput = 1\noutput = 1\n')
-    said = writer()
+    said = make_writer()
     openai_server.reply(lambda request: Response(said(request), usage={"prompt_tokens": 9000, "completion_tokens": 1}))
     options = Options(n=3, mix=SINGLE, concurrency=1, prices=prices, max_cost=0.03)
     with pytest.raises(SetupError, match=r"the limit is \$0\.03"):
@@ -190,8 +192,8 @@ async def test_stopped_by_the_limit_on_cost_it_goes_on_from_the_journal(
 
 
 async def test_a_failed_draft_is_told_and_asked_again(store: str, openai_server: OpenAIServer) -> None:
-    sound = writer()
-    openai_server.reply(lambda request: error(400, "no") if "Which mason" in request.text else sound(request))
+    sound = make_writer()
+    openai_server.reply(lambda request: make_error(400, "no") if "Which mason" in request.text else sound(request))
     made = await make(store, Options(n=8, mix=SINGLE, every=True), journal="journal.sqlite")
     assert (made.kept["single"], made.faults["failed"], len(lines())) == (4, 4, 4)
     assert "400: no" in str(made.error)
@@ -201,20 +203,20 @@ async def test_a_failed_draft_is_told_and_asked_again(store: str, openai_server:
 
 
 async def test_one_run_writes_to_a_file_at_a_time(store: str, openai_server: OpenAIServer) -> None:
-    openai_server.reply(writer())
+    openai_server.reply(make_writer())
     planned = await plan(None, "towers", context(store=store), Options(n=1, mix=SINGLE), OUT)
     with planned.file.exclusive(), pytest.raises(SetupError, match="Another run is writing"):
         await make(store, Options(n=1, mix=SINGLE))
 
 
-def command(quorum: Quorum, *args: str) -> Ran:
+def command(quorum: Quorum, *args: str) -> CommandOutcome:
     return quorum("questions", *args, "--retriever", "bm25", "--k", "3", "--set", "attempts=1")
 
 
 def test_the_command_and_an_evaluation_of_what_it_wrote(
     corpus: str, openai_server: OpenAIServer, quorum: Quorum, caplog: pytest.LogCaptureFixture
 ) -> None:
-    openai_server.reply(writer(only("answer_base_closed", "Orm{n} Ida{n}")))
+    openai_server.reply(make_writer(only("answer_base_closed", "Orm{n} Ida{n}")))
     ran = command(quorum, corpus, "--model", "openai:test", "--n", "5", "--mix", "single=4,unanswerable=1", "--all")
     assert ran.code == 0, ran.err
     words = ran.out.splitlines()
@@ -224,7 +226,7 @@ def test_the_command_and_an_evaluation_of_what_it_wrote(
     assert ran.err.startswith("To write 5 questions: 15 calls, about ")
     rejected = [line for line in lines() if not line["keep"]]
     assert {line["meta"]["why"] for line in rejected} == {"known"}
-    openai_server.reply(writer())
+    openai_server.reply(make_writer())
     asked = ("eval", str(OUT), "--methods", "concat", "--corpus", corpus, "--model", "openai:test", "--retriever")
     ran = quorum(*asked, "bm25", "--out", "out")
     assert ran.code == 0, ran.err
@@ -236,7 +238,7 @@ def test_the_command_and_an_evaluation_of_what_it_wrote(
 
 
 def test_what_fell_short_is_said(corpus: str, openai_server: OpenAIServer, quorum: Quorum) -> None:
-    openai_server.reply(writer())
+    openai_server.reply(make_writer())
     ran = command(quorum, corpus, "--model", "openai:test", "--n", "9", "--mix", "single=1")
     assert ran.out.splitlines()[2:] == ["8 of 9 single: the corpus has no more passages for them."]
     openai_server.reply("Question: none")
@@ -315,7 +317,7 @@ def test_a_file_that_cannot_be_replaced_leaves_no_half_one() -> None:
 def test_questions_of_another_corpus_are_not_mixed_in(
     tmp_path: Path, corpus: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
-    openai_server.reply(writer())
+    openai_server.reply(make_writer())
     assert command(quorum, corpus, "--model", "openai:test", "--n", "1", "--mix", "single=1").code == 0
     other = tmp_path / "other.jsonl"
     other.write_text(json.dumps({"id": "x", "text": "word " * 30}))

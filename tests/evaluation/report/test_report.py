@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_folder import METHODS, NASTY, made_decision, made_report
+from report_folder import METHODS, NASTY, make_decision, make_report
 
 from quorum.evaluation.compare.recommend import Figures
 from quorum.evaluation.report.charts import Axis, choose_ticks, draw_quality_against_cost, make_cost_axis
@@ -52,7 +52,7 @@ class Elements(HTMLParser):
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_report(tmp_path_factory.mktemp("report"), 60)
+    return make_report(tmp_path_factory.mktemp("report"), 60)
 
 
 def elements(page: Path) -> Elements:
@@ -133,13 +133,13 @@ def test_markdown_and_csv(page: Path) -> None:
 
 
 def test_the_report_of_a_budget_that_nothing_keeps(tmp_path: Path) -> None:
-    page = write_report(made_decision(tmp_path, 12, budget={"calls": 0.5}))
+    page = write_report(make_decision(tmp_path, 12, budget={"calls": 0.5}))
     assert "No method keeps within 0.5 calls a question." in page.read_text(encoding="utf-8")
 
 
 def test_methods_that_do_not_serve_the_questions_are_named_with_the_reason(tmp_path: Path) -> None:
     reason = "The method 'react' gives no long answers; choose another."
-    decision = made_decision(tmp_path, 12)
+    decision = make_decision(tmp_path, 12)
     plan = replace(decision.scores.plan, left_out={"react": reason, "self_ask": reason})
     decision = replace(decision, scores=replace(decision.scores, plan=plan))
     page = write_report(decision)
@@ -149,7 +149,7 @@ def test_methods_that_do_not_serve_the_questions_are_named_with_the_reason(tmp_p
 
 
 def test_the_same_comparison_makes_the_same_page(tmp_path: Path) -> None:
-    one, other = made_report(tmp_path / "a", 30), made_report(tmp_path / "b", 30)
+    one, other = make_report(tmp_path / "a", 30), make_report(tmp_path / "b", 30)
     assert one.read_bytes() == other.read_bytes()
 
 

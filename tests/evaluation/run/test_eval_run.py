@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
-from openai_server import OpenAIServer, Request, Response, error
+from openai_server import OpenAIServer, Request, Response, make_error
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -131,7 +131,9 @@ async def test_without_a_folder_the_configuration_names_it(data: Path, openai_se
 
 
 async def test_a_failed_question_is_a_row_and_is_asked_again(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(lambda request: error(400, "not today") if "number 4?" in request.text else reader(request))
+    openai_server.reply(
+        lambda request: make_error(400, "not today") if "number 4?" in request.text else reader(request)
+    )
     report = await run(data, "concat")
     assert (report.summary["concat"]["n"], report.summary["concat"]["errors"]) == (6, 1)
     assert report.summary["concat"]["calls"] == 1
@@ -144,7 +146,7 @@ async def test_a_failed_question_is_a_row_and_is_asked_again(data: Path, openai_
 
 
 async def test_a_refused_key_stops_everything(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(error(401, "wrong key"))
+    openai_server.reply(make_error(401, "wrong key"))
     with pytest.raises(SetupError, match="wrong key"):
         await run(data)
     assert rows(data.parent / "out") == []

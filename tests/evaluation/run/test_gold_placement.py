@@ -8,7 +8,7 @@ import pytest
 from experiment_runs import run_experiment_over
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from openai_server import OpenAIServer, Request, error
+from openai_server import OpenAIServer, Request, make_error
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -255,7 +255,7 @@ async def test_what_the_model_knows_is_asked_of_no_other_method(
 async def test_a_question_on_which_the_model_alone_failed_waits(
     data: Path, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
-    openai_server.reply(lambda request: error(400, "no") if "town is 0" in request.text else "Vienna")
+    openai_server.reply(lambda request: make_error(400, "no") if "town is 0" in request.text else "Vienna")
     options = {"methods": "concat"}
     report, _ = await run_experiment_over(EXPERIMENTS["closed_book"], data, CONTEXT, options, out=tmp_path / "out")
     assert report.summary["no_retrieval"]["errors"] == 1

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from blendfilter_fixtures import PASSAGES, names
+from blendfilter_fixtures import PASSAGES, join_ids
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -62,7 +62,7 @@ async def test_a_stated_answer_is_taken_over_and_another_reasoning_is_read() -> 
 async def test_it_answers_through_the_whole_graph() -> None:
     result = await answer(BORN, "blendfilter", Context(k=3), given=HAYDN)
     assert result["retrieved"] == ["tea", "haydn", "kiln"]
-    assert (result["answer"], names(result["passages"])) == ("Rohrau", "haydn")
+    assert (result["answer"], join_ids(result["passages"])) == ("Rohrau", "haydn")
     assert (result["malformed"], result["dropped"]) == ({}, 0)
     assert sum(usage["calls"] for usage in result["usage"].values()) == 11
 
