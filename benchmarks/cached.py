@@ -9,7 +9,7 @@ import argparse
 import asyncio
 from typing import Any
 
-from benchmarks.harness import MODEL, Control, made_questions, met, report, serving, share
+from benchmarks.harness import MODEL, Control, format_share, judge_targets, make_questions, report, run_server
 from quorum.core.context import Context
 from quorum.graphs import answer
 from quorum.prompts import BUILT_IN
@@ -24,11 +24,11 @@ RUNS: dict[str, tuple[str, dict[str, Any]]] = {
 COMPARED = "sure, the paper's order"
 
 
-def measured(server: Control, method: str, settings: dict[str, Any], questions: int) -> dict[str, Any]:
+def measure_cache(server: Control, method: str, settings: dict[str, Any], questions: int) -> dict[str, Any]:
     context = Context(model=MODEL, journal="off", **settings)
 
     async def ask_all() -> None:
-        for question in made_questions(questions, 15):
+        for question in make_questions(questions, 15):
             await answer(question["question"], method, context, given=question["passages"])
 
     server.behave(prefix=True, concat_unknown=0.3, single_unknown=0.3)
@@ -48,20 +48,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=50)
     options = parser.parse_args()
-    with serving() as server:
-        found = {name: measured(server, *run, options.questions) for name, run in RUNS.items()}
+    with run_server() as server:
+        found = {name: measure_cache(server, *run, options.questions) for name, run in RUNS.items()}
     rows = [
         [
             name,
             one["calls"],
             one["prompt_tokens"],
-            share(one["cached"]),
-            share(one["ceiling"]),
-            share(one["of_ceiling"]),
+            format_share(one["cached"]),
+            format_share(one["ceiling"]),
+            format_share(one["of_ceiling"]),
         ]
         for name, one in found.items()
     ]
-    target = met({name: one["of_ceiling"] >= 0.95 for name, one in found.items() if name != COMPARED})
+    target = judge_targets({name: one["of_ceiling"] >= 0.95 for name, one in found.items() if name != COMPARED})
     report(
         "cached", ("run", "calls", "prompt tokens", "cached", "ceiling", "of the ceiling"), rows, runs=found, **target
     )

@@ -26,9 +26,18 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.forks import Forked, Forks
-from benchmarks.harness import MODEL, ROOT, SAMPLE, Control, note, question_file, report_parts, serving
-from benchmarks.runs import answers_of, differing, run_all, without_timing
+from benchmarks.forks import ForkedRun, Forks
+from benchmarks.harness import (
+    MODEL,
+    ROOT,
+    SAMPLE,
+    Control,
+    print_findings,
+    report_parts,
+    run_server,
+    write_question_file,
+)
+from benchmarks.runs import count_answers, count_differences, format_without_timing, run_all
 
 Found = dict[str, Any]
 LONGEST_S = 4.0  # from the first work to the kill
@@ -36,7 +45,7 @@ PATIENCE_S = 3600.0  # for a command to end, on a busy machine too
 AT_ONCE = 16  # calls under way at most: the concurrency of a model
 
 
-def quorum(*arguments: str, folder: Path, wait: bool = True) -> "subprocess.Popen[str]":
+def start_command(*arguments: str, folder: Path, wait: bool = True) -> "subprocess.Popen[str]":
     """The command in a folder."""
     command = [sys.executable, "-c", "from quorum.cli.main import main; main()", *arguments]
     process = subprocess.Popen(
@@ -48,7 +57,7 @@ def quorum(*arguments: str, folder: Path, wait: bool = True) -> "subprocess.Pope
     return process
 
 
-def killed(process: Forked, begun: Callable[[], bool], draw: random.Random) -> bool:
+def kill_at_random(process: ForkedRun, begun: Callable[[], bool], draw: random.Random) -> bool:
     """Kill the process at a random moment: one time in five during its start, else within seconds of its first work.
     Returns False if the process had ended before.
     """
@@ -63,19 +72,19 @@ def killed(process: Forked, begun: Callable[[], bool], draw: random.Random) -> b
     return process.returncode != 0
 
 
-def finish(process: Forked) -> None:
+def wait_for_success(process: ForkedRun) -> None:
     said = process.finish()
     if process.returncode:
         raise RuntimeError(f"What was killed could not be finished: {said}")
 
 
-def killed_evaluations(
+def kill_evaluations(
     server: Control, forks: Forks, folder: Path, questions: int, times: int, cut: bool = False
 ) -> Found:
     """Kill each evaluation repeatedly until one attempt completes; start new ones until there were `times` kills."""
-    data, draw = question_file(folder, questions, 5), random.Random(0)
+    data, draw = write_question_file(folder, questions, 5), random.Random(0)
 
-    def start(name: str) -> Forked:
+    def start(name: str) -> ForkedRun:
         settings = ["--model", MODEL, "--set", f"journal={name}.sqlite", "--out", name]
         return forks.start("eval", str(data), "--methods", "concat_pf,sure", *settings, folder=folder)
 
@@ -84,30 +93,30 @@ def killed_evaluations(
 
     def kill(name: str) -> bool:
         before = calls()
-        if not killed(start(name), lambda: calls() > before, draw):
+        if not kill_at_random(start(name), lambda: calls() > before, draw):
             return False
         if cut:
-            cut_short(folder / name / "results.jsonl", draw, 600)
-            cut_short(folder / f"{name}.sqlite-wal", draw, 20_000)
+            truncate_file(folder / name / "results.jsonl", draw, 600)
+            truncate_file(folder / f"{name}.sqlite-wal", draw, 20_000)
         return True
 
     server.behave(latency=0.2, concat_unknown=0.3)
-    finish(start("whole"))
-    plain, needed, kills, runs, repeated, different, lost = answers_of(folder / "whole"), calls(), 0, 0, 0, 0, 0
+    wait_for_success(start("whole"))
+    plain, needed, kills, runs, repeated, different, lost = count_answers(folder / "whole"), calls(), 0, 0, 0, 0, 0
     while kills < times:
         name, runs = f"killed-{runs}", runs + 1
         server.behave(latency=0.2, concat_unknown=0.3)
         while kills < times and kill(name):
             kills += 1
-        finish(start(name))
+        wait_for_success(start(name))
         repeated += calls() - needed
-        different += differing(plain, answers_of(folder / name))
-        lost += lacking(folder / f"{name}.sqlite", needed)
+        different += count_differences(plain, count_answers(folder / name))
+        lost += count_missing_replies(folder / f"{name}.sqlite", needed)
     found = {"kills": kills, "runs": runs, "calls": needed, "different": different, "replies_lost": lost}
     return found | {"repeated": repeated, "repeated_per_kill": round(repeated / kills, 1)}
 
 
-def lacking(journal: Path, replies: int) -> int:
+def count_missing_replies(journal: Path, replies: int) -> int:
     """How many replies the journal lacks. Raises RuntimeError if it is damaged or has too many."""
     with closing(sqlite3.connect(journal)) as connection:
         sound = connection.execute("PRAGMA integrity_check").fetchone()[0]
@@ -117,7 +126,7 @@ def lacking(journal: Path, replies: int) -> int:
     return replies - held
 
 
-def killed_indexings(forks: Forks, folder: Path, passages: int, times: int, cut: bool = False) -> Found:
+def kill_indexings(forks: Forks, folder: Path, passages: int, times: int, cut: bool = False) -> Found:
     """Kill each indexing again and again until one attempt completes; start new ones until there were `times` kills."""
     draw, data = random.Random(1), folder / "passages.jsonl"
     lines = (
@@ -125,43 +134,43 @@ def killed_indexings(forks: Forks, folder: Path, passages: int, times: int, cut:
     )
     data.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
 
-    def start(name: str) -> Forked:
+    def start(name: str) -> ForkedRun:
         settings = ["--collection", "killed", "--store", name, "--embeddings", MODEL]
         return forks.start("index", str(data), *settings, folder=folder)
 
     def kill(name: str) -> bool:
-        process, before = start(name), newest(folder / name)
-        if not killed(process, lambda: newest(folder / name) > before, draw):
+        process, before = start(name), find_last_write(folder / name)
+        if not kill_at_random(process, lambda: find_last_write(folder / name) > before, draw):
             return False
         files = sorted((folder / name).glob("chroma/*/*")) if cut else []
         if files:
-            cut_short(draw.choice(files), draw, 20_000)
+            truncate_file(draw.choice(files), draw, 20_000)
         return True
 
-    finish(start("whole"))
-    whole, kills, runs, different = passages_in(folder / "whole"), 0, 0, 0
+    wait_for_success(start("whole"))
+    whole, kills, runs, different = read_collection(folder / "whole"), 0, 0, 0
     while kills < times:
         name, runs = f"killed-{runs}", runs + 1
         while kills < times and kill(name):
             kills += 1
-        finish(start(name))
-        different += len(whole ^ passages_in(folder / name))
+        wait_for_success(start(name))
+        different += len(whole ^ read_collection(folder / name))
     return {"passages": len(whole), "kills": kills, "runs": runs, "different": different}
 
 
-def newest(store: Path) -> float:
+def find_last_write(store: Path) -> float:
     """The time of the last write to a store's database; 0 if there is none."""
     path = store / "chroma" / "chroma.sqlite3"
     return path.stat().st_mtime if path.exists() else 0.0
 
 
-def cut_short(path: Path, draw: random.Random, most: int) -> None:
+def truncate_file(path: Path, draw: random.Random, most: int) -> None:
     """Cut some of the last bytes off the file."""
     if path.exists() and path.stat().st_size:
         os.truncate(path, max(0, path.stat().st_size - draw.randrange(1, most)))
 
 
-def passages_in(store: Path, collection: str = "killed") -> set[tuple[str, str, bytes]]:
+def read_collection(store: Path, collection: str = "killed") -> set[tuple[str, str, bytes]]:
     """Id, text and vector of every passage of a collection. Checks that a search finds them."""
     import chromadb
     import numpy as np
@@ -181,7 +190,7 @@ def passages_in(store: Path, collection: str = "killed") -> set[tuple[str, str, 
 
 
 @contextmanager
-def tmpfs(folder: Path, size: str) -> Iterator[Path]:
+def mount_tmpfs(folder: Path, size: str) -> Iterator[Path]:
     """Mount a file system of that many bytes. Raises CalledProcessError without the right to do so."""
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
@@ -192,23 +201,23 @@ def tmpfs(folder: Path, size: str) -> Iterator[Path]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
-def full(server: Control, forks: Forks, folder: Path, questions: int) -> Found:
+def fill_disk(server: Control, forks: Forks, folder: Path, questions: int) -> Found:
     """Fill the disk under the results, the journal and a collection; then make room and repeat the run."""
-    data = question_file(folder, questions, 5)
+    data = write_question_file(folder, questions, 5)
     server.behave()
     run_all(data, folder / "plain", folder / "plain.sqlite", methods="concat")
-    finish(started("index", data, folder / "plain", folder / "plain-store", folder, forks))
+    wait_for_success(start_on_small_disk("index", data, folder / "plain", folder / "plain-store", folder, forks))
     found: Found = {}
     for what, size in (("results", "96k"), ("journal", "192k"), ("index", "400k")):
         try:
-            with tmpfs(folder / f"small-{what}", size) as small:
-                found[what] = filled(what, data, small, folder, forks)
+            with mount_tmpfs(folder / f"small-{what}", size) as small:
+                found[what] = fill_and_repeat(what, data, small, folder, forks)
         except subprocess.CalledProcessError as error:
             return {"skipped": f"no tmpfs can be mounted here ({error.stderr.strip()})"}
     return found
 
 
-def started(what: str, data: Path, out: Path, small: Path, folder: Path, forks: Forks) -> Forked:
+def start_on_small_disk(what: str, data: Path, out: Path, small: Path, folder: Path, forks: Forks) -> ForkedRun:
     """Start an indexing into `small`, or an evaluation with its results or its journal there."""
     if what == "index":
         arguments = ["index", str(SAMPLE / "corpus"), "--collection", "full", "--store", str(small)]
@@ -219,29 +228,31 @@ def started(what: str, data: Path, out: Path, small: Path, folder: Path, forks: 
     return forks.start(*arguments, folder=folder)
 
 
-def filled(what: str, data: Path, small: Path, folder: Path, forks: Forks) -> Found:
+def fill_and_repeat(what: str, data: Path, small: Path, folder: Path, forks: Forks) -> Found:
     """The message on the full disk, the data that were written, and the run's results once there is room."""
     out = small / "results" if what == "results" else folder / "results-2"
-    process = started(what, data, out, small, folder, forks)
+    process = start_on_small_disk(what, data, out, small, folder, forks)
     said = process.finish()
     told = {"code": process.returncode, "said": said.strip().splitlines()[-1:], "traceback": "Traceback" in said}
     if what != "index":
-        plain = answers_of(folder / "plain")
+        plain = count_answers(folder / "plain")
         lines = (out / "results.jsonl").read_bytes().splitlines(keepends=True)
         whole = [json.loads(line) for line in lines if line.endswith(b"\n")]
-        told |= {"kept_rows": len(whole), "wrong_rows": sum(without_timing(row) not in plain for row in whole)}
+        told |= {"kept_rows": len(whole), "wrong_rows": sum(format_without_timing(row) not in plain for row in whole)}
     subprocess.run(["mount", "-o", "remount,size=64m", str(small)], check=True, capture_output=True, text=True)
-    finish(started(what, data, out, small, folder, forks))
+    wait_for_success(start_on_small_disk(what, data, out, small, folder, forks))
     if what == "index":
-        return told | {"different": len(passages_in(small, "full") ^ passages_in(folder / "plain-store", "full"))}
-    return told | {"different": differing(plain, answers_of(out))}
+        return told | {
+            "different": len(read_collection(small, "full") ^ read_collection(folder / "plain-store", "full"))
+        }
+    return told | {"different": count_differences(plain, count_answers(out))}
 
 
-def shared(server: Control, forks: Forks, folder: Path, questions: int) -> Found:
-    data = question_file(folder, questions, 5)
+def share_journal(server: Control, forks: Forks, folder: Path, questions: int) -> Found:
+    data = write_question_file(folder, questions, 5)
     server.behave(latency=0.02, concat_unknown=0.3)
     both = [
-        quorum(
+        start_command(
             *("eval", str(data), "--methods", "concat_pf,sure", "--model", MODEL),
             *("--set", "journal=one.sqlite", "--out", name),
             folder=folder,
@@ -254,7 +265,7 @@ def shared(server: Control, forks: Forks, folder: Path, questions: int) -> Found
         sound = journal.execute("PRAGMA integrity_check").fetchone()[0]
     before = sum(server.stats()["calls"].values())
     third = ["--set", "journal=one.sqlite", "--out", "three"]
-    quorum("eval", str(data), "--methods", "concat_pf,sure", "--model", MODEL, *third, folder=folder)
+    start_command("eval", str(data), "--methods", "concat_pf,sure", "--model", MODEL, *third, folder=folder)
     lost = sum(server.stats()["calls"].values()) - before
     halves = [folder / "half-1", folder / "half-2"]
     for number, path in enumerate(sorted((SAMPLE / "corpus").glob("*.md"))):
@@ -262,24 +273,25 @@ def shared(server: Control, forks: Forks, folder: Path, questions: int) -> Found
         half.mkdir(exist_ok=True)
         (half / path.name).write_bytes(path.read_bytes())
     two = [
-        quorum("index", str(half), "--collection", "killed", "--store", "both", folder=folder, wait=False)
+        start_command("index", str(half), "--collection", "killed", "--store", "both", folder=folder, wait=False)
         for half in halves
     ]
     said += [process.communicate(timeout=PATIENCE_S)[1] for process in two]
-    quorum("index", *map(str, halves), "--collection", "killed", "--store", "alone", folder=folder)
+    start_command("index", *map(str, halves), "--collection", "killed", "--store", "alone", folder=folder)
     return {
         "codes": [process.returncode for process in (*both, *two)],
         "said": [text.strip().splitlines()[-1] for text in said if "Traceback" in text or "rror" in text],
         "journal": sound,
         "lost_replies": lost,
         "different_rows": sum(
-            differing(answers_of(folder / "one"), answers_of(folder / other)) for other in ("two", "three")
+            count_differences(count_answers(folder / "one"), count_answers(folder / other))
+            for other in ("two", "three")
         ),
-        "different_passages": len(passages_in(folder / "both") ^ passages_in(folder / "alone")),
+        "different_passages": len(read_collection(folder / "both") ^ read_collection(folder / "alone")),
     }
 
 
-def judged(name: str, found: Found) -> bool:
+def is_target_met(name: str, found: Found) -> bool:
     """Whether a part met its targets."""
     if "skipped" in found:
         return True
@@ -304,22 +316,22 @@ def main() -> None:
     options = parser.parse_args()
     questions, times = options.questions, options.kills
     parts: dict[str, Callable[[Control, Forks, Path], Found]] = {
-        "eval": lambda server, forks, folder: killed_evaluations(server, forks, folder, questions, times),
-        "power": lambda server, forks, folder: killed_evaluations(server, forks, folder, questions, times, cut=True),
-        "index": lambda server, forks, folder: killed_indexings(forks, folder, options.passages, times),
-        "torn": lambda server, forks, folder: killed_indexings(forks, folder, options.passages, times, cut=True),
-        "full": lambda server, forks, folder: full(server, forks, folder, questions),
-        "shared": lambda server, forks, folder: shared(server, forks, folder, questions),
+        "eval": lambda server, forks, folder: kill_evaluations(server, forks, folder, questions, times),
+        "power": lambda server, forks, folder: kill_evaluations(server, forks, folder, questions, times, cut=True),
+        "index": lambda server, forks, folder: kill_indexings(forks, folder, options.passages, times),
+        "torn": lambda server, forks, folder: kill_indexings(forks, folder, options.passages, times, cut=True),
+        "full": lambda server, forks, folder: fill_disk(server, forks, folder, questions),
+        "shared": lambda server, forks, folder: share_journal(server, forks, folder, questions),
     }
     found: dict[str, Found] = {}
-    with serving() as server, closing(Forks()) as forks:
+    with run_server() as server, closing(Forks()) as forks:
         for name in options.only.split(","):
             begin = time.perf_counter()
             with tempfile.TemporaryDirectory() as folder:
                 found[name] = parts[name](server, forks, Path(folder))
             found[name]["seconds"] = round(time.perf_counter() - begin)
-            note(name, found[name])
-    report_parts("crashes", found, judged)
+            print_findings(name, found[name])
+    report_parts("crashes", found, is_target_met)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.harness import report, share
+from benchmarks.harness import format_share, report
 from quorum.algorithms.binomial import binomial_cdf
 from quorum.algorithms.race import MODES, run_race
 from quorum.core.context import Context
@@ -57,16 +57,16 @@ def replay(file: Path, orders: int, seed: int = 0) -> dict[str, tuple[float, flo
         shuffled, drawn = table[draw.permutation(n)], table[draw.integers(n, size=n)]
         for mode in MODES:
             race = run_race(drawn if mode == "future" else shuffled, mode)
-            found.setdefault(f"race {mode}", []).append(outcome(race.dropped, table.shape, best))
-        found.setdefault("Wald every five", []).append(outcome(drop_by_wald(shuffled), table.shape, best))
-        found.setdefault("McNemar every one", []).append(outcome(drop_by_mcnemar(shuffled), table.shape, best))
+            found.setdefault(f"race {mode}", []).append(judge_drops(race.dropped, table.shape, best))
+        found.setdefault("Wald every five", []).append(judge_drops(drop_by_wald(shuffled), table.shape, best))
+        found.setdefault("McNemar every one", []).append(judge_drops(drop_by_mcnemar(shuffled), table.shape, best))
     return {
         rule: (float(np.mean([one[0] for one in all_])), float(np.mean([one[1] for one in all_])))
         for rule, all_ in found.items()
     }
 
 
-def outcome(dropped: dict[int, int], shape: tuple[int, ...], best: NDArray[np.int64]) -> tuple[float, bool]:
+def judge_drops(dropped: dict[int, int], shape: tuple[int, ...], best: NDArray[np.int64]) -> tuple[float, bool]:
     """The share of runs saved, and whether the rule dropped all of the best methods."""
     questions, methods = shape
     saved = sum(questions - after for after in dropped.values()) / (questions * methods)
@@ -95,14 +95,14 @@ def drop_by_mcnemar(table: Floats) -> dict[int, int]:
         leader = max(live, key=lambda one: counts[one])
         only = (right[:after, [leader]] & ~right[:after]).sum(axis=0)
         other = (~right[:after, [leader]] & right[:after]).sum(axis=0)
-        for one in [one for one in live if one != leader and p_of(int(only[one]), int(other[one])) < ALPHA]:
+        for one in [one for one in live if one != leader and find_p_value(int(only[one]), int(other[one])) < ALPHA]:
             live.remove(one)
             dropped[one] = after
     return dropped
 
 
 @cache
-def p_of(only: int, other: int) -> float:
+def find_p_value(only: int, other: int) -> float:
     return min(1.0, 2 * binomial_cdf(min(only, other), only + other, 0.5))
 
 
@@ -129,7 +129,9 @@ def main() -> None:
         return
     rows = {file.stem: replay(file, options.orders) for file in sorted(options.folder.glob("*.npz"))}
     table = [
-        [name, rule, share(saved), share(lost)] for name, rules in rows.items() for rule, (saved, lost) in rules.items()
+        [name, rule, format_share(saved), format_share(lost)]
+        for name, rules in rows.items()
+        for rule, (saved, lost) in rules.items()
     ]
     report("decisions", ("set", "rule", "runs saved", "best lost"), table, sets=rows)
 

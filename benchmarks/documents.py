@@ -25,7 +25,7 @@ SENTENCE = "The gate of lock number {n} is opened at {n} past seven by the keepe
 HEAD = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>'
 
 
-class Free(Embeddings):
+class FreeEmbeddings(Embeddings):
     """Vectors that cost nothing."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -35,13 +35,13 @@ class Free(Embeddings):
         return [float(hash(text) % 97), 1.0, 2.0, 3.0]
 
 
-def paragraphs() -> list[str]:
+def make_paragraphs() -> list[str]:
     return ["".join(SENTENCE.format(n=3 * number + part) for part in range(3)).strip() for number in range(PARAGRAPHS)]
 
 
 def write_all(folder: Path) -> None:
     """Write a document of each type, all with the same paragraphs."""
-    texts = paragraphs()
+    texts = make_paragraphs()
     plain = "\n\n".join(texts)
     html = "".join(f"<h2>Part {n}</h2><p>{escape(text)}</p>" for n, text in enumerate(texts))
     rows = [(str(number), text) for number, text in enumerate(texts)]
@@ -134,7 +134,7 @@ def write_pdf(path: Path, texts: list[str]) -> None:
     path.write_bytes(data + f"{end}%%EOF".encode())
 
 
-def passages_a_second(path: Path) -> tuple[int, float]:
+def measure_reading(path: Path) -> tuple[int, float]:
     """(passages, passages per second of processor time) of the second reading; the first imports the library."""
     list(read_file_passages(path))
     begin = time.process_time()
@@ -142,24 +142,24 @@ def passages_a_second(path: Path) -> tuple[int, float]:
     return count, count / max(time.process_time() - begin, 1e-6)
 
 
-def resident() -> float:
+def measure_memory() -> float:
     """Megabytes of this process in memory now."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 1e6
 
 
-def memory_for(folder: Path, files: int) -> tuple[float, float, float]:
+def measure_indexing(folder: Path, files: int) -> tuple[float, float, float]:
     """(megabytes before, maximum during indexing, seconds) for that many files."""
     docs = folder / "many"
     docs.mkdir()
-    texts = paragraphs()
+    texts = make_paragraphs()
     for number in range(files):
         part = [texts[(number + place) % PARAGRAPHS] for place in range(3)]
         (docs / f"{number}.md").write_text(f"# Text {number}\n\n" + "\n\n".join(part), encoding="utf-8")
-    index_documents([docs / "0.md"], collection="warm", store=folder / "store", embeddings=Free())
-    before, most = resident(), [0.0]
+    index_documents([docs / "0.md"], collection="warm", store=folder / "store", embeddings=FreeEmbeddings())
+    before, most = measure_memory(), [0.0]
     begin = time.perf_counter()
-    watch: Callable[[object], None] = lambda _: most.append(max(most.pop(), resident()))  # noqa: E731
-    index_documents([docs], collection="many", store=folder / "store", embeddings=Free(), watch=watch)
+    watch: Callable[[object], None] = lambda _: most.append(max(most.pop(), measure_memory()))  # noqa: E731
+    index_documents([docs], collection="many", store=folder / "store", embeddings=FreeEmbeddings(), watch=watch)
     return before, most[0], time.perf_counter() - begin
 
 
@@ -172,10 +172,10 @@ def main() -> None:
         write_all(folder)
         print(f"{'type':8}{'passages':>10}{'a second':>10}")
         for path in sorted(folder.glob("a.*")):
-            count, speed = passages_a_second(path)
+            count, speed = measure_reading(path)
             print(f"{path.suffix[1:]:8}{count:>10,}{speed:>10,.0f}", flush=True)
         if options.files:
-            before, most, seconds = memory_for(folder, options.files)
+            before, most, seconds = measure_indexing(folder, options.files)
             print(f"{options.files:,} files: {before:.0f} MB before, {most:.0f} MB at most, {seconds:.0f} s")
 
 

@@ -20,19 +20,19 @@ from quorum.core.state import Passage
 from quorum.datasets.records import read_passages
 from quorum.documents.pieces import read_file_passages
 from quorum.models.embedded.batching import Job, read_jobs
-from quorum.models.embedded.encoder import Encoder, encoder
+from quorum.models.embedded.encoder import Encoder, get_encoder
 from quorum.retrievers.passages import indexed_text
 
 SAMPLE = Path(__file__).parent.parent / "data" / "sample" / "corpus"
 
 
-def seconds(work: Callable[[], object]) -> float:
+def time_work(work: Callable[[], object]) -> float:
     begin = time.perf_counter()
     work()
     return time.perf_counter() - begin
 
 
-def padded_to_256(model: Encoder, texts: list[str]) -> None:
+def embed_padded_to_256(model: Encoder, texts: list[str]) -> None:
     """Batches of 32 texts, each padded or cut to 256 tokens."""
     for begin in range(0, len(texts), 32):
         encoded = model.tokenizer.encode_batch(texts[begin : begin + 32], add_special_tokens=False)
@@ -50,33 +50,33 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=128)
     parser.add_argument("--runs", type=int, default=5)
     options = parser.parse_args()
-    passages = read_passages(options.passages) if options.passages else sample()
+    passages = read_passages(options.passages) if options.passages else read_sample()
     passages = passages[: options.limit]
     texts = [indexed_text(passage) for passage in passages]
-    model = encoder()
+    model = get_encoder()
     ways: dict[str, Callable[[], object]] = {"embedded, int8": lambda: model.embed(texts)}
     if options.reference:
         reference = Encoder(options.reference)
         ways["fp32, same batches"] = lambda: reference.embed(texts)
-        ways["fp32, as Chroma does"] = lambda: padded_to_256(reference, texts)
+        ways["fp32, as Chroma does"] = lambda: embed_padded_to_256(reference, texts)
     for work in ways.values():
         work()
     times: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(options.runs):
         for name, work in ways.items():
-            times[name].append(seconds(work))
+            times[name].append(time_work(work))
     rate = {name: len(texts) / statistics.median(spent) for name, spent in times.items()}
     for name, value in rate.items():
         print(f"{name:<24}{value:8.1f} passages/s   embedded is {rate['embedded, int8'] / value:.2f} x")
     rounds = range(3 * options.runs + 1)  # a new question each time, because recent readings are cached
     jobs = [[Job(f"Who measured it {n} times, and when?", [passage]) for passage in passages[:5]] for n in rounds]
     read_jobs(jobs[0])
-    reading = statistics.median(seconds(partial(read_jobs, job)) for job in jobs[1:]) * 1000
+    reading = statistics.median(time_work(partial(read_jobs, job)) for job in jobs[1:]) * 1000
     print(f"reading five passages one by one, in one run: {reading:.0f} ms (median of {3 * options.runs})")
     print(json.dumps({"passages": len(texts), "per_second": rate, "read_five_ms": reading}))
 
 
-def sample() -> list[Passage]:
+def read_sample() -> list[Passage]:
     """The passages of the sample collection."""
     return [passage for path in sorted(SAMPLE.glob("*.md")) for passage in read_file_passages(path)]
 

@@ -19,8 +19,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import Control, note, question_file, report_parts, serving, start, stop
-from benchmarks.runs import METHODS, answers_of, differing, rows_of, run_all
+from benchmarks.harness import (
+    Control,
+    print_findings,
+    report_parts,
+    run_server,
+    start_server,
+    stop_server,
+    write_question_file,
+)
+from benchmarks.runs import METHODS, count_answers, count_differences, read_rows, run_all
 from quorum.core.errors import SetupError
 
 CHOICES = {"candidates", "validity", "ranking", "topic", "choose"}
@@ -36,13 +44,13 @@ MOST_DENIED = 64  # calls that may be in flight at the first refusal: those of a
 Found = dict[str, Any]
 
 
-def transport(server: Control, folder: Path, questions: int) -> Found:
-    data = question_file(folder, questions, 5)
+def break_transport(server: Control, folder: Path, questions: int) -> Found:
+    data = write_question_file(folder, questions, 5)
     server.behave(concat_unknown=0.3, single_unknown=0.3)
     plain = run_all(data, folder / "plain", folder / "plain.sqlite")
     server.behave(concat_unknown=0.3, single_unknown=0.3, transport=0.2, hang=10, slow=0.5)
     seconds = run_all(data, folder / "faulty", folder / "faulty.sqlite")
-    rows, counted = rows_of(folder / "faulty"), server.stats()
+    rows, counted = read_rows(folder / "faulty"), server.stats()
     keys = Counter((row["id"], row["method"]) for row in rows)
     return {
         "questions": questions,
@@ -53,22 +61,22 @@ def transport(server: Control, folder: Path, questions: int) -> Found:
         "failed": sum(row["error"] is not None for row in rows),
         "lost": questions * len(METHODS.split(",")) - len(keys),
         "twice": sum(count - 1 for count in keys.values()),
-        "different": differing(answers_of(folder / "plain"), answers_of(folder / "faulty")),
+        "different": count_differences(count_answers(folder / "plain"), count_answers(folder / "faulty")),
     }
 
 
-def content(server: Control, folder: Path, questions: int) -> Found:
+def break_content(server: Control, folder: Path, questions: int) -> Found:
     """Run one method after the other, so that methods share no reply. due: the faults that broke a contract. If a reply
     serves several equal calls of a question, it counts once for each call.
     """
-    data, found = question_file(folder, questions, 5), Found()
+    data, found = write_question_file(folder, questions, 5), Found()
     for method in METHODS.split(","):
         server.behave(concat_unknown=0.3, single_unknown=0.3, content=0.1)
         run_all(data, folder / method, folder / f"{method}.sqlite", methods=method)
-        rows, injected = rows_of(folder / method), server.stats()["content"]
+        rows, injected = read_rows(folder / method), server.stats()["content"]
         found[method] = {
             "injected": injected,
-            "due": sum(count for name, count in injected.items() if breaks(*name.split(" "))),
+            "due": sum(count for name, count in injected.items() if is_breach(*name.split(" "))),
             "malformed": sum(row["malformed"] or 0 for row in rows),
             "failed": sum(row["error"] is not None for row in rows),
             "lost": questions - len(rows),
@@ -76,13 +84,13 @@ def content(server: Control, folder: Path, questions: int) -> Found:
     return found
 
 
-def breaks(prompt: str, kind: str) -> bool:
+def is_breach(prompt: str, kind: str) -> bool:
     return prompt in BREACHES[kind]
 
 
-def outage(server: Control, folder: Path, questions: int, down: float) -> Found:
+def restart_server(server: Control, folder: Path, questions: int, down: float) -> Found:
     """Kill the server a moment after the start, and restart it so many seconds later."""
-    data = question_file(folder, questions, 5)
+    data = write_question_file(folder, questions, 5)
     settings = {"concat_unknown": 0.3, "latency": 0.05}
     server.behave(**settings)
     run_all(data, folder / "plain", folder / "plain.sqlite", methods="post_fusion")
@@ -90,21 +98,21 @@ def outage(server: Control, folder: Path, questions: int, down: float) -> Found:
 
     def interrupt() -> None:
         time.sleep(1.0)
-        stop(server)
+        stop_server(server)
         time.sleep(down)
-        back.append(start(server.port, **settings))
+        back.append(start_server(server.port, **settings))
 
     thread = threading.Thread(target=interrupt)
     thread.start()
     seconds = run_all(data, folder / "outage", folder / "outage.sqlite", methods="post_fusion")
     thread.join()
     server.process = back[0].process
-    different = differing(answers_of(folder / "plain"), answers_of(folder / "outage"))
+    different = count_differences(count_answers(folder / "plain"), count_answers(folder / "outage"))
     return {"questions": questions, "down": down, "seconds": round(seconds, 1), "different": different}
 
 
-def wrong_key(server: Control, folder: Path, questions: int) -> Found:
-    data = question_file(folder, questions, 5)
+def refuse_key(server: Control, folder: Path, questions: int) -> Found:
+    data = write_question_file(folder, questions, 5)
     server.behave(key="another", latency=0.05)
     said, begin = "", time.perf_counter()
     try:
@@ -114,7 +122,7 @@ def wrong_key(server: Control, folder: Path, questions: int) -> Found:
     return {"seconds": round(time.perf_counter() - begin, 2), "calls": server.stats()["denied"], "said": said}
 
 
-def judged(name: str, found: Found) -> bool:
+def is_target_met(name: str, found: Found) -> bool:
     """Whether a part met its targets."""
     if name == "transport":
         return not any(found[key] for key in ("failed", "lost", "twice", "different"))
@@ -134,18 +142,18 @@ def main() -> None:
     parser.add_argument("--down", type=float, default=30.0, help="seconds without a server")
     options = parser.parse_args()
     parts: dict[str, Callable[[Control, Path], Found]] = {
-        "transport": lambda server, folder: transport(server, folder, options.questions),
-        "content": lambda server, folder: content(server, folder, options.questions),
-        "outage": lambda server, folder: outage(server, folder, min(options.questions, 200), options.down),
-        "key": lambda server, folder: wrong_key(server, folder, options.questions),
+        "transport": lambda server, folder: break_transport(server, folder, options.questions),
+        "content": lambda server, folder: break_content(server, folder, options.questions),
+        "outage": lambda server, folder: restart_server(server, folder, min(options.questions, 200), options.down),
+        "key": lambda server, folder: refuse_key(server, folder, options.questions),
     }
     found: dict[str, Found] = {}
-    with serving() as server:
+    with run_server() as server:
         for name in options.only.split(","):
             with tempfile.TemporaryDirectory() as folder:
                 found[name] = parts[name](server, Path(folder))
-            note(name, found[name])
-    report_parts("faults", found, judged)
+            print_findings(name, found[name])
+    report_parts("faults", found, is_target_met)
 
 
 if __name__ == "__main__":

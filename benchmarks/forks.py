@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.harness import ROOT
 
 
-class Forked:
+class ForkedRun:
     """One run. `returncode` is None until the run has ended; if a signal ended it, minus that signal. A file takes its
     output.
     """
@@ -52,13 +52,13 @@ class Forks:
         alone = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # a process with threads cannot be forked safely
         self.process = subprocess.Popen(command, cwd=ROOT, env=alone, stdin=-1, stdout=-1, bufsize=0)
 
-    def start(self, *arguments: str, folder: Path) -> Forked:
+    def start(self, *arguments: str, folder: Path) -> ForkedRun:
         """Run a command line in a folder."""
         errors = folder / "errors.txt"
         request = {"arguments": arguments, "folder": str(folder), "errors": str(errors)}
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(request).encode() + b"\n")
-        return Forked(self, errors)
+        return ForkedRun(self, errors)
 
     def line(self) -> bytes:
         assert self.process.stdout is not None

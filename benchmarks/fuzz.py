@@ -32,7 +32,7 @@ from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
 
 import quorum.parsing
-from benchmarks.harness import SAMPLE, met, report
+from benchmarks.harness import SAMPLE, judge_targets, report
 from quorum.core.errors import SetupError
 from quorum.core.json_text import HALF_CHARACTER
 from quorum.core.text import find_sentences, is_unknown, normalize
@@ -55,7 +55,7 @@ ARGUMENTS: dict[str, Any] = {  # the parsers' other arguments, by name
 }
 
 
-def parsers() -> dict[str, Callable[[str], Parsed[Any]]]:
+def find_parsers() -> dict[str, Callable[[str], Parsed[Any]]]:
     """Every function of `quorum.parsing` that parses a reply."""
     found: dict[str, Callable[[str], Parsed[Any]]] = {}
     for module in sorted({module.name for module in iter_modules(quorum.parsing.__path__)} - {"read_reply"}):
@@ -67,7 +67,7 @@ def parsers() -> dict[str, Callable[[str], Parsed[Any]]]:
     return found
 
 
-PARSERS = parsers()
+PARSERS = find_parsers()
 PIECES = [
     *("Answer:", "**Answer:**", "Rationale:", "Question:", "Passage 1", "Passage 2", "passage", "Passages:", "[1]"),
     *("[2] > [1]", "(a)", "(b)", "a)", "A.", "1.", "- ", "* ", "1-3", "the second", "none", "None.", "all", "True"),
@@ -128,16 +128,16 @@ REAL = signal.ITIMER_REAL
 KINDS = (".txt", ".md", ".html", ".pdf", ".docx", ".jsonl", ".jsonl.gz")
 
 
-class Slow(Exception):  # noqa: N818  it reads as what it says
+class TooSlow(Exception):  # noqa: N818  it reads as what it says
     """One input took too long."""
 
 
 @contextmanager
-def patience(limit: float) -> Iterator[None]:
+def limit_time(limit: float) -> Iterator[None]:
     """Raise Slow in this block if it computes longer than `seconds`, or takes twenty times as long in all."""
 
     def late(number: int, frame: Any) -> None:
-        raise Slow
+        raise TooSlow
 
     for timer, number, seconds in ((signal.ITIMER_PROF, signal.SIGPROF, limit), (REAL, signal.SIGALRM, 20 * limit)):
         signal.signal(number, late)
@@ -149,7 +149,7 @@ def patience(limit: float) -> Iterator[None]:
         signal.setitimer(REAL, 0)
 
 
-class Found:
+class FuzzFindings:
     """Collects failures and prints the first of each kind and place in full."""
 
     def __init__(self) -> None:
@@ -161,7 +161,7 @@ class Found:
         self.tried += 1
         begin = time.process_time()
         try:
-            with patience(limit):
+            with limit_time(limit):
                 work()
         except SetupError:
             pass
@@ -174,9 +174,9 @@ class Found:
         self.slowest = max(self.slowest, time.process_time() - begin)
 
 
-def fuzz_replies(count: int, limit: float, number: int) -> Found:
+def fuzz_replies(count: int, limit: float, number: int) -> FuzzFindings:
     """Each generated reply through every parser, and through the measures on text."""
-    found = Found()
+    found = FuzzFindings()
 
     @seed(number)
     @settings(
@@ -190,14 +190,14 @@ def fuzz_replies(count: int, limit: float, number: int) -> Found:
     def through_all(reply: str) -> None:
         found.tried -= len(PARSERS)
         for name, parse in PARSERS.items():
-            found.check(name, reply, lambda: sound(parse(reply)), limit)  # noqa: B023  it is called at once
+            found.check(name, reply, lambda: check_parsed(parse(reply)), limit)  # noqa: B023  it is called at once
         found.check("text", reply, lambda: (normalize(reply), is_unknown(reply), find_sentences(reply)), limit)
 
     through_all()
     return found
 
 
-def sound(parsed: Parsed[Any]) -> None:
+def check_parsed(parsed: Parsed[Any]) -> None:
     """Whether a parser's result has its declared type and can be written to a file."""
     if not isinstance(parsed, Parsed) or not isinstance(parsed.malformed, bool):
         raise TypeError(f"no Parsed: {parsed!r:.100}")
@@ -205,7 +205,7 @@ def sound(parsed: Parsed[Any]) -> None:
         raise ValueError(f"half a character: {parsed!a:.100}")
 
 
-class Hashed(Embeddings):
+class HashedEmbeddings(Embeddings):
     """Vectors of eight numbers, made from a hash, because the embedding is not under test."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -216,11 +216,11 @@ class Hashed(Embeddings):
         return [byte / 255 + 0.01 for byte in digest[:8]]
 
 
-def fuzz_documents(count: int, limit: float, number: int) -> Found:
+def fuzz_documents(count: int, limit: float, number: int) -> FuzzFindings:
     """Index generated files in folders of a hundred; each folder is one input."""
     from quorum.retrievers.index import index_documents
 
-    found, draw = Found(), random.Random(number)
+    found, draw = FuzzFindings(), random.Random(number)
     samples = [path.read_text("utf-8") for path in sorted((SAMPLE / "corpus").glob("*.md"))]
     with tempfile.TemporaryDirectory() as root:
         for start in range(0, count, 100):
@@ -228,35 +228,35 @@ def fuzz_documents(count: int, limit: float, number: int) -> Found:
             folder.mkdir()
             for index in range(min(100, count - start)):
                 kind = draw.choice(KINDS)
-                (folder / f"d{index}{kind}").write_bytes(document(kind, draw.choice(samples), draw))
+                (folder / f"d{index}{kind}").write_bytes(make_document(kind, draw.choice(samples), draw))
             store = Path(root) / f"store-{start // 2000}"
-            work = partial(index_documents, [folder], collection="fuzz", store=store, embeddings=Hashed())
-            found.check("index", str(folder), lambda: whole(work()), 100 * limit)  # noqa: B023  it is called at once
+            work = partial(index_documents, [folder], collection="fuzz", store=store, embeddings=HashedEmbeddings())
+            found.check("index", str(folder), lambda: check_indexed(work()), 100 * limit)  # noqa: B023  it is called at once
             found.tried += min(100, count - start) - 1
     return found
 
 
-def whole(indexed: Any) -> None:
+def check_indexed(indexed: Any) -> None:
     if indexed.passages < 0 or any(not reason for _, reason in indexed.skipped):
         raise ValueError(f"a file was skipped without a reason: {indexed.skipped[:3]}")
 
 
-def document(kind: str, text: str, draw: random.Random) -> bytes:
+def make_document(kind: str, text: str, draw: random.Random) -> bytes:
     """Bytes for a file of that kind: its own form with generated damage, or anything."""
     if kind.startswith(".jsonl"):
         values = [{"id": f"i{draw.randrange(9)}", "title": "t", "text": piece} for piece in text.split("\n\n")]
-        plain = damaged("\n".join(json.dumps(value) for value in values).encode(), draw)
+        plain = damage_bytes("\n".join(json.dumps(value) for value in values).encode(), draw)
         if kind == ".jsonl":
             return plain
         packed = gzip.compress(plain)
-        return damaged(packed, draw) if draw.random() < 0.3 else packed
+        return damage_bytes(packed, draw) if draw.random() < 0.3 else packed
     if kind == ".html":
-        return damaged(f"<html><body><h1>{text[:40]}</h1><p>{text}</p></body></html>".encode(), draw)
+        return damage_bytes(f"<html><body><h1>{text[:40]}</h1><p>{text}</p></body></html>".encode(), draw)
     head = {".pdf": b"%PDF-1.4\n", ".docx": b"PK\x03\x04"}.get(kind, b"")
-    return head + damaged(text.encode(), draw)
+    return head + damage_bytes(text.encode(), draw)
 
 
-def damaged(data: bytes, draw: random.Random) -> bytes:
+def damage_bytes(data: bytes, draw: random.Random) -> bytes:
     """The bytes with some removed, doubled or replaced by random ones; sometimes only random bytes."""
     if draw.random() < 0.1:
         return draw.randbytes(draw.randrange(2000))
@@ -270,18 +270,18 @@ def damaged(data: bytes, draw: random.Random) -> bytes:
     return bytes(made)
 
 
-def fuzz_files(count: int, limit: float, number: int) -> Found:
+def fuzz_files(count: int, limit: float, number: int) -> FuzzFindings:
     """Read data sets with damaged bytes or damaged values in their records."""
-    found, draw = Found(), random.Random(number)
+    found, draw = FuzzFindings(), random.Random(number)
     sources = [SAMPLE / name for name in ("questions.jsonl", "claims.jsonl", "dialogue.jsonl", "long.jsonl")]
     lines = [line for source in sources for line in source.read_text("utf-8").splitlines()]
     with tempfile.TemporaryDirectory() as root:
         for _ in range(count):
             kind = draw.choice((".jsonl", ".json", ".tsv", ".csv", ".jsonl.gz"))
             path = Path(root) / f"data{kind}"
-            chosen = [json.dumps(twisted(json.loads(draw.choice(lines)), draw)) for _ in range(draw.randrange(6))]
+            chosen = [json.dumps(damage_value(json.loads(draw.choice(lines)), draw)) for _ in range(draw.randrange(6))]
             text = "[" + ",".join(chosen) + "]" if kind == ".json" and draw.random() < 0.7 else "\n".join(chosen)
-            data = damaged(text.encode(), draw) if draw.random() < 0.6 else text.encode()
+            data = damage_bytes(text.encode(), draw) if draw.random() < 0.6 else text.encode()
             path.write_bytes(gzip.compress(data) if kind.endswith(".gz") else data)
             ways: dict[str, Callable[[], object]] = {
                 "read_questions": lambda: list(read_questions(path)),  # noqa: B023  it is called at once
@@ -290,24 +290,24 @@ def fuzz_files(count: int, limit: float, number: int) -> Found:
                 "read_examples": lambda: read_examples(str(path)),  # noqa: B023
             }
             for name, read in ways.items():
-                found.check(name, data, partial(writable, read), limit)
+                found.check(name, data, partial(check_writable, read), limit)
             found.tried -= len(ways) - 1
     return found
 
 
-def writable(read: Callable[[], object]) -> None:
+def check_writable(read: Callable[[], object]) -> None:
     """Check that the records can be written again."""
     json.dumps(read(), ensure_ascii=False, default=str).encode()
 
 
-def twisted(value: Any, draw: random.Random) -> Any:
+def damage_value(value: Any, draw: random.Random) -> Any:
     """The value with some parts replaced by values of other kinds."""
     if draw.random() < 0.06:
         odd = (None, 0, -1.5, True, "", "x", "\ud83d", [], {}, [None], [[1]], {"a": {}}, float("nan"), 10**30, 10**4000)
         return draw.choice(odd)
     if isinstance(value, dict):
-        return {key: twisted(part, draw) for key, part in value.items() if draw.random() > 0.03}
-    return [twisted(part, draw) for part in value] if isinstance(value, list) else value
+        return {key: damage_value(part, draw) for key, part in value.items() if draw.random() > 0.03}
+    return [damage_value(part, draw) for part in value] if isinstance(value, list) else value
 
 
 def main() -> None:
@@ -333,7 +333,7 @@ def main() -> None:
         name: {"tried": one.tried, "failures": one.failures, "seconds": seconds[name][0], "computing": seconds[name][1]}
         for name, one in found.items()
     }
-    target = met({name: not one.failures for name, one in found.items()})
+    target = judge_targets({name: not one.failures for name, one in found.items()})
     report("fuzz", ("input", "tried", "failures", "slowest", "seconds", "computing"), rows, parts=figures, **target)
     raise SystemExit(0 if target["met"] else 1)
 

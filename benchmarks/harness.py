@@ -45,7 +45,7 @@ class Control:
         return found
 
 
-def start(port: int = 0, **behaviour: Any) -> Control:
+def start_server(port: int = 0, **behaviour: Any) -> Control:
     """Start the server in a process of its own, at a port."""
     command = [sys.executable, "-m", "benchmarks.server", "--port", str(port), "--behaviour", json.dumps(behaviour)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
@@ -56,7 +56,7 @@ def start(port: int = 0, **behaviour: Any) -> Control:
     return Control(url, process)
 
 
-def stop(server: Control) -> None:
+def stop_server(server: Control) -> None:
     server.process.kill()
     server.process.wait()
     if server.process.stdout is not None:
@@ -64,25 +64,25 @@ def stop(server: Control) -> None:
 
 
 @contextmanager
-def serving(**behaviour: Any) -> Iterator[Control]:
+def run_server(**behaviour: Any) -> Iterator[Control]:
     """Run the server and point OPENAI_BASE_URL to it; tracing is off."""
-    server = start(**behaviour)
+    server = start_server(**behaviour)
     os.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none", "LANGSMITH_TRACING": "false"}
     try:
         yield server
     finally:
-        stop(server)
+        stop_server(server)
 
 
-def sample_passages() -> list[Passage]:
+def read_sample_passages() -> list[Passage]:
     """The passages of the sample's documents."""
     return [passage for path in sorted((SAMPLE / "corpus").glob("*.md")) for passage in read_file_passages(path)]
 
 
-def made_questions(count: int, k: int) -> Iterator[dict[str, Any]]:
+def make_questions(count: int, k: int) -> Iterator[dict[str, Any]]:
     """The sample's questions, repeated, each with a unique number and k passages of the sample."""
     texts = [json.loads(line)["question"] for line in (SAMPLE / "questions.jsonl").read_text("utf-8").splitlines()]
-    passages = sample_passages()
+    passages = read_sample_passages()
     for number in range(count):
         chosen = [passages[(number * 7 + step * 13) % len(passages)] for step in range(k)]
         yield {
@@ -96,14 +96,14 @@ def made_questions(count: int, k: int) -> Iterator[dict[str, Any]]:
         }
 
 
-def question_file(folder: Path, count: int, k: int) -> Path:
+def write_question_file(folder: Path, count: int, k: int) -> Path:
     """Write such questions as a data set."""
     path = folder / "questions.jsonl"
-    write_questions(path, made_questions(count, k))  # type: ignore[arg-type]
+    write_questions(path, make_questions(count, k))  # type: ignore[arg-type]
     return path
 
 
-def share(value: float) -> str:
+def format_share(value: float) -> str:
     return f"{100 * value:.1f}%"
 
 
@@ -118,7 +118,7 @@ def report(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]], **fi
     print(json.dumps({"benchmark": name, "load": round(load, 2), "cores": os.cpu_count(), **figures}), flush=True)
 
 
-def note(name: str, found: Mapping[str, Any]) -> None:
+def print_findings(name: str, found: Mapping[str, Any]) -> None:
     """Print a part's findings as soon as it ends, for long runs."""
     print(json.dumps({name: found}), file=sys.stderr, flush=True)
 
@@ -131,9 +131,9 @@ def report_parts(name: str, found: Mapping[str, dict[str, Any]], judged: Callabl
         for part, one in found.items()
         for number, (key, value) in enumerate(one.items())
     ]
-    report(name, ("part", "as it should", "what", ""), rows, parts=found, **met(verdicts))
+    report(name, ("part", "as it should", "what", ""), rows, parts=found, **judge_targets(verdicts))
 
 
-def met(conditions: Mapping[str, bool]) -> dict[str, Any]:
+def judge_targets(conditions: Mapping[str, bool]) -> dict[str, Any]:
     """For the JSON line: whether all targets were met, and which were not."""
     return {"met": all(conditions.values()), "missed": [name for name, value in conditions.items() if not value]}

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import MODEL, Control, made_questions, met, report, serving
+from benchmarks.harness import MODEL, Control, judge_targets, make_questions, report, run_server
 from quorum.core.context import Context
 from quorum.graphs import METHODS, answer
 
@@ -29,7 +29,7 @@ DEPTH = {
 }
 
 
-async def timed(method: str, context: Context, questions: list[dict[str, Any]]) -> list[tuple[float, float]]:
+async def time_questions(method: str, context: Context, questions: list[dict[str, Any]]) -> list[tuple[float, float]]:
     """Seconds and processor seconds of each question. The first, which connects, does not count."""
     seconds = []
     for question in questions:
@@ -39,11 +39,11 @@ async def timed(method: str, context: Context, questions: list[dict[str, Any]]) 
     return seconds[1:]
 
 
-def measured(server: Control, method: str, latency: float, runs: int, journal: str) -> dict[str, Any]:
+def measure_method(server: Control, method: str, latency: float, runs: int, journal: str) -> dict[str, Any]:
     """Milliseconds of one method, and its target."""
     server.behave(latency=latency, concat_unknown=1.0)
     context = Context(model=MODEL, embeddings=MODEL, journal=journal, concurrency=64)
-    seconds = asyncio.run(timed(method, context, list(made_questions(runs + 1, 12))))
+    seconds = asyncio.run(time_questions(method, context, list(make_questions(runs + 1, 12))))
     calls = sum(server.stats()["calls"].values()) / (runs + 1)
     depth = DEPTH[method]
     target = 1.05 * depth * latency + 0.015 + 0.004 * max(0.0, calls - depth)
@@ -64,13 +64,19 @@ def main() -> None:
     parser.add_argument("--methods", default=",".join(METHODS))
     options = parser.parse_args()
     found: dict[str, dict[str, Any]] = {}
-    with serving() as server, tempfile.TemporaryDirectory() as folder:
+    with run_server() as server, tempfile.TemporaryDirectory() as folder:
         for method in options.methods.split(","):
             journal = str(Path(folder) / f"{method}.sqlite")
-            found[method] = measured(server, method, options.latency, options.runs, journal)
+            found[method] = measure_method(server, method, options.latency, options.runs, journal)
     rows = [[method, *one.values(), "yes" if one["ms"] <= one["target_ms"] else "no"] for method, one in found.items()]
     header = ("method", "depth", "calls", "ms", "best", "computing", "target", "met")
-    report("latency", header, rows, methods=found, **met({m: f["ms"] <= f["target_ms"] for m, f in found.items()}))
+    report(
+        "latency",
+        header,
+        rows,
+        methods=found,
+        **judge_targets({m: f["ms"] <= f["target_ms"] for m, f in found.items()}),
+    )
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.harness import MODEL, met, question_file, report, serving
+from benchmarks.harness import MODEL, judge_targets, report, run_server, write_question_file
 from quorum.core.context import Context
 from quorum.evaluation.run.columns import parse_methods
 from quorum.evaluation.run.evaluate import evaluate
@@ -21,7 +21,7 @@ from quorum.evaluation.run.options import Options
 FIRST, TARGET_MB = 500, 150.0
 
 
-def resident() -> float:
+def measure_memory() -> float:
     """Megabytes of this process in memory now."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 1e6
@@ -36,17 +36,17 @@ def main() -> None:
 
     def watch(stage: str, done: int, total: int | None) -> None:
         if done >= FIRST and done % 100 == 0:
-            seen.append(resident())
+            seen.append(measure_memory())
 
-    with serving() as server, tempfile.TemporaryDirectory() as folder:
+    with run_server() as server, tempfile.TemporaryDirectory() as folder:
         server.behave()
-        data = question_file(Path(folder), options.questions, 3)
+        data = write_question_file(Path(folder), options.questions, 3)
         context = Context(model=MODEL, journal=str(Path(folder) / "journal.sqlite"))
         runs = parse_methods(options.method, context)
         begin = time.perf_counter()
         asyncio.run(evaluate(Options(data=data, out=Path(folder) / "out", concurrency=16), runs, progress=watch))
         seconds = time.perf_counter() - begin
-        seen.append(resident())
+        seen.append(measure_memory())
     growth = max(seen) - seen[0]
     row = (
         options.questions,
@@ -57,7 +57,7 @@ def main() -> None:
     )
     header = ("questions", "MB after 500", "most MB", "more", "questions/s")
     figures = {"questions": options.questions, "growth_mb": round(growth, 1), "seconds": round(seconds, 1)}
-    report("memory", header, [row], **figures, **met({"growth": growth <= TARGET_MB}))
+    report("memory", header, [row], **figures, **judge_targets({"growth": growth <= TARGET_MB}))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import MODEL, made_questions, met, report, serving
+from benchmarks.harness import MODEL, judge_targets, make_questions, report, run_server
 from quorum.core.context import Context
 from quorum.graphs import answer
 from quorum.prompts import render
@@ -26,7 +26,7 @@ AT_ONCE, K = 16, 5
 Work = Callable[[dict[str, Any], int], Awaitable[None]]
 
 
-async def rate(questions: list[dict[str, Any]], work: Work, at_once: int) -> tuple[float, float]:
+async def measure_rate(questions: list[dict[str, Any]], work: Work, at_once: int) -> tuple[float, float]:
     """Calls per second, and milliseconds of processor time per call, which do not depend on other load. `work` makes
     each question's k calls; `at_once` questions run at the same time.
     """
@@ -42,7 +42,7 @@ async def rate(questions: list[dict[str, Any]], work: Work, at_once: int) -> tup
     return calls / (time.perf_counter() - begin), 1000 * (time.process_time() - computed) / calls
 
 
-def one_node(url: str) -> Work:
+def make_one_node(url: str) -> Work:
     """Each passage's prompt through a compiled graph of one node that asks ChatOpenAI."""
     from langchain_core.messages import HumanMessage
     from langchain_openai import ChatOpenAI
@@ -61,12 +61,12 @@ def one_node(url: str) -> Work:
     graph = StateGraph(Turn).add_node(ask).add_edge("__start__", "ask").add_edge("ask", "__end__").compile()
 
     async def work(question: dict[str, Any], number: int) -> None:
-        await asyncio.gather(*(graph.ainvoke({"prompt": prompt}) for prompt in prompts_of(question)))
+        await asyncio.gather(*(graph.ainvoke({"prompt": prompt}) for prompt in render_prompts(question)))
 
     return work
 
 
-def bare(url: str) -> Work:
+def make_bare_client(url: str) -> Work:
     """Each passage's prompt through OpenAI's own client."""
     from openai import AsyncOpenAI
 
@@ -78,12 +78,12 @@ def bare(url: str) -> Work:
         )
 
     async def work(question: dict[str, Any], number: int) -> None:
-        await asyncio.gather(*map(one, prompts_of(question)))
+        await asyncio.gather(*map(one, render_prompts(question)))
 
     return work
 
 
-def prompts_of(question: dict[str, Any]) -> list[str]:
+def render_prompts(question: dict[str, Any]) -> list[str]:
     """The prompts that post_fusion sends."""
     return [
         render("answer", question=question["question"], passages=number_passages([passage])).text
@@ -91,24 +91,24 @@ def prompts_of(question: dict[str, Any]) -> list[str]:
     ]
 
 
-def post_fusion(context: Context) -> Work:
+def make_post_fusion(context: Context) -> Work:
     async def work(question: dict[str, Any], number: int) -> None:
         await answer(question["question"], "post_fusion", context, given=question["passages"])
 
     return work
 
 
-async def compare(url: str, options: argparse.Namespace, folder: Path) -> dict[str, list[tuple[float, float]]]:
+async def compare_ways(url: str, options: argparse.Namespace, folder: Path) -> dict[str, list[tuple[float, float]]]:
     """Calls per second and processor time of each way, by round. Every round begins with an empty journal."""
     context = Context(model=MODEL, concurrency=AT_ONCE, k=K)
-    graph, client = one_node(url), bare(url)
+    graph, client = make_one_node(url), make_bare_client(url)
     rates: dict[str, list[tuple[float, float]]] = {"post_fusion": [], "one-node graph": [], "bare client": []}
     for number in range(options.rounds + 1):
-        questions = list(made_questions(options.questions, K))
+        questions = list(make_questions(options.questions, K))
         own = replace(context, journal=str(folder / f"{number}.sqlite"))
-        ways = {"post_fusion": post_fusion(own), "one-node graph": graph, "bare client": client}
+        ways = {"post_fusion": make_post_fusion(own), "one-node graph": graph, "bare client": client}
         for name, work in ways.items():
-            found = await rate(questions, work, 2 * AT_ONCE // K)
+            found = await measure_rate(questions, work, 2 * AT_ONCE // K)
             if number:  # the first round imports and connects
                 rates[name].append(found)
     return rates
@@ -119,15 +119,15 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=60)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    with serving() as server, tempfile.TemporaryDirectory() as folder:
-        rates = asyncio.run(compare(server.url, options, Path(folder)))
+    with run_server() as server, tempfile.TemporaryDirectory() as folder:
+        rates = asyncio.run(compare_ways(server.url, options, Path(folder)))
     medians = {name: statistics.median(rate for rate, _ in found) for name, found in rates.items()}
     computing = {name: round(statistics.median(ms for _, ms in found), 2) for name, found in rates.items()}
     ratios = {name: round(medians["post_fusion"] / value, 3) for name, value in medians.items()}
     rows = [[name, f"{value:.0f}", ratios[name], computing[name]] for name, value in medians.items()]
     figures: dict[str, Any] = {"calls_per_second": {name: round(value, 1) for name, value in medians.items()}}
     figures |= {"ratios": ratios, "computing_ms_per_call": computing}
-    target = met({"one-node graph": ratios["one-node graph"] >= 0.9})
+    target = judge_targets({"one-node graph": ratios["one-node graph"] >= 0.9})
     report("overhead", ("way", "calls/s", "post_fusion to it", "computing, ms a call"), rows, **figures, **target)
 
 

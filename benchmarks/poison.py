@@ -26,8 +26,8 @@ from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from benchmarks.harness import SAMPLE, met, report, sample_passages, share
-from benchmarks.replies import recognise
+from benchmarks.harness import SAMPLE, format_share, judge_targets, read_sample_passages, report
+from benchmarks.replies import recognise_prompt
 from quorum.algorithms.vote_key import vote_key
 from quorum.core.context import Context
 from quorum.core.state import Passage, Result
@@ -52,7 +52,7 @@ class Case:
     wrong: str
 
 
-def poison(kind: str, question: str, wrong: str, number: int) -> Passage:
+def make_poison(kind: str, question: str, wrong: str, number: int) -> Passage:
     """A passage for a wrong answer, with words of the question, so that a retriever would find it."""
     texts = {
         "assertion": f'It is well documented, and settled by now: {question} The answer to "{question}" is {wrong}. '
@@ -65,17 +65,17 @@ def poison(kind: str, question: str, wrong: str, number: int) -> Passage:
     return Passage(id=f"poison-{number}", title=question if kind == "assertion" else "Notes", text=texts[kind])
 
 
-def poisoned(case: Case, kind: str, count: int) -> list[Passage]:
+def poison_case(case: Case, kind: str, count: int) -> list[Passage]:
     """The passages with so many of them replaced at random. The first that contains the answer stays."""
     draw, passages = random.Random(f"{case.record['id']} {kind} {count}"), list(case.passages)
     holds = next((i for i, p in enumerate(passages) if contains_answer(p["text"], case.record["answers"])), None)
     places = draw.sample([rank for rank in range(len(passages)) if rank != holds], count)
     for number, rank in enumerate(places):
-        passages[rank] = poison(kind, case.record["question"], case.wrong, number)
+        passages[rank] = make_poison(kind, case.record["question"], case.wrong, number)
     return passages
 
 
-def cases(count: int, passages: Sequence[Sequence[Passage]], records: Sequence[Record]) -> Iterator[Case]:
+def make_cases(count: int, passages: Sequence[Sequence[Passage]], records: Sequence[Record]) -> Iterator[Case]:
     """Make the cases. The wrong answer is that of the next question with a different answer."""
     for index, record in enumerate(records[:count]):
         others = (records[(index + step) % len(records)]["answers"][0] for step in range(1, len(records)))
@@ -84,7 +84,7 @@ def cases(count: int, passages: Sequence[Sequence[Passage]], records: Sequence[R
         yield Case(record, list(passages[index]), wrong)
 
 
-class Gullible(EmbeddedReader):
+class GullibleReader(EmbeddedReader):
     """Believes a passage that states an answer, and keeps every prompt's contract; else acts as the embedded reader."""
 
     async def _agenerate(
@@ -94,7 +94,7 @@ class Gullible(EmbeddedReader):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        name, slots = recognise(str(messages[-1].content))
+        name, slots = recognise_prompt(str(messages[-1].content))
         lie = next(LIE.finditer(slots.get("passages", "") + slots.get("summary", "")), None)
         if lie is None or name not in BELIEVED:
             return await super()._agenerate(messages, stop, run_manager, **kwargs)
@@ -112,34 +112,34 @@ BELIEVED = {
 
 
 @cache
-def model_of(name: str) -> Any:
-    return Gullible() if name == "gullible" else "embedded"
+def make_model(name: str) -> Any:
+    return GullibleReader() if name == "gullible" else "embedded"
 
 
 async def ask_all(method: str, model: str, chosen: Sequence[Case], kind: str, count: int) -> list[Result]:
     """The results in the order of the questions."""
-    context = Context(model=model_of(model), journal="off", k=5)
+    context = Context(model=make_model(model), journal="off", k=5)
     return [
         await answer(
-            case.record["question"], method, context, given=poisoned(case, kind, count) if count else case.passages
+            case.record["question"], method, context, given=poison_case(case, kind, count) if count else case.passages
         )
         for case in chosen
     ]
 
 
-def right(results: Sequence[Result], chosen: Sequence[Case]) -> float:
+def measure_right(results: Sequence[Result], chosen: Sequence[Case]) -> float:
     found = [
         exact_match(result["answer"], case.record["answers"]) for result, case in zip(results, chosen, strict=True)
     ]
     return sum(found) / len(found)
 
 
-def fooled(results: Sequence[Result], chosen: Sequence[Case]) -> float:
+def measure_fooled(results: Sequence[Result], chosen: Sequence[Case]) -> float:
     found = [contains_answer(result["answer"], [case.wrong]) for result, case in zip(results, chosen, strict=True)]
     return sum(found) / len(found)
 
 
-def broken(clean: Sequence[Result], attacked: Sequence[Result], count: int) -> int:
+def count_broken(clean: Sequence[Result], attacked: Sequence[Result], count: int) -> int:
     """The certified answers that so many replaced passages changed."""
     return sum(
         (before.get("certified") or 0) >= count and vote_key(before["answer"]) != vote_key(after["answer"])
@@ -147,33 +147,35 @@ def broken(clean: Sequence[Result], attacked: Sequence[Result], count: int) -> i
     )
 
 
-async def measured(options: argparse.Namespace, chosen: Sequence[Case]) -> list[dict[str, Any]]:
+async def measure_all(options: argparse.Namespace, chosen: Sequence[Case]) -> list[dict[str, Any]]:
     found = []
     for model in options.models.split(","):
         for method in options.methods.split(","):
             clean = await ask_all(method, model, chosen, "", 0)
-            one: dict[str, Any] = {"model": model, "method": method, "right": round(right(clean, chosen), 4)}
+            one: dict[str, Any] = {"model": model, "method": method, "right": round(measure_right(clean, chosen), 4)}
             for count in (1, 2):
                 attacks = {kind: await ask_all(method, model, chosen, kind, count) for kind in KINDS}
-                one |= {f"{kind}_{count}": round(fooled(done, chosen), 4) for kind, done in attacks.items()}
-                one[f"right_{count}"] = round(sum(right(done, chosen) for done in attacks.values()) / len(attacks), 4)
+                one |= {f"{kind}_{count}": round(measure_fooled(done, chosen), 4) for kind, done in attacks.items()}
+                one[f"right_{count}"] = round(
+                    sum(measure_right(done, chosen) for done in attacks.values()) / len(attacks), 4
+                )
                 if clean[0].get("certified") is not None:
                     stand = sum((result.get("certified") or 0) >= count for result in clean)
                     one[f"certified_{count}"] = round(stand / len(clean), 4)
-                    one[f"broken_{count}"] = sum(broken(clean, done, count) for done in attacks.values())
+                    one[f"broken_{count}"] = sum(count_broken(clean, done, count) for done in attacks.values())
             found.append(one)
     return found
 
 
-async def chosen_cases(count: int, data: Path | None) -> list[Case]:
+async def choose_cases(count: int, data: Path | None) -> list[Case]:
     """The first questions that have an answer and five passages."""
-    context, every, records, passages = Context(journal="off", k=5), sample_passages(), [], []
+    context, every, records, passages = Context(journal="off", k=5), read_sample_passages(), [], []
     for record in read_questions(data or SAMPLE / "questions.jsonl"):
         found = record["passages"][:5] if data else await search(record["question"], context, every)
         if len(records) < count and record["answers"] and len(found) == 5:
             records.append(record)
             passages.append(found)
-    return list(cases(count, passages, records))
+    return list(make_cases(count, passages, records))
 
 
 def main() -> None:
@@ -183,12 +185,14 @@ def main() -> None:
     parser.add_argument("--methods", default=METHODS)
     parser.add_argument("--models", default="embedded,gullible")
     options = parser.parse_args()
-    chosen = asyncio.run(chosen_cases(options.questions, options.data))
-    found = asyncio.run(measured(options, chosen))
+    chosen = asyncio.run(choose_cases(options.questions, options.data))
+    found = asyncio.run(measure_all(options, chosen))
     columns = [f"{kind}_{count}" for count in (1, 2) for kind in KINDS]
     header = ("model", "method", "right", *columns, "right_1", "right_2", "certified_1", "certified_2")
-    rows = [[share(one[c]) if isinstance(one.get(c), float) else one.get(c, "") for c in header] for one in found]
-    kept = met({one["method"]: not (one.get("broken_1", 0) + one.get("broken_2", 0)) for one in found})
+    rows = [
+        [format_share(one[c]) if isinstance(one.get(c), float) else one.get(c, "") for c in header] for one in found
+    ]
+    kept = judge_targets({one["method"]: not (one.get("broken_1", 0) + one.get("broken_2", 0)) for one in found})
     report("poison", header, rows, questions=len(chosen), runs=found, **kept)
 
 

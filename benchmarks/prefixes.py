@@ -16,7 +16,7 @@ FAMILY = {
 }
 
 
-def tokens_of(text: str) -> list[str]:
+def split_tokens(text: str) -> list[str]:
     return TOKEN.findall(text)
 
 
@@ -35,7 +35,7 @@ class PrefixCache:
         demonstrations, passages and question that an earlier prompt of the same family had anywhere. A family is the
         prompts that one graph sends about the same passages.
         """
-        tokens = tokens_of(text)
+        tokens = split_tokens(text)
         cached, beginning = self.serve(tokens)
         most = min(max(beginning, self.seen_before(FAMILY.get(name, name), slots)), len(tokens) - 1)
         return len(tokens), cached, most // BLOCK * BLOCK
@@ -63,4 +63,4 @@ class PrefixCache:
         self.pieces.update(pieces)
         if "passages" not in seen:
             seen.discard("question")
-        return sum(len(tokens_of(slots[kind])) for kind in seen)
+        return sum(len(split_tokens(slots[kind])) for kind in seen)

@@ -13,7 +13,7 @@ GARBAGE = 'Hm, well:\n\n{"": ]\n\nthis or that, perhaps\nor rather the other\n\n
 VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
-def pattern_of(template: str) -> tuple[str, str, int, re.Pattern[str]]:
+def make_pattern(template: str) -> tuple[str, str, int, re.Pattern[str]]:
     """A template's fixed head and tail, the length of its fixed text, and a pattern that matches its prompts."""
     pieces, variables = VARIABLE.split(template)[::3], [m[1] or m[2] for m in VARIABLE.finditer(template)]
     body = "".join(
@@ -25,11 +25,11 @@ def pattern_of(template: str) -> tuple[str, str, int, re.Pattern[str]]:
 
 
 TEMPLATES = sorted(
-    ((name, *pattern_of(text)) for name, text in BUILT_IN.items()), key=lambda template: template[3], reverse=True
+    ((name, *make_pattern(text)) for name, text in BUILT_IN.items()), key=lambda template: template[3], reverse=True
 )
 
 
-def recognise(text: str) -> tuple[str, dict[str, str]]:
+def recognise_prompt(text: str) -> tuple[str, dict[str, str]]:
     """The prompt of a message, without its variant, and the values of its variables; '' is the key of the fixed text at
     its head. ("", {}) for an unknown message.
     """
@@ -39,84 +39,89 @@ def recognise(text: str) -> tuple[str, dict[str, str]]:
     return "", {}
 
 
-def fact(draw: int) -> str:
+def choose_fact(draw: int) -> str:
     """One of four short answers."""
     return f"Fact {draw % 4 + 1}"
 
 
-def numbers(slots: dict[str, str]) -> list[int]:
+def find_numbers(slots: dict[str, str]) -> list[int]:
     return [int(number) for number in re.findall(r"^\[(\d+)\] ", slots.get("passages", ""), re.MULTILINE)]
 
 
-def some_text(slots: dict[str, str], words: int = 60) -> str:
+def get_first_words(slots: dict[str, str], words: int = 60) -> str:
     """The passages' first words, without numbers."""
     return " ".join(re.sub(r"\[\d+\] ", "", slots.get("passages", "")).split()[:words]) or "Nothing is known."
 
 
-def first_choice(choices: str) -> str:
+def get_first_choice(choices: str) -> str:
     return re.split(r"\s\([b-z]\) ", choices)[0].removeprefix("(a) ")
 
 
-def act(slots: dict[str, str], draw: int) -> str:
+def write_action(slots: dict[str, str], draw: int) -> str:
     """ReAct: one search, then the end."""
     step = slots["step"]
     if "Observation" in slots["passages"]:
-        return f"The observation tells.\nAction {step}: Finish[{fact(draw)}]"
+        return f"The observation tells.\nAction {step}: Finish[{choose_fact(draw)}]"
     return f"It has to be looked up.\nAction {step}: Search[{slots['question']}]"
 
 
-def follow(slots: dict[str, str], draw: int) -> str:
+def write_follow_up(slots: dict[str, str], draw: int) -> str:
     """Self-ask: one follow-up question, then the answer."""
     if "Intermediate answer" in slots["steps"]:
-        return f"So the final answer is: {fact(draw)}"
+        return f"So the final answer is: {choose_fact(draw)}"
     return f"Yes.\nFollow up: {slots['question']}"
 
 
-def judged(slots: dict[str, str]) -> str:
-    return "\n".join(f"Passage {n} bears on the question." for n in numbers(slots))
+def write_judgement(slots: dict[str, str]) -> str:
+    return "\n".join(f"Passage {n} bears on the question." for n in find_numbers(slots))
 
 
-def kept(slots: dict[str, str], draw: int) -> str:
-    return ", ".join(str(n) for n in numbers(slots) if (draw >> n) % 3) or "1"
+def choose_numbers(slots: dict[str, str], draw: int) -> str:
+    return ", ".join(str(n) for n in find_numbers(slots) if (draw >> n) % 3) or "1"
 
 
 REPLIES: dict[str, Callable[[dict[str, str], int], str]] = {
-    "candidates": lambda slots, draw: f"(a) {fact(draw)} (b) {fact(draw + 1)}",
-    "conditional_summary": lambda slots, draw: f"{slots['prediction']}: {some_text(slots)} [DONE]",
-    "generic_summary": lambda slots, draw: f"{some_text(slots)} [DONE]",
+    "candidates": lambda slots, draw: f"(a) {choose_fact(draw)} (b) {choose_fact(draw + 1)}",
+    "conditional_summary": lambda slots, draw: f"{slots['prediction']}: {get_first_words(slots)} [DONE]",
+    "generic_summary": lambda slots, draw: f"{get_first_words(slots)} [DONE]",
     "validity": lambda slots, draw: "True" if draw % 3 else "False",
     "ranking": lambda slots, draw: f"Passage {draw % 2 + 1}",
     "preference": lambda slots, draw: f"Summary {draw % 2 + 1}",
-    "answer_choices": lambda slots, draw: f"(a) {first_choice(slots['choices'])}",
-    "judge": lambda slots, draw: judged(slots),
-    "judge_yes_no": lambda slots, draw: judged(slots),
-    "choose": kept,
-    "choose_yes_no": kept,
-    "judge_and_choose": lambda slots, draw: f"{judged(slots)}\nRelevant passages: {kept(slots, draw)}",
-    "judge_and_choose_yes_no": lambda slots, draw: f"{judged(slots)}\nRelevant passages: {kept(slots, draw)}",
+    "answer_choices": lambda slots, draw: f"(a) {get_first_choice(slots['choices'])}",
+    "judge": lambda slots, draw: write_judgement(slots),
+    "judge_yes_no": lambda slots, draw: write_judgement(slots),
+    "choose": choose_numbers,
+    "choose_yes_no": choose_numbers,
+    "judge_and_choose": lambda slots, draw: (
+        f"{write_judgement(slots)}\nRelevant passages: {choose_numbers(slots, draw)}"
+    ),
+    "judge_and_choose_yes_no": lambda slots, draw: (
+        f"{write_judgement(slots)}\nRelevant passages: {choose_numbers(slots, draw)}"
+    ),
     "topic": lambda slots, draw: "buildings and their builders",
-    "internal": lambda slots, draw: f"{slots['question']} It is held that it was {fact(draw)}.",
-    "react": act,
-    "react_action": lambda slots, draw: f"Finish[{fact(draw)}]",
-    "self_ask": follow,
-    "self_ask_final": lambda slots, draw: fact(draw),
-    "rank_passages": lambda slots, draw: " > ".join(f"[{n}]" for n in reversed(numbers(slots))),
-    "inference": lambda slots, draw: f"Notes: {some_text(slots, 20)}\nAnswer: {fact(draw)}",
+    "internal": lambda slots, draw: f"{slots['question']} It is held that it was {choose_fact(draw)}.",
+    "react": write_action,
+    "react_action": lambda slots, draw: f"Finish[{choose_fact(draw)}]",
+    "self_ask": write_follow_up,
+    "self_ask_final": lambda slots, draw: choose_fact(draw),
+    "rank_passages": lambda slots, draw: " > ".join(f"[{n}]" for n in reversed(find_numbers(slots))),
+    "inference": lambda slots, draw: f"Notes: {get_first_words(slots, 20)}\nAnswer: {choose_fact(draw)}",
     "mask_condition": lambda slots, draw: f"{slots['answer']} is what [MASK] asks for.\nHidden: the question",
     "recover_condition": lambda slots, draw: "the question" if draw % 2 else "the answer",
-    "filter_sentences": lambda slots, draw: some_text(slots, 200).split(". ")[0] + ".",
-    "filter_passages": kept,
-    "reason": lambda slots, draw: f"The passages speak of it. So the answer is {fact(draw)}.",
-    "reason_from_memory": lambda slots, draw: f"It is known. So the answer is {fact(draw)}.",
+    "filter_sentences": lambda slots, draw: get_first_words(slots, 200).split(". ")[0] + ".",
+    "filter_passages": choose_numbers,
+    "reason": lambda slots, draw: f"The passages speak of it. So the answer is {choose_fact(draw)}.",
+    "reason_from_memory": lambda slots, draw: f"It is known. So the answer is {choose_fact(draw)}.",
     **dict.fromkeys(
-        ("pruning", "summary", "zero_shot_cot"), lambda slots, draw: f"Passage 1 tells of it.\nAnswer: {fact(draw)}"
+        ("pruning", "summary", "zero_shot_cot"),
+        lambda slots, draw: f"Passage 1 tells of it.\nAnswer: {choose_fact(draw)}",
     ),
 }
 
 
-def replied(name: str, slots: dict[str, str], draw: int, unknown: tuple[float, float] = (0.0, 0.0)) -> str:
+def write_reply(name: str, slots: dict[str, str], draw: int, unknown: tuple[float, float] = (0.0, 0.0)) -> str:
     """The reply to a prompt. unknown: shares of "Unknown" among answers from several passages, and from one."""
     if name == "answer":
-        share = unknown[0 if len(numbers(slots)) > 1 else 1]
-        return "Unknown" if (draw // 4) % 1000 < share * 1000 else fact(draw)
-    return REPLIES[name](slots, draw) if name in REPLIES else fact(draw)
+        share = unknown[0 if len(find_numbers(slots)) > 1 else 1]
+        return "Unknown" if (draw // 4) % 1000 < share * 1000 else choose_fact(draw)
+    return REPLIES[name](slots, draw) if name in REPLIES else choose_fact(draw)

@@ -12,68 +12,68 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from benchmarks.fuzz import parsers
-from benchmarks.harness import met, report
+from benchmarks.fuzz import find_parsers
+from benchmarks.harness import judge_targets, report
 from quorum.algorithms.vote_key import vote_key
 from quorum.core.text import exact_match, is_unknown, normalize
-from quorum.core.thinking import own_turn, remove_thinking
+from quorum.core.thinking import cut_own_turn, remove_thinking
 
 MEGABYTE = 1_000_000  # characters
 
 
-def repeated(piece: str, characters: int) -> str:
+def repeat_text(piece: str, characters: int) -> str:
     return (piece * (characters // len(piece) + 1))[:characters]
 
 
-def numbered_lines(characters: int) -> str:
+def make_numbered_lines(characters: int) -> str:
     return "".join(f"{number}. item {number}\n" for number in range(characters // 12))[:characters]
 
 
-def distinct_words(characters: int) -> str:
+def make_distinct_words(characters: int) -> str:
     return " ".join(f"w{number:x}" for number in range(characters // 6))[:characters]
 
 
-def nested(opening: str, closing: str, characters: int) -> str:
+def make_nested(opening: str, closing: str, characters: int) -> str:
     depth = characters // (len(opening) + len(closing))
     return opening * depth + closing * depth
 
 
 SHAPES: Mapping[str, Callable[[int], str]] = {
-    "opening brackets": partial(repeated, "["),
-    "pairs of brackets": partial(repeated, "[1] "),
-    "parentheses": partial(nested, "(", ")"),
-    "tags": partial(repeated, "<answer>"),
-    "boxes": partial(repeated, "\\boxed{"),
-    "one word, spaced": partial(repeated, "the "),
-    "one word, endless": partial(repeated, "a"),
-    "words": distinct_words,
-    "spaces": partial(repeated, " "),
-    "new lines": partial(repeated, "\n"),
-    "blank lines with spaces": partial(repeated, " \t\n"),
-    "digits": partial(repeated, "1"),
-    "quotes": partial(repeated, "\"'"),
-    "thoughts never closed": partial(repeated, "<think>"),
-    "thoughts in thoughts": partial(nested, "<think>", "</think>"),
-    "answers": partial(repeated, "Answer: "),
-    "lettered items": partial(repeated, "(a) "),
-    "numbered lines": numbered_lines,
-    "commas": partial(repeated, ", "),
-    "combining marks": partial(repeated, "e\u0301\u0323"),
-    "marks of direction": partial(repeated, "\u202e\u2067a"),
-    "JSON, deep": partial(nested, '{"a":', "}"),
-    "a table": partial(repeated, "| a | b |\n|---|---|\n"),
-    "code fences": partial(repeated, "```json\n{}\n```\n"),
-    "not, not": partial(repeated, "is not Passage 1 but Summary 2 is better than not, "),
-    "sentences": partial(repeated, "I do not know whether it is true, but so the answer is (B). "),
+    "opening brackets": partial(repeat_text, "["),
+    "pairs of brackets": partial(repeat_text, "[1] "),
+    "parentheses": partial(make_nested, "(", ")"),
+    "tags": partial(repeat_text, "<answer>"),
+    "boxes": partial(repeat_text, "\\boxed{"),
+    "one word, spaced": partial(repeat_text, "the "),
+    "one word, endless": partial(repeat_text, "a"),
+    "words": make_distinct_words,
+    "spaces": partial(repeat_text, " "),
+    "new lines": partial(repeat_text, "\n"),
+    "blank lines with spaces": partial(repeat_text, " \t\n"),
+    "digits": partial(repeat_text, "1"),
+    "quotes": partial(repeat_text, "\"'"),
+    "thoughts never closed": partial(repeat_text, "<think>"),
+    "thoughts in thoughts": partial(make_nested, "<think>", "</think>"),
+    "answers": partial(repeat_text, "Answer: "),
+    "lettered items": partial(repeat_text, "(a) "),
+    "numbered lines": make_numbered_lines,
+    "commas": partial(repeat_text, ", "),
+    "combining marks": partial(repeat_text, "e\u0301\u0323"),
+    "marks of direction": partial(repeat_text, "\u202e\u2067a"),
+    "JSON, deep": partial(make_nested, '{"a":', "}"),
+    "a table": partial(repeat_text, "| a | b |\n|---|---|\n"),
+    "code fences": partial(repeat_text, "```json\n{}\n```\n"),
+    "not, not": partial(repeat_text, "is not Passage 1 but Summary 2 is better than not, "),
+    "sentences": partial(repeat_text, "I do not know whether it is true, but so the answer is (B). "),
 }
 
 
-def readers() -> dict[str, Callable[[str], Any]]:
+def find_readers() -> dict[str, Callable[[str], Any]]:
     """Every function that reads a model's whole reply, by name."""
     return {
-        **parsers(),
+        **find_parsers(),
         "remove_thinking": remove_thinking,
-        "own_turn": own_turn,
+        "cut_own_turn": cut_own_turn,
         "is_unknown": is_unknown,
         "normalize": normalize,
         "vote_key": vote_key,
@@ -81,7 +81,7 @@ def readers() -> dict[str, Callable[[str], Any]]:
     }
 
 
-def seconds(read: Callable[[str], Any], reply: str) -> float:
+def time_reader(read: Callable[[str], Any], reply: str) -> float:
     """The shorter of two processor times."""
     taken = []
     for _ in range(2):
@@ -91,15 +91,15 @@ def seconds(read: Callable[[str], Any], reply: str) -> float:
     return min(taken)
 
 
-def slowest(shape: str, characters: int) -> dict[str, Any]:
+def find_slowest(shape: str, characters: int) -> dict[str, Any]:
     """The reader that takes longest for a shape, and its times in seconds for half of it and for all of it."""
     reply, half = SHAPES[shape](characters), SHAPES[shape](characters // 2)
-    taken = {name: seconds(read, reply) for name, read in readers().items()}
+    taken = {name: time_reader(read, reply) for name, read in find_readers().items()}
     name = max(taken, key=lambda one: taken[one])
     return {
         "shape": shape,
         "slowest": name,
-        "half": f"{seconds(readers()[name], half):.3f}",
+        "half": f"{time_reader(find_readers()[name], half):.3f}",
         "all": f"{taken[name]:.3f}",
     }
 
@@ -109,10 +109,10 @@ def main() -> None:
     cli.add_argument("--characters", type=int, default=MEGABYTE)
     cli.add_argument("--limit", type=float, default=0.3, help="seconds")
     given = cli.parse_args()
-    rows = [slowest(shape, given.characters) for shape in SHAPES]
+    rows = [find_slowest(shape, given.characters) for shape in SHAPES]
     verdicts = {row["shape"]: float(row["all"]) <= given.limit for row in rows}
     title = f"the slowest reader of {given.characters:,} characters, in seconds"
-    report(title, list(rows[0]), [list(row.values()) for row in rows], **met(verdicts))
+    report(title, list(rows[0]), [list(row.values()) for row in rows], **judge_targets(verdicts))
     sys.exit(not all(verdicts.values()))
 
 

@@ -27,18 +27,18 @@ def run_all(
     return time.perf_counter() - begin
 
 
-def rows_of(folder: Path) -> list[dict[str, Any]]:
+def read_rows(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "results.jsonl").read_text("utf-8").splitlines()]
 
 
-def answers_of(folder: Path) -> Counter[str]:
+def count_answers(folder: Path) -> Counter[str]:
     """Every row without its timing, with its count. Equal for runs with the same results in any order."""
-    return Counter(map(without_timing, rows_of(folder)))
+    return Counter(map(format_without_timing, read_rows(folder)))
 
 
-def without_timing(row: dict[str, Any]) -> str:
+def format_without_timing(row: dict[str, Any]) -> str:
     return json.dumps({key: value for key, value in row.items() if key not in TIMING}, sort_keys=True)
 
 
-def differing(one: Counter[str], other: Counter[str]) -> int:
+def count_differences(one: Counter[str], other: Counter[str]) -> int:
     return sum(((one - other) + (other - one)).values())

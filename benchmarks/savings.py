@@ -19,7 +19,7 @@ from uuid import UUID
 from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.messages import BaseMessage
 
-from benchmarks.harness import met, report, share
+from benchmarks.harness import format_share, judge_targets, report
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Result
@@ -41,7 +41,7 @@ PAIRS = {
 SHARING = ("post_fusion", "concat", "concat_pf", "pf_concat", "sure")  # plain methods whose calls are partly the same
 
 
-class Rounds(AsyncCallbackHandler):
+class RoundCounter(AsyncCallbackHandler):
     """The supersteps of one question in which a model was asked."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class Rounds(AsyncCallbackHandler):
 
 
 @dataclass
-class Took:
+class Cost:
     """The cost of one way, as if it had run alone; answers: by question."""
 
     calls: int = 0
@@ -76,29 +76,29 @@ class Took:
         self.answers[question] = result["answer"], result["unknown"]
 
 
-async def ask_all(dataset: DataSet, runs: Sequence[Column], at_once: int, spent: Spending) -> dict[str, Took]:
+async def ask_all(dataset: DataSet, runs: Sequence[Column], at_once: int, spent: Spending) -> dict[str, Cost]:
     """Ask every question by every run; the runs follow one another, and so many questions are asked at once."""
-    took: dict[str, Took] = {run.name: Took() for run in runs}
+    took: dict[str, Cost] = {run.name: Cost() for run in runs}
     waiting = dataset.questions()
 
     async def work() -> None:
         for record in waiting:
             for run in runs:
-                rounds = Rounds()
-                result = await one(record, run, dataset, [rounds, spent])
+                rounds = RoundCounter()
+                result = await ask_question(record, run, dataset, [rounds, spent])
                 took[run.name].add(record["id"], result, len(rounds.steps))
 
     await asyncio.gather(*(work() for _ in range(at_once)))
     return took
 
 
-async def one(record: Record, run: Column, dataset: DataSet, watching: list[AsyncCallbackHandler]) -> Result:
+async def ask_question(record: Record, run: Column, dataset: DataSet, watching: list[AsyncCallbackHandler]) -> Result:
     context = run.context_for(dataset.task_of(record))
     given = record["passages"] or None
     return await answer(record["question"], run.method, context, given=given, config={"callbacks": [*watching]})
 
 
-def pair_row(full: Took, saved: Took) -> dict[str, Any]:
+def make_pair_row(full: Cost, saved: Cost) -> dict[str, Any]:
     """Both ways beside each other."""
     return {
         "same_answers": sum(full.answers[question] == told for question, told in saved.answers.items()),
@@ -109,7 +109,9 @@ def pair_row(full: Took, saved: Took) -> dict[str, Any]:
     }
 
 
-def sharing_row(ways: Sequence[str], spent: Spending, apart: dict[str, Took], took: dict[str, Took]) -> dict[str, Any]:
+def make_sharing_row(
+    ways: Sequence[str], spent: Spending, apart: dict[str, Cost], took: dict[str, Cost]
+) -> dict[str, Any]:
     """The cost of these ways alone against the calls really made; `apart`: the same without a journal."""
     alone = [took[name] for name in ways]
     told = [(name, question) for name in ways for question in apart[name].answers]
@@ -122,7 +124,7 @@ def sharing_row(ways: Sequence[str], spent: Spending, apart: dict[str, Took], to
     }
 
 
-async def measured(dataset: DataSet, context: Context, samples: int, at_once: int) -> dict[str, dict[str, Any]]:
+async def measure_savings(dataset: DataSet, context: Context, samples: int, at_once: int) -> dict[str, dict[str, Any]]:
     """All rows. The context's journal must be empty."""
 
     def runs(names: Iterable[str], context: Context) -> list[Column]:
@@ -134,27 +136,27 @@ async def measured(dataset: DataSet, context: Context, samples: int, at_once: in
     apart = await ask_all(dataset, runs(SHARING, replace(context, journal="off")), at_once, Spending())
     took |= await ask_all(dataset, runs([way for pair in PAIRS.values() for way in pair], context), at_once, Spending())
     found = {
-        name.format(samples=samples): pair_row(*(took[way.format(samples=samples)] for way in pair))
+        name.format(samples=samples): make_pair_row(*(took[way.format(samples=samples)] for way in pair))
         for name, pair in PAIRS.items()
     }
-    found["equal passages asked once"] = sharing_row(SHARING[:1], alone, apart, took)
-    found["equal calls asked once"] = sharing_row(SHARING, both(alone, shared), apart, took)
+    found["equal passages asked once"] = make_sharing_row(SHARING[:1], alone, apart, took)
+    found["equal calls asked once"] = make_sharing_row(SHARING, add_spending(alone, shared), apart, took)
     return found
 
 
-def both(one: Spending, other: Spending) -> Spending:
+def add_spending(one: Spending, other: Spending) -> Spending:
     total = Spending()
     for part in ("calls", "input_tokens", "output_tokens"):
         setattr(total, part, getattr(one, part) + getattr(other, part))
     return total
 
 
-def cells(name: str, row: dict[str, Any]) -> list[str]:
+def format_row(name: str, row: dict[str, Any]) -> list[str]:
     """One line of the table."""
     numbers = [f"{row['same_answers']} of {row['questions']}"]
     for part in ("calls", "tokens"):
         full, saved = row[part]
-        numbers += [f"{full:,}", f"{saved:,}", share(saved / full - 1)]
+        numbers += [f"{full:,}", f"{saved:,}", format_share(saved / full - 1)]
     rounds = row["rounds"] and [f"{total / row['questions']:.2f}" for total in row["rounds"]]
     return [name, *numbers, *(rounds or ["", ""])]
 
@@ -172,12 +174,12 @@ def main() -> None:
         try:
             context = Context(model=options.model, k=options.k, journal=str(Path(folder) / "journal.sqlite"))
             dataset = read_data(options.data, options.limit)
-            found = asyncio.run(measured(dataset, context, options.samples, options.at_once))
+            found = asyncio.run(measure_savings(dataset, context, options.samples, options.at_once))
         except SetupError as error:
             raise SystemExit(str(error)) from None
     header = ("saving", "same answer", "calls", "with it", "", "tokens", "with it", "", "rounds", "with it")
-    same = met({name: row["same_answers"] == row["questions"] for name, row in found.items()})
-    report("savings", header, [cells(*item) for item in found.items()], savings=found, **same)
+    same = judge_targets({name: row["same_answers"] == row["questions"] for name, row in found.items()})
+    report("savings", header, [format_row(*item) for item in found.items()], savings=found, **same)
     if not same["met"]:
         raise SystemExit(f"An answer changed: {', '.join(same['missed'])}.")
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
-from benchmarks.harness import met, report, sample_passages
+from benchmarks.harness import judge_targets, read_sample_passages, report
 from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.datasets.records import read_passages
@@ -39,7 +39,7 @@ RATE = 20_000
 DIMENSION = 384
 
 
-class Scattered(Embeddings):
+class RandomEmbeddings(Embeddings):
     """Random vectors for passages, the embedded model's for questions."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Scattered(Embeddings):
         return self.own.embed_query(text)
 
 
-def generated(count: int, given: list[Passage]) -> Iterator[Passage]:
+def generate_passages(count: int, given: list[Passage]) -> Iterator[Passage]:
     """The given passages, then texts of a hundred words drawn from two of them each."""
     draw = random.Random(0)
     words = [passage["text"].split() for passage in given]
@@ -66,14 +66,14 @@ def generated(count: int, given: list[Passage]) -> Iterator[Passage]:
         yield Passage(id=f"made-{number}", title=f"Made {number}", text=text)
 
 
-def queries(passages: list[Passage], count: int) -> list[str]:
+def make_queries(passages: list[Passage], count: int) -> list[str]:
     """Questions of about ten words of one passage each."""
     draw = random.Random(1)
     texts = (draw.choice(passages)["text"].split() for _ in range(count))
     return [" ".join(draw.sample(words, min(10, len(words)))) for words in texts]
 
 
-async def timed(context: Context, asked: list[str]) -> list[float]:
+async def time_searches(context: Context, asked: list[str]) -> list[float]:
     """Milliseconds of each search. The first, which opens and loads the index, does not count."""
     found = []
     for query in asked:
@@ -83,7 +83,7 @@ async def timed(context: Context, asked: list[str]) -> list[float]:
     return found[1:]
 
 
-def measured(passages: list[Passage], asked: list[str], store: str, own: str | Embeddings) -> dict[str, Any]:
+def measure_size(passages: list[Passage], asked: list[str], store: str, own: str | Embeddings) -> dict[str, Any]:
     """Indexing, unless the store holds these passages already, and queries."""
     Ranking(passages[:10])  # imports
     begin = time.perf_counter()
@@ -98,7 +98,7 @@ def measured(passages: list[Passage], asked: list[str], store: str, own: str | E
         one["index_s"] = round(time.perf_counter() - begin, 1)
     for kind in TARGETS:
         context = Context(store=store, collection=name, embeddings=own, retriever=kind, k=5, journal="off")
-        times = asyncio.run(timed(context, asked))
+        times = asyncio.run(time_searches(context, asked))
         one[f"{kind}_ms"] = round(statistics.median(times), 2)
         one[f"{kind}_p95_ms"] = round(sorted(times)[int(len(times) * 0.95)], 2)
     return one
@@ -112,20 +112,24 @@ def main() -> None:
     parser.add_argument("--store", help="a folder that keeps the collections for another run")
     parser.add_argument("--embed", action="store_true", help="embed the passages instead of storing random vectors")
     options = parser.parse_args()
-    given = read_passages(options.passages) if options.passages else list(generated(GENERATED, sample_passages()))
+    given = (
+        read_passages(options.passages)
+        if options.passages
+        else list(generate_passages(GENERATED, read_sample_passages()))
+    )
     sizes = [int(size) for size in options.sizes.split(",") if size] or [len(given), LARGER]
-    own: str | Embeddings = "embedded" if options.embed else Scattered()
+    own: str | Embeddings = "embedded" if options.embed else RandomEmbeddings()
     found = []
     with nullcontext(options.store) if options.store else tempfile.TemporaryDirectory() as store:
         for size in sizes:
-            passages = list(generated(size, given))
-            found.append(measured(passages, queries(given, options.queries), store, own))
+            passages = list(generate_passages(size, given))
+            found.append(measure_size(passages, make_queries(given, options.queries), store, own))
     rows = [list(one.values()) for one in found]
     misses = {
         f"{kind} at {one['passages']}": one[f"{kind}_ms"] <= most for one in found for kind, most in TARGETS.items()
     }
     misses |= {f"bm25 index of {one['passages']}": one["bm25_per_second"] >= RATE for one in found}
-    report("searching", list(found[0]), rows, runs=found, **met(misses))
+    report("searching", list(found[0]), rows, runs=found, **judge_targets(misses))
 
 
 if __name__ == "__main__":

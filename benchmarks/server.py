@@ -21,7 +21,7 @@ from hashlib import sha256
 from typing import Any
 
 from benchmarks.prefixes import PrefixCache
-from benchmarks.replies import GARBAGE, REFUSAL, recognise, replied
+from benchmarks.replies import GARBAGE, REFUSAL, recognise_prompt, write_reply
 
 TRANSPORT = ("429", "500", "502", "drop", "hang", "slow", "truncated")
 CONTENT = ("empty", "refusal", "malformed")
@@ -82,9 +82,9 @@ class Server:
     """The server, on one event loop."""
 
     def __init__(self, behaviour: Behaviour) -> None:
-        self.become(behaviour)
+        self.set_behaviour(behaviour)
 
-    def become(self, behaviour: Behaviour) -> None:
+    def set_behaviour(self, behaviour: Behaviour) -> None:
         """Set the behaviour; reset the counts and the cache."""
         self.behaviour, self.counts, self.cache = behaviour, Counts(), PrefixCache()
         self.seen: Counter[str] = Counter()
@@ -102,22 +102,22 @@ class Server:
     async def answer(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Whether the connection stays."""
         if request.path == "/control":
-            self.become(Behaviour(**(request.body or {})))
-            return send(writer, 200, {})
+            self.set_behaviour(Behaviour(**(request.body or {})))
+            return send_response(writer, 200, {})
         if request.path == "/stats":
-            return send(writer, 200, vars(self.counts))
+            return send_response(writer, 200, vars(self.counts))
         if self.behaviour.key and request.headers.get("authorization") != f"Bearer {self.behaviour.key}":
             self.counts.denied += 1
-            return send(writer, 401, error("Incorrect API key provided.", "invalid_api_key"))
+            return send_response(writer, 401, make_error("Incorrect API key provided.", "invalid_api_key"))
         if request.path == "/v1/chat/completions":
             return await self.chat(request.body, reader, writer)
         if request.path == "/v1/completions":
-            return send(writer, 200, echoed(request.body))
+            return send_response(writer, 200, make_echo(request.body))
         if request.path == "/v1/embeddings":
-            return send(writer, 200, embeddings(request.body))
+            return send_response(writer, 200, make_embeddings(request.body))
         if request.path == "/v1/models":
-            return send(writer, 200, {"object": "list", "data": [{"id": "bench", "object": "model"}]})
-        return send(writer, 404, error(f"There is nothing at {request.path}."))
+            return send_response(writer, 200, {"object": "list", "data": [{"id": "bench", "object": "model"}]})
+        return send_response(writer, 404, make_error(f"There is nothing at {request.path}."))
 
     async def chat(self, body: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Serve one chat completion, or its fault."""
@@ -125,14 +125,14 @@ class Server:
         text, seed = str(body["messages"][-1]["content"]), body.get("seed") or 0
         key = sha256(f"{behaviour.seed} {seed} {text}".encode("utf-8", "replace")).hexdigest()
         self.seen[key] += 1
-        name, slots = recognise(text)
+        name, slots = recognise_prompt(text)
         if not name and behaviour.foreign:
-            name, slots = adopted(text, behaviour.foreign)
+            name, slots = recognise_foreign(text, behaviour.foreign)
         counts.calls[name] += 1
         counts.at_once += 1
         counts.most_at_once = max(counts.most_at_once, counts.at_once)
         try:
-            fault = drawn(f"transport {key} {self.seen[key]}", behaviour.transport, behaviour.transport_kinds)
+            fault = draw_fault(f"transport {key} {self.seen[key]}", behaviour.transport, behaviour.transport_kinds)
             if fault:
                 counts.transport[fault] += 1
             async with self.slots:
@@ -140,10 +140,10 @@ class Server:
             reply = self.content(name, slots, key)
             usage = self.usage(text, reply, name, slots)
             if fault:
-                return await self.faulty(fault, completion(body, reply, usage), reader, writer)
+                return await self.faulty(fault, make_completion(body, reply, usage), reader, writer)
             if body.get("stream"):
-                return stream(writer, body, reply, usage)
-            return send(writer, 200, completion(body, reply, usage))
+                return send_stream(writer, body, reply, usage)
+            return send_response(writer, 200, make_completion(body, reply, usage))
         finally:
             counts.at_once -= 1
 
@@ -155,12 +155,12 @@ class Server:
 
     def content(self, name: str, slots: dict[str, str], key: str) -> str:
         """The reply's text. A fault in it depends on the message alone, so another try gets the same fault."""
-        fault = drawn(f"content {key}", self.behaviour.content, self.behaviour.content_kinds)
+        fault = draw_fault(f"content {key}", self.behaviour.content, self.behaviour.content_kinds)
         if fault:
             self.counts.content[f"{name} {fault}"] += 1
             return {"empty": "", "refusal": REFUSAL, "malformed": GARBAGE}[fault]
         shares = self.behaviour.concat_unknown, self.behaviour.single_unknown
-        return replied(name, slots, int(key[:12], 16), shares)
+        return write_reply(name, slots, int(key[:12], 16), shares)
 
     def usage(self, text: str, reply: str, name: str, slots: dict[str, str]) -> dict[str, Any]:
         """Token counts; cached ones by the model of a prefix cache, if it is on."""
@@ -184,28 +184,28 @@ class Server:
         """Serve a transport fault. `hang` ends early when the client leaves; `slow` sends the whole reply in pieces."""
         if fault == "429":
             headers = {"Retry-After": f"{self.behaviour.retry_after:g}"}
-            return send(writer, 429, error("Rate limit reached.", "rate_limit_exceeded"), headers)
+            return send_response(writer, 429, make_error("Rate limit reached.", "rate_limit_exceeded"), headers)
         if fault == "500":
-            return send(writer, 500, error("The server had an error while processing your request."))
+            return send_response(writer, 500, make_error("The server had an error while processing your request."))
         if fault == "502":
-            return send(writer, 502, b"<html><body><h1>502 Bad Gateway</h1></body></html>")
+            return send_response(writer, 502, b"<html><body><h1>502 Bad Gateway</h1></body></html>")
         if fault == "truncated":
-            return send(writer, 200, json.dumps(body).encode()[: len(json.dumps(body)) // 2])
+            return send_response(writer, 200, json.dumps(body).encode()[: len(json.dumps(body)) // 2])
         if fault == "slow":
-            return await dribble(writer, json.dumps(body).encode(), self.behaviour.slow)
+            return await send_slowly(writer, json.dumps(body).encode(), self.behaviour.slow)
         if fault == "hang":
             with suppress(TimeoutError):
                 await asyncio.wait_for(reader.read(1), self.behaviour.hang)
         return False
 
 
-def adopted(text: str, foreign: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+def recognise_foreign(text: str, foreign: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """As `recognise`, for another tool's prompt, whose whole text takes the place of the passages."""
     name = next((ours for words, ours in foreign.items() if words in text), "")
     return name, {"": "", "passages": text, "prediction": "It"} if name else {}
 
 
-def drawn(key: str, share: float, kinds: tuple[str, ...]) -> str:
+def draw_fault(key: str, share: float, kinds: tuple[str, ...]) -> str:
     """A fault of these kinds in a `share` of all keys, else ''."""
     if not share:
         return ""
@@ -222,7 +222,7 @@ async def read_request(reader: asyncio.StreamReader) -> Request:
     return Request(method, path, headers, json.loads(body) if body else None)
 
 
-def send(writer: asyncio.StreamWriter, status: int, body: Any, headers: dict[str, str] | None = None) -> bool:
+def send_response(writer: asyncio.StreamWriter, status: int, body: Any, headers: dict[str, str] | None = None) -> bool:
     """Write one response; the connection stays."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     kind = "text/html" if data.startswith(b"<") else "application/json"
@@ -234,7 +234,7 @@ def send(writer: asyncio.StreamWriter, status: int, body: Any, headers: dict[str
     return True
 
 
-async def dribble(writer: asyncio.StreamWriter, data: bytes, seconds: float) -> bool:
+async def send_slowly(writer: asyncio.StreamWriter, data: bytes, seconds: float) -> bool:
     """The body in ten pieces over so many seconds."""
     writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n".encode())
     size = len(data) // 10 + 1
@@ -245,18 +245,18 @@ async def dribble(writer: asyncio.StreamWriter, data: bytes, seconds: float) -> 
     return True
 
 
-def stream(writer: asyncio.StreamWriter, body: dict[str, Any], reply: str, usage: dict[str, Any]) -> bool:
+def send_stream(writer: asyncio.StreamWriter, body: dict[str, Any], reply: str, usage: dict[str, Any]) -> bool:
     """The reply as server-sent events, a word each."""
     head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
     writer.write(head.encode())
-    for event in events(body, reply, usage):
+    for event in make_events(body, reply, usage):
         line = f"data: {event if isinstance(event, str) else json.dumps(event)}\n\n".encode()
         writer.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
     writer.write(b"0\r\n\r\n")
     return True
 
 
-def events(body: dict[str, Any], reply: str, usage: dict[str, Any]) -> Iterator[dict[str, Any] | str]:
+def make_events(body: dict[str, Any], reply: str, usage: dict[str, Any]) -> Iterator[dict[str, Any] | str]:
     base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": body["model"]}
     for word in reply.split(" "):
         delta = {"role": "assistant", "content": word + " "}
@@ -267,30 +267,30 @@ def events(body: dict[str, Any], reply: str, usage: dict[str, Any]) -> Iterator[
     yield "[DONE]"
 
 
-def completion(body: dict[str, Any], reply: str, usage: dict[str, Any]) -> dict[str, Any]:
+def make_completion(body: dict[str, Any], reply: str, usage: dict[str, Any]) -> dict[str, Any]:
     """A chat completion in one piece."""
     choice = {"index": 0, "message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}
     base = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": body["model"]}
     return base | {"choices": [choice], "usage": usage}
 
 
-def error(message: str, code: str | None = None) -> dict[str, Any]:
+def make_error(message: str, code: str | None = None) -> dict[str, Any]:
     """An error as OpenAI words it."""
     return {"error": {"message": message, "type": "error", "param": None, "code": code}}
 
 
-def echoed(body: dict[str, Any]) -> dict[str, Any]:
+def make_echo(body: dict[str, Any]) -> dict[str, Any]:
     """Each prompt with its log-probabilities: -0.1 for a repeated word, -2 for a new one, none for the first."""
     prompts = body["prompt"] if isinstance(body["prompt"], list) else [body["prompt"]]
     choices = [
-        {"index": index, "text": prompt, "finish_reason": "length", "logprobs": log_probabilities(prompt)}
+        {"index": index, "text": prompt, "finish_reason": "length", "logprobs": make_log_probabilities(prompt)}
         for index, prompt in enumerate(prompts)
     ]
     base = {"id": "cmpl-1", "object": "text_completion", "created": 0, "model": body["model"]}
     return base | {"choices": choices, "usage": {"prompt_tokens": 1, "completion_tokens": 0, "total_tokens": 1}}
 
 
-def log_probabilities(prompt: str) -> dict[str, Any]:
+def make_log_probabilities(prompt: str) -> dict[str, Any]:
     """Tokens (a word with the white space before it), their scores and their places in the text."""
     words = prompt.split(" ")
     tokens = [words[0], *(f" {word}" for word in words[1:])]
@@ -305,15 +305,17 @@ def log_probabilities(prompt: str) -> dict[str, Any]:
     return {"tokens": tokens, "token_logprobs": [None, *scores[1:]], "text_offset": starts, "top_logprobs": None}
 
 
-def embeddings(body: dict[str, Any]) -> dict[str, Any]:
+def make_embeddings(body: dict[str, Any]) -> dict[str, Any]:
     """Bags of hashed words, normalised, as numbers or as base64 of float32."""
     given = body["input"] if isinstance(body["input"], list) else [body["input"]]
     coded = body.get("encoding_format") == "base64"
-    data = [{"object": "embedding", "index": i, "embedding": vector(str(text), coded)} for i, text in enumerate(given)]
+    data = [
+        {"object": "embedding", "index": i, "embedding": make_vector(str(text), coded)} for i, text in enumerate(given)
+    ]
     return {"object": "list", "data": data, "model": body["model"], "usage": {"prompt_tokens": 1, "total_tokens": 1}}
 
 
-def vector(text: str, coded: bool) -> list[float] | str:
+def make_vector(text: str, coded: bool) -> list[float] | str:
     counts = [0.0] * DIMENSION
     for word in text.lower().split():
         counts[sha256(word.encode()).digest()[0] % DIMENSION] += 1

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import report, sample_passages
-from benchmarks.searching import Scattered, generated, queries
+from benchmarks.harness import read_sample_passages, report
+from benchmarks.searching import RandomEmbeddings, generate_passages, make_queries
 from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.datasets.records import read_passages
@@ -33,52 +33,57 @@ EMBEDDED = 256
 Found = dict[str, Any]
 
 
-def resident() -> int:
+def measure_memory() -> int:
     """Bytes of this process that are in memory."""
     gc.collect()
     return 4096 * int(Path("/proc/self/statm").read_text().split()[1])
 
 
-def took(work: Callable[[], Any]) -> float:
+def time_work(work: Callable[[], Any]) -> float:
     """Processor seconds of the work."""
     begin = time.process_time()
     work()
     return time.process_time() - begin
 
 
-def folder_bytes(folder: Path) -> int:
+def measure_folder(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def stored(passages: list[Passage], folder: Path) -> Found:
+def measure_collection(passages: list[Passage], folder: Path) -> Found:
     """The collection on disk, and how long it took to write."""
-    given: Found = {"collection": "bench", "store": folder, "embeddings": Scattered()}
-    seconds = took(lambda: index_passages(passages, **given))
-    return {"store_ms": 1000 * seconds / len(passages), "chroma_disk": folder_bytes(folder / "chroma") / len(passages)}
+    given: Found = {"collection": "bench", "store": folder, "embeddings": RandomEmbeddings()}
+    seconds = time_work(lambda: index_passages(passages, **given))
+    return {
+        "store_ms": 1000 * seconds / len(passages),
+        "chroma_disk": measure_folder(folder / "chroma") / len(passages),
+    }
 
 
-def searched(passages: list[Passage], folder: Path, kind: str) -> Found:
+def measure_search(passages: list[Passage], folder: Path, kind: str) -> Found:
     """The memory that a first search takes in a fresh process, and the time of the other searches."""
-    context = Context(store=str(folder), collection="bench", embeddings=Scattered(), retriever=kind, k=5, journal="off")
-    asked = queries(passages, 51)
+    context = Context(
+        store=str(folder), collection="bench", embeddings=RandomEmbeddings(), retriever=kind, k=5, journal="off"
+    )
+    asked = make_queries(passages, 51)
     asyncio.run(search(asked[0], Context(retriever="bm25", journal="off", store=str(folder / "other"))))
     context.embeddings.embed_query("")  # type: ignore[union-attr]
-    before = resident()
+    before = measure_memory()
     if kind == "bm25":
-        first = took(lambda: get_ranking(open_store(str(folder)), "bench"))
+        first = time_work(lambda: get_ranking(open_store(str(folder)), "bench"))
     else:
-        first = took(lambda: asyncio.run(search(asked[0], context)))
-    memory = resident() - before
+        first = time_work(lambda: asyncio.run(search(asked[0], context)))
+    memory = measure_memory() - before
     times, clock = [], []
     for query in asked:
         begin = time.perf_counter()
-        times.append(1000 * took(lambda query=query: asyncio.run(search(query, context))))  # type: ignore[misc]
+        times.append(1000 * time_work(lambda query=query: asyncio.run(search(query, context))))  # type: ignore[misc]
         clock.append(1000 * (time.perf_counter() - begin))
     found = {"memory": memory / len(passages), "first_s": first, "cpu_ms": statistics.median(times)}
     return {f"{kind}_{name}": value for name, value in found.items()} | {f"{kind}_ms": statistics.median(clock)}
 
 
-def alone(work: Callable[..., Found], *given: Any) -> Found:
+def run_alone(work: Callable[..., Found], *given: Any) -> Found:
     """Do the work in a process of its own."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         found = pool.apply(work, given)
@@ -87,19 +92,21 @@ def alone(work: Callable[..., Found], *given: Any) -> Found:
         return found
 
 
-def measured(passages: list[Passage]) -> Found:
+def measure_all(passages: list[Passage]) -> Found:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        found: Found = {"passages": len(passages)} | alone(stored, passages, folder)
-        found |= alone(searched, passages, folder, "chroma") | alone(searched, passages, folder, "bm25")
-        return found | {"bm25_disk": folder_bytes(folder / "bm25") / len(passages)}
+        found: Found = {"passages": len(passages)} | run_alone(measure_collection, passages, folder)
+        found |= run_alone(measure_search, passages, folder, "chroma") | run_alone(
+            measure_search, passages, folder, "bm25"
+        )
+        return found | {"bm25_disk": measure_folder(folder / "bm25") / len(passages)}
 
 
-def embedding(passages: list[Passage]) -> Found:
+def measure_embedding(passages: list[Passage]) -> Found:
     """Processor milliseconds to embed a passage, and its length."""
     model, texts = embeddings("embedded"), [indexed_text(passage) for passage in passages[:EMBEDDED]]
     model.embed_documents(texts[:8])
-    seconds = took(lambda: model.embed_documents(texts))
+    seconds = time_work(lambda: model.embed_documents(texts))
     words = statistics.mean(len(text.split()) for text in texts)
     return {"embed_ms": 1000 * seconds / len(texts), "words": words}
 
@@ -109,9 +116,9 @@ def main() -> None:
     parser.add_argument("--passages", type=Path, help='JSON lines of {"id", "title", "text"}')
     parser.add_argument("--sizes", default="5000,20000", help="with a comma between")
     options = parser.parse_args()
-    given = read_passages(options.passages) if options.passages else sample_passages()
-    once = alone(embedding, given)
-    found = [measured(list(generated(int(size), given))) for size in options.sizes.split(",")]
+    given = read_passages(options.passages) if options.passages else read_sample_passages()
+    once = run_alone(measure_embedding, given)
+    found = [measure_all(list(generate_passages(int(size), given))) for size in options.sizes.split(",")]
     rows = [[name, *(f"{one[name]:,.2f}" for one in found)] for name in found[0]]
     rows += [[name, f"{value:,.2f}"] + [""] * (len(found) - 1) for name, value in once.items()]
     report("sizes", ["", *(str(one["passages"]) for one in found)], rows, runs=found, once=once)

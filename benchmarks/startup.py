@@ -13,12 +13,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.harness import ROOT, met, report
+from benchmarks.harness import ROOT, judge_targets, report
 
 TARGETS = {"quorum --help": 0.4, "first answer": 3.0}
 
 
-def seconds(arguments: list[str], folder: Path) -> float:
+def time_command(arguments: list[str], folder: Path) -> float:
     """Wall time of one command."""
     command = [sys.executable, "-c", "from quorum.cli.main import main; main()", *arguments]
     begin = time.perf_counter()
@@ -33,13 +33,13 @@ def main() -> None:
     ask = ["ask", "Who designed the Eiffel Tower?", "--set", "journal=off"]
     times: dict[str, list[float]] = {name: [] for name in TARGETS}
     with tempfile.TemporaryDirectory() as folder:
-        seconds(ask, Path(folder))
+        time_command(ask, Path(folder))
         for _ in range(options.runs):
-            times["quorum --help"].append(seconds(["--help"], Path(folder)))
-            times["first answer"].append(seconds(ask, Path(folder)))
+            times["quorum --help"].append(time_command(["--help"], Path(folder)))
+            times["first answer"].append(time_command(ask, Path(folder)))
     medians = {name: round(statistics.median(found), 3) for name, found in times.items()}
     rows = [(name, f"{value:.2f}", f"{min(times[name]):.2f}", TARGETS[name]) for name, value in medians.items()]
-    target = met({name: value <= TARGETS[name] for name, value in medians.items()})
+    target = judge_targets({name: value <= TARGETS[name] for name, value in medians.items()})
     report("startup", ("command", "median s", "best s", "target s"), rows, seconds=medians, **target)
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import MODEL, Control, met, question_file, report, serving, share
+from benchmarks.harness import MODEL, Control, format_share, judge_targets, report, run_server, write_question_file
 from quorum.core.context import Context
 from quorum.evaluation.run.columns import parse_methods
 from quorum.evaluation.run.evaluate import evaluate
@@ -23,9 +23,9 @@ from quorum.evaluation.run.options import Options
 METHODS = "sure,post_fusion,concat_pf,blendfilter,iter_retgen"
 
 
-def measured(server: Control, method: str, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
+def measure_method(server: Control, method: str, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Run one method over all questions, after a first call that imports and connects everything."""
-    data = question_file(folder, options.questions, 5)
+    data = write_question_file(folder, options.questions, 5)
     calls_at_once = options.calls or 2 * options.slots
     context = Context(model=MODEL, concurrency=calls_at_once, journal=str(folder / f"{method}.sqlite"))
     afresh = replace(context, journal=str(folder / "second.sqlite"))  # holds nothing: every call is made
@@ -62,13 +62,19 @@ def main() -> None:
     parser.add_argument("--methods", default=METHODS)
     options = parser.parse_args()
     found = {}
-    with serving() as server:
+    with run_server() as server:
         for method in options.methods.split(","):
             with tempfile.TemporaryDirectory() as folder:
-                found[method] = measured(server, method, options, Path(folder))
-    rows = [[method, *list(one.values())[:-1], share(one["share"])] for method, one in found.items()]
+                found[method] = measure_method(server, method, options, Path(folder))
+    rows = [[method, *list(one.values())[:-1], format_share(one["share"])] for method, one in found.items()]
     header = ("method", "calls", "most at once", "bound s", "seconds", "of the bound")
-    report("throughput", header, rows, methods=found, **met({m: one["share"] >= 0.95 for m, one in found.items()}))
+    report(
+        "throughput",
+        header,
+        rows,
+        methods=found,
+        **judge_targets({m: one["share"] >= 0.95 for m, one in found.items()}),
+    )
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from quorum.core.errors import TooLong
 from quorum.core.state import Malformed, Passage, State, Usage, merge_malformed, merge_usage
 from quorum.models.call import Reply, call
 from quorum.models.chat import chat_model_async
-from quorum.models.token_estimate import tokens
+from quorum.models.token_estimate import estimate_tokens
 from quorum.nodes.shorten import shorten
 from quorum.parsing.answers import Parsed
 from quorum.parsing.reply_forms import get_form
@@ -107,7 +107,7 @@ async def send_what_fits(
     while True:
         rendered = write(shown)
         try:
-            if (count := tokens(rendered.text)) > window:
+            if (count := estimate_tokens(rendered.text)) > window:
                 raise TooLong(f"about {count} tokens, the window has {window}")
             return await send(rendered, shown), shown
         except TooLong as error:

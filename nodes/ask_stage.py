@@ -9,11 +9,11 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
 from quorum.algorithms.vote_key import vote_key
+from quorum.core.cascade_memory import CASCADE_MEMORY, forget_run, get_memory
 from quorum.core.composed_file import Acceptance, Composed, ComposedStage
 from quorum.core.context import Context, get_context
 from quorum.core.errors import SetupError
 from quorum.core.rehearsal import REHEARSING
-from quorum.core.remembered import REMEMBERED, forget, remembered_of
 from quorum.core.state import Question, State
 from quorum.nodes.describe_settings import RUN_SETTINGS, describe_settings
 from quorum.prompts import get_version
@@ -42,16 +42,16 @@ def make_stage_node(composed: Composed, number: int, graph: "CompiledStateGraph[
         """question, provided -> the stage's whole result."""
         context = make_stage_context(get_context(runtime), composed, stage)
         run = state.get("run") or uuid4().hex
-        token = REMEMBERED.set(remembered_of(run, number))
+        token = CASCADE_MEMORY.set(get_memory(run, number))
         try:
             asked = Question(question=state["question"], given=state.get("provided"), gold_answers=state.get("oracle"))
             found: Any = await graph.ainvoke(asked, context=context)
         finally:
-            REMEMBERED.reset(token)
+            CASCADE_MEMORY.reset(token)
         earlier = [*(state.get("earlier") or []), "" if found["unknown"] else vote_key(found["answer"])]
         update = {**found, "run": run, "earlier": earlier}
         if stage.accept is None or is_accepted(cast(State, update), stage.accept):
-            forget(run)
+            forget_run(run)
         return cast(State, {**update, "votes": Overwrite(found.get("votes"))})  # it stands for the value that it sets
 
     return ask_stage

@@ -10,12 +10,12 @@ from quorum.core.errors import SetupError
 from quorum.core.json_text import replace_half_characters
 from quorum.core.state import State
 from quorum.datasets.records import parse_passage
-from quorum.models.tracing import describe
+from quorum.models.tracing import describe_run
 
 
 async def begin(state: State, runtime: Runtime[Context]) -> State:
     """question, given, gold_answers -> all other keys, reset: nothing is left of an earlier question on the thread."""
-    describe(get_context(runtime))
+    describe_run(get_context(runtime))
     check_question(state.get("question"))
     given = state.get("given")
     if given is not None and not given:

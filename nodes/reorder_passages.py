@@ -3,7 +3,7 @@
 from langgraph.runtime import Runtime
 
 from quorum.core.context import Context, get_context
-from quorum.core.state import State, counters_of
+from quorum.core.state import State, select_counters
 from quorum.nodes.summarize_candidate import summarize
 from quorum.retrievers.similarity import compute_similarities
 
@@ -16,7 +16,7 @@ async def take_query(state: State) -> State:
 async def summarize_passages(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> rationale (a summary of what is relevant to the question). All passages are kept."""
     found = await summarize(state, runtime)
-    return {"rationale": (found["summaries"] or [""])[0], **counters_of(found)}
+    return {"rationale": (found["summaries"] or [""])[0], **select_counters(found)}
 
 
 async def reorder(state: State, runtime: Runtime[Context]) -> State:

@@ -4,7 +4,7 @@ from langgraph.runtime import Runtime
 
 from quorum.core.context import Context
 from quorum.core.lettered_lists import format_lettered_list, get_letter
-from quorum.core.state import Draft, State, counters_of
+from quorum.core.state import Draft, State, select_counters
 from quorum.nodes.ask import ask
 from quorum.parsing.summaries import parse_summary
 
@@ -25,7 +25,7 @@ async def summarize_candidate(state: State, runtime: Runtime[Context]) -> State:
         detail=f"candidate {rank + 1}",
     )
     draft = Draft(rank=rank, text=asked.values[0], shown=len(asked.shown))
-    return {"drafts": [draft], **counters_of(asked.update), "dropped": 0}  # `collect_summaries` counts those
+    return {"drafts": [draft], **select_counters(asked.update), "dropped": 0}  # `collect_summaries` counts those
 
 
 async def collect_summaries(state: State) -> State:

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
-from quorum.core.remembered import REMEMBERED
+from quorum.core.cascade_memory import CASCADE_MEMORY
 from quorum.core.state import Passage
 from quorum.retrievers.passages import check_question, from_document
 from quorum.retrievers.registry import find_retriever
@@ -46,7 +46,7 @@ async def search(
     given: passages to rank by BM25; None searches the context's collection with its retriever.
     """
     check_question(query)
-    remembered = REMEMBERED.get()
+    remembered = CASCADE_MEMORY.get()
     place = None if remembered is None else make_search_key(query, context, given)
     if remembered is not None and place in remembered.searches:
         return list(remembered.searches[place])

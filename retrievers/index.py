@@ -8,7 +8,7 @@ from pathlib import Path
 from langchain_core.embeddings import Embeddings
 
 from quorum.core.errors import SetupError
-from quorum.core.files import shown_name
+from quorum.core.files import escape_name
 from quorum.core.ray_cluster import check_engine
 from quorum.core.state import Passage
 from quorum.documents.document import Unreadable
@@ -148,7 +148,7 @@ def check_roots(roots: Sequence[Path], ledger: Ledger, prune: bool) -> list[Path
     gone = [root for root in roots if not root.exists()]
     lost = [root for root in gone if not (prune and any(is_below(source, [root]) for source in ledger.sources))]
     if lost:
-        raise SetupError(f"There is no file or folder {shown_name(lost[0])}; check the path.")
+        raise SetupError(f"There is no file or folder {escape_name(lost[0])}; check the path.")
     return [root for root in roots if root not in gone]
 
 

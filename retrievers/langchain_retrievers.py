@@ -18,7 +18,7 @@ from pydantic import ConfigDict, Field, InstanceOf
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.models import embedding_name
-from quorum.models.token_embeddings import token_encoder
+from quorum.models.token_embeddings import get_token_encoder
 from quorum.retrievers.bm25 import Ranking
 from quorum.retrievers.bm25_cache import get_ranking
 from quorum.retrievers.colbert_cache import get_token_index
@@ -110,7 +110,7 @@ class ColbertRetriever(Retriever):
     model: str
 
     def find(self, query: str) -> list[Passage]:
-        encoder = token_encoder(self.model)
+        encoder = get_token_encoder(self.model)
         index = get_token_index(open_store(self.store), self.collection, encoder)
         return index.top(query, self.k, encoder) or refuse_empty(self.collection)
 

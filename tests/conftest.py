@@ -60,7 +60,7 @@ def isolate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     if "quorum.models.parameters" in sys.modules:
         sys.modules["quorum.models.parameters"].REFUSALS.clear()  # a later test server may get the same port
     if "quorum.models.chat" in sys.modules:
-        sys.modules["quorum.models.chat"].scripted.cache_clear()  # the next test scripts its own replies
+        sys.modules["quorum.models.chat"].get_scripted_model.cache_clear()  # the next test scripts its own replies
 
 
 @pytest.fixture

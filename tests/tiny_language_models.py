@@ -19,7 +19,7 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from quorum.models.pretrained import quietly
+from quorum.models.pretrained import silence_transformers
 from quorum.prompts import BUILT_IN
 
 TEXTS = [BUILT_IN[name] for name in ("answer", "filter_sentences", "filter_passages")]
@@ -44,7 +44,7 @@ def make_tokenizer(ends: bool, chat: bool = False) -> Any:
 
 
 def save_model(folder: Path, model: Any, words: Any) -> Path:
-    with quietly():
+    with silence_transformers():
         model.save_pretrained(folder)
     words.save_pretrained(folder)
     return folder

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import MODEL, Control, made_questions, met, report, serving
+from benchmarks.harness import MODEL, Control, judge_targets, make_questions, report, run_server
 from quorum.core.context import Context
 from quorum.graphs import answer
 
@@ -82,9 +82,9 @@ def main() -> None:
     options = parser.parse_args()
     if not installed(options.python):
         raise SystemExit(INSTALL.format(python=options.python))
-    questions = list(made_questions(options.questions + 1, 10))
+    questions = list(make_questions(options.questions + 1, 10))
     behaviour = {"latency": options.latency, "slots": options.slots, "foreign": PEERS_PROMPTS}
-    with serving() as server, tempfile.TemporaryDirectory() as folder:
+    with run_server() as server, tempfile.TemporaryDirectory() as folder:
         server.behave(**behaviour)
         peer = theirs(options.python, server.url, options.slots, questions)
         found = {f"FlashRAG {peer['version']}": {"seconds": peer["seconds"], **counted(server, options.questions)}}
@@ -94,7 +94,7 @@ def main() -> None:
         found["Quorum"] = {"seconds": seconds, **counted(server, options.questions)}
     times = round(peer["seconds"] / seconds, 1)
     rows = [(name, one["calls"], one["in_flight"], f"{one['seconds']:.2f}") for name, one in found.items()]
-    figures = {"runs": found, "times_as_fast": times, **met({"speed": times >= 10})}
+    figures = {"runs": found, "times_as_fast": times, **judge_targets({"speed": times >= 10})}
     report("flashrag_sure", ("SuRe by", "calls", "in flight", "seconds"), rows, **figures)
 
 

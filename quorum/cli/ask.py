@@ -222,10 +222,12 @@ def print_result(result: "Result", method: str, *, as_json: bool, numbers: bool 
     if as_json:
         from json import dumps
 
-        from quorum.core.places import link, where
+        from quorum.core.places import describe_place, make_file_link
 
         passages = [
-            {**passage, "where": where(passage), "link": link(passage) or None} if "places" in passage else passage
+            {**passage, "where": describe_place(passage), "link": make_file_link(passage) or None}
+            if "places" in passage
+            else passage
             for passage in result.get("passages") or []
         ]
         typer.echo(dumps({**result, "passages": passages}, ensure_ascii=False, indent=2))

@@ -87,7 +87,7 @@ def format_size(count: int) -> str:
 @app.command()
 def show(name: Name, store: Store = None, json: AsJson = False) -> None:
     """Show one collection with its files."""
-    from quorum.core.files import shown_name
+    from quorum.core.files import escape_name
     from quorum.core.text import format_count
     from quorum.retrievers.manage_collections import count_documents, summarize
     from quorum.retrievers.store import open_store
@@ -104,7 +104,7 @@ def show(name: Name, store: Store = None, json: AsJson = False) -> None:
     typer.echo(f"{one.name}: {format_count(one.passages, 'passage')} of {format_count(len(files), 'file')}")
     typer.echo(f"embeddings {one.embedding}; changed {one.changed or 'unknown'}" + (f"; {remarks}" if remarks else ""))
     for path, count in list(files.items())[:MOST_FILES]:
-        typer.echo(f"  {shown_name(path)}: {format_count(count, 'passage')}")
+        typer.echo(f"  {escape_name(path)}: {format_count(count, 'passage')}")
     if len(files) > MOST_FILES:
         typer.echo(f"  and {len(files) - MOST_FILES:,} more (--json names all)")
 

@@ -52,7 +52,7 @@ def silver(
     from quorum.cli.progress import progress_bar
     from quorum.cli.settings import read_context
     from quorum.core.errors import SetupError
-    from quorum.models.logprobs import scorer as scorer_of
+    from quorum.models.logprobs import make_scorer as scorer_of
     from quorum.training.silver import Recipe, make_silver
 
     if (measure == "cxmi") != (scorer is not None):

@@ -88,7 +88,7 @@ def print_report(report: "IndexReport", collection: str) -> None:
 
 def print_reasons(what: str, found: Sequence[tuple[str, str]]) -> None:
     """Print a line for each file. Of many files with the same reason, only the first are named."""
-    from quorum.core.files import shown_name
+    from quorum.core.files import escape_name
 
     by_reason: dict[str, list[str]] = defaultdict(list)
     for path, reason in found:
@@ -96,10 +96,10 @@ def print_reasons(what: str, found: Sequence[tuple[str, str]]) -> None:
     for path, reason in found:
         same = by_reason[reason]
         if len(same) <= MOST_NAMED:
-            typer.echo(f"quorum: {what}{shown_name(path)}: {shown_name(reason)}", err=True)
+            typer.echo(f"quorum: {what}{escape_name(path)}: {escape_name(reason)}", err=True)
         elif path == same[0]:
-            named = ", ".join(shown_name(one) for one in same[:3])
-            typer.echo(f"quorum: {what}{len(same):,} files ({named}, ...): {shown_name(reason)}", err=True)
+            named = ", ".join(escape_name(one) for one in same[:3])
+            typer.echo(f"quorum: {what}{len(same):,} files ({named}, ...): {escape_name(reason)}", err=True)
 
 
 def describe_interruption(collection: str, store: str) -> str:

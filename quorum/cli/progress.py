@@ -10,7 +10,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from quorum.cli.show import stderr
-from quorum.core.files import shown_name
+from quorum.core.files import escape_name
 
 if TYPE_CHECKING:
     from quorum.retrievers.index_report import IndexProgress, Watch
@@ -97,7 +97,7 @@ def index_progress(clock: Callable[[], float] = time.monotonic) -> Iterator["Wat
             elif not console.is_terminal and moment - told >= LINE_EVERY:
                 told = moment
                 line = describe_index_progress(now, left.update(now.share, moment))
-                console.print(f"quorum: {line}, at {shown_name(Path(now.path).name)}", soft_wrap=True)
+                console.print(f"quorum: {line}, at {escape_name(Path(now.path).name)}", soft_wrap=True)
 
         yield watch
 

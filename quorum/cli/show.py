@@ -11,7 +11,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from quorum.core.places import link, where
+from quorum.core.places import describe_place, make_file_link
 from quorum.core.state import Evidence, Passage, Result
 from quorum.core.text import format_count
 from quorum.nodes.evidence import is_claimed
@@ -70,8 +70,8 @@ def format_passage(
     On a terminal that can, the place is a link that opens the file.
     """
     title = Text(f"{rank}. {passage['title'] or passage['id']}", style="bold")
-    if place := where(passage):
-        address = link(passage)
+    if place := describe_place(passage):
+        address = make_file_link(passage)
         title.append(f"  {place}", style=Style(bold=False, dim=True, link=address or None))
     if numbers or (not place and passage["title"]):
         score = [f"score {passage['score']:.3f}"] if numbers and "score" in passage else []

@@ -42,7 +42,7 @@ def open_regular(path: str | Path) -> BufferedReader:
         raise
 
 
-class Unpacked(gzip.GzipFile):
+class UnpackedFile(gzip.GzipFile):
     """A gzipped file that closes what it unpacks."""
 
     def __init__(self, packed: BinaryIO) -> None:
@@ -60,7 +60,7 @@ def open_unpacked(path: str | Path) -> BinaryIO:
     try:
         packed = str(path).lower().endswith(".gz") or file.read(2) == b"\x1f\x8b"
         file.seek(0)
-        return cast(BinaryIO, Unpacked(file)) if packed else file
+        return cast(BinaryIO, UnpackedFile(file)) if packed else file
     except BaseException:
         file.close()
         raise
@@ -80,27 +80,27 @@ def read_regular(path: str | Path, limit: int = LARGEST_FILE) -> bytes:
     with open_regular(path) as file:
         data = file.read(limit + 1)
     if len(data) > limit:
-        raise OSError(errno.EFBIG, f"larger than {megabytes(limit)}", str(path))
+        raise OSError(errno.EFBIG, f"larger than {format_megabytes(limit)}", str(path))
     return data
 
 
-def bounded_lines(file: IO[Line], limit: int = LONGEST_LINE) -> Iterator[Line]:
+def read_bounded_lines(file: IO[Line], limit: int = LONGEST_LINE) -> Iterator[Line]:
     """The lines of an open file; a line longer than `limit` is an OSError, so that no file fills the memory."""
     while line := file.readline(limit + 1):
         if len(line) > limit:
-            raise OSError(errno.EFBIG, f"a line is longer than {megabytes(limit)}")
+            raise OSError(errno.EFBIG, f"a line is longer than {format_megabytes(limit)}")
         yield line
 
 
-def megabytes(count: int) -> str:
+def format_megabytes(count: int) -> str:
     """'200 MB'."""
     return f"{count / 1_000_000:,.0f} MB"
 
 
-def shown_name(name: object) -> str:
+def escape_name(name: object) -> str:
     r"""A file's name for a terminal or a page: what cannot be seen, or turns text around, is written as an escape.
 
-    >>> print(shown_name("a\nb.txt"))
+    >>> print(escape_name("a\nb.txt"))
     a\nb.txt
     """
     return UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), str(name))

@@ -3,28 +3,28 @@
 from pathlib import Path
 from urllib.parse import quote
 
-from quorum.core.files import shown_name
+from quorum.core.files import escape_name
 from quorum.core.state import Passage, Place
 
 
-def where(passage: Passage) -> str:
+def describe_place(passage: Passage) -> str:
     """Where a passage stands: "handbook.pdf, p. 12, Leave > Parental"; empty for one that stands in no file.
 
     >>> place = {"file": "/docs/handbook.pdf", "page": 12, "headings": ["Leave", "Parental"]}
-    >>> where({"id": "1", "title": "Handbook", "text": "...", "places": [place]})
+    >>> describe_place({"id": "1", "title": "Handbook", "text": "...", "places": [place]})
     'handbook.pdf, p. 12, Leave > Parental'
     """
     places = passage.get("places") or []
     if not places:
         return ""
-    others = list(dict.fromkeys(name_of(place) for place in places[1:]))
+    others = list(dict.fromkeys(get_file_name(place) for place in places[1:]))
     also = f" (also in {', '.join(others[:3])}{', ...' if others[3:] else ''})" if others else ""
-    return shown_place(places[0]) + also
+    return format_place(places[0]) + also
 
 
-def shown_place(place: Place) -> str:
+def format_place(place: Place) -> str:
     """File, page or line, and headings."""
-    parts = [name_of(place)]
+    parts = [get_file_name(place)]
     if "page" in place:
         parts.append(f"p. {place['page']}")
     if "line" in place:
@@ -34,12 +34,12 @@ def shown_place(place: Place) -> str:
     return ", ".join(parts)
 
 
-def name_of(place: Place) -> str:
+def get_file_name(place: Place) -> str:
     """The file's name without its folders."""
-    return shown_name(Path(place["file"]).name or place["file"])
+    return escape_name(Path(place["file"]).name or place["file"])
 
 
-def link(passage: Passage) -> str:
+def make_file_link(passage: Passage) -> str:
     """A file:// link that opens the passage's file, a PDF at the page; empty where the file is not there any more.
 
     The first place whose file is there counts.

@@ -24,9 +24,9 @@ READERS = "quorum.readers"
 
 LOG = logging.getLogger("quorum")
 T = TypeVar("T")
-loaded: dict[str, dict[str, object]] = {}
-added: dict[str, dict[str, object]] = {}
-looking = RLock()
+LOADED: dict[str, dict[str, object]] = {}
+ADDED: dict[str, dict[str, object]] = {}
+LOOKUP_LOCK = RLock()
 
 
 def load_plugins(group: str) -> dict[str, object]:
@@ -38,10 +38,10 @@ def load_plugins(group: str) -> dict[str, object]:
     >>> load_plugins("quorum.nothing")
     {}
     """
-    with looking:
-        if group not in loaded:
-            loaded[group] = read_entry_points(group)
-        return dict(loaded[group])
+    with LOOKUP_LOCK:
+        if group not in LOADED:
+            LOADED[group] = read_entry_points(group)
+        return dict(LOADED[group])
 
 
 def add_plugins(group: str, built_in: Mapping[str, T], convert: Callable[[str, object], T]) -> dict[str, T]:
@@ -50,17 +50,17 @@ def add_plugins(group: str, built_in: Mapping[str, T], convert: Callable[[str, o
     convert: (name, object) -> what the registry holds; any exception says that the object does not fit. Such an object,
     and one with the name of a built-in thing, is left out with a warning.
     """
-    with looking:
-        if group not in added:
-            added[group] = convert_plugins(group, built_in, convert)
-        return {**built_in, **added[group]}  # type: ignore[dict-item]
+    with LOOKUP_LOCK:
+        if group not in ADDED:
+            ADDED[group] = convert_plugins(group, built_in, convert)
+        return {**built_in, **ADDED[group]}  # type: ignore[dict-item]
 
 
 def forget_plugins() -> None:
     """Look again at what is installed, the next time: for tests, and for notebooks after an installation."""
-    with looking:
-        loaded.clear()
-        added.clear()
+    with LOOKUP_LOCK:
+        LOADED.clear()
+        ADDED.clear()
 
 
 def read_entry_points(group: str) -> dict[str, object]:
@@ -68,14 +68,14 @@ def read_entry_points(group: str) -> dict[str, object]:
     from importlib.metadata import entry_points
 
     found: dict[str, object] = {}
-    for point in sorted(entry_points(group=group), key=lambda one: (one.name, package_name(one))):
+    for point in sorted(entry_points(group=group), key=lambda one: (one.name, get_package_name(one))):
         if point.name in found:
-            warn(group, point, f"another installed package has a {kind_of(group)} of that name")
+            warn_about_plugin(group, point, f"another installed package has a {get_kind(group)} of that name")
             continue
         try:
             found[point.name] = point.load()
         except Exception as error:  # noqa: BLE001  a package may fail in any way; Quorum goes on without it
-            warn(group, point, f"{type(error).__name__}: {error}")
+            warn_about_plugin(group, point, f"{type(error).__name__}: {error}")
     return found
 
 
@@ -83,30 +83,30 @@ def convert_plugins(group: str, built_in: Mapping[str, T], convert: Callable[[st
     """What the registry of a group holds of installed packages."""
     from importlib.metadata import entry_points
 
-    points = {point.name: point for point in sorted(entry_points(group=group), key=package_name, reverse=True)}
+    points = {point.name: point for point in sorted(entry_points(group=group), key=get_package_name, reverse=True)}
     found: dict[str, object] = {}
     for name, value in load_plugins(group).items():
         if name in built_in:
-            warn(group, points[name], f"Quorum has a {kind_of(group)} of that name; choose another")
+            warn_about_plugin(group, points[name], f"Quorum has a {get_kind(group)} of that name; choose another")
             continue
         try:
             found[name] = convert(name, value)
         except Exception as error:  # noqa: BLE001  it looks at an object of which it knows nothing
-            warn(group, points[name], str(error) or type(error).__name__)
+            warn_about_plugin(group, points[name], str(error) or type(error).__name__)
     return found
 
 
-def warn(group: str, point: "EntryPoint", reason: str) -> None:
+def warn_about_plugin(group: str, point: "EntryPoint", reason: str) -> None:
     """One warning, which names the package."""
-    what = f"The {kind_of(group)} {point.name!r} of the package {package_name(point)!r}"
+    what = f"The {get_kind(group)} {point.name!r} of the package {get_package_name(point)!r}"
     LOG.warning("%s cannot be used (%s = %s): %s", what, point.name, point.value, " ".join(reason.split()))
 
 
-def package_name(point: "EntryPoint") -> str:
+def get_package_name(point: "EntryPoint") -> str:
     """The name by which the package was installed."""
     return point.dist.name if point.dist is not None else "unknown"
 
 
-def kind_of(group: str) -> str:
+def get_kind(group: str) -> str:
     """ "method" of "quorum.methods"."""
     return group.rpartition(".")[2].removesuffix("s")

@@ -22,7 +22,7 @@ def make_private_folder(folder: Path) -> None:
     folder.mkdir(exist_ok=True)  # FileExistsError where a file has that name
 
 
-def opener(path: str, flags: int) -> int:
+def open_with_private_mode(path: str, flags: int) -> int:
     """For `open(..., opener=opener)`: a file that is made gets mode 0600."""
     return os.open(path, flags, FILE_MODE)
 
@@ -34,9 +34,11 @@ def make_private_file(path: Path) -> None:
 
 def open_private_text(path: Path, mode: str = "w", newline: str | None = None) -> TextIO:
     """Open a file for UTF-8 text; what cannot be encoded is replaced. One that is made gets mode 0600."""
-    return cast(TextIO, open(path, mode, encoding="utf-8", errors="replace", newline=newline, opener=opener))
+    return cast(
+        TextIO, open(path, mode, encoding="utf-8", errors="replace", newline=newline, opener=open_with_private_mode)
+    )
 
 
 def open_private_bytes(path: Path, mode: str) -> BinaryIO:
     """Open a file for bytes. One that is made gets mode 0600."""
-    return cast(BinaryIO, open(path, mode, opener=opener))
+    return cast(BinaryIO, open(path, mode, opener=open_with_private_mode))

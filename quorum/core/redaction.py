@@ -22,16 +22,16 @@ CREDENTIALS = (
 )
 
 
-def environment_secrets() -> tuple[str, ...]:
+def find_environment_secrets() -> tuple[str, ...]:
     """The values of the environment's keys, tokens and passwords, and what a login in an address is sent as."""
     found = {value for name, value in os.environ.items() if SECRET_NAME.search(name) and len(value) >= SHORTEST_SECRET}
     for value in os.environ.values():
         if "://" in value and "@" in value:
-            found.update(login_secrets(value))
+            found.update(find_login_secrets(value))
     return tuple(sorted(found, key=len, reverse=True))
 
 
-def login_secrets(address: str) -> Iterator[str]:
+def find_login_secrets(address: str) -> Iterator[str]:
     """The password in an address, as written, decoded, and as HTTP's basic authentication sends it."""
     try:
         parts = urlsplit(address.strip())
@@ -48,7 +48,7 @@ def login_secrets(address: str) -> Iterator[str]:
             yield written
 
 
-def without_secrets(text: str, secrets: Iterable[str], mark: str) -> str:
+def remove_secrets(text: str, secrets: Iterable[str], mark: str) -> str:
     """The text without these secrets and without logins in addresses."""
     for secret in secrets:
         text = text.replace(secret, mark)
@@ -61,7 +61,7 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
     >>> redact("Incorrect API key provided: sk-proj-12345678. Sent: Authorization: Bearer abcdef123")
     'Incorrect API key provided: ***. Sent: Authorization: ***'
     """
-    text = without_secrets(text, [*(one for one in secrets if one), *environment_secrets()], "***")
+    text = remove_secrets(text, [*(one for one in secrets if one), *find_environment_secrets()], "***")
     for pattern in CREDENTIALS:
         text = pattern.sub(r"\1***", text)
     return text

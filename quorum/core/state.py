@@ -277,10 +277,10 @@ class State(Question, Result, total=False):
     rationales: list[str | None] | None
     masked: MaskedStatement | None
     verified: Annotated[list[VerifiedCandidate], append_items]
-    run: str | None  # in a cascade: what names its memory of this question, quorum.core.remembered
+    run: str | None  # in a cascade: what names its memory of this question, quorum.core.cascade_memory
     earlier: list[str]  # in a cascade: the vote keys of the stages' answers so far, "" for unknown
 
 
-def counters_of(update: State) -> State:
+def select_counters(update: State) -> State:
     """The counters of a node's update, and nothing else."""
     return cast(State, {name: value for name, value in update.items() if name in Counters.__annotations__})

@@ -35,10 +35,10 @@ class LoopThread:
             with suppress(SystemExit, KeyboardInterrupt):
                 self.loop.run_forever()
                 closing = True
-        self.loop.run_until_complete(self.finish())
+        self.loop.run_until_complete(self.shut_down())
         self.loop.close()
 
-    async def finish(self) -> None:
+    async def shut_down(self) -> None:
         """Cancel what still runs, then end the generators: the loop's clients close with theirs (models/loops.py)."""
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:

@@ -6,7 +6,7 @@ match matter: "cannot be determined from the text" is a refusal, "cannot be dete
 
 import re
 
-from quorum.core.thinking import own_turn
+from quorum.core.thinking import cut_own_turn
 
 UNKNOWN = "unknown"
 
@@ -200,11 +200,11 @@ def is_unknown(answer: str) -> bool:
     >>> quorum.is_unknown("I cannot tell from the passages."), quorum.is_unknown("Unknown Pleasures")
     (True, False)
     """
-    own = own_turn(answer[: 9 * LONGEST]).lstrip(WRAPPING + STOPS)[:LONGEST]
+    own = cut_own_turn(answer[: 9 * LONGEST]).lstrip(WRAPPING + STOPS)[:LONGEST]
     line = own.partition("\n")[0]
     text = spell_out(line)
-    if refuses(text):
-        return is_empty(text) or not (answers_after_all(spell_out(own)) or is_named(line, text))
+    if is_refusal(text):
+        return is_empty(text) or not (has_late_answer(spell_out(own)) or is_name(line, text))
     return False
 
 
@@ -212,28 +212,28 @@ def is_empty(text: str) -> bool:
     return not text.strip(WRAPPING + STOPS)
 
 
-def without_lead_ins(text: str) -> str:
+def remove_lead_ins(text: str) -> str:
     while lead := (LEAD_IN.match(text) or ECHO.match(text)):
         text = text[lead.end() :]
     return text
 
 
-def refuses(text: str) -> bool:
+def is_refusal(text: str) -> bool:
     """Whether a text, spelled out, begins with a refusal, or is nothing."""
-    text = without_lead_ins(text)
+    text = remove_lead_ins(text)
     return is_empty(text) or bool(SAYS_UNKNOWN.match(text) or REFUSAL.match(text))
 
 
-def is_named(line: str, text: str) -> bool:
+def is_name(line: str, text: str) -> bool:
     """Whether what sounds like a refusal is a name that goes on after it: "Not Mentioned in Dispatches"."""
-    text = without_lead_ins(text)
+    text = remove_lead_ins(text)
     refusal = None if SAYS_UNKNOWN.match(text) else REFUSAL.match(text)
     return refusal is not None and not is_empty(text[refusal.end() :]) and is_title(line.strip(WRAPPING))
 
 
-def answers_after_all(text: str) -> bool:
+def has_late_answer(text: str) -> bool:
     """Whether a refusal goes on to an answer: "I do not have recent data. However, it was released in 2018"."""
-    text = without_lead_ins(text)
+    text = remove_lead_ins(text)
     refusal = SAYS_UNKNOWN.match(text) or REFUSAL.match(text)
     if refusal is None or text.startswith(UNKNOWN):
         return False
@@ -241,7 +241,7 @@ def answers_after_all(text: str) -> bool:
     for sentence, place in ((own, CONTRAST.search), *((one, CONTRAST.match) for one in following[:1])):
         if contrast := place(sentence):
             said = sentence[contrast.end() :]
-            if len(said.split()) > 2 and not refuses(said) and not NO_ANSWER.match(without_lead_ins(said)):
+            if len(said.split()) > 2 and not is_refusal(said) and not NO_ANSWER.match(remove_lead_ins(said)):
                 return True
     return False
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NotRequired, TextIO, TypedDict
 
 from quorum.core.errors import SetupError
-from quorum.core.files import bounded_lines, open_unpacked
+from quorum.core.files import open_unpacked, read_bounded_lines
 from quorum.core.json_text import parse_json, replace_half_characters
 from quorum.core.state import Passage
 
@@ -49,7 +49,7 @@ def read_json_lines(path: Path, bad: list[str] | None = None) -> Iterator[tuple[
     number = 0
     try:
         with open_text(path) as file:
-            for number, line in enumerate(bounded_lines(file), start=1):
+            for number, line in enumerate(read_bounded_lines(file), start=1):
                 if not line.strip():
                     continue
                 try:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from quorum.core.files import bounded_lines, open_unpacked, read_regular
+from quorum.core.files import open_unpacked, read_bounded_lines, read_regular
 from quorum.core.json_text import parse_json
 from quorum.core.state import Passage, Place
 from quorum.datasets.records import content_hash
@@ -60,7 +60,7 @@ def count_lines(path: Path) -> int:
     count = 0
     try:
         with open_unpacked(path) as file:
-            count = sum(1 for line in bounded_lines(file) if line.strip())
+            count = sum(1 for line in read_bounded_lines(file) if line.strip())
     except (OSError, EOFError, zlib.error):
         pass
     return max(count, 1)
@@ -74,7 +74,7 @@ def read_passage_lines(path: Path) -> Iterator[tuple[int, Passage | str]]:
     try:
         modified = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
         with open_unpacked(path) as file:
-            for number, line in enumerate(bounded_lines(file), start=1):
+            for number, line in enumerate(read_bounded_lines(file), start=1):
                 if line.strip():
                     found = parse_line(line)
                     if not isinstance(found, str):

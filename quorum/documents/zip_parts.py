@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from quorum.core.files import megabytes
+from quorum.core.files import format_megabytes
 from quorum.documents.document import Unreadable
 
 MOST_PARTS = 20_000
@@ -46,12 +46,12 @@ def check_archive_size(archive: zipfile.ZipFile) -> None:
         raise Unreadable(f"a zip archive of {len(parts):,} parts; at most {MOST_PARTS:,} are read")
     whole = sum(part.file_size for part in parts)
     if whole > LARGEST_WHOLE:
-        raise Unreadable(f"unpacks to {megabytes(whole)}; at most {megabytes(LARGEST_WHOLE)} are read")
+        raise Unreadable(f"unpacks to {format_megabytes(whole)}; at most {format_megabytes(LARGEST_WHOLE)} are read")
     for part in parts:
         if part.filename.lower().endswith(XML) and part.file_size > LARGEST_TEXT:
             raise Unreadable(
-                f"{part.filename[:60]} in it unpacks to {megabytes(part.file_size)}; "
-                f"at most {megabytes(LARGEST_TEXT)} are read"
+                f"{part.filename[:60]} in it unpacks to {format_megabytes(part.file_size)}; "
+                f"at most {format_megabytes(LARGEST_TEXT)} are read"
             )
 
 

@@ -13,7 +13,7 @@ from uuid import UUID, uuid5
 
 from quorum.evaluation.metrics.registry import list_metrics
 from quorum.evaluation.run.results import Row
-from quorum.models.tracing import cleaned
+from quorum.models.tracing import clean_value
 
 COUNTED = ("calls", "malformed", "verbose", "dropped")
 
@@ -41,8 +41,8 @@ def example_of(dataset: UUID, row: Row, hide: bool) -> dict[str, Any]:
     """A question with its accepted answers; our id stands in its metadata."""
     return {
         "id": example_id(dataset, row),
-        "inputs": cleaned({"question": row["question"]}, hide),
-        "reference_outputs": {"answers": cleaned({"answer": row["gold"]}, hide)["answer"]},
+        "inputs": clean_value({"question": row["question"]}, hide),
+        "reference_outputs": {"answers": clean_value({"answer": row["gold"]}, hide)["answer"]},
         "metadata": {"id": row["id"], "task": row.get("task") or "short"},
     }
 

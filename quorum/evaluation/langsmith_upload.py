@@ -28,7 +28,7 @@ from quorum.evaluation.run.config import short_hash
 from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.results import Row, read_config
 from quorum.evaluation.run.source import Progress, ignore_progress
-from quorum.models.tracing import TraceClient, cleaned, hides_passages
+from quorum.models.tracing import TraceClient, clean_value, hides_passages
 
 AT_ONCE = 100  # rows, or examples that are looked up
 LONGEST = 200  # characters of LangSmith's error message
@@ -109,7 +109,7 @@ class Sender(TraceClient):
 
 def reason(error: Exception) -> str:
     """The beginning of the error message, without secrets."""
-    said = " ".join(QUERY.sub("", str(cleaned(str(error), False))).split()) or type(error).__name__
+    said = " ".join(QUERY.sub("", str(clean_value(str(error), False))).split()) or type(error).__name__
     return said if len(said) <= LONGEST else f"{said[:LONGEST]} ..."
 
 
@@ -174,7 +174,7 @@ def metadata_of(config: Mapping[str, Any], method: str) -> dict[str, Any]:
     """The metadata that identifies an experiment: the settings of its method that are set."""
     settings = {name: in_words(value) for name, value in config["methods"][method].items()}
     known = {name: value for name, value in settings.items() if isinstance(value, SET)}
-    return dict(cleaned({"quorum": config["quorum"], "configuration": short_hash(config), **known}, False))
+    return dict(clean_value({"quorum": config["quorum"], "configuration": short_hash(config), **known}, False))
 
 
 def in_words(value: Any) -> Any:

@@ -13,7 +13,7 @@ from langchain_core.outputs import LLMResult
 
 from quorum.core.redaction import redact
 from quorum.evaluation.callbacks import message_of, node_name, usage_of
-from quorum.models.tracing import cleaned, hides_passages
+from quorum.models.tracing import clean_value, hides_passages
 
 FORMAT = "quorum trace 1"
 Listener = Callable[["Step"], None]
@@ -127,7 +127,7 @@ class Tracer(AsyncCallbackHandler):
 
 def clean_text(text: str) -> str:
     """A text without secrets; a note replaces it if passages must be hidden."""
-    return str(cleaned(text, hides_passages()))
+    return str(clean_value(text, hides_passages()))
 
 
 def describe_failure(error: BaseException) -> str:
@@ -153,7 +153,7 @@ def describe_changes(node: str, update: dict[str, Any]) -> list[str]:
     if node == "begin":
         return []
     lines = [f"{key}: {show(update[key])}" for key, show in FORMATS.items() if update.get(key) not in (None, [], 0, "")]
-    return [str(cleaned({"answer": line}, hides_passages())["answer"]) for line in lines]
+    return [str(clean_value({"answer": line}, hides_passages())["answer"]) for line in lines]
 
 
 def plain(step: Step) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The one door to a chat model: every prompt's call is named, limited, retried, counted and journaled here."""
+"""Every call of a chat model goes through here: it is named, limited, retried, counted and journaled."""
 
 import asyncio
 from collections.abc import Mapping
@@ -10,16 +10,17 @@ from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 
+from quorum.core.cascade_memory import CASCADE_MEMORY
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.core.remembered import REMEMBERED
 from quorum.core.state import Usage
 from quorum.core.thinking import remove_thinking
 from quorum.models.chat import chat_model_async, identity
 from quorum.models.clock import REAL, Clock
-from quorum.models.inflight import joined
-from quorum.models.journal import Record, journal_of, key_of
-from quorum.models.parameters import SCHEMA, leave_out, refused_by, speaks_openai
+from quorum.models.inflight import share_call
+from quorum.models.journal import find_journal, make_key
+from quorum.models.journal_database import Record
+from quorum.models.parameters import SCHEMA, get_refusals, record_refusal, speaks_openai
 from quorum.models.replay import Replay
 from quorum.models.request import Request, SchemaRefused, send
 from quorum.models.tracing import note_prompt
@@ -68,7 +69,7 @@ class Source:
             return None
         decoding = request.decoding | ({} if request.schema is None else {SCHEMA: request.schema})
         inputs = None if self.inputs is None else (self.inputs, self.prompt)
-        return key_of(self.identity, decoding, str(request.message.content), inputs, self.sample)
+        return make_key(self.identity, decoding, str(request.message.content), inputs, self.sample)
 
 
 async def call(
@@ -99,6 +100,33 @@ async def call(
     Raises CallError after the last try, TooLong when the prompt does not fit the model's window, SetupError when no
     call can succeed: a refused key, or a server that was unreachable for five minutes.
     """
+    request, source, asked = await make_request(
+        prompt, text, context, version, detail, inputs, temperature, model, schema, config, clock
+    )
+    if n == 1:
+        return [await get_reply(request, source, 0)]
+    if not is_greedy(asked, context.temperature if temperature is None else temperature):
+        return await ask_samples(request, source, range(n))
+    first = await get_reply(request, source, 0)
+    if first.is_greedy:
+        return [first, *(replace(first, stored=True) for _ in range(n - 1))]
+    return [first, *await ask_samples(request, source, range(1, n))]  # the model refused temperature 0
+
+
+async def make_request(
+    prompt: str,
+    text: str,
+    context: Context,
+    version: str,
+    detail: str,
+    inputs: Mapping[str, Any] | None,
+    temperature: float | None,
+    model: str | BaseChatModel | None,
+    schema: Mapping[str, Any] | None,
+    config: RunnableConfig | None,
+    clock: Clock,
+) -> tuple[Request, Source, str | BaseChatModel]:
+    """What `call` sends, where its replies come from, and the model that it asks; the arguments are those of `call`."""
     asked = context.model if model is None else model
     client = await chat_model_async(asked, context)
     wants_inputs = bool(getattr(client, "wants_inputs", False))
@@ -111,73 +139,66 @@ async def call(
     note_prompt(prompt, version)
     request = Request(
         model=client,
-        label=label(asked, who),
+        label=make_label(asked, who),
         name=name,
         message=HumanMessage(text),
-        decoding=decoding(context, degree, made_by_caller=not isinstance(asked, str)),
+        decoding=make_decoding(context, degree, made_by_caller=not isinstance(asked, str)),
         context=context,
-        config=merged(config, {"run_name": name, "metadata": metadata}),
+        config=merge_config(config, {"run_name": name, "metadata": metadata}),
         clock=clock,
         is_named=isinstance(asked, str),
         schema=schema if speaks_openai(type(client)) else None,
     )
-    source = Source(who, version, prompt, dict(inputs or {}) if wants_inputs else None)
-    if n == 1:
-        return [await one(request, source, 0)]
-    if not is_greedy(asked, degree):
-        return await ask_samples(request, source, range(n))
-    first = await one(request, source, 0)
-    if first.is_greedy:
-        return [first, *(replace(first, stored=True) for _ in range(n - 1))]
-    return [first, *await ask_samples(request, source, range(1, n))]  # the model refused temperature 0
+    return request, Source(who, version, prompt, dict(inputs or {}) if wants_inputs else None), asked
 
 
 async def ask_samples(request: Request, source: Source, numbers: range) -> list[Reply]:
     """Get independent replies. Errors are raised once all calls have ended, so the journal has those that succeeded."""
-    results = await asyncio.gather(*(one(request, source, number) for number in numbers), return_exceptions=True)
+    results = await asyncio.gather(*(get_reply(request, source, number) for number in numbers), return_exceptions=True)
     errors = [result for result in results if isinstance(result, BaseException)]
     if errors:
         raise next((error for error in errors if isinstance(error, SetupError)), errors[0])
     return [result for result in results if isinstance(result, Reply)]
 
 
-async def one(request: Request, source: Source, sample: int) -> Reply:
+async def get_reply(request: Request, source: Source, sample: int) -> Reply:
     """Sample number `sample`: from the journal, from an identical call in flight, or from the model."""
     source = replace(source, sample=sample)
-    remembered, same = REMEMBERED.get(), source.key(request) or (request.label, str(request.message.content), sample)
-    earlier: Record | None = None if remembered is None else remembered.reply_of_earlier_stage(same)
+    memory = CASCADE_MEMORY.get()
+    same_call = source.key(request) or (request.label, str(request.message.content), sample)
+    earlier: Record | None = None if memory is None else memory.find_earlier_reply(same_call)
     if earlier is not None:
-        return await reused(request, earlier)
+        return await reuse_reply(request, earlier)
     content = str(request.message.content)
     if source.inputs is not None:
         extra = {"prompt": source.prompt, "inputs": source.inputs, "sample": sample}
         request = replace(request, message=HumanMessage(content, additional_kwargs={"quorum": extra}))
-    record, stored = await obtain(request, source)
-    if remembered is not None:
-        remembered.keep_reply(same, record)
+    record, stored = await get_record(request, source)
+    if memory is not None:
+        memory.store_reply(same_call, record)
     if stored:
-        await replay(request, record)
-    return reply(record, stored)
+        await trace_stored_reply(request, record)
+    return make_reply(record, stored)
 
 
-async def obtain(request: Request, source: Source) -> tuple[Record, bool]:
-    """The record of a reply, and whether it cost nothing now."""
+async def get_record(request: Request, source: Source) -> tuple[Record, bool]:
+    """The record of a reply, and whether it cost nothing now: it was journaled, or another caller asks the same."""
     key = source.key(request)
 
     async def fetch() -> tuple[Record, bool]:
-        journal = None if key is None else await journal_of(request.context)
+        journal = None if key is None else await find_journal(request.context)
         found = None if journal is None or key is None else await journal.get(key)
         if found is not None:
             if SCHEMA in found.left_out.split(","):
-                leave_out(request, SCHEMA, "takes no JSON schema, as the journal says; asking it plainly")
+                record_refusal(request, SCHEMA, "takes no JSON schema, as the journal says; asking it plainly")
             return found, True
         record, stored = await (ask_model if request.schema is None else ask_by_schema)(request, source)
         if journal is not None and key is not None:
             await journal.put(key, record)
         return record, stored
 
-    (record, stored), mine = await joined(key, fetch)
-    return record, stored or not mine
+    (record, stored), is_first = await share_call(key, fetch)
+    return record, stored or not is_first
 
 
 async def ask_model(request: Request, source: Source) -> tuple[Record, bool]:
@@ -195,47 +216,47 @@ async def ask_by_schema(request: Request, source: Source) -> tuple[Record, bool]
     """
     plain = replace(request, schema=None)
     stored = False
-    if SCHEMA in refused_by(request):
-        record, stored = await obtain(plain, source)
+    if SCHEMA in get_refusals(request):
+        record, stored = await get_record(plain, source)
     else:
         try:
             record, _ = await ask_model(request, source)
-            if not is_ignored(record):
+            if not is_schema_ignored(record):
                 return record, False
-            leave_out(request, SCHEMA, "ignores a JSON schema; asking it plainly")
-            journal, key = await journal_of(request.context), source.key(plain)
+            record_refusal(request, SCHEMA, "ignores a JSON schema; asking it plainly")
+            journal, key = await find_journal(request.context), source.key(plain)
             if journal is not None and key is not None:
                 await journal.put(key, record)
         except SchemaRefused:
-            record, stored = await obtain(plain, source)
-            leave_out(request, SCHEMA, "takes no JSON schema; asking it plainly")
+            record, stored = await get_record(plain, source)
+            record_refusal(request, SCHEMA, "takes no JSON schema; asking it plainly")
     return replace(record, left_out=",".join(filter(None, (record.left_out, SCHEMA)))), stored
 
 
-def is_ignored(record: Record) -> bool:
+def is_schema_ignored(record: Record) -> bool:
     """Whether the reply is not JSON although a schema was sent. A reply that was cut off does not count."""
     text = remove_thinking(record.text)
     return bool(text) and "{" not in text and record.finish not in ("length", "max_tokens", "content_filter")
 
 
-async def reused(request: Request, record: Record) -> Reply:
+async def reuse_reply(request: Request, record: Record) -> Reply:
     """The reply to the same call of an earlier stage of a cascade, with no cost: that stage paid for it."""
-    await replay(request, record)
+    await trace_stored_reply(request, record)
     nothing = Usage(calls=0, input_tokens=0, output_tokens=0, cached_tokens=0)
-    return replace(reply(record, stored=True), usage=nothing)
+    return replace(make_reply(record, stored=True), usage=nothing)
 
 
-async def replay(request: Request, record: Record) -> None:
+async def trace_stored_reply(request: Request, record: Record) -> None:
     """Show a stored reply in traces."""
     shown = merge_configs(request.config, {"metadata": {"stored": True}})
     await Replay(record=record).ainvoke([request.message], shown)
 
 
-def merged(config: RunnableConfig | None, ours: RunnableConfig) -> RunnableConfig:
+def merge_config(config: RunnableConfig | None, ours: RunnableConfig) -> RunnableConfig:
     return ours if config is None else merge_configs(config, ours)
 
 
-def reply(record: Record, stored: bool) -> Reply:
+def make_reply(record: Record, stored: bool) -> Reply:
     """The `Reply` that a record stands for."""
     usage = Usage(
         calls=1,
@@ -255,7 +276,7 @@ def reply(record: Record, stored: bool) -> Reply:
     )
 
 
-def decoding(context: Context, temperature: float, *, made_by_caller: bool) -> dict[str, Any]:
+def make_decoding(context: Context, temperature: float, *, made_by_caller: bool) -> dict[str, Any]:
     """The decoding parameters. A model object keeps its own unless a temperature above 0 is asked for."""
     if temperature == 0:
         return {} if made_by_caller else {"temperature": 0.0}
@@ -270,7 +291,7 @@ def is_greedy(model: str | BaseChatModel, temperature: float) -> bool:
     return temperature == 0 and getattr(model, "temperature", None) == 0
 
 
-def label(model: str | BaseChatModel, who: dict[str, Any] | None) -> str:
+def make_label(model: str | BaseChatModel, who: dict[str, Any] | None) -> str:
     """The model's name in messages, and the name under which its limits are kept."""
     if not isinstance(model, str):
         return f"The model {type(model).__name__} ({getattr(model, 'model_name', None) or hex(id(model))})"

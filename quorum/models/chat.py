@@ -10,8 +10,8 @@ from langchain_core.language_models import BaseChatModel
 
 from quorum.core.context import Context
 from quorum.models.loops import PerLoop, per_loop
-from quorum.models.model_spec import Spec, made, openai_access, public_url, read_spec
-from quorum.models.pretrained import fingerprint
+from quorum.models.model_spec import Spec, get_openai_access, hide_login, make_client, read_spec
+from quorum.models.pretrained import fingerprint_model
 
 MAKING = threading.Lock()
 
@@ -30,7 +30,7 @@ def chat_model(spec: str | BaseChatModel, context: Context | None = None) -> Bas
         state = per_loop()
     except RuntimeError:  # no event loop: a client that nobody shares
         return make_chat(read, context, None)
-    return state.once(client_key(read, context), lambda: make_chat(read, context, state))
+    return state.get_or_make(make_client_key(read, context), lambda: make_chat(read, context, state))
 
 
 async def chat_model_async(spec: str | BaseChatModel, context: Context) -> BaseChatModel:
@@ -38,19 +38,19 @@ async def chat_model_async(spec: str | BaseChatModel, context: Context) -> BaseC
     if not isinstance(spec, str):
         return spec
     read, state = read_spec(spec), per_loop()
-    key = client_key(read, context)
-    if key in state.made:
-        known: BaseChatModel = state.made[key]
+    key = make_client_key(read, context)
+    if key in state.entries:
+        known: BaseChatModel = state.entries[key]
         return known
-    async with state.once(("making", key), asyncio.Lock):
-        if key not in state.made:
+    async with state.get_or_make(("making", key), asyncio.Lock):
+        if key not in state.entries:
             model = await asyncio.to_thread(make_chat, read, context, state)
-            state.once(key, lambda: model)
-    found: BaseChatModel = state.made[key]
+            state.get_or_make(key, lambda: model)
+    found: BaseChatModel = state.entries[key]
     return found
 
 
-def client_key(spec: Spec, context: Context) -> Any:
+def make_client_key(spec: Spec, context: Context) -> Any:
     """The key of a client: its server, its credentials and its timeout."""
     return ("chat", spec, os.environ.get("OPENAI_API_KEY") if spec.provider == "openai" else None, context.timeout)
 
@@ -59,13 +59,13 @@ def make_chat(spec: Spec, context: Context, state: PerLoop | None) -> BaseChatMo
     """A new client, which is closed with the loop that `state` belongs to."""
     if spec.provider in ("embedded", "scripted"):
         with MAKING:
-            return embedded() if spec.provider == "embedded" else scripted()
+            return get_embedded_model() if spec.provider == "embedded" else get_scripted_model()
     if spec.provider == "transformers":
         with MAKING:
-            return local(spec.name, fingerprint(spec.name))
+            return get_local_model(spec.name, fingerprint_model(spec.name))
     options: dict[str, Any] = {"max_retries": 0, "timeout": context.timeout}
     if spec.provider == "openai":
-        options |= openai_access(spec) | {"stream_usage": True} | own_connections(context.timeout, state)
+        options |= get_openai_access(spec) | {"stream_usage": True} | make_http_client(context.timeout, state)
 
     def make() -> BaseChatModel:
         if spec.provider == "openai":
@@ -77,10 +77,10 @@ def make_chat(spec: Spec, context: Context, state: PerLoop | None) -> BaseChatMo
         model: BaseChatModel = init_chat_model(spec.name, model_provider=spec.provider, **options)
         return model
 
-    return made(spec, make)
+    return make_client(spec, make)
 
 
-def own_connections(timeout: float, state: PerLoop | None) -> dict[str, Any]:
+def make_http_client(timeout: float, state: PerLoop | None) -> dict[str, Any]:
     """An HTTP client for one event loop: langchain-openai shares one between loops, and a closed loop breaks it."""
     import openai
 
@@ -91,7 +91,7 @@ def own_connections(timeout: float, state: PerLoop | None) -> dict[str, Any]:
 
 
 @lru_cache(1)
-def embedded() -> BaseChatModel:
+def get_embedded_model() -> BaseChatModel:
     """The embedded reader, one per process."""
     from quorum.models.embedded.chat import EmbeddedReader
 
@@ -99,7 +99,7 @@ def embedded() -> BaseChatModel:
 
 
 @lru_cache(2)
-def local(folder: str, version: str) -> BaseChatModel:
+def get_local_model(folder: str, version: str) -> BaseChatModel:
     """The model in a folder, one per process; reloaded when the folder changes. At most two stay in memory."""
     from quorum.models.transformers_chat import TransformersModel
 
@@ -107,7 +107,7 @@ def local(folder: str, version: str) -> BaseChatModel:
 
 
 @lru_cache(1)
-def scripted() -> BaseChatModel:
+def get_scripted_model() -> BaseChatModel:
     """The scripted model of this process."""
     from quorum.models.scripted import ScriptedModel
 
@@ -127,15 +127,15 @@ def identity(model: str | BaseChatModel, context: Context | None = None) -> dict
         if spec.provider == "scripted":
             return None
         if spec.provider == "transformers":
-            return {"provider": "transformers", "base_url": None, "model": fingerprint(spec.name)}
+            return {"provider": "transformers", "base_url": None, "model": fingerprint_model(spec.name)}
         if spec.provider != "embedded":
-            url = public_url(spec.base_url) if spec.base_url else None
+            url = hide_login(spec.base_url) if spec.base_url else None
             return {"provider": spec.provider, "base_url": url, "model": spec.name}
     elif not is_plain_reader(model):
         return None
-    from quorum.models.embedded import reader
+    from quorum.models.embedded import get_reader_name
 
-    return {"provider": "embedded", "base_url": None, "model": reader()}
+    return {"provider": "embedded", "base_url": None, "model": get_reader_name()}
 
 
 def is_plain_reader(model: BaseChatModel) -> bool:

@@ -45,13 +45,13 @@ class EmbeddedFilter:
 
     async def select(self, question: str, passages: Sequence[Passage], mode: Mode) -> Selection:
         from quorum.models.embedded.batching import WORKER
-        from quorum.models.embedded.encoder import encoder
-        from quorum.models.embedded.replies_filter import picked
+        from quorum.models.embedded.encoder import get_encoder
+        from quorum.models.embedded.replies_filter import pick_pieces
 
-        kept = shorten_passages(passages, await picked(question, passages, mode, self.folder))
+        kept = shorten_passages(passages, await pick_pieces(question, passages, mode, self.folder))
         texts = [question, *(passage["text"] for passage in passages)], [passage["text"] for passage in kept]
         counts = await asyncio.get_running_loop().run_in_executor(
-            WORKER, lambda: [sum(map(encoder().count, side)) for side in texts]
+            WORKER, lambda: [sum(map(get_encoder().count, side)) for side in texts]
         )
         return Selection(kept, Usage(calls=1, input_tokens=counts[0], output_tokens=counts[1], cached_tokens=0))
 

@@ -9,7 +9,7 @@ from langchain_core.embeddings import Embeddings
 
 from quorum.core.errors import CallError, SetupError
 from quorum.models.failures import classify
-from quorum.models.model_spec import Spec, made, openai_access, public_url, read_spec
+from quorum.models.model_spec import Spec, get_openai_access, hide_login, make_client, read_spec
 
 MAKING = threading.Lock()
 RETRIES = 7
@@ -26,12 +26,12 @@ def embeddings(spec: str | Embeddings) -> Embeddings:
     read = read_spec(spec, "embeddings")
     if read.provider == "embedded":
         with MAKING:
-            return embedded()
+            return get_embedded_embeddings()
     if read.provider == "huggingface":
         from quorum.models.embeddings_huggingface import HuggingFaceEmbeddings
 
         return HuggingFaceEmbeddings(read)
-    return Checked(read)
+    return CheckedEmbeddings(read)
 
 
 def embedding_name(spec: str | Embeddings) -> str:
@@ -43,34 +43,34 @@ def embedding_name(spec: str | Embeddings) -> str:
     read = read_spec(spec, "embeddings")
     if read.provider != "embedded":
         return read.text
-    from quorum.models.embedded import weights_hash
+    from quorum.models.embedded import get_weights_hash
 
-    return f"embedded:{weights_hash()}"
+    return f"embedded:{get_weights_hash()}"
 
 
 @lru_cache(1)
-def embedded() -> Embeddings:
+def get_embedded_embeddings() -> Embeddings:
     """The embedded model, one per process."""
     from quorum.models.embedded.embeddings import EmbeddedEmbeddings
 
     return EmbeddedEmbeddings()
 
 
-def client(spec: Spec) -> Embeddings:
+def make_embeddings_client(spec: Spec) -> Embeddings:
     """A provider's client. It sends texts, not token ids, because tokenizing would download a tokenizer."""
     options: dict[str, Any] = {}
     if spec.provider == "openai":
-        options = openai_access(spec) | {"check_embedding_ctx_length": False, "max_retries": RETRIES}
+        options = get_openai_access(spec) | {"check_embedding_ctx_length": False, "max_retries": RETRIES}
 
     def make() -> Embeddings:
         from langchain.embeddings import init_embeddings
 
         return init_embeddings(spec.name, provider=spec.provider, **options)
 
-    return made(spec, make)
+    return make_client(spec, make)
 
 
-class Checked(Embeddings):
+class CheckedEmbeddings(Embeddings):
     """A provider's embeddings; every failure becomes a `SetupError` or `CallError`.
 
     Its asynchronous methods run the synchronous ones on a thread, so one client serves every event loop.
@@ -79,15 +79,15 @@ class Checked(Embeddings):
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         self.model = spec.text
-        self.client = client(spec)
+        self.client = make_embeddings_client(spec)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return self.tried(texts)
+        return self.embed(texts)
 
     def embed_query(self, text: str) -> list[float]:
-        return self.tried([text], query=True)[0]
+        return self.embed([text], query=True)[0]
 
-    def tried(self, texts: list[str], query: bool = False) -> list[list[float]]:
+    def embed(self, texts: list[str], query: bool = False) -> list[list[float]]:
         """Vectors, one per text."""
         if not texts:
             return []
@@ -96,7 +96,7 @@ class Checked(Embeddings):
         except Exception as error:
             failure = classify(error, time())
             where = f"The embeddings {self.spec.text!r}"
-            where += f" at {public_url(self.spec.base_url)}" if self.spec.base_url else ""
+            where += f" at {hide_login(self.spec.base_url)}" if self.spec.base_url else ""
             if failure.kind == "denied":
                 raise SetupError(f"{where} were refused ({failure.status}: {failure.said}); check the key.") from None
             if failure.kind == "unreachable":

@@ -5,8 +5,8 @@ from typing import Any
 
 from langchain_core.embeddings import Embeddings
 
-from quorum.models.embeddings_spec import Options, prefix, read_encoders
-from quorum.models.load_encoder import loaded, need_library, place_of, sentence_encoder
+from quorum.models.embeddings_spec import Options, make_prefix, read_encoders
+from quorum.models.load_encoder import load_encoder, load_sentence_encoder, need_library, resolve_model
 from quorum.models.model_spec import Spec
 
 BATCH = 32
@@ -24,9 +24,9 @@ class HuggingFaceEmbeddings(Embeddings):
         encoders = read_encoders(spec.name)
         need_library(f"The embeddings {spec.text!r}", "huggingface")
         self.similarity = encoders.options.similarity
-        self.passages = Encoder(encoders.passage, encoders.options)
+        self.passages = SentenceEncoder(encoders.passage, encoders.options)
         same = encoders.question == encoders.passage
-        self.questions = self.passages if same else Encoder(encoders.question, encoders.options)
+        self.questions = self.passages if same else SentenceEncoder(encoders.question, encoders.options)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         return self.passages.vectors(texts, "document")
@@ -35,35 +35,35 @@ class HuggingFaceEmbeddings(Embeddings):
         return self.questions.vectors([text], "query")[0]
 
 
-class Encoder:
+class SentenceEncoder:
     """One model, loaded once and used by one thread at a time, because its tokenizer is not thread-safe."""
 
     def __init__(self, name: str, options: Options) -> None:
-        place_of(name)
+        resolve_model(name)
         self.name, self.options = name, options
         self.lock = threading.Lock()
-        self.made: Any = None
+        self.encoder: Any = None
 
     def vectors(self, texts: list[str], kind: str) -> list[list[float]]:
         """One vector per text. Of a text that is too long for the model, only the beginning counts."""
         if not texts:
             return []
         with self.lock:
-            if self.made is None:
-                self.made = loaded(self.name, lambda place: configured(place, self.options))
-            encode = self.made.encode_query if kind == "query" else self.made.encode_document
+            if self.encoder is None:
+                self.encoder = load_encoder(self.name, lambda place: configure_encoder(place, self.options))
+            encode = self.encoder.encode_query if kind == "query" else self.encoder.encode_document
             found: list[list[float]] = encode(
                 texts, batch_size=BATCH, show_progress_bar=False, normalize_embeddings=bool(self.options.normalize)
             ).tolist()
         return found
 
 
-def configured(place: str, options: Options) -> Any:
+def configure_encoder(place: str, options: Options) -> Any:
     """The model with the options applied. Options that are None keep what the model's files say."""
     from quorum.core.errors import SetupError
 
     given = {"query": options.query, "document": options.passage}
-    model = sentence_encoder(place, {name: prefix(text) for name, text in given.items() if text is not None})
+    model = load_sentence_encoder(place, {name: make_prefix(text) for name, text in given.items() if text is not None})
     modules = list(model)
     if options.pooling is not None:
         pooling = [module for module in modules if type(module).__name__ == "Pooling"]

@@ -54,11 +54,11 @@ def read_options(text: str) -> Options:
         name, equals, value = part.partition("=")
         if name.strip() not in known or not equals:
             raise SetupError(f"{part!r} is no option of huggingface embeddings; the options are: {', '.join(known)}.")
-        found[name.strip()] = typed(name.strip(), unquote(value).strip())
-    return Options(**found)  # type: ignore[arg-type]  # `typed` has checked them
+        found[name.strip()] = parse_option(name.strip(), unquote(value).strip())
+    return Options(**found)  # type: ignore[arg-type]  # `parse_option` has checked them
 
 
-def typed(name: str, value: str) -> str | bool | int:
+def parse_option(name: str, value: str) -> str | bool | int:
     """Check an option's value and convert it to its type."""
     if name == "length":
         if not value.isdecimal() or int(value) < 4:
@@ -70,6 +70,6 @@ def typed(name: str, value: str) -> str | bool | int:
     return value == "true" if name == "normalize" else value
 
 
-def prefix(text: str) -> str:
+def make_prefix(text: str) -> str:
     """The prefix with one space after it; an empty prefix stays empty."""
     return f"{text} " if text else ""

@@ -66,14 +66,14 @@ def classify(error: BaseException, date: float, provider_package: str = "", secr
     class; an exception in its code means a garbled reply. secrets: texts that `said` must not repeat, in addition to
     the environment's keys.
     """
-    causes = list(chain(error))
+    causes = list(iterate_causes(error))
     names = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
-    status = next((code for cause in causes if (code := status_of(cause)) is not None), None)
-    said = next((text for cause in causes if (text := words_of(cause, secrets))), "") or type(error).__name__
+    status = next((code for cause in causes if (code := get_status(cause)) is not None), None)
+    said = next((text for cause in causes if (text := get_message(cause, secrets))), "") or type(error).__name__
     if "ContextOverflowError" in names or (status in (400, 413, 422, 500) and TOO_LONG.search(said)):
         return Failure("too_long", said, status)
     if status is not None and status >= 400:
-        return of_status(status, said, causes, date)
+        return classify_status(status, said, causes, date)
     if "SSLCertVerificationError" in names:
         return Failure("denied", said)
     if names & TIMEOUT or isinstance(error, asyncio.TimeoutError):
@@ -89,27 +89,27 @@ def classify(error: BaseException, date: float, provider_package: str = "", secr
     return Failure("other", said)
 
 
-def of_status(status: int, said: str, causes: list[BaseException], date: float) -> Failure:
+def classify_status(status: int, said: str, causes: list[BaseException], date: float) -> Failure:
     """A failure with an HTTP status."""
     codes = {str(getattr(cause, "code", "")) for cause in causes}
     if status in (401, 403) or (status == 429 and "insufficient_quota" in codes):
         return Failure("denied", said, status)
     if status in (408, 409, 429) or status >= 500:
         return Failure(
-            "again", said, status, next((s for c in causes if (s := retry_after(c, date)) is not None), None)
+            "again", said, status, next((s for c in causes if (s := get_retry_after(c, date)) is not None), None)
         )
     refused = status in (400, 422) and (REFUSED.search(said) or codes & REFUSED_CODES)
-    return Failure("refused", said, status, parameter=parameter_of(said, causes) if refused else None)
+    return Failure("refused", said, status, parameter=find_parameter(said, causes) if refused else None)
 
 
-def parameter_of(said: str, causes: list[BaseException]) -> str | None:
+def find_parameter(said: str, causes: list[BaseException]) -> str | None:
     """The refused parameter: the one in the server's error field, else the first one in its message."""
     named = next((str(name) for cause in causes if (name := getattr(cause, "param", None))), "")
     found = PARAMETER.search(named) or PARAMETER.search(said)
     return found[0] if found else None
 
 
-def chain(error: BaseException) -> Iterator[BaseException]:
+def iterate_causes(error: BaseException) -> Iterator[BaseException]:
     """The exception and its causes, outermost first."""
     seen: set[int] = set()
     current: BaseException | None = error
@@ -119,7 +119,7 @@ def chain(error: BaseException) -> Iterator[BaseException]:
         current = current.__cause__ or current.__context__
 
 
-def status_of(error: BaseException) -> int | None:
+def get_status(error: BaseException) -> int | None:
     """The HTTP status in any client library's exception: status_code, its response's, or botocore's."""
     response = getattr(error, "response", None)
     candidates = [
@@ -132,7 +132,7 @@ def status_of(error: BaseException) -> int | None:
     return next((int(code) for code in candidates if isinstance(code, int) and 100 <= code < 600), None)
 
 
-def words_of(error: BaseException, secrets: Iterable[str] = ()) -> str:
+def get_message(error: BaseException, secrets: Iterable[str] = ()) -> str:
     """The server's message in one line of at most 500 characters, without keys, tokens and passwords."""
     body = getattr(error, "body", None)
     if isinstance(body, dict):
@@ -145,7 +145,7 @@ def words_of(error: BaseException, secrets: Iterable[str] = ()) -> str:
     return redact(" ".join(str(said)[:LONGEST_READ].split()), secrets)[:500]
 
 
-def retry_after(error: BaseException, date: float) -> float | None:
+def get_retry_after(error: BaseException, date: float) -> float | None:
     """The seconds that the server asks to wait: Retry-After in seconds or as an HTTP date, or retry-after-ms."""
     headers: Any = getattr(getattr(error, "response", None), "headers", None)
     if headers is None or not hasattr(headers, "get"):
@@ -168,17 +168,17 @@ def is_garbled(error: BaseException, provider_package: str) -> bool:
     """
     if not isinstance(error, GARBLED) or not provider_package:
         return False
-    frames = [(package_of(frame), frame.f_code.co_filename) for frame in frames_of(error)]
+    frames = [(get_package(frame), frame.f_code.co_filename) for frame in iterate_frames(error)]
     ours = max((place for place, (package, _) in enumerate(frames) if package == "quorum"), default=-1)
     below = frames[ours + 1 :]
     return bool(below) and all(package == provider_package or file.startswith(INSTALLED) for package, file in below)
 
 
-def package_of(frame: FrameType) -> str:
+def get_package(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", "")).split(".")[0]
 
 
-def frames_of(error: BaseException) -> Iterator[FrameType]:
+def iterate_frames(error: BaseException) -> Iterator[FrameType]:
     """The frames of the exception's traceback; the last one raised it."""
     trace = error.__traceback__
     while trace is not None:

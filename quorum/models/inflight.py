@@ -11,43 +11,43 @@ T = TypeVar("T")
 
 
 @dataclass
-class Flight:
-    """Work in flight and the number of callers that wait for it."""
+class SharedCall:
+    """Work that is under way, and the number of callers that wait for it."""
 
     task: "asyncio.Task[Any]"
     waiters: int = 0
 
 
-async def joined(key: str | None, work: Callable[[], Awaitable[T]]) -> tuple[T, bool]:
+async def share_call(key: str | None, work: Callable[[], Awaitable[T]]) -> tuple[T, bool]:
     """The result of `work`, and whether this caller started it. Without a key nothing is shared.
 
     If a caller is cancelled, the others still get the result. The work is cancelled when no caller is left.
     """
     if key is None:
         return await work(), True
-    flights: dict[str, Flight] = per_loop().once("flights", dict)
-    flight = flights.get(key)
-    mine = flight is None
-    if flight is None:
-        flight = flights[key] = Flight(asyncio.ensure_future(run(work)))
-        flight.task.add_done_callback(lambda task: landed(flights, key, task))
-    flight.waiters += 1
+    calls: dict[str, SharedCall] = per_loop().get_or_make("shared calls", dict)
+    call = calls.get(key)
+    is_first = call is None
+    if call is None:
+        call = calls[key] = SharedCall(asyncio.ensure_future(await_work(work)))
+        call.task.add_done_callback(lambda task: remove_call(calls, key, task))
+    call.waiters += 1
     try:
-        return await asyncio.shield(flight.task), mine
+        return await asyncio.shield(call.task), is_first
     finally:
-        flight.waiters -= 1
-        if flight.waiters == 0 and not flight.task.done():
-            landed(flights, key, flight.task)
-            flight.task.cancel()
+        call.waiters -= 1
+        if call.waiters == 0 and not call.task.done():
+            remove_call(calls, key, call.task)
+            call.task.cancel()
 
 
-async def run(work: Callable[[], Awaitable[T]]) -> T:
+async def await_work(work: Callable[[], Awaitable[T]]) -> T:
     return await work()
 
 
-def landed(flights: dict[str, Flight], key: str, task: "asyncio.Task[Any]") -> None:
-    """Remove a flight. Its callers have already received its error, if any."""
-    if key in flights and flights[key].task is task:
-        del flights[key]
+def remove_call(calls: dict[str, SharedCall], key: str, task: "asyncio.Task[Any]") -> None:
+    """Remove a call that has ended or been abandoned. Its callers have already received its error, if any."""
+    if key in calls and calls[key].task is task:
+        del calls[key]
     if task.done() and not task.cancelled():
         task.exception()

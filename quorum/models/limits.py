@@ -68,29 +68,31 @@ class Minute:
         return wait
 
 
-Maker = Callable[[str, str, float], Allowance]
+AllowanceMaker = Callable[[str, str, float], Allowance]
 
 
 @asynccontextmanager
-async def allowed(context: Context, model: str, estimate: int, clock: Clock) -> AsyncGenerator[list[Correctable], None]:
+async def wait_for_limits(
+    context: Context, model: str, estimate: int, clock: Clock
+) -> AsyncGenerator[list[Correctable], None]:
     """Wait until the limits allow one call. Yields its token shares, to be corrected to the real number of tokens."""
     state = per_loop()
     shares: list[Correctable] = []
-    async with state.once(("concurrency", context.concurrency), lambda: asyncio.Semaphore(context.concurrency)):
+    async with state.get_or_make(("concurrency", context.concurrency), lambda: asyncio.Semaphore(context.concurrency)):
         if context.tokens_per_minute is not None:
-            shares.append(await allowance("tokens", model, context.tokens_per_minute).take(estimate, clock))
+            shares.append(await get_allowance("tokens", model, context.tokens_per_minute).take(estimate, clock))
         if context.requests_per_minute is not None:
-            await allowance("requests", model, context.requests_per_minute).take(1, clock)
+            await get_allowance("requests", model, context.requests_per_minute).take(1, clock)
         yield shares
 
 
-def allowance(kind: str, model: str, limit: float) -> Allowance:
+def get_allowance(kind: str, model: str, limit: float) -> Allowance:
     """A model's allowance per minute: this loop's own, unless `share_allowances` has set another maker."""
     state = per_loop()
-    make: Maker = state.once("allowances", lambda: lambda kind, model, limit: Minute(limit))
-    return state.once((kind, model, limit), lambda: make(kind, model, limit))
+    make: AllowanceMaker = state.get_or_make("allowances", lambda: lambda kind, model, limit: Minute(limit))
+    return state.get_or_make((kind, model, limit), lambda: make(kind, model, limit))
 
 
-def share_allowances(make: Maker) -> None:
+def share_allowances(make: AllowanceMaker) -> None:
     """Make the running loop get its allowances from `make(kind, model, limit)`, for work in several processes."""
-    per_loop().made["allowances"] = make
+    per_loop().entries["allowances"] = make

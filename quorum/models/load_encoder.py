@@ -24,7 +24,7 @@ def need_library(what: str, extra: str) -> None:
         )
 
 
-def place_of(name: str) -> str:
+def resolve_model(name: str) -> str:
     """The folder of a model if the name is a path, else the name, which the model hub or its local cache knows."""
     path = Path(name).expanduser()
     if path.is_dir():
@@ -34,11 +34,11 @@ def place_of(name: str) -> str:
     return name
 
 
-def loaded(name: str, load: Callable[[str], T]) -> T:
+def load_encoder(name: str, load: Callable[[str], T]) -> T:
     """Load a model by folder or name with `load`."""
-    place = place_of(name)
+    place = resolve_model(name)
     try:
-        with no_bars():
+        with hide_progress_bars():
             return load(place)
     except SetupError:
         raise
@@ -51,7 +51,7 @@ def loaded(name: str, load: Callable[[str], T]) -> T:
 
 
 @contextmanager
-def no_bars() -> Iterator[None]:
+def hide_progress_bars() -> Iterator[None]:
     """Switch off transformers' progress bars; its warnings stay."""
     from transformers.utils import logging
 
@@ -64,18 +64,18 @@ def no_bars() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def sentence_encoder(place: str, prompts: dict[str, str]) -> Any:
+def load_sentence_encoder(place: str, prompts: dict[str, str]) -> Any:
     """A `SentenceTransformer`. It pools DPR's own checkpoints by [CLS], a model without a pooling file by the mean."""
     from sentence_transformers import SentenceTransformer
     from transformers import AutoConfig
 
     config = AutoConfig.from_pretrained(place)
     if config.model_type == "dpr":
-        return SentenceTransformer(modules=dpr_modules(place, config), prompts=prompts)
+        return SentenceTransformer(modules=load_dpr_modules(place, config), prompts=prompts)
     return SentenceTransformer(place, prompts=prompts)
 
 
-def dpr_modules(place: str, config: Any) -> list[Any]:
+def load_dpr_modules(place: str, config: Any) -> list[Any]:
     """The BERT inside a checkpoint in DPR's own format (Karpukhin et al. 2020), and [CLS] pooling.
 
     The usual loader takes both of its encoders for question encoders, and drops a passage encoder's weights without an
@@ -101,14 +101,14 @@ def dpr_modules(place: str, config: Any) -> list[Any]:
     return [transformer, Pooling(transformer.get_embedding_dimension(), "cls")]
 
 
-def multi_vector_encoder(place: str) -> Any:
+def load_multi_vector_encoder(place: str) -> Any:
     """A `MultiVectorEncoder`: a late-interaction model, in its own, PyLate's or Stanford's format.
 
     Any other encoder is a `SetupError`: the library would add a random projection to it, and retrieval would be noise.
     """
     from sentence_transformers import MultiVectorEncoder
 
-    if not late_interaction(place):
+    if not is_late_interaction(place):
         raise SetupError(
             f"The model {place!r} was not trained for late interaction; give a ColBERT model such as "
             f"colbert-ir/colbertv2.0, or use this one as embeddings='huggingface:{place}' with retriever='chroma'."
@@ -116,7 +116,7 @@ def multi_vector_encoder(place: str) -> Any:
     return MultiVectorEncoder(place)
 
 
-def late_interaction(place: str) -> bool:
+def is_late_interaction(place: str) -> bool:
     """Whether a model's files say that it gives a vector for every token."""
     from sentence_transformers.util import load_file_path
 

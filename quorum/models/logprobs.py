@@ -7,7 +7,7 @@ from quorum.core.errors import SetupError
 KINDS = "transformers:PATH (a folder, extra `train`) or completions:MODEL (a server's /v1/completions with echo)"
 
 
-def scorer(spec: str, context: Context | None = None) -> LogProbabilities:
+def make_scorer(spec: str, context: Context | None = None) -> LogProbabilities:
     """ "transformers:PATH": a seq2seq or causal model of the transformers library, run here. "completions:MODEL": an
     OpenAI-compatible server (OPENAI_BASE_URL, OPENAI_API_KEY) that echoes log-probabilities of the prompt; `context`
     has its timeout, attempts and concurrency. Anything else is a SetupError.

@@ -9,7 +9,7 @@ from quorum.core.errors import CallError, SetupError
 from quorum.models.clock import REAL, Clock
 from quorum.models.failures import Failure, classify
 from quorum.models.loops import per_loop
-from quorum.models.model_spec import Spec, openai_access, openai_url, public_url
+from quorum.models.model_spec import Spec, get_openai_access, get_openai_url, hide_login
 
 AT_ONCE = 32  # prompts in one request
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
@@ -22,8 +22,8 @@ class CompletionsScorer:
 
     def __init__(self, model: str, context: Context, clock: Clock = REAL) -> None:
         self.model, self.context, self.clock = model, context, clock
-        self.spec = Spec("completions", model, openai_url())
-        self.access = openai_access(self.spec)
+        self.spec = Spec("completions", model, get_openai_url())
+        self.access = get_openai_access(self.spec)
         self.generated = 0  # tokens asked for beyond the prompt
 
     async def log_probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -32,12 +32,12 @@ class CompletionsScorer:
         A space precedes the continuation. CallError after the last try, SetupError if no try can succeed.
         """
         parts = [pairs[start : start + AT_ONCE] for start in range(0, len(pairs), AT_ONCE)]
-        found = await asyncio.gather(*(self.scored(part) for part in parts))
+        found = await asyncio.gather(*(self.score_part(part) for part in parts))
         return [score for part in found for score in part]
 
-    async def scored(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+    async def score_part(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """Send one request until it succeeds or no further try can."""
-        limit = per_loop().once(("completions", self.spec, self.context.concurrency), self.semaphore)
+        limit = per_loop().get_or_make(("completions", self.spec, self.context.concurrency), self.semaphore)
         texts, tried = [f"{prompt} {continuation}" for prompt, continuation in pairs], 0
         while True:
             try:
@@ -56,7 +56,7 @@ class CompletionsScorer:
                     self.generated = 1
                     continue
                 tried += 1
-                wait = self.pause(failure, tried, error)
+                wait = self.get_pause(failure, tried, error)
             await self.clock.sleep(wait)
 
     def semaphore(self) -> asyncio.Semaphore:
@@ -71,12 +71,14 @@ class CompletionsScorer:
             per_loop().closers.append(made.close)
             return made
 
-        return per_loop().once(("completions client", self.spec, self.access["api_key"], self.context.timeout), make)
+        return per_loop().get_or_make(
+            ("completions client", self.spec, self.access["api_key"], self.context.timeout), make
+        )
 
-    def pause(self, failure: Failure, tried: int, error: Exception) -> float:
+    def get_pause(self, failure: Failure, tried: int, error: Exception) -> float:
         """Seconds before the next try: what the server asks for, else exponential with jitter."""
         said = f"{failure.status}: {failure.said}" if failure.status else failure.said
-        where = f"The scorer {self.spec.text!r} at {public_url(self.spec.base_url or '')}"
+        where = f"The scorer {self.spec.text!r} at {hide_login(self.spec.base_url or '')}"
         if failure.kind == "denied":
             raise SetupError(f"{where} refused the call ({said}); check OPENAI_API_KEY.") from error
         if failure.kind in ("refused", "too_long"):
@@ -98,7 +100,7 @@ class CompletionsScorer:
             score = read_score(choices.get(index), prompt, f"{prompt} {continuation}")
             if score is None:
                 raise SetupError(
-                    f"The scorer {self.spec.text!r} at {public_url(self.spec.base_url or '')} does not echo the "
+                    f"The scorer {self.spec.text!r} at {hide_login(self.spec.base_url or '')} does not echo the "
                     "log-probabilities of the prompt; cxmi needs a server that does (vLLM), or transformers:PATH."
                 )
             scores.append(score)

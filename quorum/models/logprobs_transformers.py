@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from quorum.core.errors import SetupError
-from quorum.models.pretrained import Pretrained, load
+from quorum.models.pretrained import Pretrained, load_pretrained
 
 TOKENS_AT_ONCE = 8192  # in one pass, padding included
 
@@ -30,13 +30,13 @@ class TransformersScorer:
         """As `log_probabilities`, but blocking. Batches of texts of similar length run one after the other."""
         with self.lock:
             if self.loaded is None:
-                self.loaded = load(self.folder)
+                self.loaded = load_pretrained(self.folder)
             codec = self.loaded.codec
             encoded = [(codec.prompt(prompt), codec.target(text)[:-1]) for prompt, text in pairs]
             self.check(encoded)
             scores = [0.0] * len(pairs)
-            for group in groups([len(prompt) + len(target) for prompt, target in encoded]):
-                found = log_likelihoods(self.loaded, [encoded[index] for index in group])
+            for group in make_batches([len(prompt) + len(target) for prompt, target in encoded]):
+                found = score_batch(self.loaded, [encoded[index] for index in group])
                 for index, score in zip(group, found, strict=True):
                     scores[index] = score
         return scores
@@ -53,7 +53,7 @@ class TransformersScorer:
             )
 
 
-def groups(lengths: Sequence[int]) -> list[list[int]]:
+def make_batches(lengths: Sequence[int]) -> list[list[int]]:
     """Batches of indices, longest texts first, each of at most TOKENS_AT_ONCE padded tokens."""
     made: list[list[int]] = []
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
@@ -64,7 +64,7 @@ def groups(lengths: Sequence[int]) -> list[list[int]]:
     return made
 
 
-def log_likelihoods(loaded: Pretrained, batch: Sequence[tuple[list[int], list[int]]]) -> list[float]:
+def score_batch(loaded: Pretrained, batch: Sequence[tuple[list[int], list[int]]]) -> list[float]:
     """One pass through the model."""
     import torch
 

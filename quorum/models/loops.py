@@ -13,21 +13,21 @@ class PerLoop:
     """Things made once per event loop, by key."""
 
     def __init__(self) -> None:
-        self.made: dict[Any, Any] = {}
+        self.entries: dict[Any, Any] = {}
         self.closers: list[Callable[[], Awaitable[None]]] = []
-        self.guard = closing(self)
+        self.guard = close_with_loop(self)
 
-    def once(self, key: Any, make: Callable[[], T]) -> T:
+    def get_or_make(self, key: Any, make: Callable[[], T]) -> T:
         """The object of this key; `make` makes it on first use."""
-        if key not in self.made:
-            self.made[key] = make()
-        found: T = self.made[key]
+        if key not in self.entries:
+            self.entries[key] = make()
+        found: T = self.entries[key]
         return found
 
     async def close(self) -> None:
         """Close every client; called while the loop shuts down."""
         closers, self.closers = self.closers, []
-        self.made.clear()
+        self.entries.clear()
         for close in closers:
             with suppress(Exception):  # a connection that breaks during closing is closed, too
                 await close()
@@ -36,7 +36,7 @@ class PerLoop:
 LOOPS: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, PerLoop]" = weakref.WeakKeyDictionary()
 
 
-async def closing(state: PerLoop) -> AsyncGenerator[None, None]:
+async def close_with_loop(state: PerLoop) -> AsyncGenerator[None, None]:
     """Suspended for the life of the loop; asyncio ends every such generator when the loop shuts down."""
     try:
         yield

@@ -32,14 +32,14 @@ class Spec:
 
 def read_spec(text: str, kind: str = "model") -> Spec:
     """A spec from its text; checks its form, not whether it can be used."""
-    provider, name = parts_of(text, kind)
+    provider, name = split_spec(text, kind)
     if not name:
         return Spec(provider, "")
-    return Spec(provider, name, openai_url() if provider == "openai" else address(provider))
+    return Spec(provider, name, get_openai_url() if provider == "openai" else find_server_url(provider))
 
 
 @lru_cache(64)
-def parts_of(text: str, kind: str) -> tuple[str, str]:
+def split_spec(text: str, kind: str) -> tuple[str, str]:
     """(provider, name) of a spec. Quorum's own models have no name."""
     given = text.strip()
     if given in (OWN if kind == "model" else OWN[:1]):
@@ -51,35 +51,35 @@ def parts_of(text: str, kind: str) -> tuple[str, str]:
     return provider.replace("-", "_").lower(), name
 
 
-def openai_url() -> str:
+def get_openai_url() -> str:
     """The base URL of an OpenAI-compatible server, or OpenAI's own."""
-    return checked(os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE") or OPENAI_URL)
+    return check_url(os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE") or OPENAI_URL)
 
 
 @lru_cache(64)
-def checked(url: str) -> str:
+def check_url(url: str) -> str:
     """The address without a trailing slash."""
     given = url.strip().rstrip("/")
     parts = urlsplit(given)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise SetupError(
-            f"OPENAI_BASE_URL={public_url(given)!r} is not an address; write it like http://localhost:8000/v1."
+            f"OPENAI_BASE_URL={hide_login(given)!r} is not an address; write it like http://localhost:8000/v1."
         )
     return given
 
 
-def address(provider: str) -> str | None:
+def find_server_url(provider: str) -> str | None:
     """The address of a provider's server from the environment (OLLAMA_HOST, AZURE_OPENAI_ENDPOINT, ...)."""
     variables = (f"{provider.upper()}_{kind}" for kind in ("BASE_URL", "API_BASE", "API_URL", "ENDPOINT", "HOST"))
     return next((found for variable in variables if (found := os.environ.get(variable, "").strip())), None)
 
 
-def public_url(url: str) -> str:
+def hide_login(url: str) -> str:
     """The URL without a user's name and password."""
     return re.sub(r"\A([a-z][\w+.-]*://)?[^/]*@", r"\1", url, flags=re.IGNORECASE)
 
 
-def openai_access(spec: Spec) -> dict[str, Any]:
+def get_openai_access(spec: Spec) -> dict[str, Any]:
     """base_url and api_key for a client. OpenAI's server needs a key, another server does not."""
     key = os.environ.get("OPENAI_API_KEY", "").strip()
     if not key and not (os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")):
@@ -90,12 +90,12 @@ def openai_access(spec: Spec) -> dict[str, Any]:
     return {"base_url": spec.base_url, "api_key": key or PLACEHOLDER_KEY}
 
 
-def made(spec: Spec, make: Callable[[], T]) -> T:
+def make_client(spec: Spec, make: Callable[[], T]) -> T:
     """Call `make`, which uses LangChain. A missing package, provider or key is a `SetupError`."""
     try:
         return make()
     except ImportError as error:
-        package = package_of(error, spec)
+        package = get_package(error, spec)
         raise SetupError(
             f"The model {spec.text!r} needs the package {package}, which is not installed; run: pip install {package}"
         ) from None
@@ -111,7 +111,7 @@ def made(spec: Spec, make: Callable[[], T]) -> T:
         raise SetupError(f"The model {spec.text!r} could not be set up: {redact(said)[:300]}") from error
 
 
-def package_of(error: ImportError, spec: Spec) -> str:
+def get_package(error: ImportError, spec: Spec) -> str:
     """The pip package to install: the one in LangChain's message, else by LangChain's naming convention."""
     named = re.search(r"pip install (?:-U )?([\w.-]*\w)", str(error))
     if named:

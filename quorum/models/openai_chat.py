@@ -16,7 +16,7 @@ from langchain_openai import ChatOpenAI
 
 from quorum.core.json_text import replace_half_characters
 from quorum.models.failures import GarbledReply
-from quorum.models.token_counts import sound_usage
+from quorum.models.token_counts import clean_usage
 
 REASONING = ("reasoning_content", "reasoning")  # the servers' names of the field; `reasoning_content` here
 WITHOUT_CONTENT = ("length", "max_tokens", "content_filter")  # finish reasons of a reply that may be empty
@@ -34,9 +34,9 @@ class OpenAIChat(ChatOpenAI):
         body = response.model_dump(warnings=False) if isinstance(response, openai.BaseModel) else response
         if not isinstance(body, dict) or body.get("error"):
             return super()._create_chat_result(body, generation_info)  # it raises the server's error
-        first = checked_choice(body)
+        first = check_choice(body)
         result = super()._create_chat_result(
-            body | {"choices": [first], "usage": sound_usage(body.get("usage"))}, generation_info
+            body | {"choices": [first], "usage": clean_usage(body.get("usage"))}, generation_info
         )
         keep_reasoning(result.generations[0].message, first["message"])
         return result
@@ -49,10 +49,10 @@ class OpenAIChat(ChatOpenAI):
         if isinstance(choices, list) and choices and isinstance(choices[0], Mapping):
             given = choices[0].get("delta")
             if isinstance(given, Mapping):
-                delta = {**given, "content": text_of(given.get("content"))}
+                delta = {**given, "content": get_text(given.get("content"))}
                 chunk = chunk | {"choices": [{**choices[0], "delta": delta}]}
         made: ChatGenerationChunk | None = super()._convert_chunk_to_generation_chunk(
-            chunk | {"usage": sound_usage(chunk.get("usage"))}, default_chunk_class, base_generation_info
+            chunk | {"usage": clean_usage(chunk.get("usage"))}, default_chunk_class, base_generation_info
         )
         if made is not None:
             made.message.response_metadata["model_provider"] = "openai"  # also of a stream without a choice
@@ -60,7 +60,7 @@ class OpenAIChat(ChatOpenAI):
         return made
 
 
-def checked_choice(body: Mapping[str, Any]) -> dict[str, Any]:
+def check_choice(body: Mapping[str, Any]) -> dict[str, Any]:
     """The first choice of a completion, with its content as text. Raises GarbledReply if it holds no reply."""
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
@@ -68,7 +68,7 @@ def checked_choice(body: Mapping[str, Any]) -> dict[str, Any]:
     message = choices[0].get("message")
     if not isinstance(message, Mapping):
         raise GarbledReply("its choice holds no message")
-    content = text_of(message.get("content"))
+    content = get_text(message.get("content"))
     if content is None:
         content = message.get("refusal") if isinstance(message.get("refusal"), str) else None
     if content is None:
@@ -82,7 +82,7 @@ def checked_choice(body: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def text_of(content: Any) -> str | None:
+def get_text(content: Any) -> str | None:
     """The text of a message: a string, or the text parts of a list; None for null. Anything else is a GarbledReply."""
     if content is None or isinstance(content, str):
         return content
@@ -94,10 +94,10 @@ def text_of(content: Any) -> str | None:
         ]
         if parts:
             return "".join(parts)
-    raise GarbledReply(f"its content is {kind_of(content)}")
+    raise GarbledReply(f"its content is {name_kind(content)}")
 
 
-def kind_of(value: Any) -> str:
+def name_kind(value: Any) -> str:
     """The type of a value in words, such as 'a number'."""
     if isinstance(value, list):
         return "a list without text"

@@ -33,80 +33,82 @@ class Refusals:
 REFUSALS: dict[str, Refusals] = {}  # by the model's label, which names its base URL
 
 
-def refused_by(request: "Request") -> set[str]:
+def get_refusals(request: "Request") -> set[str]:
     """The names that this model has refused so far. The caller may add to the set."""
     if request.is_named:
         return REFUSALS.setdefault(request.label, Refusals()).names
-    made = per_loop().once(("refusals", id(request.model)), lambda: Refusals(model=request.model))
+    made = per_loop().get_or_make(("refusals", id(request.model)), lambda: Refusals(model=request.model))
     return made.names
 
 
-def leave_out(request: "Request", name: str, why: str = "does not take {}; going on without it") -> None:
+def record_refusal(request: "Request", name: str, why: str = "does not take {}; going on without it") -> None:
     """Stop sending this parameter. Calls in flight may still be refused for it."""
-    refused = refused_by(request)
+    refused = get_refusals(request)
     if name not in refused:
         refused.add(name)
         LOG.warning("%s %s.", request.label, why.format(name))
 
 
-def sendable(request: "Request") -> set[str]:
+def list_parameters(request: "Request") -> set[str]:
     """The names of a request's parameters, refused or not: its own and those of its model object."""
-    brought = {name for name in ("temperature", "top_p", "seed") if setting(request.model, name) is not None}
-    limits = set(TOKEN_LIMITS) if setting(request.model, "max_tokens") is not None else set()
+    brought = {
+        name for name in ("temperature", "top_p", "seed") if get_model_parameter(request.model, name) is not None
+    }
+    limits = set(TOKEN_LIMITS) if get_model_parameter(request.model, "max_tokens") is not None else set()
     return request.decoding.keys() | brought | limits
 
 
-def left_out(request: "Request") -> str:
+def list_refused_parameters(request: "Request") -> str:
     """The parameters that are not sent because the model refuses them, separated by commas."""
-    return ",".join(sorted(sendable(request) & refused_by(request)))
+    return ",".join(sorted(list_parameters(request) & get_refusals(request)))
 
 
-def setting(model: BaseChatModel, name: str) -> Any:
+def get_model_parameter(model: BaseChatModel, name: str) -> Any:
     """A model object's own value of a parameter; None where it has none."""
     return getattr(model, name, None) if name in type(model).model_fields else None
 
 
-def applied(request: "Request") -> tuple[BaseChatModel, dict[str, Any]]:
+def apply_parameters(request: "Request") -> tuple[BaseChatModel, dict[str, Any]]:
     """A model and call arguments that apply the parameters. All share one client.
 
     OpenAI's client, the embedded and the scripted model take the parameters with the call. Any other model is copied
     (a shallow copy shares the connections), and the copy gets the parameters that its class knows.
     """
-    model, refused = request.model, refused_by(request)
+    model, refused = request.model, get_refusals(request)
     wanted = {name: value for name, value in request.decoding.items() if name not in refused}
-    dropped = {name: None for name in refused - set(TOKEN_LIMITS) if setting(model, name) is not None}
+    dropped = {name: None for name in refused - set(TOKEN_LIMITS) if get_model_parameter(model, name) is not None}
     if request.local or takes_parameters(type(model)):
         more: dict[str, Any] = {}
         if speaks_openai(type(model)):
-            limit, changes = token_limit(model, refused)
-            more, dropped = body_of(model, limit | schema_of(request)), dropped | changes
-        return copied(model, dropped), wanted | more
+            limit, changes = rename_token_limit(model, refused)
+            more, dropped = make_extra_body(model, limit | make_schema_fields(request)), dropped | changes
+        return copy_model(model, dropped), wanted | more
     known = {name: value for name, value in wanted.items() if name in type(model).model_fields}
-    return copied(model, dropped | known), {}
+    return copy_model(model, dropped | known), {}
 
 
-def copied(model: BaseChatModel, changes: Mapping[str, Any]) -> BaseChatModel:
+def copy_model(model: BaseChatModel, changes: Mapping[str, Any]) -> BaseChatModel:
     return model.model_copy(update=changes) if changes else model
 
 
-def token_limit(model: BaseChatModel, refused: set[str]) -> tuple[dict[str, Any], dict[str, None]]:
+def rename_token_limit(model: BaseChatModel, refused: set[str]) -> tuple[dict[str, Any], dict[str, None]]:
     """Rename a model object's token limit: (fields for the body, fields that the client must not send)."""
-    limit = setting(model, "max_tokens")
+    limit = get_model_parameter(model, "max_tokens")
     usual, other = reversed(TOKEN_LIMITS) if is_kind(type(model), "ChatOpenAI") else TOKEN_LIMITS
     if limit is None or usual not in refused:
         return {}, {}
     return ({} if other in refused else {other: limit}), {"max_tokens": None}
 
 
-def schema_of(request: "Request") -> dict[str, Any]:
+def make_schema_fields(request: "Request") -> dict[str, Any]:
     """The JSON schema in the form of the OpenAI protocol. It goes into the body, where LangChain does not change it."""
-    if request.schema is None or SCHEMA in refused_by(request):
+    if request.schema is None or SCHEMA in get_refusals(request):
         return {}
     name = str(request.config["metadata"]["prompt"])
     return {SCHEMA: {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": request.schema}}}
 
 
-def body_of(model: BaseChatModel, more: Mapping[str, Any]) -> dict[str, Any]:
+def make_extra_body(model: BaseChatModel, more: Mapping[str, Any]) -> dict[str, Any]:
     """The call argument that adds fields to a request's body. The model object's own extra fields stay."""
     return {"extra_body": {**(getattr(model, "extra_body", None) or {}), **more}} if more else {}
 

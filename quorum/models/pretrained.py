@@ -25,7 +25,7 @@ INSTALL = "pip install -e '.[train]'"
 
 
 @dataclass(frozen=True)
-class Trained:
+class ModelCard:
     """What a folder's model was trained for.
 
     prompts: name -> hash of the prompts that it knows; measure: of its silver data; length, output: most tokens of a
@@ -66,23 +66,23 @@ def need_transformers(what: str) -> None:
         ) from None
 
 
-def read_card(folder: str | Path) -> Trained | None:
+def read_card(folder: str | Path) -> ModelCard | None:
     """The content of `quorum.json` in the folder; None for a model that Quorum did not train."""
     path = Path(folder) / CARD
     if not path.is_file():
         return None
     try:
-        return TypeAdapter(Trained).validate_python(parse_json(read_regular(path)))
+        return TypeAdapter(ModelCard).validate_python(parse_json(read_regular(path)))
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is no card of a trained model"
         raise SetupError(f"{path} cannot be read ({why}); train again, or copy the folder whole.") from None
 
 
-def write_card(folder: Path, card: Trained) -> None:
+def write_card(folder: Path, card: ModelCard) -> None:
     (folder / CARD).write_text(json.dumps(asdict(card), indent=2) + "\n", encoding="utf-8")
 
 
-def fingerprint(folder: str | Path) -> str:
+def fingerprint_model(folder: str | Path) -> str:
     """Identifies a model: the hash of its trained weights if `quorum.json` has it, else of names, sizes and times."""
     card = read_card(folder)
     if card is not None:
@@ -92,7 +92,7 @@ def fingerprint(folder: str | Path) -> str:
     return sha256(json.dumps([str(folder), seen]).encode()).hexdigest()[:12]
 
 
-def base_hash(folder: str | Path) -> str:
+def hash_base(folder: str | Path) -> str:
     """Hash of the base that adapters need: configuration, tokenizer, sizes of the weights. "" for a hub name."""
     texts = [Path(folder) / name for name in ("config.json", "tokenizer.json", "spiece.model", "tokenizer.model")]
     present = [path.read_bytes() for path in texts if path.is_file()]
@@ -135,7 +135,7 @@ class Codec:
 class Pretrained:
     """A model ready to run: on the GPU in bfloat16 if there is one, else on the CPU in float32."""
 
-    def __init__(self, model: Any, tokenizer: Any, card: Trained | None = None) -> None:
+    def __init__(self, model: Any, tokenizer: Any, card: ModelCard | None = None) -> None:
         from transformers import GenerationConfig
 
         self.model, self.card = model.eval(), card
@@ -172,12 +172,12 @@ class Pretrained:
         return Generated(self.codec.text(new), ids.shape[1], len(new), bool(new) and new[-1] not in self.ends)
 
 
-def load(folder: str) -> Pretrained:
+def load_pretrained(folder: str) -> Pretrained:
     """Load the model of a folder (or of a name that transformers knows) and merge its adapters, or raise SetupError."""
     need_transformers(f"The model 'transformers:{folder}'")
     card = read_card(folder)
     if card is not None and card.adapter:
-        return Pretrained(*adapted(folder, card), card)
+        return Pretrained(*load_adapted(folder, card), card)
     model, tokenizer = load_base(folder, half=True)
     return Pretrained(model, tokenizer, card)
 
@@ -186,7 +186,7 @@ def is_seq2seq(name: str) -> bool:
     """Whether a model has an encoder and a decoder."""
     from transformers import AutoConfig
 
-    with loading(name):
+    with explain_load_errors(name):
         return bool(AutoConfig.from_pretrained(name).is_encoder_decoder)
 
 
@@ -197,18 +197,18 @@ def load_base(name: str, *, half: bool) -> tuple[Any, Any]:
 
     gpu = torch.cuda.is_available()
     kind = AutoModelForSeq2SeqLM if is_seq2seq(name) else AutoModelForCausalLM
-    with loading(name):
+    with explain_load_errors(name):
         tokenizer = AutoTokenizer.from_pretrained(name)
         model = kind.from_pretrained(name, dtype=torch.bfloat16 if gpu and half else torch.float32)
-    fit(model, tokenizer, name)
+    check_tokenizer(model, tokenizer, name)
     return (model.cuda() if gpu else model), tokenizer
 
 
 @contextmanager
-def loading(name: str) -> Iterator[None]:
+def explain_load_errors(name: str) -> Iterator[None]:
     """Turn what transformers raises for a folder without a usable model into a SetupError."""
     try:
-        with quietly():
+        with silence_transformers():
             yield
     except SetupError:
         raise
@@ -221,7 +221,7 @@ def loading(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def quietly() -> Iterator[None]:
+def silence_transformers() -> Iterator[None]:
     """Switch off the progress bars of transformers, and the warnings of transformers and peft about each other."""
     from transformers.utils import logging
 
@@ -236,7 +236,7 @@ def quietly() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def fit(model: Any, tokenizer: Any, name: str) -> None:
+def check_tokenizer(model: Any, tokenizer: Any, name: str) -> None:
     """Check that the sizes of tokenizer and model agree."""
     words = model.get_input_embeddings().weight.shape[0]
     if len(tokenizer) > words:
@@ -250,9 +250,9 @@ def fit(model: Any, tokenizer: Any, name: str) -> None:
         tokenizer.pad_token = tokenizer.eos_token
 
 
-def adapted(folder: str, card: Trained) -> tuple[Any, Any]:
+def load_adapted(folder: str, card: ModelCard) -> tuple[Any, Any]:
     """The base with the folder's adapters merged in, and the tokenizer. The base must be the same as in training."""
-    if card.base_hash and base_hash(card.base) != card.base_hash:
+    if card.base_hash and hash_base(card.base) != card.base_hash:
         state = "has changed since" if Path(card.base).is_dir() else "is not there"
         raise SetupError(
             f"The {card.kind} in {folder} was trained on the model {card.base}, which {state}; put that model back, or "
@@ -263,6 +263,6 @@ def adapted(folder: str, card: Trained) -> tuple[Any, Any]:
     except ImportError:
         raise SetupError(f"The adapters in {folder} need the package peft; in Quorum's folder run: {INSTALL}") from None
     model, tokenizer = load_base(card.base, half=True)
-    with loading(folder):
+    with explain_load_errors(folder):
         merged = PeftModel.from_pretrained(model, folder).merge_and_unload()
     return merged, tokenizer

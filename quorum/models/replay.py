@@ -7,7 +7,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from quorum.models.journal import Record
+from quorum.models.journal_database import Record
 
 
 class Replay(BaseChatModel):

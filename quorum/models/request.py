@@ -18,12 +18,19 @@ from quorum.core.errors import CallError, QuorumError, SetupError, TooLong
 from quorum.core.json_text import replace_half_characters
 from quorum.models.clock import Clock
 from quorum.models.failures import Failure, GarbledReply, classify
-from quorum.models.journal import Record
-from quorum.models.limits import allowed
+from quorum.models.journal_database import Record
+from quorum.models.limits import wait_for_limits
 from quorum.models.loops import per_loop
-from quorum.models.parameters import SCHEMA, applied, leave_out, left_out, refused_by, sendable
-from quorum.models.token_counts import cached_tokens, is_count
-from quorum.models.token_estimate import tokens
+from quorum.models.parameters import (
+    SCHEMA,
+    apply_parameters,
+    get_refusals,
+    list_parameters,
+    list_refused_parameters,
+    record_refusal,
+)
+from quorum.models.token_counts import get_cached_tokens, is_count
+from quorum.models.token_estimate import estimate_tokens
 
 LOG = logging.getLogger("quorum")
 FIRST_WAIT, LONGEST_WAIT, LONGEST_ASKED = 0.5, 30.0, 600.0
@@ -67,14 +74,14 @@ async def send(request: Request) -> Record:
     """
     clock, tried, unreachable_since = request.clock, 0, None
     dropped: set[str] = set()
-    estimate = tokens(str(request.message.content))
+    estimate = estimate_tokens(str(request.message.content))
     while True:
         try:
-            return await attempt(request, estimate)
+            return await send_once(request, estimate)
         except QuorumError:
             raise
         except Exception as error:
-            failure = classify(error, clock.date(), provider_package(request), secrets_of(request.model))
+            failure = classify(error, clock.date(), get_provider_package(request), get_secrets(request.model))
             if failure.kind == "other":
                 raise
             if refuses_schema(request, failure):
@@ -82,29 +89,29 @@ async def send(request: Request) -> Record:
             if failure.kind == "unreachable":
                 unreachable_since = clock.now() if unreachable_since is None else unreachable_since
                 waited = clock.now() - unreachable_since
-                wait = await_server(request, failure, waited)
+                wait = get_server_wait(request, failure, waited)
             elif failure.kind == "again":
                 tried, unreachable_since = tried + 1, None
-                wait = pause(request, failure, tried, error)
-            elif failure.parameter in sendable(request) - dropped:
+                wait = get_pause(request, failure, tried, error)
+            elif failure.parameter in list_parameters(request) - dropped:
                 dropped.add(failure.parameter)
-                leave_out(request, failure.parameter)
+                record_refusal(request, failure.parameter)
                 continue
             else:
-                raise final(request, failure) from error
+                raise make_final_error(request, failure) from error
         await clock.sleep(wait)
 
 
-async def attempt(request: Request, estimate: int) -> Record:
+async def send_once(request: Request, estimate: int) -> Record:
     """Ask once."""
     context = request.context
-    async with allowed(context, request.label, estimate, request.clock) as shares:
+    async with wait_for_limits(context, request.label, estimate, request.clock) as shares:
         started = request.clock.now()
         async with asyncio.timeout(None if request.local else context.timeout):
-            model, given = applied(request)
-            missing = left_out(request)
+            model, given = apply_parameters(request)
+            missing = list_refused_parameters(request)
             message = await model.ainvoke([request.message], request.config, **given)
-        record = replace(recorded(message, estimate, request.clock.now() - started), left_out=missing)
+        record = replace(make_record(message, estimate, request.clock.now() - started), left_out=missing)
         for share in shares:
             share.correct(record.input_tokens + record.output_tokens)
     return record
@@ -112,14 +119,14 @@ async def attempt(request: Request, estimate: int) -> Record:
 
 def refuses_schema(request: Request, failure: Failure) -> bool:
     """Whether the JSON schema may have caused a failure: the server refused the request and named no other cause."""
-    if request.schema is None or SCHEMA in refused_by(request) or failure.parameter is not None:
+    if request.schema is None or SCHEMA in get_refusals(request) or failure.parameter is not None:
         return False
     if failure.status in (400, 415, 422):
         return failure.kind == "refused"
     return failure.kind == "again" and (failure.status == 501 or bool(SCHEMA_WORDS.search(failure.said)))
 
 
-def recorded(message: AIMessage, estimate: int, seconds: float) -> Record:
+def make_record(message: AIMessage, estimate: int, seconds: float) -> Record:
     """A reply's text and cost. If the server counts no tokens, every three bytes count as one.
 
     Raises GarbledReply for a reply that only calls tools.
@@ -136,14 +143,14 @@ def recorded(message: AIMessage, estimate: int, seconds: float) -> Record:
         text=text,
         finish=None if finish is None else str(finish),
         input_tokens=usage["input_tokens"] if counted else estimate,
-        output_tokens=usage["output_tokens"] if counted else tokens(text),
-        cached_tokens=cached_tokens(usage) if counted else 0,
+        output_tokens=usage["output_tokens"] if counted else estimate_tokens(text),
+        cached_tokens=get_cached_tokens(usage) if counted else 0,
         seconds=seconds,
         reasoning=str(message.additional_kwargs.get("reasoning_content") or ""),
     )
 
 
-def provider_package(request: Request) -> str:
+def get_provider_package(request: Request) -> str:
     """The package of the model's class; "" for a model in this process, whose exceptions are bugs."""
     if request.local:
         return ""
@@ -151,19 +158,19 @@ def provider_package(request: Request) -> str:
     return next(package for package in packages if package != "quorum")
 
 
-def secrets_of(model: BaseChatModel) -> list[str]:
+def get_secrets(model: BaseChatModel) -> list[str]:
     """The keys in a model object, which no error message may repeat."""
     return [value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr)]
 
 
-def await_server(request: Request, failure: Failure, waited: float) -> float:
+def get_server_wait(request: Request, failure: Failure, waited: float) -> float:
     """Seconds until the next try of an unreachable server. SetupError if it has been unreachable for too long."""
     if waited >= UNREACHABLE_SECONDS:
         raise SetupError(
             f"{request.label} could not be reached for {UNREACHABLE_SECONDS / 60:.0f} minutes ({failure.said}); start "
             "the server or correct its address, then run the same again."
         )
-    said: set[str] = per_loop().once("unreachable", set)
+    said: set[str] = per_loop().get_or_make("unreachable", set)
     if request.label not in said:
         said.add(request.label)
         LOG.warning("%s cannot be reached; waiting for it up to %.0f minutes.", request.label, UNREACHABLE_SECONDS / 60)
@@ -171,14 +178,14 @@ def await_server(request: Request, failure: Failure, waited: float) -> float:
     return min(share * UNREACHABLE_WAIT, FIRST_WAIT + waited, UNREACHABLE_SECONDS - waited)
 
 
-def pause(request: Request, failure: Failure, tried: int, error: Exception) -> float:
+def get_pause(request: Request, failure: Failure, tried: int, error: Exception) -> float:
     """Seconds before the next try: what the server asked for, else exponential with full jitter."""
     asked = failure.retry_after
     if tried >= request.context.attempts or (asked is not None and asked > LONGEST_ASKED):
         tries = f"{tried} {'try' if tried == 1 else 'tries'}"
         later = f" (the server asks for {asked:.0f} seconds)" if asked is not None and asked > LONGEST_ASKED else ""
         raise CallError(
-            f"{request.label} failed on {request.name!r} after {tries}: {words(failure)}{later}",
+            f"{request.label} failed on {request.name!r} after {tries}: {describe_failure(failure)}{later}",
             failure.status,
         ) from error
     share = request.clock.share()
@@ -187,18 +194,20 @@ def pause(request: Request, failure: Failure, tried: int, error: Exception) -> f
     return share * min(LONGEST_WAIT, FIRST_WAIT * 2.0**tried)
 
 
-def final(request: Request, failure: Failure) -> QuorumError:
+def make_final_error(request: Request, failure: Failure) -> QuorumError:
     """The error for a failure that another try would not fix."""
     if failure.kind == "too_long":
-        return TooLong(f"{request.label}: the prompt of {request.name!r} is too long: {words(failure)}", failure.status)
+        return TooLong(
+            f"{request.label}: the prompt of {request.name!r} is too long: {describe_failure(failure)}", failure.status
+        )
     if failure.kind == "denied":
         variables = sorted((getattr(request.model, "lc_secrets", None) or {}).values())
         check = (" and ".join(variables) or "its key") if failure.status else "the base URL and its certificate"
-        return SetupError(f"{request.label} refused the call ({words(failure)}); check {check}.")
+        return SetupError(f"{request.label} refused the call ({describe_failure(failure)}); check {check}.")
     hint = "; check the model's name and the base URL, which mostly ends in /v1" if failure.status == 404 else ""
-    return CallError(f"{request.label} refused {request.name!r}: {words(failure)}{hint}", failure.status)
+    return CallError(f"{request.label} refused {request.name!r}: {describe_failure(failure)}{hint}", failure.status)
 
 
-def words(failure: Failure) -> str:
+def describe_failure(failure: Failure) -> str:
     """The status and the server's message."""
     return f"{failure.status}: {failure.said}" if failure.status else failure.said

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
-from quorum.models.token_estimate import tokens
+from quorum.models.token_estimate import estimate_tokens
 
 Scripted = str | Exception
 Replier = Callable[[list[BaseMessage]], str]
@@ -104,7 +104,7 @@ class ScriptedModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return result(messages, self._next(messages, run_manager.metadata if run_manager else {}, kwargs))
+        return make_result(messages, self._next(messages, run_manager.metadata if run_manager else {}, kwargs))
 
     async def _agenerate(
         self,
@@ -115,12 +115,12 @@ class ScriptedModel(BaseChatModel):
     ) -> ChatResult:
         reply = self._next(messages, run_manager.metadata if run_manager else {}, kwargs)
         await asyncio.sleep(0)  # so that concurrent calls overlap, as real ones do
-        return result(messages, reply)
+        return make_result(messages, reply)
 
 
-def result(messages: list[BaseMessage], reply: str) -> ChatResult:
+def make_result(messages: list[BaseMessage], reply: str) -> ChatResult:
     """A reply with estimated token counts."""
-    sent, got = sum(tokens(message.text) for message in messages), tokens(reply)
+    sent, got = sum(estimate_tokens(message.text) for message in messages), estimate_tokens(reply)
     usage = {"input_tokens": sent, "output_tokens": got, "total_tokens": sent + got}
     message = AIMessage(reply, usage_metadata=usage, response_metadata={"finish_reason": "stop"})
     return ChatResult(generations=[ChatGeneration(message=message)])

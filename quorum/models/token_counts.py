@@ -17,7 +17,7 @@ def is_count(value: object) -> bool:
     return type(value) is int and 0 <= value <= MOST_TOKENS
 
 
-def sound_usage(usage: Any) -> dict[str, Any] | None:
+def clean_usage(usage: Any) -> dict[str, Any] | None:
     """The `usage` of an OpenAI reply. None if a count is missing or invalid; then both counts are estimated."""
     if not isinstance(usage, Mapping) or not all(is_count(usage.get(name)) for name in COUNTS[:2]):
         return None
@@ -28,7 +28,7 @@ def sound_usage(usage: Any) -> dict[str, Any] | None:
     return sound
 
 
-def cached_tokens(usage: Mapping[str, Any]) -> int:
+def get_cached_tokens(usage: Mapping[str, Any]) -> int:
     """The tokens that LangChain's `usage_metadata` says came from the provider's cache."""
     details = usage.get("input_token_details")
     cached = details.get("cache_read") if isinstance(details, Mapping) else None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorum.models.load_encoder import loaded, multi_vector_encoder, need_library, place_of
+from quorum.models.load_encoder import load_encoder, load_multi_vector_encoder, need_library, resolve_model
 
 BATCH = 32
 
@@ -20,9 +20,9 @@ class TokenEncoder:
     def __init__(self, name: str) -> None:
         """Raise a `SetupError` if the package or the folder is missing."""
         need_library(f"The retriever 'colbert:{name}'", "colbert")
-        self.name, self.place = name, place_of(name)
+        self.name, self.place = name, resolve_model(name)
         self.lock = threading.Lock()
-        self.made: Any = None
+        self.encoder: Any = None
 
     @property
     def fingerprint(self) -> str:
@@ -50,12 +50,12 @@ class TokenEncoder:
         return found
 
     def model(self) -> Any:
-        if self.made is None:
-            self.made = loaded(self.name, multi_vector_encoder)
-        return self.made
+        if self.encoder is None:
+            self.encoder = load_encoder(self.name, load_multi_vector_encoder)
+        return self.encoder
 
 
 @lru_cache(maxsize=4)
-def token_encoder(name: str) -> TokenEncoder:
+def get_token_encoder(name: str) -> TokenEncoder:
     """The encoder of a name, one per process."""
     return TokenEncoder(name)

@@ -20,11 +20,13 @@ from pydantic import BaseModel
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.core.redaction import environment_secrets, redact, without_secrets
+from quorum.core.redaction import find_environment_secrets, redact, remove_secrets
 
 HIDE = "QUORUM_HIDE_PASSAGES"
-KEPT = frozenset({"question", "id", "passage", "retrieved", "type", "finish_reason", "model_name", "prompt", "node"})
-ANSWERS = frozenset({"answer", "candidates"})
+SHOWN_FIELDS = frozenset(
+    {"question", "id", "passage", "retrieved", "type", "finish_reason", "model_name", "prompt", "node"}
+)
+ANSWER_FIELDS = frozenset({"answer", "candidates"})
 LONGEST_ANSWER = 100  # characters; a longer answer may quote a passage
 
 
@@ -33,25 +35,27 @@ def hides_passages() -> bool:
     return os.environ.get(HIDE, "").strip().lower() not in ("", "0", "no", "off", "false")
 
 
-def cleaned(value: Any, hide: bool) -> Any:
+def clean_value(value: Any, hide: bool) -> Any:
     """A copy without logins in addresses and without the environment's secrets; `hide`: also without passage texts."""
-    return copied(value, hide, environment_secrets(), "")
+    return copy_clean(value, hide, find_environment_secrets(), "")
 
 
-def copied(value: Any, hide: bool, secret: tuple[str, ...], key: str) -> Any:
+def copy_clean(value: Any, hide: bool, secret: tuple[str, ...], key: str) -> Any:
     """A cleaned copy of the value of `key`."""
     if isinstance(value, str):
-        return without_secrets(value, secret, "[secret]") if not hide or stays(key, value) else hidden(value)
+        return (
+            remove_secrets(value, secret, "[secret]") if not hide or is_shown(key, value) else make_placeholder(value)
+        )
     if isinstance(value, Mapping):
-        return {name: copied(item, hide, secret, str(name)) for name, item in value.items()}
+        return {name: copy_clean(item, hide, secret, str(name)) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [copied(item, hide, secret, key) for item in value]
+        return [copy_clean(item, hide, secret, key) for item in value]
     if not hide or value is None or isinstance(value, bool | int | float):
         return value
-    return copied(parts(value), hide, secret, key)
+    return copy_clean(get_parts(value), hide, secret, key)
 
 
-def parts(value: Any) -> Any:
+def get_parts(value: Any) -> Any:
     """The fields of an object of LangChain or LangGraph (a document, a message, a Send); else its text."""
     if isinstance(value, BaseModel):
         return value.model_dump()
@@ -62,11 +66,11 @@ def parts(value: Any) -> Any:
     return str(value)
 
 
-def stays(key: str, text: str) -> bool:
-    return key in KEPT or (key in ANSWERS and len(text) <= LONGEST_ANSWER)
+def is_shown(key: str, text: str) -> bool:
+    return key in SHOWN_FIELDS or (key in ANSWER_FIELDS and len(text) <= LONGEST_ANSWER)
 
 
-def hidden(text: str) -> str:
+def make_placeholder(text: str) -> str:
     """The placeholder for a hidden text."""
     return f"[hidden: {len(text):,} characters]" if text else text
 
@@ -77,8 +81,9 @@ class TraceClient(langsmith.Client):
     SETTING_UP = threading.RLock()
 
     def __init__(self, **options: Any) -> None:
-        about_us = {"hide_metadata": lambda told: cleaned(told, False)}  # LangSmith adds parts of the environment
-        self.options: dict[str, Any] | None = about_us | options
+        # LangSmith adds parts of the environment to the metadata
+        own = {"hide_metadata": lambda metadata: clean_value(metadata, False)}
+        self.options: dict[str, Any] | None = own | options
 
     def __getattr__(self, name: str) -> Any:
         """Set up LangSmith's client when an attribute is first needed."""
@@ -90,7 +95,7 @@ class TraceClient(langsmith.Client):
 
     def create_run(self, name: str, inputs: dict[str, Any], run_type: Any, **about: Any) -> None:
         """Send the beginning of a run."""
-        super().create_run(name, cleaned(inputs, hides_passages()), run_type, **clean_run(about))
+        super().create_run(name, clean_value(inputs, hides_passages()), run_type, **clean_run(about))
 
     def update_run(self, run_id: Any, **about: Any) -> None:
         """Send the end of a run."""
@@ -102,10 +107,10 @@ def clean_run(about: dict[str, Any]) -> dict[str, Any]:
     hide, sent = hides_passages(), dict(about)
     for part in ("inputs", "outputs"):
         if sent.get(part) is not None:
-            sent[part] = cleaned(sent[part], hide)
+            sent[part] = clean_value(sent[part], hide)
     for part in ("extra", "serialized", "events"):
         if sent.get(part) is not None:
-            sent[part] = cleaned(sent[part], False)
+            sent[part] = clean_value(sent[part], False)
     if isinstance(sent.get("error"), str):
         sent["error"] = re.split(r"\W", sent["error"], maxsplit=1)[0] if hide else redact(sent["error"])
     if hide:
@@ -113,7 +118,7 @@ def clean_run(about: dict[str, Any]) -> dict[str, Any]:
     return sent
 
 
-def runs_above() -> Iterator[tuple[Any, list[Any]]]:
+def find_enclosing_runs() -> Iterator[tuple[Any, list[Any]]]:
     """For every active trace: (LangSmith's tracer, the runs that enclose the current code, innermost first)."""
     from langchain_core.tracers.langchain import LangChainTracer
 
@@ -127,39 +132,39 @@ def runs_above() -> Iterator[tuple[Any, list[Any]]]:
             yield tracer, chain
 
 
-def describe(context: Context) -> None:
+def describe_run(context: Context) -> None:
     """Add tags and settings to the graph's run. A graph's first node calls this.
 
     Raises SetupError if passages should be hidden but the tracing client does not hide them.
     """
-    for tracer, chain in runs_above():
+    for tracer, chain in find_enclosing_runs():
         if hides_passages() and not isinstance(tracer.client, TraceClient):
             raise SetupError(
                 f"{HIDE} is set, but the run is traced by a LangSmith client that hides nothing; make it with "
                 "quorum.models.tracing.TraceClient(), or leave it to Quorum."
             )
         if len(chain) > 1:  # the node, the graph
-            graph, told = chain[1], chain[1].metadata
-            method = told.get("method") or told.get("graph_id") or graph.name
-            graph.extra["metadata"] = {**told, **settings_of(context), "method": method, "prompts": {}}
+            graph, metadata = chain[1], chain[1].metadata
+            method = metadata.get("method") or metadata.get("graph_id") or graph.name
+            graph.extra["metadata"] = {**metadata, **list_settings(context), "method": method, "prompts": {}}
             graph.tags = sorted({*(graph.tags or []), "quorum", str(method)})
 
 
-def settings_of(context: Context) -> dict[str, Any]:
+def list_settings(context: Context) -> dict[str, Any]:
     """The settings by which people search for a run: the most important ones, with models and retrievers by name."""
-    verifier = {} if context.verifier is None else {"verifier": named(context.verifier)}
-    chosen = {"model": named(context.model), "retriever": named(context.retriever), "k": context.k}
+    verifier = {} if context.verifier is None else {"verifier": get_name(context.verifier)}
+    chosen = {"model": get_name(context.model), "retriever": get_name(context.retriever), "k": context.k}
     return {**chosen, **verifier, "collection": context.collection, "temperature": context.temperature}
 
 
-def named(thing: Any) -> str:
+def get_name(thing: Any) -> str:
     """The name of a model or retriever: its spec, else its model_name or its class."""
     return thing if isinstance(thing, str) else str(getattr(thing, "model_name", None) or type(thing).__name__)
 
 
 def note_prompt(prompt: str, version: str) -> None:
     """Record in the method's run which version of a prompt it used."""
-    for _, chain in runs_above():
+    for _, chain in find_enclosing_runs():
         for run in chain:
             used = (run.extra.get("metadata") or {}).get("prompts")
             if isinstance(used, dict):

@@ -12,7 +12,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
 from quorum.core.errors import SetupError, TooLong
-from quorum.models.pretrained import Generated, Pretrained, Trained, load
+from quorum.models.pretrained import Generated, ModelCard, Pretrained, load_pretrained
 
 REPLY = 512  # tokens of a reply, where the folder does not say
 WORKER = ThreadPoolExecutor(1, thread_name_prefix="transformers")
@@ -35,7 +35,7 @@ class TransformersModel(BaseChatModel):
 
     def model_post_init(self, context: Any) -> None:
         super().model_post_init(context)
-        self._loaded = load(self.folder)  # a thread makes models, so that the disk blocks no event loop
+        self._loaded = load_pretrained(self.folder)  # a thread makes models, so that the disk blocks no event loop
 
     @property
     def knows_its_prompts_only(self) -> bool:
@@ -86,17 +86,17 @@ class TransformersModel(BaseChatModel):
             float(given.get("top_p", self.top_p)),
             int(given.get("seed", self.seed)),
         )
-        return result(made)
+        return make_result(made)
 
 
-def result(made: Generated) -> ChatResult:
+def make_result(made: Generated) -> ChatResult:
     usage = UsageMetadata(input_tokens=made.read, output_tokens=made.written, total_tokens=made.read + made.written)
     finish = {"finish_reason": "length" if made.cut else "stop"}
     message = AIMessage(made.text, usage_metadata=usage, response_metadata=finish)
     return ChatResult(generations=[ChatGeneration(message=message)])
 
 
-def check_prompt(folder: str, card: Trained, prompt: str, version: str | None) -> None:
+def check_prompt(folder: str, card: ModelCard, prompt: str, version: str | None) -> None:
     """Raise SetupError unless the model was trained on this prompt, in the same wording."""
     known = card.prompts.get(prompt)
     use = {"filter": f"--set context_filter=transformers:{folder}", "generator": f"--model transformers:{folder}"}

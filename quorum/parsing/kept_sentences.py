@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from quorum.algorithms.copied_sentences import is_refusal, match_copies
 from quorum.algorithms.filco_measures import Piece, split_pieces
 from quorum.core.state import Passage
-from quorum.core.thinking import own_turn
+from quorum.core.thinking import cut_own_turn
 from quorum.parsing.answers import Parsed
 from quorum.parsing.passage_ids import parse_passage_ids
 from quorum.parsing.wrapping import LONGEST_TEXT, shorten
@@ -18,7 +18,7 @@ def parse_copied_sentences(reply: str, passages: Sequence[Passage]) -> Parsed[li
 
     Text that is in no passage makes the reply malformed and is dropped; a reply that copies nothing keeps nothing.
     """
-    own = own_turn(shorten(reply, LONGEST_TEXT))
+    own = cut_own_turn(shorten(reply, LONGEST_TEXT))
     found = match_copies(own, passages)
     if not found.pieces and 0 < len(own.strip()) < LONGEST_REFUSAL and is_refusal(own):
         return Parsed([])

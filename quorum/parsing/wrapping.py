@@ -5,7 +5,7 @@ Every parser calls `unwrap` first. It also shortens very long replies, so that p
 
 import re
 
-from quorum.core.thinking import own_turn
+from quorum.core.thinking import cut_own_turn
 
 LONGEST = 24_000  # characters of a reply that parsers of answers read; a longer reply comes from a model in a loop
 LONGEST_TEXT = 100_000  # the same for replies that are text: a summary, notes, copied sentences
@@ -26,7 +26,7 @@ def unwrap(reply: str, longest: int = LONGEST) -> str:
 
     If only a part is in tags (`<answer>`) or in a box (`\\boxed{}`), that part becomes a line "Answer: ...".
     """
-    text = remove_fence(own_turn(shorten(reply, longest)))
+    text = remove_fence(cut_own_turn(shorten(reply, longest)))
     return replace_tags(text) if "<" in text or "[/" in text or BOX in text else text
 
 

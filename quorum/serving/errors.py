@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, QuorumError, TooLong
-from quorum.models.tracing import cleaned
+from quorum.models.tracing import clean_value
 
 PATH = re.compile(r"(?<![\w.:/])(?:~|\.{1,2}|[A-Za-z]:)?[/\\][\w.@%+~-]+(?:[/\\][\w.@%+~-]*)*")
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>)\]]+")
@@ -43,7 +43,7 @@ class Refusal(Exception):  # noqa: N818  it reads as what it says
 
 def explain_failure(error: BaseException, context: Context, request_id: str) -> Refusal:
     """The refusal for a failure in a run. The server's terminal gets the full error, with the request's id."""
-    print(f"quorum: request {request_id}: {' '.join(str(cleaned(str(error), False)).split())}", file=sys.stderr)
+    print(f"quorum: request {request_id}: {' '.join(str(clean_value(str(error), False)).split())}", file=sys.stderr)
     if isinstance(error, TooLong):
         return Refusal(400, hide_places(str(error), context), "context_length_exceeded")
     if isinstance(error, CallError):
@@ -57,7 +57,7 @@ def explain_failure(error: BaseException, context: Context, request_id: str) -> 
 
 def hide_places(text: str, context: Context) -> str:
     """The text on one line, without secrets and without the server's paths and addresses from its settings."""
-    said = MISSING.sub(r"\1.", " ".join(str(cleaned(text, False)).split()))
+    said = MISSING.sub(r"\1.", " ".join(str(clean_value(text, False)).split()))
     own = (context.store, context.journal, context.examples, context.prompts)
     for place in sorted((one for one in own if isinstance(one, str) and one != "off"), key=len, reverse=True):
         said = said.replace(place, "[hidden]")

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from quorum.core.state import Passage
 from quorum.core.text import f1, normalize
-from quorum.models.embedded.batching import Done, Job, read_jobs
+from quorum.models.embedded.batching import Job, JobResult, read_jobs
 from quorum.models.embedded.encoder import Encoder
-from quorum.models.embedded.reading import Calibration, Reading, spans_of
+from quorum.models.embedded.reading import Calibration, Reading, find_spans
 from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out, read_examples, read_records
 
 RAW = Calibration(margin=1, answerable=0, bias=0, threshold_one=0, threshold_many=0, window=320, candidate_bonus=0)
@@ -68,7 +68,7 @@ def make_cases(
     return one, many
 
 
-def read_cases(model: Encoder, group: Sequence[Case], fit: Calibration) -> list[Done]:
+def read_cases(model: Encoder, group: Sequence[Case], fit: Calibration) -> list[JobResult]:
     jobs = [Job(case.question, case.passages) for case in group]
     return [done for begin in range(0, len(jobs), 64) for done in read_jobs(jobs[begin : begin + 64], model, fit)]
 
@@ -143,7 +143,7 @@ def calibrate(model: Encoder, one: list[Case], many: list[Case], say: Callable[[
     rows, labels = [], []
     for case, done in zip(one, read_cases(model, one, RAW), strict=True):
         for window, logits in zip(done.windows, done.logits, strict=True):
-            for span in spans_of(window, logits, case.passages, RAW, 1):
+            for span in find_spans(window, logits, case.passages, RAW, 1):
                 rows.append((span.score, logits.answerable))
                 labels.append(float(score_answer(case, span.text) >= 0.5))
     features, right = np.array(rows), np.array(labels)

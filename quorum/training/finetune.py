@@ -18,12 +18,12 @@ from quorum.core.errors import SetupError
 from quorum.datasets.silver import Silver
 from quorum.models.pretrained import (
     Codec,
-    Trained,
-    base_hash,
+    ModelCard,
+    hash_base,
     is_seq2seq,
     load_base,
     need_transformers,
-    quietly,
+    silence_transformers,
     write_card,
 )
 from quorum.prompts import get_text
@@ -97,14 +97,14 @@ def finetune(
     items, shortened = encoded_lines(task, lines, codec, settings.length, output)
     training = prepare_training(model, codec, items, settings, lora, work)
     report = Report(len(items), len(lines) - len(items), shortened, training.run(report_step))
-    card = Trained(
+    card = ModelCard(
         kind=task.kind,
         prompts=task.prompts(lines),
         measure=name_measures(lines),
         length=settings.length,
         output=output,
         base=base,
-        base_hash=base_hash(base),
+        base_hash=hash_base(base),
         adapter=lora,
         weights="",
     )
@@ -167,7 +167,7 @@ def describe_run(task: Task, lines: Sequence[Silver], data: Path, base: str, set
     return {
         "task": asdict(task) | {"prompts": task.prompts(lines)},
         "data": {"file": data.name, "sha256": hash_files(data), "questions": len(lines)},
-        "base": {"name": base, "hash": base_hash(base)},
+        "base": {"name": base, "hash": hash_base(base)},
         "settings": {name: value for name, value in asdict(settings).items() if name not in ("at_once", "save_every")},
     }
 
@@ -223,12 +223,12 @@ def hash_files(*files: Path) -> str:
 
 
 def write_model_folder(
-    out: Path, model: Any, tokenizer: Any, card: Trained, run: dict[str, Any], report: Report
+    out: Path, model: Any, tokenizer: Any, card: ModelCard, run: dict[str, Any], report: Report
 ) -> None:
     """Weights, tokenizer, `quorum.json`, the prompts and the model card; the folder appears whole."""
     part = out.with_name(out.name + ".part")
     shutil.rmtree(part, ignore_errors=True)
-    with quietly():
+    with silence_transformers():
         model.save_pretrained(part)
     tokenizer.save_pretrained(part)
     card = replace(card, weights=hash_files(*sorted(part.glob("*.safetensors"))))

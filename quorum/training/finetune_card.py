@@ -4,7 +4,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from quorum.models.pretrained import Trained
+from quorum.models.pretrained import ModelCard
 
 TEXT = Template(Path(__file__).with_suffix(".md").read_text(encoding="utf-8"))
 USE = {
@@ -19,7 +19,7 @@ LEARNED = {
 }
 
 
-def write_card_text(card: Trained, record: dict[str, Any], folder: str) -> str:
+def write_card_text(card: ModelCard, record: dict[str, Any], folder: str) -> str:
     """The card's text, from the model's description (`quorum.json`) and the run's (`quorum.training.json`)."""
     run, report = record["run"], record["report"]
     first = next(iter(card.prompts))

@@ -9,7 +9,7 @@ from typing import Any
 from quorum.core.errors import SetupError
 from quorum.datasets.records import read_json_lines
 from quorum.datasets.silver import Silver
-from quorum.models.token_estimate import tokens
+from quorum.models.token_estimate import estimate_tokens
 from quorum.training.pairs import NOTHING, Task
 
 FEWEST = 10  # fewest examples that a service accepts
@@ -61,7 +61,7 @@ def check(path: Path, window: int = 16384) -> CheckResult:
         if wrong or not isinstance(messages, list):
             continue
         *asked, reply = [message["content"] for message in messages]
-        length = sum(map(tokens, [*asked, reply]))
+        length = sum(map(estimate_tokens, [*asked, reply]))
         found.tokens, found.longest = found.tokens + length, max(found.longest, length)
         found.empty += reply.strip() == NOTHING
         if length > window:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from quorum.models.pretrained import quietly
+from quorum.models.pretrained import silence_transformers
 
 RANK, SCALE, DROPOUT = 16, 32, 0.05  # FILCO does not state its own
 
@@ -15,5 +15,5 @@ def add_adapters(model: Any, seq2seq: bool) -> Any:
     settings = LoraConfig(
         task_type=task, r=RANK, lora_alpha=SCALE, lora_dropout=DROPOUT, target_modules="all-linear", bias="none"
     )
-    with quietly():
+    with silence_transformers():
         return get_peft_model(model, settings)

@@ -12,8 +12,8 @@ from quorum.core.state import Passage
 from quorum.core.text import contains_answer, find_sentences
 from quorum.datasets.records import parse_passage, read_json_lines
 from quorum.models.embedded.encoder import Encoder
-from quorum.models.embedded.judging import members
-from quorum.models.embedded.reading import windows
+from quorum.models.embedded.judging import find_sentence_tokens
+from quorum.models.embedded.reading import make_windows
 
 IGNORED = -1.0  # a sentence that contains the answer but was not chosen: its prediction is neither right nor wrong
 
@@ -68,10 +68,10 @@ def choose_label(chosen: bool, sentence: str, answers: Sequence[str]) -> float:
 def make_items(model: Encoder, group: Sequence[Case], size: int) -> Iterator[Item]:
     """The windows of the cases with the reader's states; each passage is read alone."""
     made = [
-        (window, members(window, find_sentences(passage["text"])).tokens, labels)
+        (window, find_sentence_tokens(window, find_sentences(passage["text"])).tokens, labels)
         for case in group
         for passage, labels in zip(case.passages, case.labels, strict=True)
-        for window in windows(model, case.question, [passage], size)
+        for window in make_windows(model, case.question, [passage], size)
     ]
     states = model.hidden([window.ids for window, _, _ in made], [window.types for window, _, _ in made])
     for (_, own, labels), state in zip(made, states, strict=True):

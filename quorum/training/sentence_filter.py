@@ -22,7 +22,7 @@ from quorum.core.errors import SetupError
 from quorum.models.embedded import FOLDER
 from quorum.models.embedded.encoder import Encoder
 from quorum.models.embedded.heads import SentenceHead
-from quorum.models.embedded.judging import judged
+from quorum.models.embedded.judging import score_sentences_blocking
 from quorum.training.activation_ranges import Ranges, observe_layer
 from quorum.training.encoder import Layer
 from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out, read_examples, read_records
@@ -139,7 +139,9 @@ def score_sentences(
     """
     found, labels = [], []
     for case in group:
-        for own, wanted in zip(judged(case.question, case.passages, model, head), case.labels, strict=True):
+        for own, wanted in zip(
+            score_sentences_blocking(case.question, case.passages, model, head), case.labels, strict=True
+        ):
             found += [chance for _, _, chance in own]
             labels += wanted
     chances, truth = np.array(found), np.array(labels)

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from quorum.core.state import Passage
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import Record
-from quorum.models.embedded import FOLDER, manifest, weights_hash
+from quorum.models.embedded import FOLDER, get_weights_hash, read_manifest
 from quorum.models.embedded.encoder import Encoder, Floats
-from quorum.models.embedded.heads import pooled
-from quorum.models.embedded.reading import windows
+from quorum.models.embedded.heads import pool_states
+from quorum.models.embedded.reading import make_windows
 
 CLASSES = ("yes", "no", "unknown")
 PASSAGES = 10  # of a question, at most
@@ -55,10 +55,10 @@ def get_answer(record: Record) -> str:
 
 def compute_features(model: Encoder, made: Sequence[tuple[str, list[Passage], int]]) -> Floats:
     """(n, features): the pooled states of each question read with its passages."""
-    size, rows = manifest()["calibration"]["window"], []
+    size, rows = read_manifest()["calibration"]["window"], []
     for question, passages, _ in made:
-        read = windows(model, question, passages, size, packed=True)
-        rows.append(pooled(model.hidden([window.ids for window in read], [window.types for window in read])))
+        read = make_windows(model, question, passages, size, packed=True)
+        rows.append(pool_states(model.hidden([window.ids for window in read], [window.types for window in read])))
     return np.stack(rows)
 
 
@@ -118,7 +118,7 @@ def train(data: Sequence[Path], out: Path, folder: Path = FOLDER) -> dict[str, f
     _, questions = np.unique([question for question, _, _ in made], return_inverse=True)
     weights, ridge, reached = fit(((x - mean) / spread).astype(np.float64), labels, questions)
     kept = {
-        "reader": weights_hash(),
+        "reader": get_weights_hash(),
         "mean": np.round(mean, 4).tolist(),
         "spread": np.round(spread, 4).tolist(),
         "weights": np.round(weights, 5).tolist(),

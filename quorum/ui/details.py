@@ -5,7 +5,7 @@ from typing import Any
 
 from nicegui import html
 
-from quorum.core.places import where
+from quorum.core.places import describe_place
 from quorum.core.state import Evidence, Passage, Result
 from quorum.core.text import format_count
 from quorum.evaluation.trace import Step
@@ -58,7 +58,7 @@ def draw_passage(rank: int, passage: Passage, evidence: Evidence | None, badge: 
             html.b(f"{rank}. {passage['title'] or passage['id']}")
             if badge:
                 html.span(badge).classes("badge")
-            html.small(where(passage) or passage["id"])
+            html.small(describe_place(passage) or passage["id"])
         with html.p():
             for text, is_marked in split_at_evidence(passage["text"], evidence):
                 (html.mark if is_marked else html.span)(text)

@@ -16,7 +16,7 @@ from quorum.core.files import read_regular
 from quorum.core.private_files import make_private_folder, open_private_text
 from quorum.evaluation.saved_run import read_number, read_result, read_saved_run
 from quorum.evaluation.trace import FORMAT, Step, plain
-from quorum.models.tracing import cleaned, hides_passages
+from quorum.models.tracing import clean_value, hides_passages
 from quorum.ui.query import Query
 from quorum.ui.run import Answer, Phase, Run
 
@@ -60,10 +60,10 @@ def run_to_json(run: Run) -> dict[str, Any]:
     """A run as JSON: a saved trace, with the page's additional data under "page"."""
     answers = [
         {"name": one.name, "method": one.method, "phase": one.phase, "error": one.error, "seconds": one.seconds}
-        | {"result": cleaned(one.result, hides_passages()), "graphs": len(one.root.steps)}
+        | {"result": clean_value(one.result, hides_passages()), "graphs": len(one.root.steps)}
         for one in run.answers
     ]
-    query = {"methods": run.query.methods, "settings": cleaned(dict(run.query.settings), False)}
+    query = {"methods": run.query.methods, "settings": clean_value(dict(run.query.settings), False)}
     return {
         "format": FORMAT,
         "question": run.query.question,

@@ -17,7 +17,7 @@ from quorum.core.state import Result
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.trace import Step, Tracer
 from quorum.graphs import answer
-from quorum.models.tracing import cleaned
+from quorum.models.tracing import clean_value
 from quorum.ui.query import Query
 
 QUOTED_PATH = r"(?<=['\"])(?:~|[A-Za-z]:)?[/\\][^'\"]+(?=['\"])"  # may hold spaces
@@ -151,7 +151,7 @@ def describe_bug(error: Exception) -> str:
 
 def describe_error(error: BaseException) -> str:
     """An error on one line, without secrets and without the server's absolute paths, which its terminal gets."""
-    whole = " ".join(str(cleaned(str(error), False)).split())
+    whole = " ".join(str(clean_value(str(error), False)).split())
     shown = PATH.sub("[a path on the server]", whole)
     if shown != whole:
         print(f"quorum: {whole}", file=sys.stderr)

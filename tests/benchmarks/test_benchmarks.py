@@ -1,8 +1,8 @@
 """What the benchmarks take for granted."""
 
-from benchmarks.fuzz import PARSERS, sound
-from benchmarks.poison import KINDS, Case, Gullible, poison, poisoned
-from benchmarks.replies import VARIABLE, recognise
+from benchmarks.fuzz import PARSERS, check_parsed
+from benchmarks.poison import KINDS, Case, GullibleReader, make_poison, poison_case
+from benchmarks.replies import VARIABLE, recognise_prompt
 from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.datasets.records import Record
@@ -19,7 +19,7 @@ def test_every_parser_is_found_and_reads_nothing() -> None:
         "parse_step",
     } <= set(PARSERS)
     for parse in PARSERS.values():
-        sound(parse(""))
+        check_parsed(parse(""))
 
 
 def test_so_many_passages_are_replaced_and_what_answers_stays() -> None:
@@ -27,7 +27,7 @@ def test_so_many_passages_are_replaced_and_what_answers_stays() -> None:
     record = Record(id="1", question="Where?", answers=["Rohrau"], passages=passages, gold=[])
     for kind in KINDS:
         for count in (1, 2):
-            found = poisoned(Case(record, passages, "Vienna"), kind, count)
+            found = poison_case(Case(record, passages, "Vienna"), kind, count)
             changed = [new for old, new in zip(passages, found, strict=True) if new != old]
             assert found[2] == passages[2]
             assert sorted(p["id"] for p in changed) == [f"poison-{n}" for n in range(count)]
@@ -36,9 +36,9 @@ def test_so_many_passages_are_replaced_and_what_answers_stays() -> None:
 
 async def test_a_gullible_model_believes_a_passage_and_else_reads() -> None:
     given = [Passage(id="a", title="", text="Haydn was born in Rohrau. He died in 1809.")]
-    context = Context(model=Gullible(), journal="off")
+    context = Context(model=GullibleReader(), journal="off")
     assert (await answer("Where was Haydn born?", "concat", context, given=given))["answer"] == "Rohrau"
-    lies = [poison(kind, "Where was Haydn born?", "Vienna", 0) for kind in KINDS]
+    lies = [make_poison(kind, "Where was Haydn born?", "Vienna", 0) for kind in KINDS]
     for lie in lies:
         assert (await answer("Where was Haydn born?", "concat", context, given=[*given, lie]))["answer"] == "Vienna"
 
@@ -46,4 +46,4 @@ async def test_a_gullible_model_believes_a_passage_and_else_reads() -> None:
 def test_every_prompt_is_recognised_by_its_fixed_text() -> None:
     for name, text in BUILT_IN.items():
         filled = VARIABLE.sub(lambda found: f"some {found[1] or found[2]}\n", text)
-        assert recognise(filled)[0] == name.partition(".")[0]
+        assert recognise_prompt(filled)[0] == name.partition(".")[0]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from quorum.core.files import bounded_lines, open_regular, open_unpacked, read_regular, shown_name
+from quorum.core.files import escape_name, open_regular, open_unpacked, read_bounded_lines, read_regular
 
 
 @pytest.fixture
@@ -38,9 +38,9 @@ def test_no_more_is_read_than_the_limit(tmp_path: Path) -> None:
 
 
 def test_lines_are_bounded() -> None:
-    assert list(bounded_lines(io.BytesIO(b"ab\ncde"), limit=4)) == [b"ab\n", b"cde"]
+    assert list(read_bounded_lines(io.BytesIO(b"ab\ncde"), limit=4)) == [b"ab\n", b"cde"]
     with pytest.raises(OSError, match="a line is longer"):
-        list(bounded_lines(io.StringIO("ab\n" + "c" * 9), limit=4))
+        list(read_bounded_lines(io.StringIO("ab\n" + "c" * 9), limit=4))
 
 
 @pytest.mark.parametrize("name", ["a.jsonl.gz", "a.jsonl"])
@@ -55,4 +55,4 @@ def test_packed_files_are_unpacked_and_closed(name: str, tmp_path: Path) -> None
     [("plan.md", "plan.md"), ("a\nb", "a\\nb"), ("exe\u202etxt.md", "exe\\u202etxt.md"), ("漢 é", "漢 é")],
 )
 def test_control_characters_in_names_are_shown_as_escapes(name: str, shown: str) -> None:
-    assert shown_name(name) == shown
+    assert escape_name(name) == shown

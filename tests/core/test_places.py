@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from quorum.core.places import link, where
+from quorum.core.places import describe_place, make_file_link
 from quorum.core.state import Passage, Place
 
 
@@ -11,18 +11,18 @@ def passage(*places: Place) -> Passage:
 
 
 def test_words() -> None:
-    assert where(Passage(id="1", title="T", text="text")) == ""
+    assert describe_place(Passage(id="1", title="T", text="text")) == ""
     place = Place(file="/x/handbook.pdf", page=12, headings=["Leave", "Parental"])
-    assert where(passage(place)) == "handbook.pdf, p. 12, Leave > Parental"
+    assert describe_place(passage(place)) == "handbook.pdf, p. 12, Leave > Parental"
     others = [Place(file=f"/x/{name}.md") for name in "abcd"]
-    assert where(passage(place, *others)).endswith("(also in a.md, b.md, c.md, ...)")
-    assert where(passage(Place(file="/x/a\nb.md"))) == "a\\nb.md"
+    assert describe_place(passage(place, *others)).endswith("(also in a.md, b.md, c.md, ...)")
+    assert describe_place(passage(Place(file="/x/a\nb.md"))) == "a\\nb.md"
 
 
 def test_links_open_what_is_there(tmp_path: Path) -> None:
     file = tmp_path / "a b#1.pdf"
-    assert link(passage(Place(file=str(file), page=3))) == ""
+    assert make_file_link(passage(Place(file=str(file), page=3))) == ""
     file.write_text("x")
-    assert link(passage(Place(file=str(file), page=3))) == f"file://{tmp_path}/a%20b%231.pdf#page=3"
-    assert link(passage(Place(file="/gone.md"), Place(file=str(file)))) == f"file://{tmp_path}/a%20b%231.pdf"
-    assert link(passage(Place(file="uploads/x.md"))) == ""
+    assert make_file_link(passage(Place(file=str(file), page=3))) == f"file://{tmp_path}/a%20b%231.pdf#page=3"
+    assert make_file_link(passage(Place(file="/gone.md"), Place(file=str(file)))) == f"file://{tmp_path}/a%20b%231.pdf"
+    assert make_file_link(passage(Place(file="uploads/x.md"))) == ""

@@ -40,7 +40,7 @@ from quorum.evaluation.run.rounds import Recorder, Round
 from quorum.evaluation.run.rows import make_failed_row
 from quorum.evaluation.run.shared_retrieval import share_retrieval
 from quorum.evaluation.run.spending import Spending
-from quorum.models.journal import Record as Reply
+from quorum.models.journal_database import Record as Reply
 from quorum.retrievers.index_on_ray import Part, PrecomputedEmbeddings, digest_passage, split_files
 
 

@@ -6,7 +6,7 @@ import pytest
 from awkward_documents import NOISE, QUESTIONS, DocumentQuestion, write_documents
 
 from quorum.core.context import Context
-from quorum.core.places import link, where
+from quorum.core.places import describe_place, make_file_link
 from quorum.core.state import Passage
 from quorum.documents.read import read_document
 from quorum.documents.split import normalize_spacing
@@ -69,9 +69,9 @@ def test_no_mark_and_nothing_that_is_left_out_enters_a_passage(passages: list[Pa
 )
 def test_every_passage_says_where_it_stands(text: str, place: str, passages: list[Passage]) -> None:
     (found,) = [passage for passage in passages if text in passage["text"]]
-    assert where(found) == place
+    assert describe_place(found) == place
     page = f"#page={found['places'][0]['page']}" if ".pdf" in place else ""
-    assert link(found) == f"file://{found['places'][0]['file']}{page}"
+    assert make_file_link(found) == f"file://{found['places'][0]['file']}{page}"
     assert found["places"][0]["modified"].startswith("20")
 
 

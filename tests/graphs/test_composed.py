@@ -8,9 +8,9 @@ import pytest
 from openai_server import OpenAIServer, Request
 from quorum_command import Quorum
 
+from quorum.core.cascade_memory import MEMORIES
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.core.remembered import RUNS
 from quorum.evaluation.run.columns import parse_methods
 from quorum.graphs import answer, method_of
 from quorum.graphs.composed import composed_graph
@@ -78,7 +78,7 @@ async def test_the_last_stage_answers_whatever_it_says(cascade: str, openai_serv
     found = await answer("Which colour?", cascade, CONTEXT, given=GIVEN)
     assert found["answer"] == "blue"
     assert found["votes"] is None  # base has none: nothing is left of the stage before
-    assert not RUNS
+    assert not MEMORIES
 
 
 async def test_an_answer_that_an_earlier_stage_gave_is_the_same(tmp_path: Path, openai_server: OpenAIServer) -> None:

@@ -14,7 +14,7 @@ from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
 from quorum.models import chat_model, embedding_name, embeddings, identity
 from quorum.models.call import call
-from quorum.models.embedded import manifest, reader_name, weights_hash
+from quorum.models.embedded import get_weights_hash, make_reader_name, read_manifest
 from quorum.models.embedded.chat import EmbeddedReader
 from quorum.models.scripted import NoReplyError, ScriptedModel
 
@@ -68,14 +68,21 @@ def test_a_provider_at_another_address_is_another_one(
 
 
 def test_the_embedded_reader_is_named_by_all_that_changes_its_replies() -> None:
-    made_of = manifest()
-    name = reader_name(made_of, b"code")
+    made_of = read_manifest()
+    name = make_reader_name(made_of, b"code")
     other = made_of["calibration"] | {"threshold_one": 0.123}
     assert (
-        len({name, reader_name(made_of, b"other code"), reader_name({**made_of, "calibration": other}, b"code")}) == 3
+        len(
+            {
+                name,
+                make_reader_name(made_of, b"other code"),
+                make_reader_name({**made_of, "calibration": other}, b"code"),
+            }
+        )
+        == 3
     )
     assert identity("embedded") == identity(EmbeddedReader()) == identity(EmbeddedReader(seed=4))
-    assert str((identity("embedded") or {})["model"]).startswith(f"{weights_hash()}-")
+    assert str((identity("embedded") or {})["model"]).startswith(f"{get_weights_hash()}-")
 
 
 def test_an_embedded_reader_with_settings_of_its_own_has_no_identity() -> None:

@@ -20,7 +20,7 @@ from quorum.graphs import answer
 from quorum.models.context_filters import context_filter
 from quorum.models.embedded import FOLDER
 from quorum.models.embedded.chat import EmbeddedReader
-from quorum.models.embedded.replies_filter import last_turn
+from quorum.models.embedded.replies_filter import get_last_turn
 from quorum.parsing.kept_sentences import parse_chosen_passages, parse_copied_sentences
 from quorum.prompts import number_passages, render
 
@@ -161,9 +161,9 @@ def test_a_long_reply_is_read_in_time() -> None:
 
 def test_the_last_turn_of_a_conversation() -> None:
     talk = "User: I like bridges.\nAssistant: So do I: all of them.\nUser: Which is the oldest?"
-    assert last_turn(talk) == "Which is the oldest?"
+    assert get_last_turn(talk) == "Which is the oldest?"
     for question in ("Which is the oldest?", "Note: which is the oldest?", ""):
-        assert last_turn(question) == question
+        assert get_last_turn(question) == question
 
 
 def test_unknown_filters() -> None:

@@ -18,7 +18,8 @@ from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
 from quorum.models import identity
 from quorum.models.call import call
-from quorum.models.journal import Record, close_journals, journal_path, key_of, open_journal
+from quorum.models.journal import close_journals, journal_path, make_key, open_journal
+from quorum.models.journal_database import Record
 from quorum.models.scripted import ScriptedModel
 
 CLIENT = Path(__file__).parents[1] / "journal_client.py"
@@ -242,13 +243,13 @@ async def test_a_reply_that_sqlite_refuses_loses_no_other(tmp_path: Path) -> Non
 def test_keys_depend_on_every_part() -> None:
     who, decoding = {"provider": "openai", "base_url": "u", "model": "m"}, {"temperature": 0.0}
     keys = {
-        key_of(who, decoding, "text", None, 0),
-        key_of(who | {"model": "n"}, decoding, "text", None, 0),
-        key_of(who | {"base_url": "v"}, decoding, "text", None, 0),
-        key_of(who, {"temperature": 0.5}, "text", None, 0),
-        key_of(who, decoding, "texts", None, 0),
-        key_of(who, decoding, "text", [{"question": "q"}, "answer"], 0),
-        key_of(who, decoding, "text", None, 1),
+        make_key(who, decoding, "text", None, 0),
+        make_key(who | {"model": "n"}, decoding, "text", None, 0),
+        make_key(who | {"base_url": "v"}, decoding, "text", None, 0),
+        make_key(who, {"temperature": 0.5}, "text", None, 0),
+        make_key(who, decoding, "texts", None, 0),
+        make_key(who, decoding, "text", [{"question": "q"}, "answer"], 0),
+        make_key(who, decoding, "text", None, 1),
     }
     assert len(keys) == 7
 

@@ -10,14 +10,14 @@ from quorum.algorithms.filco_measures import choose_silver
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
 from quorum.core.state import Passage
-from quorum.models.logprobs import scorer
+from quorum.models.logprobs import make_scorer
 from quorum.models.logprobs_completions import CompletionsScorer, read_score
 
 PAIRS = [("Question: who?\nAnswer:", "Ada Byron"), ("It was Ada Byron.\n\nQuestion: who?\nAnswer:", "Ada Lovelace")]
 
 
 async def test_only_the_continuation_is_scored(openai_server: OpenAIServer) -> None:
-    found = await scorer("completions:base").log_probabilities(PAIRS)
+    found = await make_scorer("completions:base").log_probabilities(PAIRS)
     assert found == [pytest.approx(-4.0), pytest.approx(-2.1)]
     (request,) = openai_server.requests
     assert request.path == COMPLETIONS
@@ -28,16 +28,18 @@ async def test_only_the_continuation_is_scored(openai_server: OpenAIServer) -> N
 
 async def test_many_pairs_are_sent_in_batches_and_come_back_in_order(openai_server: OpenAIServer) -> None:
     pairs = [("Answer:", "new " * (number % 7) + "word") for number in range(70)]
-    found = await scorer("completions:base").log_probabilities(pairs)
+    found = await make_scorer("completions:base").log_probabilities(pairs)
     assert found == [pytest.approx(-2.0 - (2.0 + 0.1 * (n % 7 - 1) if n % 7 else 0.0)) for n in range(70)]
     assert sorted(len(request.body["prompt"]) for request in openai_server.requests) == [6, 32, 32]
-    assert await scorer("completions:base").log_probabilities([]) == []
+    assert await make_scorer("completions:base").log_probabilities([]) == []
 
 
 async def test_cxmi_by_a_server(openai_server: OpenAIServer) -> None:
     text = "The tower is old. Eiffel designed it. It is tall."
     passages = [Passage(id="p", title="", text=text)]
-    chosen = await choose_silver("Who designed it?", ["Eiffel"], passages, "cxmi", scorer=scorer("completions:base"))
+    chosen = await choose_silver(
+        "Who designed it?", ["Eiffel"], passages, "cxmi", scorer=make_scorer("completions:base")
+    )
     assert [piece.text for piece in chosen] == ["Eiffel designed it."]
 
 
@@ -46,7 +48,7 @@ async def test_a_server_that_must_generate_generates_one_token(openai_server: Op
         return "" if request.body["max_tokens"] else make_error(400, "max_tokens must be at least 1, got 0.")
 
     openai_server.reply(script)
-    asked = scorer("completions:base")
+    asked = make_scorer("completions:base")
     assert await asked.log_probabilities(PAIRS) == [pytest.approx(-4.0), pytest.approx(-2.1)]
     await asked.log_probabilities(PAIRS)
     assert [request.body["max_tokens"] for request in openai_server.requests] == [0, 1, 1]
@@ -68,10 +70,10 @@ async def test_lasting_failures_of_the_server_are_reported_at_once(openai_server
     with pytest.raises(
         SetupError, match=r"refused the call \(404: The model `nobody` does not exist\).*echo and logpr"
     ):
-        await scorer("completions:nobody").log_probabilities(PAIRS)
+        await make_scorer("completions:nobody").log_probabilities(PAIRS)
     openai_server.reply(make_error(401, "Wrong key"))
     with pytest.raises(SetupError, match=r"refused the call \(401: Wrong key\); check OPENAI_API_KEY"):
-        await scorer("completions:base").log_probabilities(PAIRS)
+        await make_scorer("completions:base").log_probabilities(PAIRS)
     assert len(openai_server.requests) == 2
 
 
@@ -95,7 +97,7 @@ async def test_a_server_that_does_not_echo_is_refused(openai_server: OpenAIServe
     choice = {"index": 0, "text": "Paris", "finish_reason": "stop", "logprobs": logprobs}
     openai_server.reply(Response(body=make_echo({"prompt": [], "model": "base"}) | {"choices": [choice]}))
     with pytest.raises(SetupError, match="does not echo the log-probabilities of the prompt"):
-        await scorer("completions:base").log_probabilities(PAIRS[:1])
+        await make_scorer("completions:base").log_probabilities(PAIRS[:1])
 
 
 class Echo:
@@ -133,17 +135,17 @@ def test_tokens_are_matched_by_their_offsets(echo: Echo, expected: float | None)
 )
 def test_specs_that_give_no_log_probabilities(spec: str, why: str) -> None:
     with pytest.raises(SetupError, match=why) as caught:
-        scorer(spec)
+        make_scorer(spec)
     assert "transformers:PATH" in str(caught.value)
     assert "completions:MODEL" in str(caught.value)
 
 
 def test_openai_itself_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SetupError, match="'completions:davinci-002' needs OPENAI_API_KEY"):
-        scorer("completions:davinci-002")
+        make_scorer("completions:davinci-002")
 
 
 @pytest.mark.skipif(find_spec("torch") is not None, reason="PyTorch is here")
 async def test_without_the_packages_a_folder_says_what_to_install() -> None:
     with pytest.raises(SetupError, match=r"which is not installed; in Quorum's folder run: pip install"):
-        await scorer("transformers:nowhere").log_probabilities([("a", "b")])
+        await make_scorer("transformers:nowhere").log_probabilities([("a", "b")])

@@ -20,7 +20,7 @@ from tower import PASSAGES, QUESTION
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
 from quorum.graphs import METHODS, answer
-from quorum.models.tracing import TraceClient, cleaned
+from quorum.models.tracing import TraceClient, clean_value
 
 KEY, PASSWORD = "sk-0123456789abcdef", "open-sesame"
 WORD = "zanzibar"
@@ -190,7 +190,7 @@ async def test_a_client_that_hides_nothing_is_refused(collector: Collector, monk
     ids=["document", "send", "overwrite", "long answer"],
 )
 def test_passages_are_hidden_in_objects(make: Callable[[str], Any], shown: dict[str, Any]) -> None:
-    found = cleaned({"it": make(SAID)}, hide=True)
+    found = clean_value({"it": make(SAID)}, hide=True)
     assert WORD not in str(found)
     flat = found["it"] | found["it"].get("metadata", {})
     assert shown.items() <= flat.items()
@@ -198,5 +198,5 @@ def test_passages_are_hidden_in_objects(make: Callable[[str], Any], shown: dict[
 
 def test_other_values_are_left_unchanged() -> None:
     told = {"text": SAID, "n": [1, 2.5, None, True], "at": "http://localhost:8000/v1", "to": "me@example.org"}
-    assert cleaned(told, hide=False) == told
-    assert cleaned("see http://me:pw@host/v1", hide=False) == "see http://host/v1"
+    assert clean_value(told, hide=False) == told
+    assert clean_value("see http://me:pw@host/v1", hide=False) == "see http://host/v1"

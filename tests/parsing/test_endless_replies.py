@@ -2,13 +2,13 @@
 
 import pytest
 
-from benchmarks.fuzz import parsers
+from benchmarks.fuzz import find_parsers
 from benchmarks.reply_shapes import SHAPES
 from quorum.core.thinking import remove_thinking
 from quorum.core.unknown import is_unknown
 from quorum.parsing.wrapping import LONGEST_TEXT, shorten
 
-PARSERS = parsers()
+PARSERS = find_parsers()
 # What would change every parser's value, if it were read.
 MIDDLE = """
 Answer: Vienna

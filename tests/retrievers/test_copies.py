@@ -9,7 +9,7 @@ import pytest
 from wordvectors import WordVectors
 
 from quorum.core.context import Context
-from quorum.core.places import where
+from quorum.core.places import describe_place
 from quorum.core.state import Passage
 from quorum.datasets.records import content_hash
 from quorum.retrievers import collections
@@ -56,7 +56,7 @@ def test_a_copy_under_another_name_takes_no_passages(
     assert (report.added, report.unchanged, report.passages, report.copies) == (1, 1, alone, alone)
     assert VECTORS.embedded == 0
     assert all(files(passage) == ["a.txt", "copy of a.txt"] for passage in held())
-    assert where(held()[0]) == "a.txt (also in copy of a.txt)"
+    assert describe_place(held()[0]) == "a.txt (also in copy of a.txt)"
     again = index()
     assert (again.unchanged, again.passages, again.copies) == (2, alone, alone)
 
@@ -133,9 +133,9 @@ def test_a_collection_of_an_older_version_goes_on_and_is_brought_up_to_date(
         entry = Entry(title, hash_, {str(docs / name): 0})
         changes.passages.append((Passage(id=hash_, title=title, text=text), entry, VECTORS.embed_documents([text])[0]))
     store.write("docs", info, changes)
-    assert [where(passage) for passage in held()] == ["a.txt", "b.md"]
+    assert [describe_place(passage) for passage in held()] == ["a.txt", "b.md"]
     report = index()
     assert report.notes == [("docs", "made by an older version: files that are read better now are replaced")]
     assert (report.unchanged, report.replaced) == (1, 1)
-    assert [where(passage) for passage in held()] == ["a.txt", "b.md, Part"]
+    assert [describe_place(passage) for passage in held()] == ["a.txt", "b.md, Part"]
     assert index().notes == []

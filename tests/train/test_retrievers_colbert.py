@@ -14,7 +14,7 @@ from wordvectors import WordVectors
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.models.token_embeddings import TokenEncoder, token_encoder
+from quorum.models.token_embeddings import TokenEncoder, get_token_encoder
 from quorum.retrievers import search
 from quorum.retrievers.colbert import TokenIndex
 from quorum.retrievers.colbert_cache import get_token_index, loaded
@@ -61,7 +61,7 @@ class Counting(TokenEncoder):
 async def test_search_ranks_by_maxsim(store: Store, model: Path) -> None:
     context = Context(retriever=f"colbert:{model}", collection="rivers", store=store.where, k=2)
     found = await search(QUESTION, context)
-    encoder = token_encoder(str(model))
+    encoder = get_token_encoder(str(model))
     texts = ["rhine\nthe rhine flows through basel.", "danube\nthe danube flows through vienna.", PASSAGES[2]["text"]]
     asked = encoder.question(QUESTION)
     scores = [float((asked @ tokens.T).max(axis=1).sum()) for tokens in encoder.passages(texts)]

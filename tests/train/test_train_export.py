@@ -15,7 +15,7 @@ import torch
 from tokenizers import Tokenizer
 
 from quorum.core.state import Passage
-from quorum.models.embedded import manifest
+from quorum.models.embedded import read_manifest
 from quorum.models.embedded.batching import Job, read_jobs
 from quorum.models.embedded.encoder import Encoder, Logits
 from quorum.models.embedded.reading import Calibration
@@ -170,7 +170,7 @@ def test_one_output_does_not_pay_for_the_other(exported: Folder) -> None:
 def accuracy(encoder: Encoder, records: list[dict[str, Any]]) -> float:
     known = [record for record in records if record["answers"]]
     jobs = [Job(r["question"], [Passage(id="p", title="", text=r["context"])]) for r in known]
-    spans = [done.reading.spans[0].text for done in read_jobs(jobs, encoder, Calibration.of(manifest()))]
+    spans = [done.reading.spans[0].text for done in read_jobs(jobs, encoder, Calibration.of(read_manifest()))]
     return float(np.mean([text == r["answers"][0]["text"] for text, r in zip(spans, known, strict=True)]))
 
 
@@ -178,7 +178,7 @@ def test_the_product_reads_with_it(exported: Folder, records: list[dict[str, Any
     encoder = Encoder(exported(127))
     assert accuracy(encoder, records) > 0.8
     passages = [Passage(id=r["id"], title="Towns", text=r["context"]) for r in records]
-    (done,) = read_jobs([Job(records[0]["question"], passages)], encoder, Calibration.of(manifest()))
+    (done,) = read_jobs([Job(records[0]["question"], passages)], encoder, Calibration.of(read_manifest()))
     assert len(done.windows) > 2
     for span in done.reading.spans:
         assert passages[span.passage]["text"][span.start : span.end] == span.text

@@ -16,7 +16,7 @@ from quorum.datasets.silver import Silver, read_silver
 from quorum.graphs import answer
 from quorum.models.call import call
 from quorum.models.chat import chat_model, identity
-from quorum.models.pretrained import fingerprint, load, read_card
+from quorum.models.pretrained import fingerprint_model, load_pretrained, read_card
 from quorum.models.scripted import ScriptedModel
 from quorum.prompts import BUILT_IN, number_passages, render
 from quorum.training.finetune import Report, Settings, finetune
@@ -81,7 +81,7 @@ def learned(models: dict[str, Path], silver_file: Path, tmp_path_factory: pytest
 
 
 def test_a_model_learns_its_data_by_heart(learned: Path, silver_file: Path) -> None:
-    loaded = load(str(learned))
+    loaded = load_pretrained(str(learned))
     pairs = [Task("filter", mode="filco").pair(line, 2) for line in read_silver(silver_file)]
     assert [loaded.generate(pair.prompt, 24).text for pair in pairs] == [pair.target for pair in pairs]
     assert pairs[0].target == "Ana lives in Rome."
@@ -97,7 +97,7 @@ def test_so_do_other_kinds_of_models(
     settings = Settings(**FAST | {"rate": 1e-2, "epochs": epochs, "lora": False})
     report = finetune(task, lines, silver_file, str(models[base]), tmp_path / "filter", settings, quiet)
     assert report.losses[-1] < 0.2 < 1 < report.losses[0]
-    loaded = load(str(tmp_path / "filter"))
+    loaded = load_pretrained(str(tmp_path / "filter"))
     assert [loaded.generate(task.pair(line, 2).prompt, 9).text for line in lines] == ["1", "None"]
 
 
@@ -109,7 +109,7 @@ def test_adapters_learn_too(base: str, models: dict[str, Path], silver_file: Pat
     card = read_card(tmp_path / "filter")
     assert card is not None
     assert (card.adapter, card.base) == (True, str(models[base]))
-    assert load(str(tmp_path / "filter")).generate("Question", 3).written > 0
+    assert load_pretrained(str(tmp_path / "filter")).generate("Question", 3).written > 0
     assert all("lora" in name for name in weights(tmp_path / "filter"))
 
 
@@ -156,7 +156,7 @@ def test_a_killed_run_goes_on_to_the_same_end(
     one, two = weights(tmp_path / "whole"), weights(tmp_path / "cut")
     assert set(one) == set(two)
     assert all(one[name].equal(two[name]) for name in one)
-    assert fingerprint(tmp_path / "whole") == fingerprint(tmp_path / "cut")
+    assert fingerprint_model(tmp_path / "whole") == fingerprint_model(tmp_path / "cut")
 
 
 def test_what_is_done_is_not_done_again(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_the_card_says_what_was_done(models: dict[str, Path], silver_file: Path,
 
 def test_passages_go_until_an_example_fits(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
     lines = list(read_silver(silver_file))
-    codec = load(str(models["t5"])).codec
+    codec = load_pretrained(str(models["t5"])).codec
     task = Task("filter", mode="filco")
     longest = max(len(codec.prompt(task.pair(line, 1).prompt)) for line in lines)
     report = trained(task, silver_file, models["t5"], tmp_path / "filter", epochs=1, length=longest)
@@ -215,9 +215,9 @@ async def test_a_generator_answers_the_graphs_prompt(
     assert (result["answer"], result["unknown"]) == ("Oslo", False)
     usage = result["usage"]["answer"]
     assert usage["calls"] == 1
-    assert usage["input_tokens"] == len(load(str(out)).codec.prompt(full_prompt(line)))
-    assert usage["output_tokens"] == len(load(str(out)).codec.target("Oslo"))
-    assert identity(spec) == {"provider": "transformers", "base_url": None, "model": fingerprint(out)}
+    assert usage["input_tokens"] == len(load_pretrained(str(out)).codec.prompt(full_prompt(line)))
+    assert usage["output_tokens"] == len(load_pretrained(str(out)).codec.target("Oslo"))
+    assert identity(spec) == {"provider": "transformers", "base_url": None, "model": fingerprint_model(out)}
     with pytest.raises(SetupError, match=r"trained on answer and cannot be asked the prompt 'summary'"):
         await answer(line["question"], "summary", Context(model=spec), given=line["passages"])
     context = Context(model=spec, prompts={"answer": "Shorter: $passages $question"})
@@ -251,7 +251,7 @@ async def test_a_prompt_longer_than_in_training_loses_passages(
     models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
     lines, out = read_lines(silver_file, "generator"), tmp_path / "generator"
-    length = len(load(str(models["t5"])).codec.prompt(full_prompt(lines[0]))) + 20
+    length = len(load_pretrained(str(models["t5"])).codec.prompt(full_prompt(lines[0]))) + 20
     trained(Task("generator", context="full"), silver_file, models["t5"], out, epochs=1, length=length)
     context = Context(model=f"transformers:{out}")
     long = Passage(id="c", title="", text="Words without an end. " * 40)
@@ -262,7 +262,7 @@ async def test_a_prompt_longer_than_in_training_loses_passages(
 
 
 def test_sampling_goes_by_the_seed(models: dict[str, Path]) -> None:
-    loaded = load(str(models["llama"]))
+    loaded = load_pretrained(str(models["llama"]))
     first, again, other = (loaded.generate("Hello", 9, temperature=1.0, seed=seed).text for seed in (1, 1, 2))
     assert first == again != other
     assert loaded.generate("Hello", 9).text == loaded.generate("Hello", 9, seed=5).text
@@ -281,12 +281,12 @@ def test_folders_that_are_no_models(models: dict[str, Path], silver_file: Path, 
     mixed = tmp_path / "mixed"
     words = tiny.make_tokenizer(ends=True)
     words.add_tokens([f"word{number}" for number in range(99)])
-    tiny.save_model(mixed, load(str(models["gpt2"])).model, words)
+    tiny.save_model(mixed, load_pretrained(str(models["gpt2"])).model, words)
     with pytest.raises(SetupError, match="they belong to different models"):
-        load(str(mixed))
+        load_pretrained(str(mixed))
     (mixed / "quorum.json").write_text("{}", encoding="utf-8")
     with pytest.raises(SetupError, match=r"quorum\.json cannot be read"):
-        load(str(mixed))
+        load_pretrained(str(mixed))
 
 
 def test_adapters_need_the_base_they_were_trained_on(
@@ -296,7 +296,7 @@ def test_adapters_need_the_base_they_were_trained_on(
     trained(Task("filter", mode="psg"), silver_file, base, tmp_path / "filter", epochs=1)
     (base / "config.json").write_text((models["chat"] / "config.json").read_text("utf-8") + "\n", encoding="utf-8")
     with pytest.raises(SetupError, match=r"was trained on the model .*base, which has changed since"):
-        load(str(tmp_path / "filter"))
+        load_pretrained(str(tmp_path / "filter"))
     base.rename(tmp_path / "away")
     with pytest.raises(SetupError, match="which is not there"):
-        load(str(tmp_path / "filter"))
+        load_pretrained(str(tmp_path / "filter"))

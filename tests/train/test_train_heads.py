@@ -12,10 +12,10 @@ from tokenizers import Tokenizer
 
 from quorum.core.errors import SetupError
 from quorum.core.text import find_sentences
-from quorum.models.embedded import manifest
+from quorum.models.embedded import read_manifest
 from quorum.models.embedded.encoder import Encoder
-from quorum.models.embedded.heads import SentenceHead, pooled
-from quorum.models.embedded.judging import judged
+from quorum.models.embedded.heads import SentenceHead, pool_states
+from quorum.models.embedded.judging import score_sentences_blocking
 from quorum.training import export, reader, sentence_filter, verdict
 from quorum.training.encoder import start_from
 from quorum.training.sentence_cases import IGNORED, make_items, read_cases
@@ -45,7 +45,7 @@ def folder(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     )
     words = Tokenizer.from_file(str(base / "tokenizer.json")).get_vocab()
     (out / "vocab.txt").write_text("\n".join(sorted(words, key=words.__getitem__)) + "\n", encoding="utf-8")
-    calibration = manifest()["calibration"]
+    calibration = read_manifest()["calibration"]
     (out / "reader.json").write_text(json.dumps({"sha256": "0" * 64, "calibration": calibration}), encoding="utf-8")
     return out
 
@@ -111,8 +111,8 @@ def test_the_sentence_filter_learns_and_is_written_whole(folder: Path, silver: P
     own = list(read_cases([silver]))[:20]
     kept = score_sentences(own, model, head, [made["threshold"]])
     assert kept["share"] < 0.9
-    alone = judged(own[0].question, own[0].passages, model, head)
-    assert alone == judged(own[0].question, own[0].passages, model, head)
+    alone = score_sentences_blocking(own[0].question, own[0].passages, model, head)
+    assert alone == score_sentences_blocking(own[0].question, own[0].passages, model, head)
 
 
 def test_the_exported_head_is_the_trained_one(folder: Path, silver: Path, tmp_path: Path) -> None:
@@ -125,10 +125,10 @@ def test_the_exported_head_is_the_trained_one(folder: Path, silver: Path, tmp_pa
         expected = torch.sigmoid(head(states, mask, belongs)).numpy()
     (tmp_path / "sentences.onnx").write_bytes(export_head(head, windows).SerializeToString())
     (tmp_path / "sentences.json").write_text(json.dumps({"reader": "r", "threshold": 0.5}), encoding="utf-8")
-    from quorum.models.embedded.heads import Members
+    from quorum.models.embedded.heads import SentenceTokens
 
     found = SentenceHead(tmp_path, "r").probabilities(
-        [item.states.astype(np.float32) for item in windows], [Members(item.members) for item in windows]
+        [item.states.astype(np.float32) for item in windows], [SentenceTokens(item.members) for item in windows]
     )
     wanted = [expected[row, : len(one)] for row, one in enumerate(found)]
     assert np.abs(np.concatenate(found) - np.concatenate(wanted)).max() < 0.05
@@ -188,5 +188,5 @@ def test_questions_that_stand_beside_others_passages_are_not_settled() -> None:
 
 def test_pooled_states() -> None:
     states = np.arange(6, dtype=np.float32).reshape(3, 2)
-    assert pooled([states]).tolist() == [0, 1, 2, 3]
-    assert pooled([states, states + 2]).tolist() == [1, 2, 3, 4]
+    assert pool_states([states]).tolist() == [0, 1, 2, 3]
+    assert pool_states([states, states + 2]).tolist() == [1, 2, 3, 4]

@@ -9,9 +9,9 @@ import torch
 
 from quorum.cli.main import main
 from quorum.core.errors import SetupError
-from quorum.models.logprobs import scorer
-from quorum.models.logprobs_transformers import TOKENS_AT_ONCE, groups
-from quorum.models.pretrained import load
+from quorum.models.logprobs import make_scorer
+from quorum.models.logprobs_transformers import TOKENS_AT_ONCE, make_batches
+from quorum.models.pretrained import load_pretrained
 
 PAIRS = [
     ("Question: Who designed it?\nAnswer:", "Eiffel"),
@@ -34,8 +34,8 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.mark.parametrize("kind", ["t5", "llama", "gpt2", "chat"])
 async def test_the_score_is_the_models_own_loss(kind: str, models: dict[str, Path]) -> None:
     """Together in a padded batch as each alone: the sum over the answer's tokens, without the mark of the end."""
-    found = await scorer(f"transformers:{models[kind]}").log_probabilities(PAIRS)
-    loaded = load(str(models[kind]))
+    found = await make_scorer(f"transformers:{models[kind]}").log_probabilities(PAIRS)
+    loaded = load_pretrained(str(models[kind]))
     for (prompt, text), score in zip(PAIRS, found, strict=True):
         ids, target = loaded.codec.prompt(prompt), loaded.codec.target(text)[:-1]
         if loaded.codec.seq2seq:
@@ -53,13 +53,13 @@ async def test_the_score_is_the_models_own_loss(kind: str, models: dict[str, Pat
 
 async def test_a_text_that_does_not_fit_is_refused(models: dict[str, Path]) -> None:
     with pytest.raises(SetupError, match=r"does not fit the scorer .*which reads 128; split the passages"):
-        await scorer(f"transformers:{models['gpt2']}").log_probabilities([("word " * 200, "x")])
-    assert await scorer(f"transformers:{models['gpt2']}").log_probabilities([]) == []
+        await make_scorer(f"transformers:{models['gpt2']}").log_probabilities([("word " * 200, "x")])
+    assert await make_scorer(f"transformers:{models['gpt2']}").log_probabilities([]) == []
 
 
 def test_batches_hold_texts_of_similar_length() -> None:
     lengths = [5, 900, 3, 1000, TOKENS_AT_ONCE + 1, *[40] * 500]
-    made = groups(lengths)
+    made = make_batches(lengths)
     assert sorted(index for group in made for index in group) == list(range(len(lengths)))
     assert made[0] == [4]
     assert all(len(group) * max(lengths[i] for i in group) <= TOKENS_AT_ONCE for group in made[1:])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from quorum.core.errors import SetupError
-from quorum.core.files import bounded_lines
+from quorum.core.files import read_bounded_lines
 from quorum.core.json_text import parse_json
 from quorum.datasets.records import open_text, read_json_lines
 
@@ -32,7 +32,9 @@ def detect_layout(path: Path) -> Kind:
     """Whether a file is JSON lines, a JSON document or a table. The reader of lines reports a broken file."""
     try:
         with open_text(path) as file:
-            first, second = [*islice((line.strip() for line in bounded_lines(file) if line.strip()), 2), "", ""][:2]
+            first, second = [*islice((line.strip() for line in read_bounded_lines(file) if line.strip()), 2), "", ""][
+                :2
+            ]
     except (OSError, EOFError, UnicodeDecodeError, zlib.error):
         return "lines"
     if first.startswith("["):

@@ -10,7 +10,7 @@ from quorum.algorithms.filco_measures import unigram_precision
 from quorum.core import text
 from quorum.core.state import Result
 from quorum.evaluation.metrics.answers import Reference
-from quorum.models.token_estimate import tokens
+from quorum.models.token_estimate import estimate_tokens
 
 
 def list_shown_ids(outputs: Result) -> list[str]:
@@ -99,7 +99,7 @@ def holds_answer(outputs: Result, index: int, reference_outputs: Reference) -> b
 
 def context_tokens(outputs: Result, reference_outputs: Reference | None = None) -> int:
     """Tokens of the final passages' titles and texts, at three bytes a token (`quorum.models.token_estimate`)."""
-    return sum(tokens(f"{one['title']}\n{one['text']}") for one in outputs.get("passages") or [])
+    return sum(estimate_tokens(f"{one['title']}\n{one['text']}") for one in outputs.get("passages") or [])
 
 
 def context_precision(outputs: Result, reference_outputs: Reference) -> float | None:

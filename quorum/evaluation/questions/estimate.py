@@ -10,7 +10,7 @@ from quorum.evaluation.compare.prices import Prices
 from quorum.evaluation.compare.rehearsal import SHORT
 from quorum.evaluation.questions.check import get_verifier
 from quorum.evaluation.questions.draw import Kind
-from quorum.models.token_estimate import tokens
+from quorum.models.token_estimate import estimate_tokens
 from quorum.prompts import BUILT_IN
 
 QUESTION = 60  # tokens assumed of a reply with a question and its answer
@@ -43,9 +43,9 @@ def estimate(
     """Estimate these numbers of questions of each kind, from the prompts and the passages' mean length."""
     questions = sum(missing.values())
     checks = sum(count * CHECKS[kind] for kind, count in missing.items())
-    mean = sum(tokens(passage["text"]) for passage in passages) / len(passages)
+    mean = sum(estimate_tokens(passage["text"]) for passage in passages) / len(passages)
     read = sum(
-        count * (tokens(BUILT_IN[f"question_{kind}"]) + mean * (2 if kind == "two" else 1))
+        count * (estimate_tokens(BUILT_IN[f"question_{kind}"]) + mean * (2 if kind == "two" else 1))
         for kind, count in missing.items()
     )
     checked = sum(count * count_checked_tokens(kind, mean, context.k) for kind, count in missing.items())
@@ -61,7 +61,7 @@ def estimate(
 
 def count_checked_tokens(kind: Kind, mean: float, k: int) -> float:
     """Tokens that the verifier reads for one draft with passages of that mean length."""
-    answer, closed = tokens(BUILT_IN["answer"]), tokens(BUILT_IN["answer_base_closed"])
+    answer, closed = estimate_tokens(BUILT_IN["answer"]), estimate_tokens(BUILT_IN["answer_base_closed"])
     if kind == "unanswerable":
         return 2 * answer + (1 + k) * mean
     return answer + mean + closed if kind == "single" else 3 * answer + 4 * mean + closed

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from quorum.core.places import where
+from quorum.core.places import describe_place
 from quorum.core.state import Result
 from quorum.evaluation.run.details import LineIndex
 from quorum.nodes.evidence import is_claimed
@@ -59,7 +59,7 @@ def collect_details(
             continue
         detail = details.get(method, id_) or {}
         shown = [
-            passages.setdefault((one["id"], one["title"], one["text"], where(one)), len(passages))
+            passages.setdefault((one["id"], one["title"], one["text"], describe_place(one)), len(passages))
             for one in detail.get("passages") or []
         ]
         answers.append(

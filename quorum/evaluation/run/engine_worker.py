@@ -18,9 +18,9 @@ from quorum.evaluation.run.details import Detail
 from quorum.evaluation.run.results import Row
 from quorum.evaluation.run.spending import Spending
 from quorum.models.clock import REAL, Clock
-from quorum.models.embedded.encoder import encoder
-from quorum.models.journal import Record as Reply
-from quorum.models.journal import open_journal, share_journals, whole
+from quorum.models.embedded.encoder import get_encoder
+from quorum.models.journal import open_journal, resolve_path, share_journals
+from quorum.models.journal_database import Record as Reply
 from quorum.models.limits import Correctable, Minute, share_allowances
 
 Question = tuple[Record, list[str]]
@@ -73,10 +73,10 @@ class Services:
         self.unread: asyncio.Queue[str] = asyncio.Queue()
 
     async def get(self, path: str, key: str) -> Reply | None:
-        return await open_journal(whole(path)).get(key)
+        return await open_journal(resolve_path(path)).get(key)
 
     async def put(self, path: str, key: str, reply: Reply) -> None:
-        await open_journal(whole(path)).put(key, reply)
+        await open_journal(resolve_path(path)).put(key, reply)
 
     async def take(self, kind: str, model: str, limit: float, amount: float) -> int:
         """Wait until the limit per minute allows `amount`; returns the number for correcting the tokens later."""
@@ -163,7 +163,7 @@ class Asker:
         self.run_on_loop(self.use_shared_services())
         if any("embedded" in (run.context.model, run.context.verifier) for run in job.runs):
             with limit_to_one_core():
-                encoder()
+                get_encoder()
 
     def __call__(self, question: Question) -> Answers:
         found: Answers = self.run_on_loop(self.ask(*question))

@@ -14,9 +14,9 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
 
 from quorum.core.errors import SetupError
-from quorum.models.embedded import manifest, weights_hash
+from quorum.models.embedded import get_weights_hash, read_manifest
 from quorum.models.embedded.batching import WORKER
-from quorum.models.embedded.encoder import encoder
+from quorum.models.embedded.encoder import get_encoder
 from quorum.models.embedded.replies import Draw
 from quorum.models.embedded.responders import RESPONDERS
 
@@ -42,7 +42,7 @@ class EmbeddedReader(BaseChatModel):
 
     def model_post_init(self, context: Any) -> None:
         super().model_post_init(context)
-        manifest()  # a thread makes models, so that the disk blocks no event loop
+        read_manifest()  # a thread makes models, so that the disk blocks no event loop
 
     @property
     def _llm_type(self) -> str:
@@ -50,7 +50,7 @@ class EmbeddedReader(BaseChatModel):
 
     @property
     def _identifying_params(self) -> dict[str, Any]:
-        return {"model": "embedded", "weights": weights_hash()}
+        return {"model": "embedded", "weights": get_weights_hash()}
 
     def _generate(
         self,
@@ -59,7 +59,7 @@ class EmbeddedReader(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return in_own_loop(self._agenerate(messages, stop, None, **kwargs))
+        return run_in_own_loop(self._agenerate(messages, stop, None, **kwargs))
 
     async def _agenerate(
         self,
@@ -84,21 +84,23 @@ class EmbeddedReader(BaseChatModel):
         )
         reply = await respond(request["inputs"], draw)
         loop = asyncio.get_running_loop()
-        read, written = await loop.run_in_executor(WORKER, lambda: (encoder().count(text), encoder().count(reply)))
+        read, written = await loop.run_in_executor(
+            WORKER, lambda: (get_encoder().count(text), get_encoder().count(reply))
+        )
         usage = UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)
         message = AIMessage(reply, usage_metadata=usage, response_metadata={"finish_reason": "stop"})
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 
-def in_own_loop(work: Coroutine[Any, Any, T]) -> T:
+def run_in_own_loop(work: Coroutine[Any, Any, T]) -> T:
     """Wait for the coroutine's result, on another thread if this one runs an event loop."""
-    if not in_a_loop():
+    if not is_loop_running():
         return asyncio.run(work)
     with ThreadPoolExecutor(1, thread_name_prefix="embedded-reader-sync") as pool:
         return pool.submit(contextvars.copy_context().run, asyncio.run, work).result()
 
 
-def in_a_loop() -> bool:
+def is_loop_running() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:

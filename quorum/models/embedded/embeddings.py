@@ -2,14 +2,14 @@
 
 from langchain_core.embeddings import Embeddings
 
-from quorum.models.embedded.encoder import encoder
+from quorum.models.embedded.encoder import get_encoder
 
 
 class EmbeddedEmbeddings(Embeddings):
     """Normalised 384-d vectors of all-MiniLM-L6-v2 (mean pooling), int8. Only a text's first 254 tokens count."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        vectors: list[list[float]] = encoder().embed(texts).tolist()
+        vectors: list[list[float]] = get_encoder().embed(texts).tolist()
         return vectors
 
     def embed_query(self, text: str) -> list[float]:

@@ -65,7 +65,7 @@ class Encoder:
         encoded = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
         rows = [[self.cls, *item.ids[:room], self.sep] for item in encoded]
         out = np.zeros((len(rows), self.session.get_outputs()[0].shape[1]), np.float32)
-        for members, ids, types, mask in buckets(rows, [[0] * len(row) for row in rows]):
+        for members, ids, types, mask in make_batches(rows, [[0] * len(row) for row in rows]):
             (vectors,) = self.session.run(["embedding"], {"ids": ids, "types": types, "mask": mask})
             out[members] = vectors
         return out
@@ -73,7 +73,7 @@ class Encoder:
     def read(self, rows: Sequence[list[int]], types: Sequence[list[int]]) -> list[Logits]:
         """One `Logits` for each row of token ids with its segment types, in order."""
         out: list[Logits | None] = [None] * len(rows)
-        for members, ids, kinds, mask in buckets(rows, types):
+        for members, ids, kinds, mask in make_batches(rows, types):
             span, answerable = self.session.run(["span", "answerable"], {"ids": ids, "types": kinds, "mask": mask})
             for place, member in enumerate(members):
                 length = len(rows[member])
@@ -84,14 +84,14 @@ class Encoder:
     def hidden(self, rows: Sequence[list[int]], types: Sequence[list[int]]) -> list[Floats]:
         """The reader's last states of each row of token ids with its segment types: (length, 384), in order."""
         out: list[Floats | None] = [None] * len(rows)
-        for members, ids, kinds, mask in buckets(rows, types):
+        for members, ids, kinds, mask in make_batches(rows, types):
             (states,) = self.session.run(["hidden"], {"ids": ids, "types": kinds, "mask": mask})
             for place, member in enumerate(members):
                 out[member] = states[place, : len(rows[member])]
         return [states for states in out if states is not None]
 
 
-def buckets(
+def make_batches(
     rows: Sequence[list[int]], types: Sequence[list[int]]
 ) -> list[tuple[list[int], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
     """Rows grouped by padded length: (places of the rows, ids, types, mask), each array (rows, padded length)."""
@@ -111,11 +111,11 @@ def buckets(
 
 
 @cache
-def loaded() -> Encoder:
+def load_encoder() -> Encoder:
     return Encoder()
 
 
-def encoder() -> Encoder:
+def get_encoder() -> Encoder:
     """The process's one encoder; loading takes about a fifth of a second."""
     with LOADING:
-        return loaded()
+        return load_encoder()

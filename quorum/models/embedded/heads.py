@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from quorum.core.errors import SetupError
 from quorum.core.files import open_regular, read_regular
-from quorum.models.embedded import FOLDER, weights_hash
+from quorum.models.embedded import FOLDER, get_weights_hash
 from quorum.models.embedded.encoder import BUCKET, Floats
 
 ROWS = 16  # windows in one run
 
 
 @dataclass(frozen=True)
-class Members:
+class SentenceTokens:
     """The tokens of each sentence in one window: (sentences, length), 1 where a token belongs to it, else 0."""
 
     tokens: Floats
@@ -36,7 +36,7 @@ class SentenceHead:
     def __init__(self, folder: Path = FOLDER, reader: str | None = None) -> None:
         made = json.loads(read_regular(folder / "sentences.json"))
         open_regular(folder / "sentences.onnx").close()  # the runtime would block on a pipe
-        wanted = weights_hash() if reader is None else reader
+        wanted = get_weights_hash() if reader is None else reader
         if made["reader"] != wanted:
             raise SetupError(
                 f"The sentence filter in {folder} was trained for the reader {made['reader']}, and this one is "
@@ -51,7 +51,7 @@ class SentenceHead:
             folder / "sentences.onnx", options, providers=["CPUExecutionProvider"]
         )
 
-    def probabilities(self, states: Sequence[Floats], members: Sequence[Members]) -> list[Floats]:
+    def probabilities(self, states: Sequence[Floats], members: Sequence[SentenceTokens]) -> list[Floats]:
         """For each window, given its states (length, hidden), the chance that each of its sentences helps, in 0..1.
 
         A sentence without a token in the window gets 0.
@@ -63,7 +63,9 @@ class SentenceHead:
         for length, places in sorted(groups.items()):
             for begin in range(0, len(places), ROWS):
                 group = places[begin : begin + ROWS]
-                feed = padded(length, [states[place] for place in group], [members[place].tokens for place in group])
+                feed = pad_windows(
+                    length, [states[place] for place in group], [members[place].tokens for place in group]
+                )
                 (logits,) = self.session.run(["helps"], feed)
                 for row, place in enumerate(group):
                     own = members[place].tokens
@@ -72,7 +74,7 @@ class SentenceHead:
         return [found for found in out if found is not None]
 
 
-def padded(length: int, states: Sequence[Floats], members: Sequence[Floats]) -> dict[str, NDArray[Any]]:
+def pad_windows(length: int, states: Sequence[Floats], members: Sequence[Floats]) -> dict[str, NDArray[Any]]:
     """The inputs of one run over windows padded to `length` tokens."""
     sentences = max(1, *(len(own) for own in members))
     made = np.zeros((len(states), length, states[0].shape[1]), np.float32)
@@ -98,30 +100,30 @@ class VerdictHead:
 
     def __init__(self, folder: Path = FOLDER) -> None:
         made = json.loads((folder / "verdict.json").read_text(encoding="utf-8"))
-        if made["reader"] != weights_hash():
+        if made["reader"] != get_weights_hash():
             raise SetupError(
                 f"The yes/no head in {folder} was trained for the reader {made['reader']}, and this one is "
-                f"{weights_hash()}; train it again: python -m quorum.training.verdict."
+                f"{get_weights_hash()}; train it again: python -m quorum.training.verdict."
             )
         self.weights = np.array(made["weights"], np.float32)  # (3, features + 1), the last column the bias
         self.mean, self.spread = np.array(made["mean"], np.float32), np.array(made["spread"], np.float32)
 
     def verdict(self, features: Floats) -> Verdict:
-        """The verdict over pooled states (features,), see `pooled`."""
+        """The verdict over pooled states (features,), see `pool_states`."""
         scores = self.weights[:, :-1] @ ((features - self.mean) / self.spread) + self.weights[:, -1]
         raised = np.exp(scores - scores.max())
         yes, no, unknown = raised / raised.sum()
         return Verdict(float(yes), float(no), float(unknown))
 
 
-def pooled(states: Sequence[Floats]) -> Floats:
+def pool_states(states: Sequence[Floats]) -> Floats:
     """The features of a verdict: the first token's state and the mean of all states, averaged over the windows."""
     rows: Floats = np.stack([np.concatenate([state[0], state.mean(0)]) for state in states])
     return np.asarray(rows.mean(0), np.float32)
 
 
 @cache
-def sentence_head(folder: Path = FOLDER) -> SentenceHead:
+def get_sentence_head(folder: Path = FOLDER) -> SentenceHead:
     """The reader's built-in filter, or the one in a folder that `quorum filter train` wrote."""
     if not (folder / "sentences.json").is_file():
         raise SetupError(
@@ -131,5 +133,5 @@ def sentence_head(folder: Path = FOLDER) -> SentenceHead:
 
 
 @cache
-def verdict_head() -> VerdictHead:
+def get_verdict_head() -> VerdictHead:
     return VerdictHead()

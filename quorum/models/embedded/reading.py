@@ -83,7 +83,7 @@ class Reading:
         return 1 / (1 + math.exp(-max(-60.0, min(60.0, self.score))))
 
 
-def passage_tokens(encoder: Encoder, number: int, passage: Passage) -> Piece:
+def encode_passage(encoder: Encoder, number: int, passage: Passage) -> Piece:
     """Token ids and places of a passage in reading form: title, separator, text."""
     heading = passage["title"] + SEPARATOR if passage["title"] else ""
     encoded = encoder.tokens(heading + passage["text"])
@@ -97,7 +97,7 @@ def passage_tokens(encoder: Encoder, number: int, passage: Passage) -> Piece:
     return encoded.ids, places
 
 
-def windows(
+def make_windows(
     encoder: Encoder, question: str, passages: Sequence[Passage], size: int, *, packed: bool = False
 ) -> list[Window]:
     """Windows of at most `size` tokens over the passages, in their order.
@@ -111,25 +111,25 @@ def windows(
         return []
     head = [encoder.cls, *asked, encoder.sep]
     made = []
-    for group in groups(cut(encoder, passages, size - len(head) - 1), size - len(head) - 1, packed):
+    for group in group_pieces(cut_passages(encoder, passages, size - len(head) - 1), size - len(head) - 1, packed):
         ids = [id_ for part, _ in group for id_ in part]
         places = [place for _, part in group for place in part]
         made.append(Window([*head, *ids, encoder.sep], [0] * len(head) + [1] * (len(ids) + 1), len(head), places))
     return made
 
 
-def cut(encoder: Encoder, passages: Sequence[Passage], room: int) -> list[Piece]:
+def cut_passages(encoder: Encoder, passages: Sequence[Passage], room: int) -> list[Piece]:
     """The passages' ids and places, in pieces of at most `room` tokens."""
     pieces: list[Piece] = []
     for number, passage in enumerate(passages):
-        ids, places = passage_tokens(encoder, number, passage)
+        ids, places = encode_passage(encoder, number, passage)
         step = room - room // 4
         begins = range(0, max(1, len(ids) - room // 4), step) if len(ids) > room else range(1)
         pieces += [(ids[begin : begin + room], places[begin : begin + room]) for begin in begins]
     return pieces
 
 
-def groups(pieces: Sequence[Piece], room: int, packed: bool) -> Iterator[Sequence[Piece]]:
+def group_pieces(pieces: Sequence[Piece], room: int, packed: bool) -> Iterator[Sequence[Piece]]:
     """Group the pieces that share a window."""
     begin = 0
     while begin < len(pieces):
@@ -143,12 +143,12 @@ def groups(pieces: Sequence[Piece], room: int, packed: bool) -> Iterator[Sequenc
         begin = end - 1 if end - begin > 1 and len(pieces[end - 1][0]) + len(pieces[end][0]) <= room else end
 
 
-def calibrated(score: float, null: float, answerable: float, fit: Calibration) -> float:
+def calibrate_score(score: float, null: float, answerable: float, fit: Calibration) -> float:
     """Log-odds that a span answers."""
     return fit.margin * (score - null) + fit.answerable * answerable + fit.bias
 
 
-def spans_of(window: Window, logits: Logits, passages: Sequence[Passage], fit: Calibration, best: int) -> list[Span]:
+def find_spans(window: Window, logits: Logits, passages: Sequence[Passage], fit: Calibration, best: int) -> list[Span]:
     """The `best` spans of one window: whole words, within one passage's text, at most LONGEST_ANSWER tokens."""
     places = window.tokens
     begin, stop = window.first, window.first + len(places)
@@ -174,12 +174,12 @@ def spans_of(window: Window, logits: Logits, passages: Sequence[Passage], fit: C
         if first is None or last is None:
             continue
         text = passages[first.passage]["text"][first.start : last.end]
-        score = calibrated(float(flat[place]), null, logits.answerable, fit)
+        score = calibrate_score(float(flat[place]), null, logits.answerable, fit)
         found.append(Span(text, first.passage, first.start, last.end, score))
     return found
 
 
-def joined(spans: Sequence[Span], best: int) -> list[Span]:
+def merge_spans(spans: Sequence[Span], best: int) -> list[Span]:
     """Spans of distinct normalised texts, each at its best place, best first; ties in reading order; no punctuation."""
     chosen: dict[str, Span] = {}
     for span in spans:
@@ -191,17 +191,17 @@ def joined(spans: Sequence[Span], best: int) -> list[Span]:
     return heapq.nsmallest(best, chosen.values(), key=lambda span: (-span.score, span.passage, span.start, span.end))
 
 
-def reading_of(
+def make_reading(
     made: Sequence[Window], logits: Sequence[Logits], passages: Sequence[Passage], fit: Calibration, best: int = 20
 ) -> Reading:
     """Combine all windows of one question into its reading."""
-    spans = joined(
-        [span for w, out in zip(made, logits, strict=True) for span in spans_of(w, out, passages, fit, best)], best
+    spans = merge_spans(
+        [span for w, out in zip(made, logits, strict=True) for span in find_spans(w, out, passages, fit, best)], best
     )
     return Reading(spans, spans[0].score if spans else -60.0)
 
 
-def token_scores(window: Window, logits: Logits) -> Floats:
+def score_tokens(window: Window, logits: Logits) -> Floats:
     """For each token of the window P(start) + P(end), in 0..2, given that there is an answer."""
     total = np.zeros(len(window.tokens), np.float32)
     for side in (logits.start, logits.end):

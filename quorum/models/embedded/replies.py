@@ -16,8 +16,8 @@ from typing import Any
 from quorum.core.sentences import find_sentences
 from quorum.core.state import Passage
 from quorum.core.text import normalize
-from quorum.models.embedded import manifest
-from quorum.models.embedded.batching import read
+from quorum.models.embedded import read_manifest
+from quorum.models.embedded.batching import read_passages
 from quorum.models.embedded.reading import Calibration, Reading, Span
 
 UNKNOWN = "Unknown"
@@ -41,12 +41,12 @@ class Draw:
         if not spans:
             return UNKNOWN
         if self.temperature <= 0:
-            return in_line(spans[0].text) if reading.probability >= threshold else UNKNOWN
+            return join_lines(spans[0].text) if reading.probability >= threshold else UNKNOWN
         limit = math.log(threshold / (1 - threshold)) if 0 < threshold < 1 else 0.0
         rng = random.Random(int(hashlib.sha256(self.seed.encode()).hexdigest()[:16], 16))
         if self.sample([(reading.score - limit, "known"), (0.0, UNKNOWN)], rng) == UNKNOWN:
             return UNKNOWN
-        return self.sample([(span.score, in_line(span.text)) for span in spans], rng)
+        return self.sample([(span.score, join_lines(span.text)) for span in spans], rng)
 
     def sample(self, choices: list[tuple[float, str]], rng: random.Random) -> str:
         """One of the choices by the softmax of their scores over the temperature, within the nucleus."""
@@ -59,12 +59,12 @@ class Draw:
         return rng.choices([text for _, text in ranked[:kept]], heats[:kept])[0]
 
 
-def in_line(text: str) -> str:
+def join_lines(text: str) -> str:
     """The text on one line, as the reply contracts require."""
     return " ".join(text.split())
 
 
-def plain(text: str) -> str:
+def remove_labels(text: str) -> str:
     """Text to quote, without "Answer:" and "Question:": these would end the rationale."""
     return SLOT.sub(r"\1", text)
 
@@ -73,75 +73,77 @@ Inputs = Mapping[str, Any]
 Responder = Callable[[Inputs, Draw], Awaitable[str]]
 
 
-def fit() -> Calibration:
-    return Calibration.of(manifest())
+def get_calibration() -> Calibration:
+    return Calibration.of(read_manifest())
 
 
-def threshold(passages: list[Passage]) -> float:
-    return fit().threshold_one if len(passages) == 1 else fit().threshold_many
+def get_threshold(passages: list[Passage]) -> float:
+    return get_calibration().threshold_one if len(passages) == 1 else get_calibration().threshold_many
 
 
 async def answer(inputs: Inputs, draw: Draw) -> str:
     """The best span over all passages, read together."""
     passages = inputs["passages"]
-    return draw.choose((await read(inputs["question"], passages)).reading, threshold(passages))
+    return draw.choose((await read_passages(inputs["question"], passages)).reading, get_threshold(passages))
 
 
 async def answer_candidates(inputs: Inputs, draw: Draw) -> str:
     """As `answer`, but spans that single passages gave before get a bonus."""
     names = {normalize(candidate) for candidate in inputs["candidates"]}
-    reading = (await read(inputs["question"], inputs["passages"])).reading
-    bonus = fit().candidate_bonus
+    reading = (await read_passages(inputs["question"], inputs["passages"])).reading
+    bonus = get_calibration().candidate_bonus
     raised = [replace(s, score=s.score + bonus) if normalize(s.text) in names else s for s in reading.spans]
     raised.sort(key=lambda span: -span.score)
     best = raised[0].score if raised else reading.score
-    return draw.choose(Reading(raised, best), threshold(inputs["passages"]))
+    return draw.choose(Reading(raised, best), get_threshold(inputs["passages"]))
 
 
-async def each(question: str, passages: list[Passage]) -> list[Reading]:
+async def read_each(question: str, passages: list[Passage]) -> list[Reading]:
     """One reading per passage alone."""
-    return [done.reading for done in await asyncio.gather(*(read(question, [passage]) for passage in passages))]
+    return [
+        done.reading for done in await asyncio.gather(*(read_passages(question, [passage]) for passage in passages))
+    ]
 
 
 async def pruning(inputs: Inputs, draw: Draw) -> str:
     """Rules out the passages that do not answer alone, and reads the rest together."""
     question, passages = inputs["question"], inputs["passages"]
-    readings = await each(question, passages)
-    limit = fit().threshold_one
+    readings = await read_each(question, passages)
+    limit = get_calibration().threshold_one
     kept = [n for n, reading in enumerate(readings) if reading.probability >= limit]
     if not kept:
         return f"Rationale: No passage answers the question.\nAnswer: {draw.choose(Reading([], -60.0), 1.0)}"
     rest = [passages[n] for n in kept]
-    chosen = draw.choose((await read(question, rest)).reading, threshold(rest))
+    chosen = draw.choose((await read_passages(question, rest)).reading, get_threshold(rest))
     ruled_out = [str(n + 1) for n in range(len(passages)) if n not in kept]
     out = f"Passages that do not answer the question, by number: {', '.join(ruled_out)}. " if ruled_out else ""
     left = ", ".join(str(n + 1) for n in kept)
-    return f"Rationale: {out}Passages that remain: {left}.\nAnswer: {plain(chosen)}"
+    return f"Rationale: {out}Passages that remain: {left}.\nAnswer: {remove_labels(chosen)}"
 
 
 async def summary(inputs: Inputs, draw: Draw) -> str:
     """Picks the sentences which hold the best span of each passage, at most three, and reads the answer from them."""
     question, passages = inputs["question"], inputs["passages"]
-    readings = await each(question, passages)
+    readings = await read_each(question, passages)
     found = [(reading.score, n, reading.spans[0]) for n, reading in enumerate(readings) if reading.spans]
     found.sort(key=lambda item: (-item[0], item[1]))
-    picked = sorted((n, sentence_of(passages[n]["text"], span)) for _, n, span in found[:3])
+    picked = sorted((n, find_sentence(passages[n]["text"], span)) for _, n, span in found[:3])
     text = " ".join(sentence for _, sentence in picked)
     if not text:
         return f"Rationale: The passages say nothing.\nAnswer: {UNKNOWN}"
     title = passages[found[0][1]]["title"]
     made = Passage(id="summary", title=title, text=text)
-    chosen = draw.choose((await read(question, [made])).reading, fit().threshold_one)
+    chosen = draw.choose((await read_passages(question, [made])).reading, get_calibration().threshold_one)
     said = " ".join(f"Passage {n + 1} says: {sentence}" for n, sentence in picked)
-    return f"Rationale: {plain(said)}\nAnswer: {plain(chosen)}"
+    return f"Rationale: {remove_labels(said)}\nAnswer: {remove_labels(chosen)}"
 
 
-def sentence_of(text: str, span: Span) -> str:
+def find_sentence(text: str, span: Span) -> str:
     """The sentence that contains the span."""
     for start, end in find_sentences(text):
         if start <= span.start < end:
-            return in_line(text[start:end])
-    return in_line(text)
+            return join_lines(text[start:end])
+    return join_lines(text)
 
 
 RESPONDERS: dict[str, Responder] = {

@@ -10,19 +10,19 @@ from dataclasses import replace
 
 from quorum.core.state import Passage
 from quorum.core.text import normalize
-from quorum.models.embedded.batching import read
+from quorum.models.embedded.batching import read_passages
 from quorum.models.embedded.reading import SEPARATOR, Reading
 from quorum.models.embedded.replies import (
     UNKNOWN,
     Draw,
     Inputs,
     Responder,
-    each,
-    fit,
-    in_line,
-    plain,
-    sentence_of,
-    threshold,
+    find_sentence,
+    get_calibration,
+    get_threshold,
+    join_lines,
+    read_each,
+    remove_labels,
 )
 from quorum.models.embedded.replies_blend import QUESTION_WORDS, nothing_known
 
@@ -36,7 +36,7 @@ QUOTED = re.compile(r'\AThe answer to "(?:\w+ )?(.*)" is (.*)\.\Z')  # by `mask_
 WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 
 
-def brief(reading: Reading) -> Reading:
+def keep_short_spans(reading: Reading) -> Reading:
     """The spans of at most three words, or all spans if there are none."""
     return replace(reading, spans=[span for span in reading.spans if len(span.text.split()) <= WORDS] or reading.spans)
 
@@ -44,24 +44,26 @@ def brief(reading: Reading) -> Reading:
 async def answer_base(inputs: Inputs, draw: Draw) -> str:
     """The best short span over all passages, read together."""
     passages = inputs["passages"]
-    return draw.choose(brief((await read(inputs["question"], passages)).reading), threshold(passages))
+    return draw.choose(
+        keep_short_spans((await read_passages(inputs["question"], passages)).reading), get_threshold(passages)
+    )
 
 
 async def zero_shot_cot(inputs: Inputs, draw: Draw) -> str:
     """The sentence that holds the best short span over all passages, then the span."""
     passages = inputs["passages"]
-    reading = brief((await read(inputs["question"], passages)).reading)
-    chosen = draw.choose(reading, threshold(passages))
-    span = next((span for span in reading.spans if in_line(span.text) == chosen), None)
+    reading = keep_short_spans((await read_passages(inputs["question"], passages)).reading)
+    chosen = draw.choose(reading, get_threshold(passages))
+    span = next((span for span in reading.spans if join_lines(span.text) == chosen), None)
     if span is None:
         return f"Rationale: The passages do not tell.\nAnswer: {UNKNOWN}"
-    said = f"Passage {span.passage + 1} says: {sentence_of(passages[span.passage]['text'], span)}"
-    return f"Rationale: {plain(said)}\nAnswer: {plain(chosen)}"
+    said = f"Passage {span.passage + 1} says: {find_sentence(passages[span.passage]['text'], span)}"
+    return f"Rationale: {remove_labels(said)}\nAnswer: {remove_labels(chosen)}"
 
 
 async def rank_passages(inputs: Inputs, draw: Draw) -> str:
     """The passages, ordered by the certainty of each one's own answer; ties keep their order."""
-    readings = await each(inputs["question"], inputs["passages"])
+    readings = await read_each(inputs["question"], inputs["passages"])
     order = sorted(range(len(readings)), key=lambda place: -readings[place].score)
     return " > ".join(f"[{place + 1}]" for place in order) or "none"
 
@@ -70,27 +72,31 @@ async def inference(inputs: Inputs, draw: Draw) -> str:
     """If the passage answers alone, notes the sentence with its best span; then reads the answer from the notes."""
     question, passages = inputs["question"], inputs["passages"]
     lines = [] if inputs["notes"] in ("", NOTHING) else inputs["notes"].split("\n")
-    for passage, reading in zip(passages, await each(question, passages), strict=True):
-        if reading.spans and reading.probability >= fit().threshold_one:
-            heading = in_line(passage["title"]) + SEPARATOR if passage["title"] else ""
-            lines.append(plain(heading + sentence_of(passage["text"], reading.spans[0])))
+    for passage, reading in zip(passages, await read_each(question, passages), strict=True):
+        if reading.spans and reading.probability >= get_calibration().threshold_one:
+            heading = join_lines(passage["title"]) + SEPARATOR if passage["title"] else ""
+            lines.append(remove_labels(heading + find_sentence(passage["text"], reading.spans[0])))
     notes = "\n".join(list(dict.fromkeys(lines))[:NOTES])
     known = [Passage(id="notes", title="", text=notes)] if notes else []
-    chosen = draw.choose(brief((await read(question, known)).reading), fit().threshold_one)
-    return f"Notes: {notes or NOTHING}\nAnswer: {plain(chosen)}"
+    chosen = draw.choose(
+        keep_short_spans((await read_passages(question, known)).reading), get_calibration().threshold_one
+    )
+    return f"Notes: {notes or NOTHING}\nAnswer: {remove_labels(chosen)}"
 
 
 async def mask_condition(inputs: Inputs, draw: Draw) -> str:
     """Quotes the question and hides a name in it, else a number, else its longest content word."""
-    question, answer = in_line(inputs["question"]), in_line(inputs["answer"])
-    condition = next((part for part in conditions(question) if normalize(part) not in ("", normalize(answer))), None)
+    question, answer = join_lines(inputs["question"]), join_lines(inputs["answer"])
+    condition = next(
+        (part for part in find_conditions(question) if normalize(part) not in ("", normalize(answer))), None
+    )
     if condition is None:
-        return f'Statement: "{plain(question)}" is answered by: {plain(answer)}.\nHidden: none'
+        return f'Statement: "{remove_labels(question)}" is answered by: {remove_labels(answer)}.\nHidden: none'
     hidden = re.sub(rf"(?<!\w){re.escape(condition)}(?!\w)", MASK, question)
-    return f'Statement: The answer to "{plain(hidden)}" is {plain(answer)}.\nHidden: {condition}'
+    return f'Statement: The answer to "{remove_labels(hidden)}" is {remove_labels(answer)}.\nHidden: {condition}'
 
 
-def conditions(question: str) -> list[str]:
+def find_conditions(question: str) -> list[str]:
     """The conditions that a question states, the most specific first."""
     opening, _, rest = question.partition(" ")
     named = NAME.findall(rest if opening.lower() in QUESTION_WORDS else question)  # "Which Nobel Prize"
@@ -103,9 +109,9 @@ async def recover_condition(inputs: Inputs, draw: Draw) -> str:
     """Reads the statement as a question: the best span over all passages that the statement does not contain."""
     passages, shown = inputs["passages"], f" {normalize(inputs['statement'])} "
     asked = QUOTED.sub(r"\1 \2", inputs["statement"]).replace(MASK, "what")
-    reading = (await read(asked, passages)).reading
+    reading = (await read_passages(asked, passages)).reading
     hidden = [span for span in reading.spans if f" {normalize(span.text)} " not in shown]
-    return draw.choose(replace(reading, spans=hidden), threshold(passages))
+    return draw.choose(replace(reading, spans=hidden), get_threshold(passages))
 
 
 RESPONDERS: dict[str, Responder] = {

@@ -9,7 +9,7 @@ import re
 from quorum.core.sentences import make_word_set
 from quorum.core.state import Passage
 from quorum.models.embedded import judging
-from quorum.models.embedded.batching import read
+from quorum.models.embedded.batching import read_passages
 from quorum.models.embedded.reading import Reading
 from quorum.models.embedded.replies import (
     UNKNOWN,
@@ -17,12 +17,12 @@ from quorum.models.embedded.replies import (
     Inputs,
     Responder,
     answer,
-    each,
-    fit,
-    in_line,
-    plain,
-    sentence_of,
-    threshold,
+    find_sentence,
+    get_calibration,
+    get_threshold,
+    join_lines,
+    read_each,
+    remove_labels,
 )
 
 CONCLUSION = re.compile(r"(?<=so the )answer (?=is\b)", re.IGNORECASE)
@@ -38,38 +38,38 @@ QUESTION_WORDS = make_word_set(
 async def reason(inputs: Inputs, draw: Draw) -> str:
     """The sentence that holds the best span over all passages, then the span."""
     passages = inputs["passages"]
-    reading = (await read(inputs["question"], passages)).reading
-    chosen = draw.choose(reading, threshold(passages))
-    span = next((span for span in reading.spans if in_line(span.text) == chosen), None)
+    reading = (await read_passages(inputs["question"], passages)).reading
+    chosen = draw.choose(reading, get_threshold(passages))
+    span = next((span for span in reading.spans if join_lines(span.text) == chosen), None)
     if span is None:
-        return concluding("The passages do not tell.", UNKNOWN)
-    return concluding(sentence_of(passages[span.passage]["text"], span), chosen)
+        return write_conclusion("The passages do not tell.", UNKNOWN)
+    return write_conclusion(find_sentence(passages[span.passage]["text"], span), chosen)
 
 
 async def reason_yes_no(inputs: Inputs, draw: Draw) -> str:
     """The sentence that holds the best span, then the likeliest of yes, no and unknown."""
     question, passages = inputs["question"], inputs["passages"]
-    spans = (await read(question, passages)).reading.spans
-    said = await yes_or_no(question, passages)
+    spans = (await read_passages(question, passages)).reading.spans
+    said = await choose_verdict(question, passages)
     if not spans or said == UNKNOWN:
-        return concluding("The passages do not settle it.", said)
-    return concluding(sentence_of(passages[spans[0].passage]["text"], spans[0]), said)
+        return write_conclusion("The passages do not settle it.", said)
+    return write_conclusion(find_sentence(passages[spans[0].passage]["text"], spans[0]), said)
 
 
-def concluding(thought: str, said: str) -> str:
+def write_conclusion(thought: str, said: str) -> str:
     """A chain of thought and its conclusion. Quoted text must not contain a conclusion of its own."""
-    quoted = CONCLUSION.sub("reply ", plain(in_line(thought)))
-    return f"{quoted} So the answer is {plain(said)}."
+    quoted = CONCLUSION.sub("reply ", remove_labels(join_lines(thought)))
+    return f"{quoted} So the answer is {remove_labels(said)}."
 
 
-async def yes_or_no(question: str, passages: list[Passage]) -> str:
-    verdict = await judging.verdict(question, passages)
+async def choose_verdict(question: str, passages: list[Passage]) -> str:
+    verdict = await judging.judge_yes_no(question, passages)
     return max((verdict.unknown, UNKNOWN), (verdict.yes, "Yes"), (verdict.no, "No"))[1]
 
 
 async def direct_yes_no(inputs: Inputs, draw: Draw) -> str:
     """The likeliest of yes, no and unknown."""
-    return await yes_or_no(inputs["question"], inputs["passages"])
+    return await choose_verdict(inputs["question"], inputs["passages"])
 
 
 async def nothing_known(inputs: Inputs, draw: Draw) -> str:
@@ -78,14 +78,14 @@ async def nothing_known(inputs: Inputs, draw: Draw) -> str:
 
 
 async def nothing_to_reason_from(inputs: Inputs, draw: Draw) -> str:
-    return concluding("Without a passage nothing can be told.", UNKNOWN)
+    return write_conclusion("Without a passage nothing can be told.", UNKNOWN)
 
 
 async def extract_answer(inputs: Inputs, draw: Draw) -> str:
     """The answer that the reasoning states, else the best span in it."""
     reasoning = inputs["reasoning"]
     if stated := CONCLUDED.match(reasoning):
-        return in_line(stated["answer"]).removesuffix(".") or UNKNOWN
+        return join_lines(stated["answer"]).removesuffix(".") or UNKNOWN
     passage = Passage(id="reasoning", title="", text=reasoning)
     return await answer({"question": inputs["question"], "passages": [passage]}, draw)
 
@@ -96,7 +96,7 @@ async def extract_answer_yes_no(inputs: Inputs, draw: Draw) -> str:
     stated = CONCLUDED.match(reasoning)
     if stated and (said := VERDICT.match(stated["answer"])):
         return said[0].capitalize()
-    return await yes_or_no(inputs["question"], [Passage(id="reasoning", title="", text=reasoning)])
+    return await choose_verdict(inputs["question"], [Passage(id="reasoning", title="", text=reasoning)])
 
 
 async def topic(inputs: Inputs, draw: Draw) -> str:
@@ -106,27 +106,31 @@ async def topic(inputs: Inputs, draw: Draw) -> str:
     return " ".join(telling[:8] or words[:8]) or "anything"
 
 
-async def helpful(inputs: Inputs) -> list[tuple[int, Reading]]:
+async def find_helpful(inputs: Inputs) -> list[tuple[int, Reading]]:
     """(number from 1, reading) of each passage that answers alone."""
-    readings = await each(inputs["question"], inputs["passages"])
-    return [(n, reading) for n, reading in enumerate(readings, start=1) if reading.probability >= fit().threshold_one]
+    readings = await read_each(inputs["question"], inputs["passages"])
+    return [
+        (n, reading)
+        for n, reading in enumerate(readings, start=1)
+        if reading.probability >= get_calibration().threshold_one
+    ]
 
 
 async def judge(inputs: Inputs, draw: Draw) -> str:
     """A line for each passage: its number and the sentence that may answer."""
-    found, passages = dict(await helpful(inputs)), inputs["passages"]
+    found, passages = dict(await find_helpful(inputs)), inputs["passages"]
     lines = [
-        f"Passage {n}: relevant. {sentence_of(passage['text'], found[n].spans[0])}"
+        f"Passage {n}: relevant. {find_sentence(passage['text'], found[n].spans[0])}"
         if n in found
         else f"Passage {n}: not relevant."
         for n, passage in enumerate(passages, start=1)
     ]
-    return "\n".join(map(plain, lines)) or "There is no passage."
+    return "\n".join(map(remove_labels, lines)) or "There is no passage."
 
 
 async def choose(inputs: Inputs, draw: Draw) -> str:
     """The numbers of the passages that answer alone."""
-    return ", ".join(str(n) for n, _ in await helpful(inputs)) or "none"
+    return ", ".join(str(n) for n, _ in await find_helpful(inputs)) or "none"
 
 
 async def judge_and_choose(inputs: Inputs, draw: Draw) -> str:

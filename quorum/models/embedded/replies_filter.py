@@ -9,22 +9,22 @@ from quorum.algorithms.filco_measures import Piece
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.models.embedded import FOLDER, judging
-from quorum.models.embedded.replies import UNKNOWN, Draw, Inputs, Responder, in_line
+from quorum.models.embedded.replies import UNKNOWN, Draw, Inputs, Responder, join_lines
 
 NONE = "None"
 MOST = 3  # sentences of a long answer
 TURN = re.compile(r"^[ \t]*[^\W\d_][\w .'-]{0,30}:[ \t]+", re.MULTILINE)
 
 
-def last_turn(question: str) -> str:
+def get_last_turn(question: str) -> str:
     """The last speaker's words if the question is a conversation with lines "Name: words", else the question."""
     turns = list(TURN.finditer(question))
     return question[turns[-1].end() :].strip() if len(turns) > 1 else question
 
 
-async def judged(question: str, passages: Sequence[Passage], folder: Path = FOLDER) -> list[tuple[float, Piece]]:
+async def score_pieces(question: str, passages: Sequence[Passage], folder: Path = FOLDER) -> list[tuple[float, Piece]]:
     """(probability that it helps, sentence) of every sentence, in reading order."""
-    probabilities = await judging.sentence_probabilities(last_turn(question), passages, folder)
+    probabilities = await judging.score_sentences(get_last_turn(question), passages, folder)
     return [
         (probability, Piece(rank, start, end, passages[rank]["title"], passages[rank]["text"][start:end]))
         for rank, of_passage in enumerate(probabilities)
@@ -32,12 +32,12 @@ async def judged(question: str, passages: Sequence[Passage], folder: Path = FOLD
     ]
 
 
-async def picked(
+async def pick_pieces(
     question: str, passages: Sequence[Passage], mode: Literal["psg", "filco"], folder: Path = FOLDER
 ) -> list[Piece]:
     """The sentences that help, or the whole passages that have one, by the filter in `folder`."""
-    limit = await judging.filter_threshold(folder)
-    chosen = [piece for probability, piece in await judged(question, passages, folder) if probability >= limit]
+    limit = await judging.get_filter_threshold(folder)
+    chosen = [piece for probability, piece in await score_pieces(question, passages, folder) if probability >= limit]
     if mode == "filco":
         return chosen
     ranks = dict.fromkeys(piece.rank for piece in chosen)
@@ -46,38 +46,38 @@ async def picked(
 
 async def filter_sentences(inputs: Inputs, draw: Draw) -> str:
     """The sentences that help, copied verbatim, one per line."""
-    chosen = await picked(inputs["question"], inputs["passages"], "filco")
-    return "\n".join(in_line(piece.text) for piece in chosen) or NONE
+    chosen = await pick_pieces(inputs["question"], inputs["passages"], "filco")
+    return "\n".join(join_lines(piece.text) for piece in chosen) or NONE
 
 
 async def filter_passages(inputs: Inputs, draw: Draw) -> str:
     """The numbers of the passages with a sentence that helps."""
-    chosen = await picked(inputs["question"], inputs["passages"], "psg")
+    chosen = await pick_pieces(inputs["question"], inputs["passages"], "psg")
     return ", ".join(str(piece.rank + 1) for piece in chosen) or NONE
 
 
-async def best_sentences(inputs: Inputs, count: int) -> str:
+async def choose_best_sentences(inputs: Inputs, count: int) -> str:
     """The sentences most likely to help, at most `count`, in reading order; Unknown when none does."""
-    found = await judged(inputs["question"], inputs["passages"])
-    limit = await judging.filter_threshold()
+    found = await score_pieces(inputs["question"], inputs["passages"])
+    limit = await judging.get_filter_threshold()
     ranked = sorted((item for item in found if item[0] >= limit), key=lambda item: -item[0])[:count]
     places = sorted((piece.rank, piece.start, piece.text) for _, piece in ranked)
-    return " ".join(in_line(text) for _, _, text in places) or UNKNOWN
+    return " ".join(join_lines(text) for _, _, text in places) or UNKNOWN
 
 
 async def answer_dialogue(inputs: Inputs, draw: Draw) -> str:
     """The sentence most likely to help."""
-    return await best_sentences(inputs, 1)
+    return await choose_best_sentences(inputs, 1)
 
 
 async def answer_long(inputs: Inputs, draw: Draw) -> str:
     """The sentences most likely to help, at most three."""
-    return await best_sentences(inputs, MOST)
+    return await choose_best_sentences(inputs, MOST)
 
 
 async def answer_yes_no(inputs: Inputs, draw: Draw) -> str:
     """The likeliest of yes, no and Unknown."""
-    verdict = await judging.verdict(inputs["question"], inputs["passages"])
+    verdict = await judging.judge_yes_no(inputs["question"], inputs["passages"])
     return max((verdict.unknown, UNKNOWN), (verdict.yes, "Yes"), (verdict.no, "No"))[1]
 
 

@@ -4,19 +4,19 @@ The reader cannot decompose a question: react searches once for the whole questi
 question. Then it reads the answer from the passages that were found.
 """
 
-from quorum.models.embedded.batching import read
+from quorum.models.embedded.batching import read_passages
 from quorum.models.embedded.replies import (
     UNKNOWN,
     Draw,
     Inputs,
     Responder,
     answer,
-    in_line,
-    plain,
-    sentence_of,
-    threshold,
+    find_sentence,
+    get_threshold,
+    join_lines,
+    remove_labels,
 )
-from quorum.models.embedded.replies_blend import yes_or_no
+from quorum.models.embedded.replies_blend import choose_verdict
 
 FIRST = "A question cannot be taken apart by this reader, so it is looked up as it is."
 
@@ -25,35 +25,35 @@ async def react(inputs: Inputs, draw: Draw) -> str:
     """First a search for the question; then the sentence that contains the answer, and the answer."""
     if inputs["step"] == "1":
         return f"{FIRST}\nAction 1: {await react_action(inputs, draw)}"
-    said, why = await concluded(inputs, draw)
-    return f"{why}\nAction {inputs['step']}: Finish[{within_brackets(said)}]"
+    said, why = await conclude(inputs, draw)
+    return f"{why}\nAction {inputs['step']}: Finish[{balance_brackets(said)}]"
 
 
 async def react_action(inputs: Inputs, draw: Draw) -> str:
     """A search for the question; once that is done, the answer."""
     if inputs["step"] == "1":
-        return f"Search[{within_brackets(in_line(inputs['question'])) or 'question'}]"
-    return f"Finish[{within_brackets((await concluded(inputs, draw))[0])}]"
+        return f"Search[{balance_brackets(join_lines(inputs['question'])) or 'question'}]"
+    return f"Finish[{balance_brackets((await conclude(inputs, draw))[0])}]"
 
 
-async def concluded(inputs: Inputs, draw: Draw) -> tuple[str, str]:
+async def conclude(inputs: Inputs, draw: Draw) -> tuple[str, str]:
     """The answer over all passages, and the sentence that holds it."""
     question, passages = inputs["question"], inputs["passages"]
     if asks_yes_or_no(inputs):
-        said = await yes_or_no(question, passages)
+        said = await choose_verdict(question, passages)
         return said, f"The passages {'do not settle it' if said == UNKNOWN else 'settle it'}."
-    reading = (await read(question, passages)).reading
-    said = draw.choose(reading, threshold(passages))
-    span = next((span for span in reading.spans if in_line(span.text) == said), None)
-    why = "The passages do not tell." if span is None else sentence_of(passages[span.passage]["text"], span)
-    return plain(said), plain(why)
+    reading = (await read_passages(question, passages)).reading
+    said = draw.choose(reading, get_threshold(passages))
+    span = next((span for span in reading.spans if join_lines(span.text) == said), None)
+    why = "The passages do not tell." if span is None else find_sentence(passages[span.passage]["text"], span)
+    return remove_labels(said), remove_labels(why)
 
 
 def asks_yes_or_no(inputs: Inputs) -> bool:
     return str(inputs["kind"]) == "Yes or No"
 
 
-def within_brackets(text: str) -> str:
+def balance_brackets(text: str) -> str:
     """The text without unpaired brackets, so that it can stand in brackets."""
     return text if text.count("[") == text.count("]") else text.replace("[", "").replace("]", "").strip()
 
@@ -66,7 +66,7 @@ async def self_ask(inputs: Inputs, draw: Draw) -> str:
 async def self_ask_final(inputs: Inputs, draw: Draw) -> str:
     """The best span over the passages, or the likeliest of yes, no and unknown."""
     if asks_yes_or_no(inputs):
-        return await yes_or_no(inputs["question"], inputs["passages"])
+        return await choose_verdict(inputs["question"], inputs["passages"])
     return await answer(inputs, draw)
 
 

@@ -13,10 +13,19 @@ from quorum.core.lettered_lists import format_lettered_list, get_letter
 from quorum.core.sentences import find_sentences
 from quorum.core.state import Passage
 from quorum.core.text import contains_answer, f1, normalize
-from quorum.models.embedded.batching import read
+from quorum.models.embedded.batching import read_passages
 from quorum.models.embedded.reading import Reading, Span
-from quorum.models.embedded.replies import UNKNOWN, Draw, Inputs, Responder, each, fit, in_line, threshold
-from quorum.models.embedded.replies_baselines import brief
+from quorum.models.embedded.replies import (
+    UNKNOWN,
+    Draw,
+    Inputs,
+    Responder,
+    get_calibration,
+    get_threshold,
+    join_lines,
+    read_each,
+)
+from quorum.models.embedded.replies_baselines import keep_short_spans
 
 DONE = "[DONE]"
 PICKED = 3  # sentences in a summary
@@ -27,13 +36,13 @@ ALIKE = 0.5  # lowest token F1 of two answers that count as the same
 async def candidates(inputs: Inputs, draw: Draw) -> str:
     """The best short spans that differ, over all passages read together, then over each alone."""
     question, passages, count = inputs["question"], inputs["passages"], int(inputs["count"])
-    together = brief((await read(question, passages)).reading).spans
-    alone = [span for reading in await each(question, passages) for span in brief(reading).spans]
-    pool = apart([*together, *sorted(alone, key=lambda span: -span.score)])
-    return format_lettered_list([in_line(span.text) for span in several(pool, count, draw)] or [UNKNOWN])
+    together = keep_short_spans((await read_passages(question, passages)).reading).spans
+    alone = [span for reading in await read_each(question, passages) for span in keep_short_spans(reading).spans]
+    pool = remove_overlaps([*together, *sorted(alone, key=lambda span: -span.score)])
+    return format_lettered_list([join_lines(span.text) for span in choose_spans(pool, count, draw)] or [UNKNOWN])
 
 
-def apart(spans: Sequence[Span]) -> list[Span]:
+def remove_overlaps(spans: Sequence[Span]) -> list[Span]:
     """The spans that neither contain an earlier one nor lie within one."""
     kept: list[Span] = []
     for span in spans:
@@ -42,7 +51,7 @@ def apart(spans: Sequence[Span]) -> list[Span]:
     return kept
 
 
-def several(spans: list[Span], count: int, draw: Draw) -> list[Span]:
+def choose_spans(spans: list[Span], count: int, draw: Draw) -> list[Span]:
     """The first `count` spans; above temperature 0 they are sampled without replacement by their scores."""
     if draw.temperature <= 0:
         return spans[:count]
@@ -59,32 +68,32 @@ async def conditional_summary(inputs: Inputs, draw: Draw) -> str:
     question, passages = inputs["question"], inputs["passages"]
     prediction = re.sub(r"\A\([a-z]\) ", "", inputs["prediction"])
     found = []
-    for number, (passage, reading) in enumerate(zip(passages, await each(question, passages), strict=True)):
+    for number, (passage, reading) in enumerate(zip(passages, await read_each(question, passages), strict=True)):
         for start, end in find_sentences(passage["text"]):
             best = next((span for span in reading.spans if start <= span.start < end), None)
             holds = contains_answer(passage["text"][start:end], [prediction])
-            if best and holds and alike(best.text, prediction):
+            if best and holds and is_similar(best.text, prediction):
                 found.append((-best.score, number, start, end))
-    return written([(number, start, end) for _, number, start, end in sorted(found)[:PICKED]], passages)
+    return write_summary([(number, start, end) for _, number, start, end in sorted(found)[:PICKED]], passages)
 
 
 async def generic_summary(inputs: Inputs, draw: Draw) -> str:
     """The sentences that hold the best span of each passage, of the three passages that answer most surely."""
     question, passages = inputs["question"], inputs["passages"]
     found = []
-    for number, (passage, reading) in enumerate(zip(passages, await each(question, passages), strict=True)):
+    for number, (passage, reading) in enumerate(zip(passages, await read_each(question, passages), strict=True)):
         for span in reading.spans[:1]:
             places = [(start, end) for start, end in find_sentences(passage["text"]) if start <= span.start < end]
             found += [(-span.score, number, start, end) for start, end in places]
-    return written([(number, start, end) for _, number, start, end in sorted(found)[:PICKED]], passages)
+    return write_summary([(number, start, end) for _, number, start, end in sorted(found)[:PICKED]], passages)
 
 
-def written(places: Sequence[tuple[int, int, int]], passages: Sequence[Passage]) -> str:
+def write_summary(places: Sequence[tuple[int, int, int]], passages: Sequence[Passage]) -> str:
     """The sentences in reading order. A passage's title precedes its first sentence that does not contain it."""
     lines, titled = [], set()
     for number, start, end in sorted(places):
         passage = passages[number]
-        line, title = in_line(passage["text"][start:end]), in_line(passage["title"])
+        line, title = join_lines(passage["text"][start:end]), join_lines(passage["title"])
         if title and number not in titled and not contains_answer(line, [title]):
             line = f"{title}: {line}"
         titled.add(number)
@@ -92,15 +101,15 @@ def written(places: Sequence[tuple[int, int, int]], passages: Sequence[Passage])
     return f"{' '.join(dict.fromkeys(lines)) or NOTHING} {DONE}"
 
 
-async def from_text(question: str, *texts: str) -> Reading:
+async def read_texts(question: str, *texts: str) -> Reading:
     """Read the question in these texts."""
     shown = [
         Passage(id=str(place), title="", text=text) for place, text in enumerate(texts) if text and text != NOTHING
     ]
-    return (await read(question, shown)).reading
+    return (await read_passages(question, shown)).reading
 
 
-def alike(one: str, other: str) -> bool:
+def is_similar(one: str, other: str) -> bool:
     """Whether two answers are about the same."""
     holds = contains_answer(one, [other]) or contains_answer(other, [one])
     return holds or f1(one, [other]) >= ALIKE
@@ -108,15 +117,15 @@ def alike(one: str, other: str) -> bool:
 
 async def validity(inputs: Inputs, draw: Draw) -> str:
     """True if the best span of the summary agrees with the prediction and is certain enough."""
-    reading = await from_text(inputs["question"], inputs["summary"])
-    own = [span for span in reading.spans[:1] if alike(span.text, inputs["prediction"])]
-    answered = draw.choose(replace(reading, spans=own), fit().threshold_one)
+    reading = await read_texts(inputs["question"], inputs["summary"])
+    own = [span for span in reading.spans[:1] if is_similar(span.text, inputs["prediction"])]
+    answered = draw.choose(replace(reading, spans=own), get_calibration().threshold_one)
     return "False" if answered == UNKNOWN else "True"
 
 
 async def ranking(inputs: Inputs, draw: Draw) -> str:
     """Prefers the summary in which the reader's answer is more certain; of equals the first."""
-    scores = [(await from_text(inputs["question"], inputs[place])).score for place in ("first", "second")]
+    scores = [(await read_texts(inputs["question"], inputs[place])).score for place in ("first", "second")]
     if draw.temperature > 0:
         choices = [(score, f"Passage {number}") for number, score in enumerate(scores, start=1)]
         return draw.sample(choices, random.Random(draw.seed))
@@ -126,22 +135,24 @@ async def ranking(inputs: Inputs, draw: Draw) -> str:
 async def answer_choices(inputs: Inputs, draw: Draw) -> str:
     """The choice with the best span over all passages, or the first choice if no span fits."""
     texts = re.split(r"(?:\A|\s)\([a-z]\) ", inputs["choices"])[1:]
-    reading = brief((await read(inputs["question"], inputs["passages"])).reading)
+    reading = keep_short_spans((await read_passages(inputs["question"], inputs["passages"])).reading)
     names = [normalize(text) for text in texts]
     spans = [span for span in reading.spans if normalize(span.text) in names]
-    chosen = names.index(normalize(several(spans, 1, draw)[0].text)) if spans else 0
+    chosen = names.index(normalize(choose_spans(spans, 1, draw)[0].text)) if spans else 0
     return f"({get_letter(chosen)}) {texts[chosen]}"
 
 
 async def answer_summaries(inputs: Inputs, draw: Draw) -> str:
     """The best short span of the summaries, read together."""
-    reading = brief(await from_text(inputs["question"], *inputs["summaries"]))
-    return draw.choose(reading, threshold(inputs["passages"]))
+    reading = keep_short_spans(await read_texts(inputs["question"], *inputs["summaries"]))
+    return draw.choose(reading, get_threshold(inputs["passages"]))
 
 
 async def answer_summary(inputs: Inputs, draw: Draw) -> str:
     """The best short span of the summary."""
-    return draw.choose(brief(await from_text(inputs["question"], inputs["summary"])), fit().threshold_one)
+    return draw.choose(
+        keep_short_spans(await read_texts(inputs["question"], inputs["summary"])), get_calibration().threshold_one
+    )
 
 
 RESPONDERS: dict[str, Responder] = {

@@ -6,9 +6,9 @@ from pathlib import Path
 from openai_server import OpenAIServer, Request
 from tower import PASSAGES, QUESTION
 
-from benchmarks.harness import made_questions
-from benchmarks.replies import recognise, replied
-from benchmarks.savings import measured
+from benchmarks.harness import make_questions
+from benchmarks.replies import recognise_prompt, write_reply
+from benchmarks.savings import measure_savings
 from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.datasets.questions import write_questions
@@ -29,18 +29,18 @@ async def test_equal_passages_are_asked_once_and_vote_each(openai_server: OpenAI
 
 async def test_savings_are_counted_and_change_no_answer(openai_server: OpenAIServer, tmp_path: Path) -> None:
     def reply(request: Request) -> str:
-        name, slots = recognise(request.text)
-        return replied(name, slots, int(sha256(request.text.encode()).hexdigest()[:12], 16), (0.5, 0.3))
+        name, slots = recognise_prompt(request.text)
+        return write_reply(name, slots, int(sha256(request.text.encode()).hexdigest()[:12], 16), (0.5, 0.3))
 
     openai_server.reply(reply)
     path = tmp_path / "questions.jsonl"
-    questions = list(made_questions(4, 5))
+    questions = list(make_questions(4, 5))
     for question in questions:
         first, second = question["passages"][:2]
         question["passages"][1] = second | {"title": first["title"], "text": first["text"]}
     write_questions(path, questions)  # type: ignore[arg-type]
     context = Context(model="openai:test", journal=str(tmp_path / "journal.sqlite"))
-    found = await measured(read_data(path), context, samples=2, at_once=2)
+    found = await measure_savings(read_data(path), context, samples=2, at_once=2)
     assert all(row["same_answers"] == row["questions"] for row in found.values())
     assert found["equal passages asked once"]["calls"] == [20, 16]
     assert found["lazy comparisons"]["calls"][0] == 28

@@ -11,7 +11,7 @@ from quorum.models.embedded.replies_baselines import (
     NOTHING,
     RESPONDERS,
     answer_base,
-    conditions,
+    find_conditions,
     inference,
     mask_condition,
     rank_passages,
@@ -79,7 +79,7 @@ async def test_notes_grow_by_passages_that_answer_and_carry_the_answer_on() -> N
     ],
 )
 def test_conditions_of_a_question(question: str, first: str | None) -> None:
-    assert next(iter(conditions(question)), None) == first
+    assert next(iter(find_conditions(question)), None) == first
 
 
 async def test_a_condition_is_hidden_in_the_quoted_question_and_found_again() -> None:

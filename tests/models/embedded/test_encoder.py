@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quorum.models.embedded import FOLDER, manifest, weights_hash
+from quorum.models.embedded import FOLDER, get_weights_hash, read_manifest
 from quorum.models.embedded.embeddings import EmbeddedEmbeddings
-from quorum.models.embedded.encoder import EMBEDDED_TOKENS, encoder
+from quorum.models.embedded.encoder import EMBEDDED_TOKENS, get_encoder
 
 ROOT = Path(__file__).parents[3]
 
@@ -61,14 +61,14 @@ WORDS = [
 
 @pytest.mark.parametrize(("text", "ids"), TOKENS)
 def test_tokens_are_the_base_models(text: str, ids: list[int]) -> None:
-    assert encoder().tokens(text).ids == ids
-    assert encoder().count(text) == len(ids)
-    assert not {encoder().cls, encoder().sep} & set(ids)  # no text can end a window
+    assert get_encoder().tokens(text).ids == ids
+    assert get_encoder().count(text) == len(ids)
+    assert not {get_encoder().cls, get_encoder().sep} & set(ids)  # no text can end a window
 
 
 def test_offsets_point_into_the_text() -> None:
     text = "Café-au-lait\u00a0cost 3½ £, said “Zoë”…\n東京 🌕 ok"
-    found = [text[start:end] for start, end in encoder().tokens(text).offsets]
+    found = [text[start:end] for start, end in get_encoder().tokens(text).offsets]
     assert "".join(found) == "".join(text.split())
     assert found[:3] == ["Café", "-", "au"]
 
@@ -76,10 +76,10 @@ def test_offsets_point_into_the_text() -> None:
 def test_the_file() -> None:
     file = FOLDER / "reader.onnx"
     assert file.stat().st_size <= 32_000_000
-    assert hashlib.sha256(file.read_bytes()).hexdigest() == manifest()["sha256"]
-    assert len(weights_hash()) == 12
-    assert manifest()["sha256"].startswith(weights_hash())
-    assert encoder().tokenizer.get_vocab_size() == 30522
+    assert hashlib.sha256(file.read_bytes()).hexdigest() == read_manifest()["sha256"]
+    assert len(get_weights_hash()) == 12
+    assert read_manifest()["sha256"].startswith(get_weights_hash())
+    assert get_encoder().tokenizer.get_vocab_size() == 30522
 
 
 def texts(count: int) -> list[str]:
@@ -105,20 +105,20 @@ async def test_embeddings_on_the_event_loop() -> None:
 
 def test_an_embedding_does_not_depend_on_its_company() -> None:
     some = texts(20)
-    alone = np.concatenate([encoder().embed([text]) for text in some])
+    alone = np.concatenate([get_encoder().embed([text]) for text in some])
     for more in (0, 1, 16):
         company = some + [some[2]] * more
         order = random.Random(more).sample(range(len(company)), len(company))
-        together = encoder().embed([company[place] for place in order])
+        together = get_encoder().embed([company[place] for place in order])
         for place, vector in zip(order, together, strict=True):
             assert np.array_equal(vector, alone[place if place < len(some) else 2])
 
 
 def test_an_embedding_is_of_the_first_tokens() -> None:
     word, room = "river ", EMBEDDED_TOKENS - 2
-    full, longer = encoder().embed([word * room, word * (room + 50)])
+    full, longer = get_encoder().embed([word * room, word * (room + 50)])
     assert np.array_equal(full, longer)
-    assert not np.array_equal(full, encoder().embed([word * (room - 1)])[0])
+    assert not np.array_equal(full, get_encoder().embed([word * (room - 1)])[0])
 
 
 def run(script: str) -> str:

@@ -11,11 +11,17 @@ import pytest
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.core.text import find_sentences
-from quorum.models.embedded import FOLDER, weights_hash
-from quorum.models.embedded.encoder import encoder
-from quorum.models.embedded.heads import Members, SentenceHead, Verdict, sentence_head
-from quorum.models.embedded.judging import filter_threshold, judged, members, sentence_probabilities, verdict
-from quorum.models.embedded.reading import windows
+from quorum.models.embedded import FOLDER, get_weights_hash
+from quorum.models.embedded.encoder import get_encoder
+from quorum.models.embedded.heads import SentenceHead, SentenceTokens, Verdict, get_sentence_head
+from quorum.models.embedded.judging import (
+    find_sentence_tokens,
+    get_filter_threshold,
+    judge_yes_no,
+    score_sentences,
+    score_sentences_blocking,
+)
+from quorum.models.embedded.reading import make_windows
 
 QUESTION = "Who painted the ceiling of the Almond Theatre?"
 PASSAGES = [
@@ -29,33 +35,33 @@ PASSAGES = [
 
 
 async def test_every_sentence_gets_a_chance_and_the_helpful_one_the_best() -> None:
-    found = await sentence_probabilities(QUESTION, PASSAGES)
+    found = await score_sentences(QUESTION, PASSAGES)
     assert [[(start, end) for start, end, _ in own] for own in found] == [find_sentences(p["text"]) for p in PASSAGES]
     chances = [chance for own in found for _, _, chance in own]
     assert all(0 <= chance <= 1 for chance in chances)
     assert int(np.argmax(chances)) == 1
-    assert chances[1] >= await filter_threshold() > max(chances[3:])
+    assert chances[1] >= await get_filter_threshold() > max(chances[3:])
 
 
 async def test_a_passage_is_judged_the_same_in_any_company() -> None:
-    alone = [await sentence_probabilities(QUESTION, [passage]) for passage in PASSAGES]
-    assert await sentence_probabilities(QUESTION, PASSAGES) == [own for found in alone for own in found]
-    at_once = await asyncio.gather(*(sentence_probabilities(QUESTION, [passage]) for passage in PASSAGES))
+    alone = [await score_sentences(QUESTION, [passage]) for passage in PASSAGES]
+    assert await score_sentences(QUESTION, PASSAGES) == [own for found in alone for own in found]
+    at_once = await asyncio.gather(*(score_sentences(QUESTION, [passage]) for passage in PASSAGES))
     assert list(at_once) == alone
 
 
 def test_a_long_passage_is_judged_in_windows_and_to_its_end() -> None:
     filler = " ".join(f"The quay number {n} was repaired in the same year." for n in range(60))
     long = Passage(id="c", title="", text=f"{filler} {PASSAGES[0]['text']}")
-    (own,) = judged(QUESTION, [long], encoder(), sentence_head())
+    (own,) = score_sentences_blocking(QUESTION, [long], get_encoder(), get_sentence_head())
     best = max(own, key=lambda item: item[2])
     assert "Ida Brandt" in long["text"][best[0] : best[1]]
     assert all(chance > 0 for _, _, chance in own)
 
 
 def test_tokens_belong_to_the_sentence_they_stand_in() -> None:
-    (window,) = windows(encoder(), QUESTION, PASSAGES[:1], 256)
-    belongs = members(window, find_sentences(PASSAGES[0]["text"])).tokens
+    (window,) = make_windows(get_encoder(), QUESTION, PASSAGES[:1], 256)
+    belongs = find_sentence_tokens(window, find_sentences(PASSAGES[0]["text"])).tokens
     assert belongs.shape == (3, len(window.ids))
     assert not belongs[:, : window.first].any()  # question
     assert set(belongs.sum(0).tolist()) == {0.0, 1.0}
@@ -65,10 +71,10 @@ def test_tokens_belong_to_the_sentence_they_stand_in() -> None:
 
 
 async def test_nothing_to_judge() -> None:
-    assert await sentence_probabilities(QUESTION, []) == []
+    assert await score_sentences(QUESTION, []) == []
     empty = Passage(id="e", title="t", text="")
-    assert await sentence_probabilities(QUESTION, [empty]) == [[]]
-    assert await sentence_probabilities("", PASSAGES[1:]) == [[(0, 30, 0.0), (31, 62, 0.0)]]
+    assert await score_sentences(QUESTION, [empty]) == [[]]
+    assert await score_sentences("", PASSAGES[1:]) == [[(0, 30, 0.0), (31, 62, 0.0)]]
     assert SentenceHead().probabilities([], []) == []
 
 
@@ -76,31 +82,31 @@ def test_a_sentence_without_a_token_in_the_window_gets_nothing() -> None:
     states = np.ones((16, 384), np.float32)
     belongs = np.zeros((2, 16), np.float32)
     belongs[0, 3:9] = 1
-    (found,) = sentence_head().probabilities([states], [Members(belongs)])
+    (found,) = get_sentence_head().probabilities([states], [SentenceTokens(belongs)])
     assert found[0] > 0
     assert found[1] == 0
 
 
 async def test_a_verdict_adds_up_to_one_and_is_the_same_again() -> None:
     passages = [Passage(id="m", title="Mice", text="Mice are mammals. Mammals are warm-blooded.")]
-    found = await verdict("Are mice warm-blooded?", passages)
+    found = await judge_yes_no("Are mice warm-blooded?", passages)
     assert found.yes + found.no + found.unknown == pytest.approx(1)
-    assert found == await verdict("Are mice warm-blooded?", passages)
+    assert found == await judge_yes_no("Are mice warm-blooded?", passages)
 
 
 async def test_without_passages_nothing_is_settled() -> None:
-    assert await verdict("Are mice warm-blooded?", []) == Verdict(0.0, 0.0, 1.0)
-    assert await verdict("", PASSAGES) == Verdict(0.0, 0.0, 1.0)
+    assert await judge_yes_no("Are mice warm-blooded?", []) == Verdict(0.0, 0.0, 1.0)
+    assert await judge_yes_no("", PASSAGES) == Verdict(0.0, 0.0, 1.0)
 
 
 async def test_passages_on_something_else_do_not_settle_it() -> None:
-    found = await verdict("Did Cleopatra own a bicycle?", [PASSAGES[1]])
+    found = await judge_yes_no("Did Cleopatra own a bicycle?", [PASSAGES[1]])
     assert found.unknown > max(found.yes, found.no)
 
 
 def test_the_heads_belong_to_the_reader() -> None:
     for name in ("sentences.json", "verdict.json"):
-        assert json.loads((FOLDER / name).read_text(encoding="utf-8"))["reader"] == weights_hash()
+        assert json.loads((FOLDER / name).read_text(encoding="utf-8"))["reader"] == get_weights_hash()
 
 
 def test_a_filter_of_another_reader_is_refused(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from quorum.graphs import answer
 from quorum.models.call import call
 from quorum.models.embedded import batching
 from quorum.models.embedded.chat import EmbeddedReader
-from quorum.models.embedded.encoder import encoder
+from quorum.models.embedded.encoder import get_encoder
 from quorum.models.embedded.reading import Reading, Span
 from quorum.models.embedded.replies import Draw
 from quorum.models.embedded.responders import RESPONDERS
@@ -136,7 +136,7 @@ MORE: dict[str, str | list[str]] = {
 
 def forget() -> None:
     """What was read before is read again."""
-    batching.RECENT.clear()
+    batching.LOGITS_CACHES.clear()
 
 
 @pytest.fixture(autouse=True)
@@ -226,8 +226,8 @@ async def test_usage(prompt: str) -> None:
     got = await reply(prompt)
     sent = message(prompt, BORN, PASSAGES)
     assert got.usage_metadata is not None
-    assert got.usage_metadata["input_tokens"] == encoder().count(sent.text)
-    assert got.usage_metadata["output_tokens"] == encoder().count(got.text)
+    assert got.usage_metadata["input_tokens"] == get_encoder().count(sent.text)
+    assert got.usage_metadata["output_tokens"] == get_encoder().count(got.text)
     assert got.response_metadata["finish_reason"] == "stop"
 
 
@@ -380,7 +380,7 @@ async def turns(count: int = 50) -> int:
 
 
 async def test_the_event_loop_goes_on_while_it_reads(gate: threading.Event) -> None:
-    reading = asyncio.create_task(batching.read(BORN, PASSAGES))
+    reading = asyncio.create_task(batching.read_passages(BORN, PASSAGES))
     assert await turns() == 50
     assert not reading.done()
     gate.set()
@@ -388,9 +388,9 @@ async def test_the_event_loop_goes_on_while_it_reads(gate: threading.Event) -> N
 
 
 async def test_who_gives_up_hurts_nobody_else(gate: threading.Event) -> None:
-    waiting = [asyncio.create_task(batching.read(BORN, [passage])) for passage in PASSAGES[:2]]
+    waiting = [asyncio.create_task(batching.read_passages(BORN, [passage])) for passage in PASSAGES[:2]]
     await turns()  # both are with the worker
-    late = [asyncio.create_task(batching.read(BORN, PASSAGES)) for _ in range(2)]
+    late = [asyncio.create_task(batching.read_passages(BORN, PASSAGES)) for _ in range(2)]
     await turns()  # these wait for their turn
     waiting[0].cancel()
     late[0].cancel()
@@ -405,15 +405,17 @@ async def test_who_gives_up_hurts_nobody_else(gate: threading.Event) -> None:
 async def test_what_cannot_be_read_hurts_nobody_else() -> None:
     broken: Any = {"id": "x", "title": ""}
     good, bad = await asyncio.gather(
-        batching.read(BORN, PASSAGES), batching.read(BORN, [broken]), return_exceptions=True
+        batching.read_passages(BORN, PASSAGES), batching.read_passages(BORN, [broken]), return_exceptions=True
     )
     assert isinstance(bad, KeyError)
-    assert isinstance(good, batching.Done)
+    assert isinstance(good, batching.JobResult)
     assert "Rohrau" in good.reading.spans[0].text
 
 
 async def test_a_reading_is_the_same_whoever_reads_beside_it() -> None:
-    alone = await batching.read(BORN, PASSAGES)
+    alone = await batching.read_passages(BORN, PASSAGES)
     forget()
-    readings = await asyncio.gather(*(batching.read(q, PASSAGES) for q in ("Who died?", BORN, "What is tea?", BORN)))
+    readings = await asyncio.gather(
+        *(batching.read_passages(q, PASSAGES) for q in ("Who died?", BORN, "What is tea?", BORN))
+    )
     assert readings[1].reading == readings[3].reading == alone.reading

@@ -11,21 +11,21 @@ from hypothesis import strategies as st
 
 from quorum.core.state import Passage
 from quorum.core.text import contains_answer
-from quorum.models.embedded import manifest
-from quorum.models.embedded.batching import RECENT, Done, Job, read_jobs
-from quorum.models.embedded.encoder import Logits, encoder
+from quorum.models.embedded import read_manifest
+from quorum.models.embedded.batching import LOGITS_CACHES, Job, JobResult, read_jobs
+from quorum.models.embedded.encoder import Logits, get_encoder
 from quorum.models.embedded.reading import (
     LONGEST_ANSWER,
     Calibration,
     Token,
     Window,
-    passage_tokens,
-    spans_of,
-    token_scores,
-    windows,
+    encode_passage,
+    find_spans,
+    make_windows,
+    score_tokens,
 )
 
-FIT = Calibration.of(manifest())
+FIT = Calibration.of(read_manifest())
 SAMPLE = Path(__file__).parents[3] / "data" / "sample" / "corpus"
 WORDS = ["tower", "river", "unaffable", "1931", "naïve", "don't", "(iron)", "東京", "bridge.", "of", "🌕"]
 
@@ -34,7 +34,7 @@ def passage(text: str, title: str = "", name: str = "p") -> Passage:
     return Passage(id=name, title=title, text=text)
 
 
-def read(question: str, *passages: Passage) -> Done:
+def read(question: str, *passages: Passage) -> JobResult:
     return read_jobs([Job(question, passages)])[0]
 
 
@@ -49,22 +49,25 @@ PASSAGES = st.lists(
 @given(PASSAGES, st.lists(st.sampled_from(WORDS), min_size=1, max_size=60), st.integers(100, 330), st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_windows(passages: list[Passage], question: list[str], size: int, packed: bool) -> None:
-    made = windows(encoder(), " ".join(question), passages, size, packed=packed)
+    made = make_windows(get_encoder(), " ".join(question), passages, size, packed=packed)
     for window in made:
         assert len(window.ids) == len(window.types) == window.first + len(window.tokens) + 1 <= size
-        assert [window.ids[0], window.ids[window.first - 1], window.ids[-1]] == [encoder().cls, *[encoder().sep] * 2]
+        assert [window.ids[0], window.ids[window.first - 1], window.ids[-1]] == [
+            get_encoder().cls,
+            *[get_encoder().sep] * 2,
+        ]
         assert window.types == [0] * window.first + [1] * (len(window.tokens) + 1)
         owners = [token.passage for token in window.tokens if token]
         assert owners == sorted(owners)
         assert packed or len({*owners}) <= 1
     seen = {token for window in made for token in window.tokens if token}
     for number, one in enumerate(passages):
-        ids, places = passage_tokens(encoder(), number, one)
+        ids, places = encode_passage(get_encoder(), number, one)
         text = {place for place in places if place}
         assert text == {token for token in seen if token.passage == number}
-        assert len(text) == len(encoder().tokens(one["text"]).ids)
-        assert len(ids) - len(text) == len(encoder().tokens(one["title"] + ": " if one["title"] else "").ids)
-    sizes = [len(passage_tokens(encoder(), number, one)[0]) for number, one in enumerate(passages)]
+        assert len(text) == len(get_encoder().tokens(one["text"]).ids)
+        assert len(ids) - len(text) == len(get_encoder().tokens(one["title"] + ": " if one["title"] else "").ids)
+    sizes = [len(encode_passage(get_encoder(), number, one)[0]) for number, one in enumerate(passages)]
     room = size - made[0].first - 1 if made else 0
     for one, following in pairwise([{t.passage for t in window.tokens if t} for window in made]):
         assert following - one or len(one) <= 1  # a window says something new, or goes on in a long passage
@@ -73,7 +76,7 @@ def test_windows(passages: list[Passage], question: list[str], size: int, packed
 
 
 def test_a_long_passage_is_cut_into_pieces_that_overlap() -> None:
-    made = windows(encoder(), "Where?", [passage("river " * 700)], 200)
+    made = make_windows(get_encoder(), "Where?", [passage("river " * 700)], 200)
     assert len(made) > 3
     for one, following in pairwise(made):
         assert len({*one.tokens} & {*following.tokens}) >= (200 - 10) // 4
@@ -113,7 +116,7 @@ def test_it_really_reads(question: str, names: list[str], answer: str) -> None:
     assert nonsense.probability < 0.2 < reading.probability
     for span in reading.spans:
         assert passages[span.passage]["text"][span.start : span.end] == span.text
-        assert encoder().count(span.text) <= LONGEST_ANSWER
+        assert get_encoder().count(span.text) <= LONGEST_ANSWER
     assert [span.score for span in reading.spans] == sorted((span.score for span in reading.spans), reverse=True)
 
 
@@ -134,18 +137,18 @@ def test_a_span_stays_in_the_text_of_one_passage() -> None:
     start, end = np.zeros((2, 10), np.float32)
     start[3 + 0], start[3 + 2], end[3 + 3], end[3 + 4] = 9, 8, 9, 8  # best: title to title, passage 0 to passage 1
     passages = [passage("a b"), passage("c d")]
-    found = spans_of(window, Logits(start, end, 0.0), passages, FIT, 20)
+    found = find_spans(window, Logits(start, end, 0.0), passages, FIT, 20)
     assert {span.text for span in found} == {"a", "b", "a b", "c", "d", "c d"}
     assert max(found, key=lambda span: span.score).text in ("b", "c")
 
 
 def test_a_span_is_of_whole_words() -> None:
     text = "unaffableness returned"
-    places = [place for place in passage_tokens(encoder(), 0, passage(text))[1] if place]
+    places = [place for place in encode_passage(get_encoder(), 0, passage(text))[1] if place]
     assert len(places) > 3
     logits = Logits(*np.random.default_rng(0).normal(size=(2, len(places) + 4)).astype(np.float32), 0.0)
     window = Window([0] * (len(places) + 4), [0] * (len(places) + 4), 3, [*places])
-    found = spans_of(window, logits, [passage(text)], FIT, 50)
+    found = find_spans(window, logits, [passage(text)], FIT, 50)
     assert {span.text for span in found} == {"unaffableness", "returned", text}
 
 
@@ -166,7 +169,7 @@ def test_nothing_to_read_is_no_answer(passages: list[Passage]) -> None:
     assert done.reading.spans == []
     assert done.reading.probability < 1e-9
     for window, logits in zip(done.windows, done.logits, strict=True):
-        assert len(token_scores(window, logits)) == len(window.tokens)
+        assert len(score_tokens(window, logits)) == len(window.tokens)
 
 
 @pytest.mark.parametrize("question", ["", "  \n", "\u200b"])
@@ -187,16 +190,16 @@ def test_a_reading_does_not_depend_on_its_company() -> None:
         for n, word in enumerate(["sang", "", "drank tea", "x", "y", "z"])
     ]
     alone = [read_jobs([job])[0].reading for job in jobs]
-    RECENT.clear()  # read anew
+    LOGITS_CACHES.clear()  # read anew
     assert [done.reading for done in read_jobs(jobs)] == alone
-    RECENT.clear()
+    LOGITS_CACHES.clear()
     assert [done.reading for done in read_jobs(jobs[::-1] + jobs[:3])] == alone[::-1] + alone[:3]
 
 
 def test_token_scores_are_shares() -> None:
     done = read("Where was Haydn born?", passage("Haydn was born in Rohrau, a village in Austria."))
     (window,), (logits,) = done.windows, done.logits
-    shares = token_scores(window, logits)
+    shares = score_tokens(window, logits)
     assert np.isclose(shares.sum(), 2, atol=1e-5)
     best, answer = window.tokens[int(shares.argmax())], done.reading.spans[0]
     assert best is not None

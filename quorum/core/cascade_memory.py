@@ -1,6 +1,6 @@
 """A cascade's memory of a question: the searches and model calls of its earlier stages.
 
-A cascade's stages are whole methods, so a later one may search and ask what an earlier one did. `REMEMBERED` is set
+A cascade's stages are whole methods, so a later one may search and ask what an earlier one did. `CASCADE_MEMORY` is set
 while a stage runs; retrieval and the model's calls look there first.
 """
 
@@ -13,7 +13,7 @@ MOST_RUNS = 256  # cascades in flight, in this process, of which something is re
 
 
 @dataclass
-class Remembered:
+class CascadeMemory:
     """stage: the number of the stage that runs; searches: by retriever and query, what was found; replies: by call, the
     stage that asked and what came.
     """
@@ -22,30 +22,30 @@ class Remembered:
     searches: dict[Any, Any] = field(default_factory=dict)
     replies: dict[Any, tuple[int, Any]] = field(default_factory=dict)
 
-    def reply_of_earlier_stage(self, call: Any) -> Any | None:
+    def find_earlier_reply(self, call: Any) -> Any | None:
         """What came when an earlier stage made the same call; None where none did."""
         stage, found = self.replies.get(call, (self.stage, None))
         return found if stage < self.stage else None
 
-    def keep_reply(self, call: Any, reply: Any) -> None:
+    def store_reply(self, call: Any, reply: Any) -> None:
         """Keep the first reply to a call."""
         self.replies.setdefault(call, (self.stage, reply))
 
 
-REMEMBERED: ContextVar[Remembered | None] = ContextVar("REMEMBERED", default=None)
-RUNS: "OrderedDict[str, Remembered]" = OrderedDict()
+CASCADE_MEMORY: ContextVar[CascadeMemory | None] = ContextVar("REMEMBERED", default=None)
+MEMORIES: "OrderedDict[str, CascadeMemory]" = OrderedDict()
 
 
-def remembered_of(run: str, stage: int) -> Remembered:
+def get_memory(run: str, stage: int) -> CascadeMemory:
     """What is remembered of a run, by its id, for its next stage; the oldest runs are forgotten."""
-    found = RUNS.setdefault(run, Remembered())
-    RUNS.move_to_end(run)
-    while len(RUNS) > MOST_RUNS:
-        RUNS.popitem(last=False)
+    found = MEMORIES.setdefault(run, CascadeMemory())
+    MEMORIES.move_to_end(run)
+    while len(MEMORIES) > MOST_RUNS:
+        MEMORIES.popitem(last=False)
     found.stage = stage
     return found
 
 
-def forget(run: str) -> None:
+def forget_run(run: str) -> None:
     """Drop the memory of a run that has ended."""
-    RUNS.pop(run, None)
+    MEMORIES.pop(run, None)

@@ -1,0 +1,135 @@
+"""The journal's SQLite file: its tables, and how records are read and written. Everything here blocks.
+
+WAL mode and a busy timeout let several processes share one file.
+"""
+
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from quorum.core.private_files import make_private_file, make_private_folder
+from quorum.models.token_counts import MOST_TOKENS
+
+VERSION = 1
+BUSY_SECONDS = 60.0
+TABLE = """
+CREATE TABLE IF NOT EXISTS replies (
+    key TEXT PRIMARY KEY, model TEXT NOT NULL, prompt TEXT NOT NULL, version TEXT NOT NULL, sample INTEGER NOT NULL,
+    text TEXT NOT NULL, finish TEXT, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
+    cached_tokens INTEGER NOT NULL, seconds REAL NOT NULL, created REAL NOT NULL
+)"""
+# A separate table, so that older versions of Quorum can still use the file.
+DETAILS = "CREATE TABLE IF NOT EXISTS details (key TEXT PRIMARY KEY, left_out TEXT NOT NULL, reasoning TEXT NOT NULL)"
+# Invalid token counts (fractions, strings, 10**30) that an older version stored: such replies are asked for again.
+INVALID_COUNTS = " OR ".join(
+    f"typeof(replies.{count}) != 'integer' OR replies.{count} NOT BETWEEN 0 AND {MOST_TOKENS}"
+    for count in ("input_tokens", "output_tokens", "cached_tokens")
+)
+
+
+@dataclass(frozen=True)
+class Record:
+    """One raw reply: its text, its cost, and the prompt that asked for it.
+
+    left_out: decoding parameters that the model refused, separated by commas; reasoning: what the server sent beside
+    the answer.
+    """
+
+    text: str
+    finish: str | None
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    seconds: float
+    model: str = ""
+    prompt: str = ""
+    version: str = ""
+    sample: int = 0
+    left_out: str = ""
+    reasoning: str = ""
+
+    @property
+    def is_greedy(self) -> bool:
+        """False if temperature 0 was asked for and the model refused it."""
+        return "temperature" not in self.left_out.split(",")
+
+
+def open_database(path: str) -> sqlite3.Connection:
+    """Open the file; create it if it is missing. SQLite's files beside it get its permissions."""
+    make_private_folder(Path(path).parent)
+    make_private_file(Path(path))
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    try:
+        retry_while_locked(lambda: connection.execute("PRAGMA journal_mode=WAL").close())
+        connection.execute("PRAGMA synchronous=NORMAL").close()
+        found = connection.execute("PRAGMA user_version").fetchone()[0]
+        if found not in (0, VERSION):
+            raise sqlite3.DatabaseError(f"written by another version, layout {found} where {VERSION} is known")
+        retry_while_locked(
+            lambda: connection.executescript(
+                f"BEGIN IMMEDIATE; {TABLE}; {DETAILS}; PRAGMA user_version={VERSION}; COMMIT;"
+            )
+        )
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def retry_while_locked(work: Callable[[], object]) -> None:
+    """Try again while another process opens the file: SQLite's busy timeout does not cover the change to WAL."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            work()
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+def read_records(connection: sqlite3.Connection, keys: Sequence[str]) -> list[Record | None]:
+    """The stored reply of each key; None if there is none or its token counts are invalid."""
+    fields = "text, finish, input_tokens, output_tokens, cached_tokens, seconds, model, prompt, version, sample"
+    joined = "replies LEFT JOIN details ON details.key = replies.key"
+    query = (
+        f"SELECT {fields}, coalesce(left_out, ''), coalesce(reasoning, '') FROM {joined} "
+        f"WHERE replies.key = ? AND NOT ({INVALID_COUNTS})"
+    )
+    with closing(connection.cursor()) as cursor:
+        rows = [cursor.execute(query, (key,)).fetchone() for key in keys]
+    return [None if row is None else Record(*row) for row in rows]
+
+
+def write_records(connection: sqlite3.Connection, records: Sequence[tuple[str, Record]]) -> None:
+    """Store all (key, reply), or none of them. A key's first reply stays."""
+    rows = [make_row(key, record) for key, record in records]
+    details = [(key, one.left_out, one.reasoning) for key, one in records if one.left_out or one.reasoning]
+    with closing(connection.cursor()) as cursor:
+        cursor.execute("BEGIN IMMEDIATE")
+        try:
+            cursor.executemany(f"DELETE FROM replies WHERE key = ? AND ({INVALID_COUNTS})", [(row[0],) for row in rows])
+            # If another process has stored a reply under the key meanwhile, that reply stays, without these details.
+            cursor.executemany(
+                "INSERT OR IGNORE INTO details SELECT ?1, ?2, ?3 "
+                "WHERE NOT EXISTS (SELECT 1 FROM replies WHERE key = ?1)",
+                details,
+            )
+            cursor.executemany(f"INSERT OR IGNORE INTO replies VALUES ({', '.join('?' * len(rows[0]))})", rows)
+            cursor.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:  # on a full disk SQLite has already ended it
+                cursor.execute("ROLLBACK")
+            raise
+
+
+def make_row(key: str, record: Record) -> tuple[object, ...]:
+    return (
+        *(key, record.model, record.prompt, record.version, record.sample, record.text, record.finish),
+        *(record.input_tokens, record.output_tokens, record.cached_tokens, record.seconds, time.time()),
+    )
