@@ -7,7 +7,7 @@ from typing import Any
 
 from quorum.core.context import Context
 from quorum.evaluation.experiments.analyses import Panel
-from quorum.evaluation.experiments.catalogue import Experiment
+from quorum.evaluation.experiments.experiment import Experiment
 from quorum.evaluation.experiments.run_experiment import Choices, run_experiment
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.score import Scores
@@ -22,4 +22,5 @@ async def run_experiment_over(
     choices = {name: value for name, value in given.items() if name in CHOICES}
     others = {name: value for name, value in given.items() if name not in CHOICES}
     options = Options(data=data, context=context, out=out, **others, **more)
-    return await run_experiment(experiment, options, Choices(**choices))
+    outcome = await run_experiment(experiment, options, Choices(**choices))
+    return outcome.scores, outcome.panels

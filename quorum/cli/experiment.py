@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from quorum.cli.options import (
+    AsJson,
     Collection,
     Concurrency,
     Embeddings,
@@ -14,6 +15,7 @@ from quorum.cli.options import (
     Limit,
     Model,
     Out,
+    Prices,
     Retriever,
     Settings,
     SkipBad,
@@ -22,9 +24,8 @@ from quorum.cli.options import (
 from quorum.core.errors import SetupError
 
 if TYPE_CHECKING:
-    from quorum.evaluation.experiments.analyses import Panel
-    from quorum.evaluation.experiments.catalogue import Experiment
-    from quorum.evaluation.run.score import Scores
+    from quorum.evaluation.experiments.experiment import Experiment
+    from quorum.evaluation.experiments.run_experiment import Outcome
 
 Name: TypeAlias = Annotated[
     str | None, typer.Argument(metavar="[NAME]", help="Experiment; without it, the list.", show_default=False)
@@ -36,22 +37,30 @@ Methods: TypeAlias = Annotated[
     str | None, typer.Option("--methods", metavar="A,B", help="Other methods than the experiment's.")
 ]
 PreferenceJudge: TypeAlias = Annotated[
-    str | None, typer.Option("--judge", metavar="SPEC", help="preference: the judging model.")
+    str | None, typer.Option("--judge", metavar="SPEC", help="The model that judges summaries or answers.")
 ]
 Verifier: TypeAlias = Annotated[
-    str | None, typer.Option("--verifier", metavar="SPEC", help="verifier: the model that verifies.")
+    str | None, typer.Option("--verifier", metavar="SPEC", help="The model that verifies (SuRe, table 10).")
 ]
 Examples: TypeAlias = Annotated[
-    Path | None, typer.Option("--examples", metavar="FILE", help="few_shot: what demonstrations are drawn from.")
+    Path | None, typer.Option("--examples", metavar="FILE", help="What demonstrations are drawn from.")
 ]
 Filters: TypeAlias = Annotated[
-    str | None, typer.Option("--filters", metavar="A,B", help="measures: context filters to compare.")
+    str | None, typer.Option("--filters", metavar="A,B", help="Context filters to compare (FILCO, table 4).")
+]
+Variants: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--variant", metavar="NAME[filter=SPEC;model=SPEC]", help="A variant's own filter and generator."),
+]
+Quick: TypeAlias = Annotated[bool, typer.Option("--quick", help="A smaller run; it says what it leaves out.")]
+Beside: TypeAlias = Annotated[
+    str | None, typer.Option("--beside", metavar="WORDS", help="The paper's figures to show, such as 'NQ gpt-4'.")
 ]
 DropKnown: TypeAlias = Annotated[
     bool, typer.Option("--drop-known", help="Ask only what the model does not know without a context.")
 ]
 GoldFrom: TypeAlias = Annotated[
-    Path | None, typer.Option("--gold-from", metavar="FILE", help="gold_*: passages, gold ones among them.")
+    Path | None, typer.Option("--gold-from", metavar="FILE", help="Passages, gold ones among them.")
 ]
 Corpus: TypeAlias = Annotated[
     str | None,
@@ -67,6 +76,9 @@ def experiment(
     verifier: Verifier = None,
     examples: Examples = None,
     filters: Filters = None,
+    variant: Variants = None,
+    quick: Quick = False,
+    beside: Beside = None,
     out: Out = None,
     drop_known: DropKnown = False,
     gold_from: GoldFrom = None,
@@ -80,18 +92,20 @@ def experiment(
     retriever: Retriever = None,
     store: Store = None,
     embeddings: Embeddings = None,
+    prices: Prices = None,
     langsmith: LangSmith = None,
+    as_json: AsJson = False,
     settings: Settings = None,
 ) -> None:
-    """List the experiments, or run one; the same command again continues."""
+    """List the papers' tables and figures, or run one; the same command again continues."""
     if name is None:
-        print_experiments()
+        print_experiments(as_json=as_json)
         return
     import asyncio
 
     from quorum.cli.evaluate import mention_retriever
     from quorum.cli.progress import explain_resuming, progress_bar
-    from quorum.cli.settings import is_stated, read_context
+    from quorum.cli.settings import is_stated, list_stated, read_context
     from quorum.cli.upload import check_langsmith, upload_after
     from quorum.evaluation.experiments.run_experiment import Choices, run_experiment
     from quorum.evaluation.run.options import Options, split_list
@@ -112,14 +126,26 @@ def experiment(
         concurrency=concurrency,
         out=out,
         gold_from=gold_from,
+        prices=prices,
     )
-    choices = Choices(judge, verifier, examples, tuple(split_list(filters)), drop_known)
+    given = {"k": k, "retriever": retriever, "embeddings": embeddings}
+    choices = Choices(
+        judge=judge,
+        verifier=verifier,
+        examples=examples,
+        filters=tuple(split_list(filters)),
+        variants=tuple(variant or ()),
+        drop_known=drop_known,
+        quick=quick,
+        stated=list_stated(settings) | {key for key, value in given.items() if value is not None},
+        beside=beside,
+    )
     check_langsmith(langsmith)
     with explain_resuming(), progress_bar() as progress:
-        scores, panels = asyncio.run(run_experiment(chosen, options, choices, progress=progress))
+        outcome = asyncio.run(run_experiment(chosen, options, choices, progress=progress))
     mention_retriever(retriever, options)
-    with upload_after(langsmith, scores.folder):
-        print_experiment(chosen, scores, panels)
+    with upload_after(langsmith, outcome.scores.folder):
+        print_experiment(chosen, outcome)
 
 
 def find_experiment(name: str, data: Path | None) -> "Experiment":
@@ -132,31 +158,61 @@ def find_experiment(name: str, data: Path | None) -> "Experiment":
     return chosen
 
 
-def print_experiments() -> None:
-    """The name of each, what it shows, where it is from."""
+def print_experiments(*, as_json: bool = False) -> None:
+    """The name of each, and what it shows, by paper; or all of it as JSON."""
+    from quorum.evaluation.experiments.catalogue import ALIASES, EXPERIMENTS
+
+    if as_json:
+        import json
+
+        other = {one: [alias for alias, found in ALIASES.items() if found.name == one] for one in EXPERIMENTS}
+        lines = [describe_experiment(one) | {"aliases": sorted(other[one.name])} for one in EXPERIMENTS.values()]
+        typer.echo(json.dumps(lines, ensure_ascii=False, indent=2))
+        return
     from rich.text import Text
 
     from quorum.cli.show import make_plain_table, stdout
-    from quorum.evaluation.experiments.catalogue import EXPERIMENTS
 
-    table = make_plain_table("experiment", "what it shows", "from")
+    table = make_plain_table("experiment", "what it shows")
     for one in EXPERIMENTS.values():
-        table.add_row(Text(one.name, style="bold"), one.summary, one.source)
+        table.add_row(Text(one.name, style="bold"), one.summary)
     stdout().print(table)
 
 
-def print_experiment(chosen: "Experiment", scores: "Scores", panels: "list[Panel]") -> None:
-    """The tables of an evaluation, and what the experiment worked out."""
+def describe_experiment(one: "Experiment") -> dict[str, object]:
+    """An experiment as JSON."""
+    return {
+        "name": one.name,
+        "paper": one.paper,
+        "item": one.item,
+        "summary": one.summary,
+        "methods": list(one.methods),
+        "variants": list(one.variants),
+        "settings": dict(one.settings),
+        "data": list(one.data),
+        "models": list(one.models),
+        "measures": list(one.measures),
+        "needs": list(one.needs),
+    }
+
+
+def print_experiment(chosen: "Experiment", outcome: "Outcome") -> None:
+    """The tables of an evaluation, what the experiment worked out, and in what it differs from the paper's."""
     from rich.text import Text
 
     from quorum.cli.evaluate import print_spent, print_tables
     from quorum.cli.tables import make_panel_table, make_score_tables
 
+    scores = outcome.scores
+    own = scores.plan.options.measures
+    notes = [f"Not as in the paper: {'; '.join(outcome.changes)}."] if outcome.changes else []
+    notes += [chosen.note] if chosen.note else []
     print_tables(
         [
             Text(f"{chosen.summary} ({chosen.source})", style="dim"),
-            *make_score_tables(scores.summary, scores.comparisons, scores.measures, further=chosen.further),
-            *(make_panel_table(panel["title"], panel["rows"]) for panel in panels),
+            *(Text(note, style="dim") for note in notes),
+            *make_score_tables(scores.summary, scores.comparisons, scores.measures, own, further=chosen.further),
+            *(make_panel_table(panel["title"], panel["rows"]) for panel in outcome.panels),
         ]
     )
     print_spent(scores)

@@ -27,3 +27,8 @@ def read_context(settings: Sequence[str] | None, **options: Any) -> Context:
 def is_stated(name: str, settings: Sequence[str] | None) -> bool:
     """Whether the key=value texts contain a setting, even with its default value."""
     return any(item.partition("=")[0].strip() == name for item in settings or ())
+
+
+def list_stated(settings: Sequence[str] | None) -> frozenset[str]:
+    """The settings that the key=value texts contain, even with their default values."""
+    return frozenset(item.partition("=")[0].strip() for item in settings or ())

@@ -61,10 +61,12 @@ FURTHER = {
     column.measure: column
     for column in (
         Column("%oracle", "oracle"),
+        Column("oracle F1", "oracle_f1"),
         Column("hit@1", "hit_at_1"),
         Column("MRR", "mrr"),
         Column("%answer in", "answer_in_passages"),
         Column("%answer on top", "answer_on_top"),
+        Column("%supported", "supported"),
         Column("words prec", "context_precision"),
         Column("own overlap", "overlap_own"),
         Column("other overlap", "overlap_other"),

@@ -100,10 +100,20 @@ async def test_candidates_and_summaries_share_passages_and_question(openai_serve
     assert all("Choices: (a) 1931 (b) 1950 (c) 1929\n" in text for text in varies)
 
 
-@pytest.mark.parametrize("name", ["conditional_summary", "generic_summary", "answer_summaries", "answer_choices"])
+@pytest.mark.parametrize("name", ["conditional_summary", "generic_summary"])
 def test_all_prompts_over_the_same_passages_begin_alike(name: str) -> None:
     begin = BUILT_IN["candidates"].partition("${examples}")[0]
     assert BUILT_IN[name].startswith(f"{begin}Question: $question\n")
+
+
+@pytest.mark.parametrize("name", ["answer_choices", "answer_summaries"])
+def test_the_ablations_ask_as_the_base_prompt_does(name: str) -> None:
+    """What they add to it are the choices or the summaries (SuRe, listing 12), so the words of the answer are its."""
+    base, own = BUILT_IN["answer_base"].replace("${examples}", ""), BUILT_IN[name]
+    task = "Answer the question in at most three words, and write nothing but the answer.\n\nPassages:\n\n$passages\n\n"
+    assert f"{task}Question: $question\n" in base
+    assert f"{task}Question: $question\n" in own
+    assert own.endswith("\nAnswer:")
 
 
 async def test_judges_see_neither_passages_nor_other_candidates(openai_server: OpenAIServer) -> None:

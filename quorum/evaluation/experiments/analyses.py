@@ -10,9 +10,12 @@ import numpy as np
 from typing_extensions import TypedDict
 
 from quorum.datasets.records import Record
+from quorum.evaluation.compare.figures import mean_costs
+from quorum.evaluation.experiments.experiment import Experiment
 from quorum.evaluation.metrics.statistics import Floats, Interval, bootstrap
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.results import ColumnScores
+from quorum.evaluation.run.score import Scores
 
 NAMES = {"em": "EM", "f1": "F1", "accuracy": "accuracy", "rouge_l": "ROUGE-L", "str_em": "STR-EM", "judged": "judged"}
 
@@ -125,6 +128,52 @@ def given_panel(records: Iterable[Record], sizes: Sequence[int]) -> Panel:
     ]
     most = max(brought, default=0)
     return Panel(title=f"The questions bring {most} passages at most; a k beyond all of them is not run", rows=rows)
+
+
+def cost_panel(scores: Scores, columns: Sequence[Column]) -> Panel:
+    """EM, tokens and dollars of each column, by the prices of the models that replied (SuRe, table 10)."""
+    costs = mean_costs(scores)
+    rows: list[dict[str, Any]] = []
+    for name in (column.name for column in columns):
+        own, cost = scores.by_column[name], costs[name]
+        tokens = own.known("input_tokens").sum() + own.known("output_tokens").sum()
+        rows.append(
+            {
+                "method": name,
+                **{NAMES[measure]: interval_of(own.known(measure)) for measure in scores.measures},
+                "tokens": int(tokens),
+                "dollars": None if cost is None else f"{cost * len(own.ids):.4f}",
+            }
+        )
+    return Panel(title="What the answers cost; - where a model has no price (--prices FILE)", rows=rows)
+
+
+SUPPORTED, PRECISE = "supported", "precision_where_supported"
+
+
+def coverage_panels(
+    scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], measures: Sequence[str]
+) -> list[Panel]:
+    """How often the passages support the answer, and the unigram precision of those that do (FILCO, table 2)."""
+    names = [name for group in groups for name in group]
+    rows = [{"method": name, **coverage_of(scores[name])} for name in names]
+    return [Panel(title="Questions whose passages support the answer, and the precision of those passages", rows=rows)]
+
+
+def coverage_of(scores: ColumnScores) -> dict[str, Interval | None]:
+    """Recall over all questions, precision over those with supporting passages."""
+    found = np.array(scores.values["supported"])
+    precision = np.array(scores.values["context_precision"])
+    return {"recall": interval_of(found), "precision (pos)": interval_of(precision[found == 1])}
+
+
+def measure_columns(
+    experiment: Experiment, scores: Mapping[str, ColumnScores], names: Iterable[str]
+) -> dict[str, dict[str, Interval | None]]:
+    """The measures of an experiment that are no metric of one answer."""
+    if PRECISE not in experiment.measures:
+        return {}
+    return {name: {PRECISE: coverage_of(scores[name])["precision (pos)"]} for name in names}
 
 
 def shared_name(names: Sequence[str]) -> str:

@@ -43,7 +43,7 @@ class Verdict:
     preferred: list[int | None]
 
 
-def pairs_of(results: Path, one: str, other: str) -> Iterator[Pair]:
+def read_pairs(results: Path, one: str, other: str) -> Iterator[Pair]:
     """The questions that both methods answered correctly, with each method's rationale. Questions without an answer are
     left out: a summary has nothing to argue for.
     """
@@ -72,7 +72,7 @@ async def ask_judge(pair: Pair, context: Context) -> Verdict:
         if said.malformed:
             return Verdict("unscored", preferred)
         preferred.append(said.value if said.value is None or not turned else 1 - said.value)
-    return Verdict(outcome_of(preferred), preferred)
+    return Verdict(decide_outcome(preferred), preferred)
 
 
 async def ask_preference(pair: Pair, texts: tuple[str, str], context: Context) -> Parsed[int | None]:
@@ -88,7 +88,7 @@ async def ask_preference(pair: Pair, texts: tuple[str, str], context: Context) -
     return asked.values[0]
 
 
-def outcome_of(preferred: list[int | None]) -> Outcome:
+def decide_outcome(preferred: list[int | None]) -> Outcome:
     """The method that wins both orders, or wins one and ties in the other; else a tie."""
     lead = sum(0 if place is None else 1 - 2 * place for place in preferred)
     return "one" if lead > 0 else "other" if lead < 0 else "tie"
@@ -102,16 +102,16 @@ async def compare_summaries(
     *,
     concurrency: int,
     config: RunnableConfig,
-    tell: Callable[[int, int], None],
+    report: Callable[[int, int], None],
 ) -> list[Panel]:
     """Ask the judge about every pair, write preference.jsonl, and count. Replies in the journal are not asked again."""
-    pairs = list(pairs_of(folder / "results.jsonl", *names))
+    pairs = list(read_pairs(folder / "results.jsonl", *names))
     asking = replace(context, model=judge)
     verdicts: dict[str, Verdict] = {}
 
     async def one(pair: Pair) -> None:
         verdicts[pair.id] = await ask_judge(pair, asking)
-        tell(len(verdicts), len(pairs))
+        report(len(verdicts), len(pairs))
 
     await RunnableLambda(one).abatch(pairs, {**config, "max_concurrency": concurrency})
     lines = (json.dumps({"id": one.id, **vars(verdicts[one.id])}) + "\n" for one in pairs)

@@ -13,13 +13,27 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.experiments.analyses import (
     Panel,
     best_of_runs,
+    cost_panel,
+    coverage_panels,
     given_panel,
     gold_panel,
     known_panel,
+    measure_columns,
     split_by_top,
     spread_of_draws,
 )
-from quorum.evaluation.experiments.catalogue import CLOSED, Experiment, grouped_columns
+from quorum.evaluation.experiments.experiment import Experiment
+from quorum.evaluation.experiments.experiment_columns import (
+    apply_settings,
+    describe_changes,
+    describe_left_out,
+    grouped_columns,
+    parse_variants,
+)
+from quorum.evaluation.experiments.human_preference import people_panels
+from quorum.evaluation.experiments.mauve import mauve_measure
+from quorum.evaluation.experiments.paper_figures import choose_figures, name_data, paper_panels
+from quorum.evaluation.experiments.quick import make_quick
 from quorum.evaluation.run.columns import Column, group_names, parse_methods
 from quorum.evaluation.run.dataset import DataSet, file_hash, read_data
 from quorum.evaluation.run.demonstrations import draw_shots
@@ -30,40 +44,56 @@ from quorum.evaluation.run.results import write_json
 from quorum.evaluation.run.score import Scores
 from quorum.evaluation.run.source import Progress, ignore_progress
 
-COUNTED = {"best": best_of_runs, "split": split_by_top, "spread": spread_of_draws}
+CLOSED = "no_retrieval"
+COUNTED = {"best": best_of_runs, "split": split_by_top, "spread": spread_of_draws, "coverage": coverage_panels}
+BY_TASK = {"em", "f1", "accuracy", "rouge_l", "str_em"}  # shown where they fit the questions
 
 
 @dataclass(frozen=True)
 class Choices:
     """The options of an experiment beyond those of an evaluation. judge, verifier: models; examples: a file from which
-    demonstrations are drawn; filters: context filters to compare; drop_known: ask only the questions that the model
-    does not answer correctly without a context.
+    demonstrations are drawn; filters: context filters to compare; variants: settings for variants, as
+    'psg[filter=SPEC;model=SPEC]'; drop_known: ask only the questions that the model does not answer correctly without a
+    context; quick: a smaller run; stated: the settings that the user gave, which win over the paper's; beside: words of
+    the paper's figures to show ("NQ gpt-4"), by default those of this data set and model.
     """
 
     judge: str | None = None
     verifier: str | None = None
     examples: Path | None = None
     filters: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
     drop_known: bool = False
+    quick: bool = False
+    stated: frozenset[str] = frozenset()
+    beside: str | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an experiment came to: the scores, the analyses, and in what the run differs from the paper's."""
+
+    scores: Scores
+    panels: list[Panel]
+    changes: list[str]
 
 
 async def run_experiment(
     experiment: Experiment, options: Options, choices: Choices | None = None, *, progress: Progress = ignore_progress
-) -> tuple[Scores, list[Panel]]:
+) -> Outcome:
     """Ask the columns of an experiment and analyse their scores; the analysis goes to analysis.json.
 
     options: as for an evaluation; their `methods`, if any, replace the experiment's. Call it again to continue an
     interrupted experiment. Raises `SetupError` if a required choice is missing.
     """
     chosen = choices or Choices()
-    as_papers = replace(options.context, shorten="off", structured="off")  # their calls and replies
-    options = replace(options, context=as_papers)
+    experiment, options, changes = prepare(experiment, options, chosen)
     check_needs(experiment, options, chosen)
     dataset = await asyncio.to_thread(read_data, options.data, options.limit, skip_bad=options.skip_bad)
     with tempfile.TemporaryDirectory() as folder:
         columns = await asyncio.to_thread(experiment_columns, experiment, dataset, options, chosen, Path(folder))
         compared = [column for column in columns if column.group is not None]
-        if chosen.judge is not None:
+        if chosen.judge is not None and "preference" in experiment.analyses:
             await check_judge(chosen.judge, options.context, compared)
         scores = await evaluate(experiment_options(experiment, options, chosen), columns, progress=progress)
     closed = [column for column in columns if column.group is None]
@@ -71,9 +101,43 @@ async def run_experiment(
     panels += await analyse(experiment, scores, compared, chosen, progress)
     if experiment.fits and not is_searching(options):
         panels.append(given_panel(dataset.questions(), experiment.sizes))
+    panels += await asyncio.to_thread(compare_with_paper, experiment, scores, compared, chosen)
     if panels:
         write_json(scores.folder / "analysis.json", panels)
-    return scores, panels
+    return Outcome(scores, panels, changes)
+
+
+def prepare(experiment: Experiment, options: Options, choices: Choices) -> tuple[Experiment, Options, list[str]]:
+    """The experiment and its options with the paper's settings, and a sentence for each departure from the paper."""
+    context = apply_settings(experiment, options.context, choices.stated)
+    changes = describe_changes(experiment, context)
+    changes += describe_left_out(experiment, choices.verifier)
+    if options.methods:
+        changes.append(f"methods {options.methods}")
+    context = replace(context, shorten="off", structured="off")  # the papers' calls and replies
+    task = context.answer_type if "answer_type" in experiment.settings else options.task
+    limit = experiment.limit if options.limit is None else options.limit
+    options = replace(options, context=context, limit=limit, task=task)
+    if choices.quick:
+        experiment, options, less = make_quick(experiment, options)
+        changes += less
+    return experiment, options, changes
+
+
+def compare_with_paper(
+    experiment: Experiment, scores: Scores, columns: Sequence[Column], choices: Choices
+) -> list[Panel]:
+    """The panels that show our results beside the paper's."""
+    shown = tuple(one for one in experiment.measures if one not in BY_TASK or one in scores.measures)
+    data = name_data(scores.plan.options.data.name)
+    figures = choose_figures(experiment, data, str(scores.plan.options.context.model), choices.beside)
+    if scores.plan.options.methods:  # what only the paper has stands beside its own methods
+        figures = [
+            replace(one, values={n: v for n, v in one.values.items() if n in scores.by_column}) for one in figures
+        ]
+    names = [column.name for column in columns]
+    known = measure_columns(experiment, scores.by_column, names)
+    return paper_panels(replace(experiment, measures=shown), scores.by_column, names, figures, known or scores.summary)
 
 
 def is_searching(options: Options) -> bool:
@@ -83,16 +147,23 @@ def is_searching(options: Options) -> bool:
 
 def experiment_options(experiment: Experiment, options: Options, choices: Choices) -> Options:
     """The options, with the keys that the experiment keeps, what it drops, and its description for config.json."""
-    unless = CLOSED if drops_known(experiment, choices) else None
-    return replace(options, keep=experiment.keep, about=describe(experiment, options, choices), unless=unless)
+    return replace(
+        options,
+        keep=experiment.keep,
+        about=describe(experiment, options, choices),
+        unless=CLOSED if drops_known(experiment, choices) else None,
+        judge=None if "preference" in experiment.analyses else choices.judge,
+        details="cost" in experiment.analyses,
+        measures={**options.measures, **mauve_measure(experiment)},
+    )
 
 
 def check_needs(experiment: Experiment, options: Options, choices: Choices) -> None:
     """Raises `SetupError` if a choice is missing, or if gold passages are named but no column places them."""
     for name in experiment.needs:
-        if not getattr(choices, name):
+        if not getattr(choices, name) and not (name == "filters" and choices.variants):
             raise SetupError(f"Experiment {experiment.name} needs --{name}; {NEEDED[name]}.")
-    if options.gold_from is not None and experiment.analysis != "gold":
+    if options.gold_from is not None and "gold" not in experiment.analyses:
         raise SetupError(f"Experiment {experiment.name} places no gold passages; leave --gold-from out.")
     if options.gold_from is not None and not options.gold_from.is_file():
         raise SetupError(f"There is no file {options.gold_from}; give passages in JSON lines with --gold-from.")
@@ -107,9 +178,10 @@ async def check_judge(judge: str, context: Context, columns: Sequence[Column]) -
 
 
 NEEDED = {
-    "judge": "name the model that compares the summaries, for example --judge openai:gpt-4o",
+    "judge": "name the model that judges, for example --judge openai:gpt-4o",
     "verifier": "name the model that checks the summaries, for example --verifier openai:gpt-4o",
-    "filters": "give the filters to compare, for example --filters embedded:by_strinc,embedded:by_lexical",
+    "filters": "give the filters to compare, for example --filters embedded:by_strinc,embedded:by_lexical, or each "
+    "with its generator: --variant 'strinc[filter=transformers:PATH;model=transformers:PATH]'",
     "examples": "give a file of questions and answers to draw demonstrations from",
 }
 
@@ -130,6 +202,7 @@ def experiment_columns(
         methods=options.methods,
         verifier=choices.verifier,
         filters=choices.filters,
+        named=parse_variants(choices.variants),
         searching=searching,
         most=None if searching else dataset.most,
         shots=shots,
@@ -149,8 +222,10 @@ def drops_known(experiment: Experiment, choices: Choices) -> bool:
 def describe(experiment: Experiment, options: Options, choices: Choices) -> dict[str, Any]:
     """For config.json; the rest is in the settings of the columns."""
     about: dict[str, Any] = {"name": experiment.name}
-    if "judge" in experiment.needs:
+    if "preference" in experiment.analyses:
         about["judge"] = choices.judge
+    if choices.quick:
+        about["quick"] = True
     if drops_known(experiment, choices):
         about["drops_known"] = True
     if options.gold_from is not None:
@@ -161,23 +236,37 @@ def describe(experiment: Experiment, options: Options, choices: Choices) -> dict
 async def analyse(
     experiment: Experiment, scores: Scores, columns: Sequence[Column], choices: Choices, progress: Progress
 ) -> list[Panel]:
-    """Run the experiment's analysis on its scores."""
-    if experiment.analysis == "preference":
-        from quorum.evaluation.experiments.preference import compare_summaries
+    """Run the experiment's analyses on its scores."""
+    panels: list[Panel] = []
+    for analysis in experiment.analyses:
+        if analysis == "preference":
+            panels += await ask_preferences(scores, columns, choices, progress)
+        elif analysis == "people":
+            panels += await asyncio.to_thread(people_panels, scores.folder, [column.name for column in columns])
+        elif analysis == "gold":
+            results = scores.folder / "results.jsonl"
+            panels.append(await asyncio.to_thread(gold_panel, results, columns, scores.left_out))
+        elif analysis == "cost":
+            panels.append(await asyncio.to_thread(cost_panel, scores, columns))
+        else:
+            names = group_names(columns)
+            panels += await asyncio.to_thread(COUNTED[analysis], scores.by_column, names, scores.measures)
+    return panels
 
-        options, (one, other) = scores.plan.options, (column.name for column in columns)
-        return await compare_summaries(
-            scores.folder,
-            (one, other),
-            options.context,
-            str(choices.judge),
-            concurrency=options.concurrency,
-            config={"callbacks": [scores.spent]},
-            tell=partial(progress, "judge"),
-        )
-    if experiment.analysis == "gold":
-        return [await asyncio.to_thread(gold_panel, scores.folder / "results.jsonl", columns, scores.left_out)]
-    if experiment.analysis is None:
-        return []
-    names = group_names(columns)
-    return await asyncio.to_thread(COUNTED[experiment.analysis], scores.by_column, names, scores.measures)
+
+async def ask_preferences(
+    scores: Scores, columns: Sequence[Column], choices: Choices, progress: Progress
+) -> list[Panel]:
+    """The judge's preference between the summaries of two columns."""
+    from quorum.evaluation.experiments.preference import compare_summaries
+
+    options, (one, other) = scores.plan.options, (column.name for column in columns)
+    return await compare_summaries(
+        scores.folder,
+        (one, other),
+        options.context,
+        str(choices.judge),
+        concurrency=options.concurrency,
+        config={"callbacks": [scores.spent]},
+        report=partial(progress, "judge"),
+    )

@@ -22,12 +22,14 @@ WORDS = re.compile(r"[a-z0-9]+")
 class Reference(TypedDict):
     """The reference for scoring a question; if it has no answers, "unknown" is right.
 
-    gold: ids of the passages that support the answer; groups: for each part of a long answer, its accepted short
-    answers; task: the kind of answer, as in `Context.answer_type`.
+    gold: ids of the passages that support the answer; articles: the names (id, title) of each article that does, in
+    place of passages; groups: for each part of a long answer, its accepted short answers; task: the kind of answer, as
+    in `Context.answer_type`.
     """
 
     answers: list[str]
     gold: NotRequired[list[str]]
+    articles: NotRequired[list[list[str]]]
     groups: NotRequired[list[list[str]]]
     task: NotRequired[str]
 
@@ -104,6 +106,16 @@ def oracle(outputs: Result, reference_outputs: Reference) -> bool | None:
     if answers is None:
         return None
     return any(text.exact_match(one, reference_outputs["answers"]) for one in answers)
+
+
+def oracle_f1(outputs: Result, reference_outputs: Reference) -> float | None:
+    """F1 of the best choice among the candidates, or among the votes (SuRe, table 6); None without."""
+    candidates = outputs.get("candidates")
+    answers = list_known_votes(outputs) if candidates is None else candidates
+    if answers is None:
+        return None
+    golds = reference_outputs["answers"]
+    return max((text.f1(one, golds) for one in answers), default=0.0) if golds else 0.0
 
 
 def rouge_l(outputs: Result, reference_outputs: Reference) -> float | None:

@@ -1,67 +1,98 @@
 """Scorers of the passages that a method read: pure functions, as in `quorum.evaluation.metrics.answers`.
 
 `passages` of a result are the final passages, as shortened by a filter; `retrieved` are the ids before a filter.
-Measures based on gold passages are None if the data name none; measures based on the texts need answers.
+Measures based on gold passages are None if the data name none; measures based on the texts need answers. Where the data
+name gold articles (KILT), every passage of such an article is a gold one, and an article counts once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from quorum.algorithms.filco_measures import unigram_precision
 from quorum.core import text
-from quorum.core.state import Result
+from quorum.core.state import Passage, Result
 from quorum.evaluation.metrics.answers import Reference
 from quorum.models.token_estimate import estimate_tokens
 
+WORDLESS = ("yes_no", "label", "dialogue", "long")  # tasks whose answers are no spans of a passage
 
-def list_shown_ids(outputs: Result) -> list[str]:
-    """The ids of the passages that the answer was read from, best first, each once."""
-    return list(dict.fromkeys(passage["id"] for passage in outputs.get("passages") or []))
+
+def list_shown(outputs: Result, reference_outputs: Reference) -> list[str]:
+    """The ids of the passages that the answer was read from, best first, each once; a gold article's name for its
+    passages.
+    """
+    return name_articles((passage["id"] for passage in outputs.get("passages") or []), outputs, reference_outputs)
+
+
+def list_before(outputs: Result, reference_outputs: Reference) -> list[str] | None:
+    """The same for the passages before a filter; None for a method without a filter."""
+    before = outputs.get("retrieved")
+    return None if before is None else name_articles(before, outputs, reference_outputs)
+
+
+def name_articles(ids: Iterable[str], outputs: Result, reference_outputs: Reference) -> list[str]:
+    """The ids, each once; in place of an id the first name of the gold article that the passage is from.
+
+    An article is known by its title, or by the part of a paragraph's id before the colon (WIKIPEDIA_ID:NUMBER).
+    """
+    names = {name: article[0] for article in reference_outputs.get("articles") or () for name in article}
+    titles = {passage["id"]: passage["title"] for passage in outputs.get("passages") or []} if names else {}
+    found = []
+    for id_ in ids:
+        page, colon, _ = id_.partition(":")
+        found.append(names.get(page if colon else "") or names.get(titles.get(id_) or "") or id_)
+    return list(dict.fromkeys(found))
+
+
+def list_gold(reference_outputs: Reference) -> set[str]:
+    """What is gold: the first name of each gold article, else the ids of the gold passages."""
+    articles = reference_outputs.get("articles")
+    return {article[0] for article in articles} if articles else set(reference_outputs.get("gold") or ())
 
 
 def recall(outputs: Result, reference_outputs: Reference) -> float | None:
     """The share of the gold passages that are among the final ones."""
-    return compute_recall(list_shown_ids(outputs), reference_outputs)
+    return compute_recall(list_shown(outputs, reference_outputs), reference_outputs)
 
 
 def precision(outputs: Result, reference_outputs: Reference) -> float | None:
     """The share of the final passages that are gold; 0 if no passage is left."""
-    return compute_precision(list_shown_ids(outputs), reference_outputs)
+    return compute_precision(list_shown(outputs, reference_outputs), reference_outputs)
 
 
 def s_precision(outputs: Result, reference_outputs: Reference) -> float | None:
     """S-Precision: whether the final passages are exactly the gold ones (BlendFilter, section 4)."""
-    return compute_s_precision(list_shown_ids(outputs), reference_outputs)
+    return compute_s_precision(list_shown(outputs, reference_outputs), reference_outputs)
 
 
 def recall_before(outputs: Result, reference_outputs: Reference) -> float | None:
     """Recall before filtering; None for a method without a filter."""
-    return compute_recall(outputs.get("retrieved"), reference_outputs)
+    return compute_recall(list_before(outputs, reference_outputs), reference_outputs)
 
 
 def precision_before(outputs: Result, reference_outputs: Reference) -> float | None:
     """Precision before filtering."""
-    return compute_precision(outputs.get("retrieved"), reference_outputs)
+    return compute_precision(list_before(outputs, reference_outputs), reference_outputs)
 
 
 def s_precision_before(outputs: Result, reference_outputs: Reference) -> float | None:
     """S-Precision before filtering."""
-    return compute_s_precision(outputs.get("retrieved"), reference_outputs)
+    return compute_s_precision(list_before(outputs, reference_outputs), reference_outputs)
 
 
 def compute_recall(ids: Sequence[str] | None, reference_outputs: Reference) -> float | None:
-    gold = set(reference_outputs.get("gold") or ())
+    gold = list_gold(reference_outputs)
     return None if ids is None or not gold else len(gold & set(ids)) / len(gold)
 
 
 def compute_precision(ids: Sequence[str] | None, reference_outputs: Reference) -> float | None:
-    gold = set(reference_outputs.get("gold") or ())
+    gold = list_gold(reference_outputs)
     if ids is None or not gold:
         return None
     return len(gold & set(ids)) / len(set(ids)) if ids else 0.0
 
 
 def compute_s_precision(ids: Sequence[str] | None, reference_outputs: Reference) -> float | None:
-    gold = set(reference_outputs.get("gold") or ())
+    gold = list_gold(reference_outputs)
     return None if ids is None or not gold else float(set(ids) == gold)
 
 
@@ -73,8 +104,8 @@ def hit_at_1(outputs: Result, reference_outputs: Reference) -> float | None:
 
 def reciprocal_rank(outputs: Result, reference_outputs: Reference) -> float | None:
     """One over the rank of the first gold passage found, 0 if there is none; the mean is MRR."""
-    gold, before = set(reference_outputs.get("gold") or ()), outputs.get("retrieved")
-    found = list_shown_ids(outputs) if before is None else before
+    gold, before = list_gold(reference_outputs), list_before(outputs, reference_outputs)
+    found = list_shown(outputs, reference_outputs) if before is None else before
     ranks = (1 / rank for rank, id_ in enumerate(found, start=1) if id_ in gold)
     return next(ranks, 0.0) if gold else None
 
@@ -87,10 +118,27 @@ def answer_in_passages(outputs: Result, reference_outputs: Reference) -> bool | 
 
 
 def answer_on_top(outputs: Result, reference_outputs: Reference) -> bool | None:
-    """Whether the first passage contains an accepted answer: a positive passage (FILCO, section 4.4)."""
-    if not reference_outputs["answers"]:
-        return None
-    return bool(outputs.get("passages")) and holds_answer(outputs, 0, reference_outputs)
+    """Whether the first passage supports the answer: a positive passage (FILCO, section 4.4)."""
+    return supports(outputs, outputs["passages"][:1] if outputs.get("passages") else [], reference_outputs)
+
+
+def supported(outputs: Result, reference_outputs: Reference) -> bool | None:
+    """Whether a final passage supports the answer; the mean is FILCO's recall (section 3.2, table 2)."""
+    return supports(outputs, outputs.get("passages") or [], reference_outputs)
+
+
+def supports(outputs: Result, passages: Sequence[Passage], reference_outputs: Reference) -> bool | None:
+    """Whether one of the passages supports the answer. None if that is not known.
+
+    A passage supports an answer that it contains. Labels, yes and no, dialogue turns and long answers stand in no
+    passage: for these a passage supports if it is a gold one, or is from a gold article.
+    """
+    answers = reference_outputs["answers"]
+    if reference_outputs.get("task") in WORDLESS:
+        gold = list_gold(reference_outputs)
+        found = name_articles((passage["id"] for passage in passages), outputs, reference_outputs)
+        return bool(gold & set(found)) if gold else None
+    return any(text.contains_answer(passage["text"], answers) for passage in passages) if answers else None
 
 
 def holds_answer(outputs: Result, index: int, reference_outputs: Reference) -> bool:
@@ -104,7 +152,10 @@ def context_tokens(outputs: Result, reference_outputs: Reference | None = None) 
 
 def context_precision(outputs: Result, reference_outputs: Reference) -> float | None:
     """The share of the words of the final passages that are words of the answer, counted as often as there (FILCO's
-    unigram precision, section 4.5, table 3): the best over the gold answers. None where no passage is left.
+    unigram precision, section 4.5, table 3): the best over the gold answers. 0 where a filter left nothing, which the
+    paper counts as well; None where a method reads no passages.
     """
     words, golds = " ".join(one["text"] for one in outputs.get("passages") or []), reference_outputs["answers"]
-    return unigram_precision(words, golds) if text.normalize(words) and golds else None
+    if not golds or not (text.normalize(words) or outputs.get("retrieved")):
+        return None
+    return unigram_precision(words, golds)

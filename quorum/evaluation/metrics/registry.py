@@ -46,6 +46,7 @@ METRICS: dict[str, Metric] = {
     "not_majority": Metric(answers.not_majority, counts_all=True),  # a question without a vote counts as not lost
     "gold_in_pool": Metric(answers.gold_in_pool, counts_all=True),
     "oracle": Metric(answers.oracle),
+    "oracle_f1": Metric(answers.oracle_f1),
     "overlap_own": Metric(answers.overlap_own),
     "overlap_other": Metric(answers.overlap_other),
     "recall": Metric(passages.recall),
@@ -58,6 +59,7 @@ METRICS: dict[str, Metric] = {
     "mrr": Metric(passages.reciprocal_rank),
     "answer_in_passages": Metric(passages.answer_in_passages),
     "answer_on_top": Metric(passages.answer_on_top),
+    "supported": Metric(passages.supported),
     "context_tokens": Metric(passages.context_tokens),
     "context_precision": Metric(passages.context_precision),
 }

@@ -48,6 +48,7 @@ class Row(TypedDict, total=False):
     not_majority: bool | None
     gold_in_pool: bool | None
     oracle: bool | None
+    oracle_f1: float | None
     overlap_own: float | None
     overlap_other: float | None
     recall: float | None
@@ -60,6 +61,7 @@ class Row(TypedDict, total=False):
     mrr: float | None
     answer_in_passages: bool | None
     answer_on_top: bool | None
+    supported: bool | None
     context_tokens: int | None
     context_precision: float | None
     confidence: float | None

@@ -8,7 +8,7 @@ from quorum.datasets.records import Record
 from quorum.evaluation.metrics.answers import Reference
 from quorum.evaluation.metrics.registry import list_metrics, list_plugin_metrics, score_result
 from quorum.evaluation.run.results import Row
-from quorum.evaluation.run.tasks import groups_of
+from quorum.evaluation.run.tasks import articles_of, groups_of
 
 
 def make_answered_row(
@@ -16,11 +16,13 @@ def make_answered_row(
 ) -> Row:
     """The line for a question that was answered. `pool`: whether all answers in the vote are known."""
     reference = Reference(answers=record["answers"], gold=record["gold"], groups=groups_of(record), task=task)
+    if articles := articles_of(record):
+        reference["articles"] = articles
     scores = score_result(result, reference)
     for measure in ("not_majority", "gold_in_pool"):
         scores[measure] = bool(scores[measure]) if pool else None
     if not pool and result.get("candidates") is None:
-        scores["oracle"] = None
+        scores["oracle"] = scores["oracle_f1"] = None
     usage = list((result.get("usage") or {}).values())
     made: dict[str, Any] = {
         "id": record["id"],

@@ -55,3 +55,11 @@ def groups_of(record: Record) -> list[list[str]]:
     if not isinstance(groups, list):
         return []
     return [[str(answer) for answer in group] for group in groups if isinstance(group, list) and group]
+
+
+def articles_of(record: Record) -> list[list[str]]:
+    """`meta.gold_articles`: the names (id, title) of each article that supports the answer (KILT)."""
+    articles = (record.get("meta") or {}).get("gold_articles")
+    if not isinstance(articles, list):
+        return []
+    return [[str(name) for name in article if name] for article in articles if isinstance(article, list) and article]

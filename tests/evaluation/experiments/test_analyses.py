@@ -9,7 +9,7 @@ from openai_server import OpenAIServer, Request, make_error
 
 from quorum.core.context import Context
 from quorum.evaluation.experiments.analyses import best_of_runs, shared_name, split_by_top, spread_of_draws
-from quorum.evaluation.experiments.preference import compare_summaries, outcome_of, pairs_of
+from quorum.evaluation.experiments.preference import compare_summaries, decide_outcome, read_pairs
 from quorum.evaluation.run.results import ColumnScores, Row
 
 CONTEXT = Context(model="openai:test", attempts=1)
@@ -97,7 +97,7 @@ def test_runs_share_a_name() -> None:
     ],
 )
 def test_both_orders_count(preferred: list[int | None], outcome: str) -> None:
-    assert outcome_of(preferred) == outcome
+    assert decide_outcome(preferred) == outcome
 
 
 def result(id_: str, method: str, em: float, rationale: str | None = None) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_pairs_are_questions_that_both_have_right(folder: Path) -> None:
-    pairs = list(pairs_of(folder / "results.jsonl", "sure", "sum_and_pred"))
+    pairs = list(read_pairs(folder / "results.jsonl", "sure", "sum_and_pred"))
     assert [(pair.id, pair.answer, pair.one, pair.other) for pair in pairs] == [
         (f"q{n}", "Ann", f"sure says {n}", f"sum_and_pred says {n}") for n in (1, 2, 3)
     ]
@@ -128,7 +128,7 @@ async def judged(folder: Path) -> tuple[list[dict[str, Any]], str, list[tuple[in
     told: list[tuple[int, int]] = []
     names = ("sure", "sum_and_pred")
     panels = await compare_summaries(
-        folder, names, CONTEXT, "openai:judge", concurrency=2, config={}, tell=lambda *step: told.append(step)
+        folder, names, CONTEXT, "openai:judge", concurrency=2, config={}, report=lambda *step: told.append(step)
     )
     return panels[0]["rows"], panels[0]["title"], told
 

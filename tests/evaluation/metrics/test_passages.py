@@ -1,5 +1,7 @@
 """Scorers of what was read: gold passages found, order, length and density of the context."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +21,7 @@ from quorum.evaluation.metrics.passages import (
     reciprocal_rank,
     s_precision,
     s_precision_before,
+    supported,
 )
 
 
@@ -97,6 +100,30 @@ def test_the_precision_of_the_context_counts_words_as_often_as_the_answer_has_th
         2 / 3
     )  # "a" is dropped
     assert context_precision(passages(), reference("", "Paris")) is None
+
+
+def test_an_empty_context_has_precision_zero_where_a_filter_emptied_it() -> None:
+    emptied = passages()
+    emptied["retrieved"] = ["0"]
+    assert context_precision(emptied, reference("", "Paris")) == 0
+
+
+@pytest.mark.parametrize("task", ["label", "yes_no", "dialogue", "long"])
+def test_answers_that_stand_in_no_passage_are_supported_by_gold_passages(task: Any) -> None:
+    read, asked = passages("SUPPORTS yes", "b"), Reference(answers=["SUPPORTS"], gold=["1"], task=task)
+    assert (answer_on_top(read, asked), supported(read, asked)) == (False, True)
+    assert supported(read, Reference(answers=["SUPPORTS"], gold=[], task=task)) is None
+
+
+def test_a_gold_article_counts_once_whichever_of_its_paragraphs_is_read() -> None:
+    asked = Reference(answers=["x"], gold=["12:4"], articles=[["12", "Basel"], ["7", "Rhine"]])
+    ids = [("12:1", "?"), ("12:2", "?"), ("90", "Rhine"), ("8:1", "Thames")]
+    read = result("")
+    read["passages"] = [Passage(id=id_, title=title, text="") for id_, title in ids]
+    assert (recall(read, asked), precision(read, asked), s_precision(read, asked)) == (1, 2 / 3, 0)
+    assert (hit_at_1(read, asked), reciprocal_rank(read, asked)) == (1, 1)
+    read["retrieved"] = ["8:1", "7:9"]
+    assert (recall_before(read, asked), reciprocal_rank(read, asked)) == (0.5, 0.5)
 
 
 IDS = st.text("abcdef", max_size=6)

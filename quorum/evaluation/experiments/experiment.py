@@ -1,0 +1,131 @@
+"""One table or figure of a paper as data: which columns to run, with which settings, and what the paper found."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+Analysis = Literal["best", "split", "spread", "preference", "people", "gold", "cost", "coverage"]
+Need = Literal["judge", "verifier", "examples", "filters"]
+
+
+@dataclass(frozen=True)
+class PaperFigures:
+    """What the paper reports for one data set and model.
+
+    values: by the name of our column, or of a system that we do not have; one number in percent for each of `measures`,
+    None where the paper states none.
+    """
+
+    data: str
+    model: str
+    measures: tuple[str, ...]
+    values: Mapping[str, tuple[float | None, ...]]
+
+    def of(self, column: str, measure: str) -> float | None:
+        """The paper's figure in percent, if it has one.
+
+        >>> PaperFigures("NQ", "ChatGPT", ("em", "f1"), {"base": (28.4, 38.8)}).of("base", "f1")
+        38.8
+        """
+        row = self.values.get(column)
+        return None if row is None or measure not in self.measures else row[self.measures.index(measure)]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """The columns of a table or figure, and a way to look at their results. Each is a file NAME.toml in this folder.
+
+    methods: the default methods, written as for `quorum eval`. settings: the paper's settings, used unless the user
+    states their own. variants: settings; each variant runs every method. "{verifier}" is replaced by the user's
+    verifier; what names it is left out without one. A variant with "{filter}" is repeated for each of the user's
+    filters; "gold=PLACE" places gold passages (see `quorum.evaluation.run.gold_placement`). slots: names of the
+    variants, by which the user gives each of them settings of its own. Columns are compared with the first of their
+    group: the variants of a method, with `across` the methods of a variant, without variants all columns.
+
+    data, models, questions: the paper's own data sets, models and number of questions; limit: how many questions are
+    asked unless the user says otherwise. measures: what the paper reports; figures: its numbers. note: what differs
+    from the paper, or what it leaves open.
+
+    searching: the variants apply only if a corpus or a collection is searched; otherwise the methods run unchanged.
+    top: how many of the passages found are read. fits: if the questions bring their passages, leave out variants with a
+    larger k than the first that fits all of them. shots: demonstrations drawn from the user's examples, `draws` times
+    each, in place of variants; such columns are not compared one by one. drops_known: if the model answers a question
+    without a context, no other method is asked it. further: additional measures to show. keep: keys of the result to
+    keep in the rows. needs: options that must be given. analyses: the functions that analyse the results. quick: the
+    variants that `--quick` runs.
+    """
+
+    name: str
+    paper: str
+    item: str
+    summary: str
+    methods: tuple[str, ...]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    variants: tuple[str, ...] = ()
+    slots: tuple[str, ...] = ()
+    across: bool = False
+    data: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    questions: str = ""
+    limit: int | None = None
+    measures: tuple[str, ...] = ()
+    figures: tuple[PaperFigures, ...] = ()
+    note: str = ""
+    searching: bool = False
+    top: int | None = None
+    fits: bool = False
+    shots: tuple[int, ...] = ()
+    draws: int = 4
+    drops_known: bool = False
+    further: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    needs: tuple[Need, ...] = ()
+    analyses: tuple[Analysis, ...] = ()
+    quick: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """Where it is from, such as "SuRe, table 4"."""
+        return f"{self.paper}, {self.item}"
+
+    @property
+    def sizes(self) -> list[int]:
+        """The numbers of passages that its variants read."""
+        parts = (part for variant in self.variants for part in variant.split(";"))
+        return list(dict.fromkeys(int(part.removeprefix("k=")) for part in parts if part.startswith("k=")))
+
+
+def read_experiment(path: Path) -> tuple[Experiment, dict[str, Experiment]]:
+    """The experiment in a file, and its other names: {alias: experiment}. An alias may replace fields."""
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    aliases: Mapping[str, Mapping[str, Any]] = content.pop("aliases", {})
+    experiment = Experiment(name=path.stem, **parse_fields(content))
+    return experiment, {name: replace(experiment, **parse_fields(fields)) for name, fields in aliases.items()}
+
+
+def parse_fields(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of an experiment from the values of a TOML file."""
+    fields: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in content.items()
+    }
+    if "settings" in fields:
+        fields["settings"] = {name: format_setting(value) for name, value in fields["settings"].items()}
+    if "figures" in fields:
+        fields["figures"] = tuple(parse_figures(block, content.get("measures", ())) for block in fields["figures"])
+    return fields
+
+
+def format_setting(value: Any) -> str:
+    """A setting's value as it is written with --set."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def parse_figures(block: Mapping[str, Any], measures: Sequence[str]) -> PaperFigures:
+    """One block of the paper's figures. A value "nan" stands for a number that the paper does not state."""
+    values = {
+        name: tuple(None if number != number else float(number) for number in numbers)
+        for name, numbers in block["values"].items()
+    }
+    return PaperFigures(block["data"], block.get("model", ""), tuple(block.get("measures", measures)), values)

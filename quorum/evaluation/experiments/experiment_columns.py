@@ -1,0 +1,171 @@
+"""The columns of an experiment: its methods and variants, completed by the user's own choices."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from importlib.util import find_spec
+
+from quorum.core.context import Context, parse_setting
+from quorum.core.errors import SetupError
+from quorum.evaluation.experiments.experiment import Experiment
+from quorum.evaluation.run.columns import ITEM, Column, method_run, parse_methods, parse_settings
+
+LATE = "retriever=colbert:"  # needs an extra
+
+
+def apply_settings(experiment: Experiment, context: Context, stated: frozenset[str] = frozenset()) -> Context:
+    """The context with the paper's settings, where the user states none.
+
+    stated: the settings that the user gave. A value that differs from the default, and a setting in the environment,
+    count as stated, too.
+    """
+    chosen = {
+        name: parse_setting(name, text)
+        for name, text in experiment.settings.items()
+        if name not in stated and not is_stated(name, context)
+    }
+    return replace(context, **chosen)
+
+
+def is_stated(name: str, context: Context) -> bool:
+    """Whether a setting comes from the environment or differs from its default."""
+    return bool(os.environ.get(f"QUORUM_{name.upper()}")) or getattr(context, name) != getattr(Context(), name)
+
+
+def describe_changes(experiment: Experiment, context: Context) -> list[str]:
+    """The settings of the paper that this context does not have: ["k=5, not 10"]."""
+    lines = []
+    for name, text in experiment.settings.items():
+        value = getattr(context, name)
+        if value != parse_setting(name, text):
+            lines.append(f"{name}={value if isinstance(value, str | int | float) else 'an object'}, not {text}")
+    return lines
+
+
+def parse_variants(texts: Sequence[str]) -> dict[str, str]:
+    """{name: settings} of texts as 'psg[filter=transformers:PATH;model=transformers:PATH]'; `filter` is short for
+    `context_filter`.
+
+    >>> parse_variants(["psg[filter=llm;k=3]"])
+    {'psg': 'context_filter=llm;k=3'}
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        item = ITEM.fullmatch(text)
+        if item is None or not item["settings"]:
+            raise SetupError(
+                f"--variant {text!r} cannot be read; write a name and its settings in brackets, for example "
+                "'psg[filter=transformers:PATH;model=transformers:PATH]'."
+            )
+        settings = parse_settings(item["settings"].split(";"))
+        known = {part.name for part in fields(Context)}
+        settings = {"context_filter" if name == "filter" else name: value for name, value in settings.items()}
+        if unknown := [name for name in settings if name not in known]:
+            raise SetupError(f"--variant {text!r} sets {unknown[0]!r}, which is no setting; see quorum ask --help.")
+        if item["method"] in found:
+            raise SetupError(f"--variant {item['method']} is given twice; give each variant once.")
+        found[item["method"]] = ";".join(f"{name}={value}" for name, value in settings.items())
+    return found
+
+
+def grouped_columns(
+    experiment: Experiment,
+    context: Context,
+    *,
+    methods: str | None = None,
+    verifier: str | None = None,
+    filters: Sequence[str] = (),
+    named: Mapping[str, str] | None = None,
+    searching: bool = False,
+    most: int | None = None,
+    shots: Sequence[tuple[str, str]] = (),
+) -> list[list[Column]]:
+    """The columns of an experiment, in the groups within which they are compared.
+
+    named: settings of variants by their slot; a name without a slot is a variant more. most: the largest number of
+    passages that a question brings; None: passages are retrieved. shots: (label, file) of each drawn set of
+    demonstrations.
+    """
+    text = methods or ",".join(list_methods(experiment, verifier))
+    bases = [replace(run, top=experiment.top) for run in parse_methods(text, context)]
+    if shots:
+        drawn = [[add_shots(base, label, file, context) for label, file in shots] for base in bases]
+        return [[run] for base, runs in zip(bases, drawn, strict=True) for run in (base, *runs)]
+    variants = list(list_variants(experiment, verifier, filters, named or {}, most))
+    if not variants or (experiment.searching and not searching):
+        return [bases]
+    grid = [[add_settings(base, variant, context) for variant in variants] for base in bases]
+    return [list(column) for column in zip(*grid, strict=True)] if experiment.across else grid
+
+
+def list_methods(experiment: Experiment, verifier: str | None) -> Iterator[str]:
+    """The methods; those that need the user's verifier are left out without one."""
+    for method in experiment.methods:
+        if verifier is not None or "{verifier}" not in method:
+            yield method.replace("{verifier}", verifier or "")
+
+
+def list_variants(
+    experiment: Experiment, verifier: str | None, filters: Sequence[str], named: Mapping[str, str], most: int | None
+) -> Iterator[str]:
+    """The variants as settings: with the user's verifier and filters, and with what the user set for a slot."""
+    slots = dict(zip(experiment.variants, experiment.slots, strict=False))
+    for variant in variants_that_fit(experiment, most):
+        if "{verifier}" in variant and verifier is None:
+            continue
+        own = named.get(slots.get(variant, ""), "")
+        for filter_ in filters if "{filter}" in variant else ("",):
+            text = variant.replace("{verifier}", verifier or "").replace("{filter}", filter_)
+            yield ";".join(f"{name}={value}" for name, value in {**split(text), **split(own)}.items())
+    yield from (settings for name, settings in named.items() if name not in experiment.slots)
+
+
+def split(settings: str) -> dict[str, str]:
+    return parse_settings(settings.split(";"))
+
+
+def variants_that_fit(experiment: Experiment, most: int | None) -> tuple[str, ...]:
+    """The variants without those whose library is missing, up to the first whose k fits all passages."""
+    variants = tuple(one for one in experiment.variants if not is_missing(one))
+    if not experiment.fits or most is None:
+        return variants
+    sizes = experiment.sizes
+    enough = next((place for place, k in enumerate(sizes, start=1) if k >= most), len(sizes))
+    return variants[:enough]
+
+
+def is_missing(variant: str) -> bool:
+    """Whether a variant needs a library that is not installed."""
+    return LATE in variant and find_spec("sentence_transformers") is None
+
+
+def describe_left_out(experiment: Experiment, verifier: str | None) -> list[str]:
+    """The parts of the experiment that do not run, and what they need."""
+    lines = [
+        f"{one} is left out: pip install 'quorum-rag[colbert]' lets it run"
+        for one in experiment.variants
+        if is_missing(one)
+    ]
+    if verifier is None:
+        parts = [one for one in (*experiment.methods, *experiment.variants) if "{verifier}" in one]
+        lines += [f"{one.replace('{verifier}', '...')} is left out: name a model with --verifier" for one in parts]
+    return lines
+
+
+def add_settings(base: Column, variant: str, context: Context) -> Column:
+    """The run with further settings, which override its own; the place of gold passages becomes part of its name."""
+    settings = parse_settings(variant.split(";"))
+    gold = settings.pop("gold", None)
+    run = method_run(base.method, {**base.settings, **settings}, context)
+    return replace(run, name=run.name if gold is None else add_label(run, f"gold={gold}"), top=base.top, gold=gold)
+
+
+def add_shots(base: Column, label: str, file: str, context: Context) -> Column:
+    """The run with drawn demonstrations; its name contains their label, not the path of their file."""
+    run = method_run(base.method, {**base.settings, "examples": file}, context)
+    return replace(run, name=add_label(base, label), settings=base.settings)
+
+
+def add_label(run: Column, label: str) -> str:
+    """The name of the run with one more item in its brackets."""
+    return f"{run.name.removesuffix(']')}{';' if run.settings else '['}{label}]"

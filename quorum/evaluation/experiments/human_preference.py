@@ -1,0 +1,111 @@
+"""People's preference between two methods' summaries (SuRe, figure 4c): a blinded, shuffled file, and its reader."""
+
+import csv
+import json
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from quorum.core.errors import SetupError
+from quorum.core.private_files import open_private_text
+from quorum.evaluation.experiments.analyses import Panel
+from quorum.evaluation.experiments.preference import Pair, read_pairs
+from quorum.evaluation.metrics.statistics import bootstrap
+
+SHEET, KEY = "preference.csv", "preference.key.json"
+HEADER = ("number", "question", "answer", "summary 1", "summary 2", "choice")
+CHOICES = {"1": 0, "summary 1": 0, "2": 1, "summary 2": 1, "tie": None, "0": None}
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would compute such a cell
+
+
+def people_panels(folder: Path, names: Sequence[str]) -> list[Panel]:
+    """Write the sheet for people if there is none yet; count the choices made in it so far.
+
+    The sheet (preference.csv) does not say which method wrote which summary; preference.key.json does.
+    """
+    if len(names) != 2:
+        raise SetupError(f"People compare two methods; {len(names)} are named ({', '.join(names)}).")
+    if not (folder / SHEET).exists():
+        write_sheet(folder, (names[0], names[1]))
+    return [count_choices(folder)]
+
+
+def write_sheet(folder: Path, names: tuple[str, str], seed: int = 0) -> int:
+    """Write the pairs of summaries in random order, the two of a pair in random order, too; returns their number."""
+    pairs = list(read_pairs(folder / "results.jsonl", *names))
+    chance = random.Random(f"{seed} {len(pairs)}")
+    chance.shuffle(pairs)
+    turned = [chance.random() < 0.5 for _ in pairs]
+    key = {
+        "methods": list(names),
+        "pairs": [{"id": pair.id, "turned": turn} for pair, turn in zip(pairs, turned, strict=True)],
+    }
+    with open_private_text(folder / KEY) as file:
+        json.dump(key, file, indent=2)
+    with open_private_text(folder / SHEET) as file:
+        writer = csv.writer(file)
+        writer.writerow(HEADER)
+        for number, (pair, turn) in enumerate(zip(pairs, turned, strict=True), start=1):
+            writer.writerow(make_row(number, pair, turn))
+    return len(pairs)
+
+
+def make_row(number: int, pair: Pair, turned: bool) -> list[str]:
+    """One line of the sheet; the last cell is for the reader's choice."""
+    texts = (pair.other, pair.one) if turned else (pair.one, pair.other)
+    return [str(number), *(protect(text) for text in (pair.question, pair.answer, *texts)), ""]
+
+
+def protect(text: str) -> str:
+    """The text with an apostrophe before it if a spreadsheet would take it for a formula."""
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def read_choices(folder: Path) -> Iterator[int | None]:
+    """The choices made so far: 0 for the first method's summary, 1 for the other's, None for a tie.
+
+    Raises `SetupError` for a sheet that does not belong to its key, or a choice that cannot be read.
+    """
+    path = folder / SHEET
+    try:
+        key = json.loads((folder / KEY).read_text(encoding="utf-8"))
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, ValueError, csv.Error) as error:
+        raise SetupError(f"{path} or its key cannot be read ({error}); delete both, and run the same again.") from None
+    for row in rows:
+        yield from read_choice(row, key["pairs"], path)
+
+
+def read_choice(row: dict[str, Any], pairs: Sequence[dict[str, Any]], path: Path) -> Iterator[int | None]:
+    """The choice of one line, if it has one."""
+    said = (row.get("choice") or "").strip().lower()
+    if not said:
+        return
+    number = str(row.get("number") or "").strip()
+    if not number.isdigit() or not 0 < int(number) <= len(pairs):
+        raise SetupError(f"{path} has no line number {number!r} in its key; keep the column 'number' as it was.")
+    if said not in CHOICES:
+        raise SetupError(f"{path}, line number {number}: the choice is {said!r}; write 1, 2 or tie.")
+    place = CHOICES[said]
+    yield place if place is None or not pairs[int(number) - 1]["turned"] else 1 - place
+
+
+def count_choices(folder: Path) -> Panel:
+    """How often people prefer each method's summary, with intervals over the pairs."""
+    choices = list(read_choices(folder))
+    key = json.loads((folder / KEY).read_text(encoding="utf-8"))
+    sides = (*((name, place) for place, name in enumerate(key["methods"])), ("neither", None))
+    rows: list[dict[str, Any]] = [
+        {
+            "summaries of": name,
+            "preferred": bootstrap([choice == place for choice in choices]) if choices else None,
+        }
+        for name, place in sides
+    ]
+    title = (
+        f"{len(choices)} of {len(key['pairs'])} pairs decided in {SHEET}: write 1, 2 or tie under 'choice', then run "
+        "the same again"
+    )
+    return Panel(title=title, rows=rows)

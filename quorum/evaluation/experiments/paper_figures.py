@@ -1,0 +1,146 @@
+"""Our results beside the paper's own: a panel for each measure that the paper reports."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from quorum.core.text import normalize
+from quorum.evaluation.experiments.analyses import Panel
+from quorum.evaluation.experiments.experiment import Experiment, PaperFigures
+from quorum.evaluation.metrics.registry import list_metrics
+from quorum.evaluation.metrics.statistics import bootstrap
+from quorum.evaluation.run.results import ColumnScores
+
+TITLES = {
+    "em": "EM",
+    "f1": "F1",
+    "accuracy": "Accuracy",
+    "rouge_l": "ROUGE-L",
+    "str_em": "STR-EM",
+    "judged": "Accuracy by the judge",
+    "unknown": "%Unk",
+    "not_majority": "%NM",
+    "oracle": "Oracle EM",
+    "oracle_f1": "Oracle F1",
+    "context_precision": "Unigram precision of the context",
+    "context_tokens": "Tokens of the context",
+    "answer_in_passages": "Recall",
+    "supported": "Questions with a supporting passage",
+    "precision_where_supported": "Unigram precision of supporting passages",
+    "mauve": "MAUVE",
+    "recall": "Recall",
+    "precision": "Precision",
+    "s_precision": "S-Precision",
+    "input_tokens": "Tokens in",
+    "output_tokens": "Tokens out",
+    "calls": "Calls",
+}
+COUNTS = ("context_tokens", "input_tokens", "output_tokens", "calls", "mauve")  # no shares
+KNOWN_AS = {  # data set -> words in the name of a file of its questions
+    "NQ": ("nq", "naturalquestions", "natural questions"),
+    "WebQ": ("webq", "webquestions"),
+    "2Wiki": ("2wiki", "2wikimultihopqa", "2wikimultihop"),
+    "HotpotQA": ("hotpot", "hotpotqa"),
+    "TriviaQA": ("trivia", "triviaqa", "tqa"),
+    "SQuAD": ("squad",),
+    "StrategyQA": ("strategyqa", "strategy"),
+    "FEVER": ("fever",),
+    "ELI5": ("eli5",),
+    "WoW": ("wow", "wizard"),
+    "ASQA": ("asqa",),
+}
+MOST = 3  # columns of a paper in one panel
+
+
+def name_data(file_name: str) -> str | None:
+    """The paper's data set that a file's name speaks of, or None.
+
+    >>> name_data("hotpotqa_dev.jsonl")
+    'HotpotQA'
+    """
+    words = file_name.lower().replace("-", "_").replace(".", "_").split("_")
+    return next((data for data, names in KNOWN_AS.items() if any(word in names for word in words)), None)
+
+
+def choose_figures(
+    experiment: Experiment, data: str | None, model: str, wanted: str | None = None
+) -> list[PaperFigures]:
+    """The blocks of figures to show: those that hold all words of `wanted`; else those of this data set and, if the
+    paper ran this model, of this model, otherwise of its first model.
+    """
+    blocks = list(experiment.figures)
+    if wanted:
+        words = normalize(wanted.replace(",", " ")).split()
+        return [one for one in blocks if all(word in normalize(f"{one.data} {one.model}") for word in words)]
+    same = [one for one in blocks if one.data.rstrip("*") == data]
+    blocks = same or blocks
+    ours = [one for one in blocks if model and model.rpartition(":")[2] in one.model]
+    first = [one for one in blocks if one.model == blocks[0].model] if blocks else []
+    return ours or first
+
+
+def paper_panels(
+    experiment: Experiment,
+    scores: Mapping[str, ColumnScores],
+    names: Sequence[str],
+    figures: Sequence[PaperFigures],
+    brought: Mapping[str, Mapping[str, Any]] | None = None,
+) -> list[Panel]:
+    """One panel for each measure: our columns with their intervals, then the paper's figures. brought: measures over
+    all answers of a column at once, such as MAUVE: {column: {measure: value}}.
+    """
+    panels = []
+    for measure in experiment.measures:
+        blocks = [one for one in figures if any(one.of(name, measure) is not None for name in one.values)]
+        ours = {name: describe_ours(scores[name], measure, (brought or {}).get(name)) for name in names}
+        if not blocks and all(value is None for value in ours.values()):
+            continue
+        for start in range(0, max(1, len(blocks)), MOST):
+            rows = make_rows(ours, measure, blocks[start : start + MOST])
+            panels.append(Panel(title=make_title(experiment, measure, bool(blocks)), rows=rows))
+    return panels
+
+
+def make_title(experiment: Experiment, measure: str, known: bool) -> str:
+    """What the panel shows, and whether the paper states figures."""
+    what = TITLES.get(measure, measure)
+    other = "and the paper's" if known else "the paper's figures are plotted only, or not known for this data"
+    return f"{what}: ours with 95% intervals, {other} ({experiment.source})"
+
+
+def make_rows(ours: Mapping[str, Any], measure: str, blocks: Sequence[PaperFigures]) -> list[dict[str, Any]]:
+    """A row for each column of ours and, after them, for what only the paper has."""
+    others = dict.fromkeys(name for block in blocks for name in block.values if name not in ours)
+    rows = []
+    for name in (*ours, *others):
+        row: dict[str, Any] = {"method": name, "ours": ours.get(name)}
+        row |= {describe_block(block, blocks): format_figure(block.of(name, measure)) for block in blocks}
+        if name in ours or any(block.of(name, measure) is not None for block in blocks):
+            rows.append(row)
+    return rows
+
+
+def describe_block(block: PaperFigures, blocks: Sequence[PaperFigures]) -> str:
+    """The head of a paper's column: its data set, and its model if the columns have several."""
+    several = len({one.model for one in blocks}) > 1
+    return f"paper: {block.data} {block.model}".rstrip() if several else f"paper: {block.data}"
+
+
+def format_figure(value: float | None) -> str | None:
+    """A figure of the paper, in the digits that it has."""
+    return None if value is None else f"{value:g}" if value >= 100 else f"{value:.1f}"
+
+
+def describe_ours(scores: ColumnScores, measure: str, brought: Mapping[str, Any] | None) -> Any:
+    """Our mean with its interval; a plain mean of what is no share; None without a value."""
+    if measure not in scores.values:
+        value = (brought or {}).get(measure)
+        return f"{value:.1f}" if isinstance(value, int | float) else value
+    values = np.array(scores.values[measure])
+    metric = list_metrics().get(measure)
+    known = np.nan_to_num(values) if metric is not None and metric.counts_all and not np.isnan(values).all() else values
+    known = known[~np.isnan(known)]
+    if not len(known):
+        return None
+    return f"{known.mean():,.0f}" if measure in COUNTS else bootstrap(known)

@@ -1,0 +1,273 @@
+"""Every table and figure runs from its file to its analysis: ten tiny questions, a scripted model on a socket."""
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import OpenAIServer, Request
+
+from quorum.cli.main import main
+from quorum.evaluation.experiments.catalogue import ALIASES, EXPERIMENTS, experiment_of
+from quorum.evaluation.run.results import Row
+
+RIVERS = {
+    "Rhine": "Basel",
+    "Thames": "London",
+    "Danube": "Vienna",
+    "Seine": "Paris",
+    "Tiber": "Rome",
+    "Aare": "Bern",
+    "Limmat": "Zurich",
+    "Spree": "Berlin",
+    "Isar": "Munich",
+    "Vltava": "Prague",
+}
+OPTIONS = {  # what an experiment needs besides data and a model
+    "sure-figure-4b": ("--judge", "openai:judge"),
+    "sure-table-7": ("--judge", "openai:judge"),
+    "sure-table-9": ("--examples", "{pool}"),
+    "sure-table-10": ("--verifier", "openai:small", "--prices", "{prices}"),
+    "filco-table-4": ("--filters", "embedded", "--variant", "lexical[filter=llm:openai:small;model=openai:small]"),
+    "verifier": ("--verifier", "openai:small"),
+}
+ALWAYS = {  # one for each analysis, over three questions; over all ten, and all the others, by make test-long
+    "best": ("best_of_three", "--methods", "cot"),
+    "split": ("filco-table-5",),
+    "spread": ("sure-table-9", "--methods", "base"),
+    "preference": ("sure-figure-4b",),
+    "people": ("sure-figure-4c",),
+    "gold": ("post-fusion-figure-6", "--methods", "concat[k=5]"),
+    "cost": ("sure-table-10",),
+    "coverage": ("filco-table-2",),
+}
+SAID = {  # the last words of a prompt -> what the model says besides the town
+    "Ranking:": "[3] > [1] > [2] > [4]",
+    "Choice:": "Summary 1",
+    "Relevant passages:": "3",
+    "Topic:": "rivers",
+    "Numbers of the passages to keep:": "3",
+    "Verdict:": "correct",
+}
+
+
+def reply(request: Request) -> str:
+    """The town, if a passage tells it; the form that the prompt asks for, if it asks for another."""
+    text = request.text
+    asked = text[text.rindex("lies on the") :].split("?")[0] if "lies on the" in text else ""
+    town = next((town for river, town in RIVERS.items() if river in asked and f"through {town}" in text), "unknown")
+    end = text.rstrip().splitlines()[-1]
+    if end in SAID:
+        return SAID[end]
+    if "True or False" in text:
+        return "True"
+    if "Passage 1" in text and "Passage 2" in text:
+        return "Passage 1"
+    if end == "Answers:":
+        return f"(a) {town} (b) Oslo"
+    if end == "Sentences that help:":
+        return next((line for line in text.splitlines() if f"through {town}" in line), "None")
+    if end in ("Paragraph:", "Rationale:", "Judgement:"):
+        return f"The river flows through {town}. So the answer is {town}.\nAnswer: {town}"
+    return f"Finish[{town}]" if "Finish[" in text else town
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    """Ten questions, each with four passages, of which the third holds the answer."""
+    other = [{"id": f"o{n}", "title": "", "text": f"Nothing is known of stream {n}."} for n in range(3)]
+    lines = []
+    for river, town in RIVERS.items():
+        gold = {"id": river, "title": river, "text": f"It is long. The {river} flows through {town}. It is wide."}
+        question = f"Which town lies on the {river}?"
+        passages = [*other[:2], gold, other[2]]
+        lines.append({"id": river, "question": question, "answers": [town], "passages": passages, "gold": [river]})
+    return write(tmp_path / "nq_rivers.jsonl", lines)
+
+
+def write(path: Path, lines: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def run(
+    capsys: pytest.CaptureFixture[str], questions: Path, tmp_path: Path, openai_server: OpenAIServer
+) -> Callable[..., tuple[int, str, str]]:
+    openai_server.reply(reply)
+    pool = write(tmp_path / "pool.jsonl", [{"question": f"Number {n}?", "answer": str(n)} for n in range(6)])
+    prices = tmp_path / "prices.toml"
+    prices.write_text(
+        "".join(f'["openai:{name}"]\ninput = 10.0\noutput = 10.0\n' for name in ("test", "small")), encoding="utf-8"
+    )
+
+    def command(name: str, *more: str) -> tuple[int, str, str]:
+        options = [one.format(pool=pool, prices=prices) for one in OPTIONS.get(name, ())]
+        common = ["--model", "openai:test", "--out", str(tmp_path / "out"), "--set", "attempts=1"]
+        try:
+            main(["experiment", name, str(questions), *common, *options, *more])
+            code: Any = 0
+        except SystemExit as exit_:
+            code = exit_.code or 0
+        return code, *capsys.readouterr()
+
+    return command
+
+
+TITLES = {
+    "best": "The best of 3 attempts at each question",
+    "split": "Context as a share of the whole",
+    "spread": "Mean and standard deviation over the draws",
+    "preference": "{n} questions that both have right",
+    "people": "0 of {n} pairs decided in preference.csv",
+    "gold": "Gold passages; 0 questions without one left out",
+    "cost": "What the answers cost",
+    "coverage": "Questions whose passages support the answer",
+}
+OWN = [name for name in ALIASES if ALIASES[name] != EXPERIMENTS[ALIASES[name].name]]  # with columns of their own
+
+
+def check_run(name: str, n: int, output: tuple[int, str, str], folder: Path) -> None:
+    """What every run has: an answer to each question, right ones among them, its analyses on the screen."""
+    code, out, err = output
+    assert (code, err.count("failed")) == (0, 0), err
+    assert max(map(len, out.splitlines())) <= 100
+    for analysis in experiment_of(name).analyses:
+        assert TITLES[analysis].format(n=n) in out
+    rows: list[Row] = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+    assert len({row["id"] for row in rows}) == n
+    assert all(row["error"] is None for row in rows)
+    assert any(row["em"] == 1 or (row["rouge_l"] or 0) > 0 for row in rows)
+    assert f"({experiment_of(name).source})" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("analysis", ALWAYS)
+def test_every_analysis_is_printed(analysis: str, run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+    name, *more = ALWAYS[analysis]
+    assert analysis in experiment_of(name).analyses
+    check_run(name, 3, run(name, "--limit", "3", *more), tmp_path / "out")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [*EXPERIMENTS, *OWN])
+def test_it_runs_from_data_to_its_analysis(name: str, run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+    check_run(name, 10, run(name), tmp_path / "out")
+
+
+def test_no_analysis_is_left_out_by_default() -> None:
+    assert set(ALWAYS) == {analysis for one in EXPERIMENTS.values() for analysis in one.analyses} == set(TITLES)
+
+
+def test_the_papers_figures_stand_beside_ours(run: Callable[..., tuple[int, str, str]]) -> None:
+    code, out, _ = run("sure-table-1", "--methods", "base,sure")
+    assert code == 0
+    lines = [line.split() for line in out.splitlines()]
+    begin = next(n for n, line in enumerate(lines) if line[:3] == ["EM:", "ours", "with"])
+    assert lines[begin + 1 : begin + 4] == [
+        ["method", "ours", "paper:", "NQ"],  # the file's name speaks of NQ
+        ["base", "100.0", "[100.0,", "100.0]", "28.4"],
+        ["sure", "100.0", "[100.0,", "100.0]", "33.5"],
+    ]
+    assert "Not as in the paper: methods base,sure." in out
+    _, other, _ = run("sure-table-1", "--methods", "base,sure", "--beside", "HotpotQA")
+    assert "paper: HotpotQA" in other
+    assert "30.8" in other
+
+
+def test_the_users_settings_win_over_the_papers_and_are_named(
+    run: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    code, out, _ = run("sure-table-1", "--methods", "base", "--k", "3", "--set", "retriever=hybrid")
+    assert code == 0
+    assert "Not as in the paper: k=3, not 10; retriever=hybrid, not bm25; methods base." in out
+    config = json.loads((tmp_path / "out/config.json").read_text())
+    assert config["methods"]["base"]["k"] == 3
+
+
+def test_quick_says_what_it_changed(run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+    code, out, _ = run("blendfilter-figure-3", "--methods", "direct", "--quick")
+    assert code == 0
+    changes = "only the first 20 questions are asked; left out: k=4, k=5, k=7"
+    assert changes in " ".join(out.split())
+    summary = json.loads((tmp_path / "out/summary.json").read_text())
+    assert list(summary) == ["direct[k=3]", "direct[k=6]", "direct[k=8]"]
+
+
+def test_a_variant_has_its_own_filter_and_generator(
+    run: Callable[..., tuple[int, str, str]], tmp_path: Path, openai_server: OpenAIServer
+) -> None:
+    variants = ("--variant", "psg[filter=llm:openai:a;model=openai:b]", "--variant", "filco[model=openai:c]")
+    code, _, err = run("filco-table-3", *variants)
+    assert code == 0, err
+    methods = json.loads((tmp_path / "out/config.json").read_text())["methods"]
+    assert list(methods) == [
+        "filco[filter_mode=full]",
+        "filco[filter_mode=psg;context_filter=llm:openai:a;model=openai:b]",
+        "filco[filter_mode=filco;model=openai:c]",
+        "filco[filter_mode=silver]",
+    ]
+    asked = {(one.body["model"], one.text.rstrip().splitlines()[-1]) for one in openai_server.chats()}
+    assert {("a", "Numbers of the passages to keep:"), ("b", "Answer:"), ("c", "Answer:")} <= asked
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("psg", "cannot be read; write a name and its settings in brackets"),
+        ("psg[fliter=llm]", "sets 'fliter', which is no setting"),
+        ("psg[filter=bert]", "names no filter"),
+    ],
+)
+def test_a_variant_that_does_not_fit(run: Callable[..., tuple[int, str, str]], text: str, message: str) -> None:
+    code, out, err = run("filco-table-3", "--variant", text)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+
+
+def test_people_choose_without_knowing_the_method(run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+    assert run("sure-figure-4c")[0] == 0
+    sheet = tmp_path / "out/preference.csv"
+    assert "sure" not in sheet.read_text().lower()
+    lines = list(csv.DictReader(io.StringIO(sheet.read_text())))
+    key = json.loads((tmp_path / "out/preference.key.json").read_text())["pairs"]
+    assert len(lines) == len(key) == 10
+    assert {one["turned"] for one in key} == {True, False}
+    assert [one["id"] for one in key] != sorted(RIVERS)
+    for number, (line, one) in enumerate(zip(lines, key, strict=True)):
+        line["choice"] = "tie" if number == 0 else "2" if one["turned"] else "Summary 1"
+    mark(sheet, lines)
+    code, out, _ = run("sure-figure-4c")
+    assert code == 0
+    assert "10 of 10 pairs decided" in out
+    assert [line.split()[:2] for line in out.splitlines()[-3:]] == [
+        ["sure", "90.0"],
+        ["sum_and_pred", "0.0"],
+        ["neither", "10.0"],
+    ]
+    lines[4]["choice"] = "left"
+    mark(sheet, lines)
+    code, _, err = run("sure-figure-4c")
+    assert (code, err.strip().splitlines()[-1].endswith("the choice is 'left'; write 1, 2 or tie.")) == (2, True)
+
+
+def mark(sheet: Path, lines: list[dict[str, str]]) -> None:
+    """Save the sheet as a spreadsheet does."""
+    with sheet.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(lines[0]))
+        writer.writeheader()
+        writer.writerows(lines)
+
+
+def test_the_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    with suppress(SystemExit):
+        main(["experiment", "--json"])
+    found = {one["name"]: one for one in json.loads(capsys.readouterr().out)}
+    assert list(found) == list(EXPERIMENTS)
+    assert all({"name", "paper", "item", "methods"} <= one.keys() for one in found.values())
+    assert found["sure-table-4"]["aliases"] == ["rerank"]
+    assert (found["sure-table-1"]["paper"], found["sure-table-1"]["item"]) == ("SuRe", "table 1")
+    assert all(name.startswith(one["paper"].lower()) for name, one in found.items())
