@@ -15,6 +15,7 @@ from docs.api_page import write_api_page
 from quorum.core.context import Context
 from quorum.graphs import METHODS, all_methods
 
+CONVERSATION = "quorum.graphs.conversation:graph"
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -62,8 +63,9 @@ def find_sections() -> dict[str, list[str]]:
 
 
 def make_langgraph_json() -> str:
-    """langgraph.json, which names the module of every method for LangGraph's server."""
-    graphs = ",\n".join(f'    "{name}": "{method.place}"' for name, method in all_methods().items())
+    """langgraph.json, which names the modules of every method and of the conversation for LangGraph's server."""
+    places = {name: method.place for name, method in all_methods().items()} | {"chat": CONVERSATION}
+    graphs = ",\n".join(f'    "{name}": "{place}"' for name, place in places.items())
     return (
         '{\n  "$schema": "https://langgra.ph/schema.json",\n  "dependencies": ["."],\n  "env": ".env",\n'
         f'  "graphs": {{\n{graphs}\n  }}\n}}\n'

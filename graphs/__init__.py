@@ -5,7 +5,7 @@ Begin with `catalogue`, which lists them, and `concat_pf`. Imports nodes and cor
 `await answer(...)` and `answer_sync(...)` run a method; `quorum.graphs.NAME.graph` is the compiled graph.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from quorum.graphs.catalogue import DEFAULT, METHODS, Method, all_methods, method_of
@@ -31,17 +31,23 @@ async def answer(
     *,
     given: "Sequence[Passage] | None" = None,
     gold_answers: Sequence[str] | None = None,
+    history: Sequence[Mapping[str, str]] = (),
     config: "RunnableConfig | None" = None,
 ) -> "Result":
     """Answer one question by one method: its name, or a compiled graph of your own.
 
     given: passages to answer from instead of retrieval, best first; gold_answers: read by oracle settings only, never
-    shown to a model; config: LangGraph's (callbacks, tags, thread). Raises SetupError for a mistake in input or
-    configuration, CallError when a model call failed after its retries.
+    shown to a model; history: what was said before, {"role": "user" or "assistant", "content": text}: one call makes
+    the question stand alone, and the result holds it as `question`; config: LangGraph's (callbacks, tags, thread).
+    Raises SetupError for a mistake in input or configuration, CallError when a model call failed after its retries.
 
     >>> import asyncio, quorum
     >>> asyncio.run(quorum.answer("Who wrote the Zen of Python?"))["answer"]
     'Tim Peters'
+    >>> asked = {"role": "user", "content": "Who designed the Eiffel Tower?"}
+    >>> said = {"role": "assistant", "content": "Gustave Eiffel"}
+    >>> asyncio.run(quorum.answer("How tall is it?", history=[asked, said]))["answer"]
+    '330 metres'
     """
     from quorum.core.context import Context
 
@@ -50,9 +56,14 @@ async def answer(
         "given": None if given is None else list(given),
         "gold_answers": None if gold_answers is None else list(gold_answers),
     }
-    graph = method_of(method).graph if isinstance(method, str) else method
-    found: Any = await graph.ainvoke(state, config, context=context or Context())
-    return cast("Result", found)
+    graph: Any = method_of(method).graph if isinstance(method, str) else method
+    if not history:
+        return cast("Result", await graph.ainvoke(state, config, context=context or Context()))
+    from quorum.graphs.conversation import continue_conversation
+
+    graph, conversation = continue_conversation(graph, state, history)
+    found: dict[str, Any] = await graph.ainvoke(conversation, config, context=context or Context())
+    return cast("Result", {name: value for name, value in found.items() if name != "messages"})
 
 
 def answer_sync(
@@ -62,6 +73,7 @@ def answer_sync(
     *,
     given: "Sequence[Passage] | None" = None,
     gold_answers: Sequence[str] | None = None,
+    history: Sequence[Mapping[str, str]] = (),
     config: "RunnableConfig | None" = None,
 ) -> "Result":
     """`answer` for synchronous code: a script, a thread, or a notebook, where an event loop is running already.
@@ -74,4 +86,6 @@ def answer_sync(
     """
     from quorum.core.sync import run_sync
 
-    return run_sync(answer(question, method, context, given=given, gold_answers=gold_answers, config=config))
+    return run_sync(
+        answer(question, method, context, given=given, gold_answers=gold_answers, history=history, config=config)
+    )

@@ -8,12 +8,18 @@ from langgraph.types import Send
 
 from quorum.core.composed_file import Acceptance
 from quorum.core.context import Context, get_context, get_filter_model
+from quorum.core.conversation import ConversationState
 from quorum.core.state import State
 from quorum.nodes.ask_stage import is_accepted
 from quorum.nodes.fan_out import list_ranks_to_ask, send_comparisons, send_passages, send_validations
 from quorum.nodes.rank_passages import find_window_start
 
 Router = Callable[[State, Runtime[Context]], Hashable | Sequence[Hashable]]
+
+
+def rewrite_follow_up(state: ConversationState) -> Literal["follow-up", "first"]:
+    """Whether something was said before the question."""
+    return "follow-up" if state["history"] else "first"
 
 
 def refine_or(then: str | Router) -> Router:

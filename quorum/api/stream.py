@@ -46,6 +46,7 @@ async def stream(
     *,
     given: "Sequence[Passage] | None" = None,
     gold_answers: Sequence[str] | None = None,
+    history: Sequence[Mapping[str, str]] = (),
     config: "RunnableConfig | None" = None,
 ) -> AsyncIterator[Event]:
     """Answer one question as `answer` does, and yield what happens while it happens.
@@ -78,9 +79,14 @@ async def stream(
         "given": None if given is None else list(given),
         "gold_answers": None if gold_answers is None else list(gold_answers),
     }
-    graph = method_of(method).graph if isinstance(method, str) else method
+    graph: Any = method_of(method).graph if isinstance(method, str) else method
+    asked: Any = state
+    if history:
+        from quorum.graphs.conversation import continue_conversation
+
+        graph, asked = continue_conversation(graph, state, history)
     last: dict[str, Any] = {}
-    run = graph.astream(state, config, context=context or Context(), stream_mode=["updates", "values"], subgraphs=True)
+    run = graph.astream(asked, config, context=context or Context(), stream_mode=["updates", "values"], subgraphs=True)
     parts: AsyncIterator[Any] = run
     async for space, mode, part in parts:
         if mode == "values":
@@ -93,6 +99,6 @@ async def stream(
 
 
 def list_result_names(graph: "Graph") -> Sequence[str]:
-    """The names of the state fields that a graph returns."""
+    """The names of the state fields that a graph returns; `answer` leaves the messages of a conversation out, too."""
     names = graph.output_channels
-    return [names] if isinstance(names, str) else list(names)
+    return [names] if isinstance(names, str) else [name for name in names if name != "messages"]

@@ -8,6 +8,7 @@ import typer
 
 from quorum.cli.ask import ask
 from quorum.cli.calibrate import calibrate
+from quorum.cli.chat import chat
 from quorum.cli.collections import app as collections
 from quorum.cli.compare import compare
 from quorum.cli.compose import compose
@@ -36,6 +37,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command()(ask)
+app.command()(chat)
 app.command()(trace)
 app.command()(methods)
 app.command()(index)

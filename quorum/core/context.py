@@ -160,7 +160,7 @@ class Context:
     ] = define("journal", None)
 
     def __post_init__(self) -> None:
-        for part in fields(self):
+        for part in fields(Context):  # a subclass may have further fields
             check_setting(part.name, getattr(self, part.name))
 
 

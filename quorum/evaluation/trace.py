@@ -150,7 +150,7 @@ FORMATS: dict[str, Callable[[Any], str]] = {
 
 def describe_changes(node: str, update: dict[str, Any]) -> list[str]:
     """What a node changed, in a few words: 'answer: 1889', 'passages: 5'. The node `begin` only clears."""
-    if node == "begin":
+    if node in ("begin", "begin_turn"):
         return []
     lines = [f"{key}: {show(update[key])}" for key, show in FORMATS.items() if update.get(key) not in (None, [], 0, "")]
     return [str(clean_value({"answer": line}, hides_passages())["answer"]) for line in lines]

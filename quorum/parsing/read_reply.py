@@ -17,6 +17,7 @@ from quorum.parsing.passage_ids import parse_passage_ids
 from quorum.parsing.preferences import parse_preference
 from quorum.parsing.rankings import parse_ranking
 from quorum.parsing.reasoning import parse_conclusion, parse_free_text, parse_topic, parse_yes_no_conclusion
+from quorum.parsing.stand_alone import parse_stand_alone_question
 from quorum.parsing.statements import parse_masked_statement, parse_missing_words, parse_noted_answer
 from quorum.parsing.steps import parse_final_answer, parse_follow_up, parse_step
 from quorum.parsing.summaries import parse_summary
@@ -126,6 +127,7 @@ CONTRACTS: dict[str, Contract] = {
     "self_ask_answer": SHORT,
     "self_ask_final": make_contract(parse_final_answer),
     "shorten": SHORT,
+    "stand_alone": make_contract(parse_stand_alone_question),
     "summary": REASONED,
     "topic": make_contract(parse_topic, "question"),
     "validity": Contract(parse_validity),
@@ -160,7 +162,8 @@ def read_reply(
     Returns an object with `value` and `malformed`. A malformed reply broke the prompt's contract; its `value` is a
     default. The type of `value` depends on the prompt:
 
-    - a text: answers of every type, summaries, "judge", "internal", "topic"; "unknown" where the reply says so;
+    - a text: answers of every type, summaries, "judge", "internal", "topic", "stand_alone"; "unknown" where the reply
+      says so;
     - `.answer` and `.rationale`: "pruning", "summary", "zero_shot_cot", "inference", "reason" and its relatives;
     - a bool: "validity", "correctness"; 0, 1 or None (a tie): "ranking", "preference";
     - `.thought`, `.query`, `.answer`: "react"; `.question`, `.answer`: "self_ask", "self_ask_final";

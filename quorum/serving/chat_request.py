@@ -12,11 +12,12 @@ from quorum.serving.errors import Refusal
 
 LARGEST_BODY = 2_000_000  # bytes
 MOST_MESSAGES = 1000
+FLAGS = ("sources", "history")  # of the field `quorum`, besides settings
 
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """What a client asks. settings: the field `quorum`, without `sources`, which is `has_sources`."""
+    """What a client asks. settings: the field `quorum`, without `sources` and `history`, which are the two flags."""
 
     model: str
     messages: tuple[Message, ...]
@@ -24,6 +25,7 @@ class ChatRequest:
     is_streamed: bool = False
     has_usage: bool = False
     has_sources: bool = True
+    has_history: bool = True
 
 
 async def read_body(request: Request) -> Any:
@@ -62,10 +64,11 @@ def read_chat(body: Any) -> ChatRequest:
     return ChatRequest(
         model=model,
         messages=tuple(map(read_message, messages)),
-        settings={str(name): value for name, value in own.items() if name != "sources"},
+        settings={str(name): value for name, value in own.items() if name not in FLAGS},
         is_streamed=found.get("stream") is True,
         has_usage=options.get("include_usage") is True,
         has_sources=own.get("sources") is not False,
+        has_history=own.get("history") is not False,
     )
 
 

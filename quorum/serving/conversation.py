@@ -1,4 +1,4 @@
-"""Which question a conversation asks."""
+"""What a conversation asks: its last user message, and what was said before it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from quorum.serving.errors import Refusal
 
 LONGEST_QUESTION = 20_000  # characters
+SPEAKERS = ("user", "assistant")
 
 
 @dataclass(frozen=True)
@@ -17,10 +18,7 @@ class Message:
 
 
 def read_question(messages: Sequence[Message]) -> str:
-    """The last user message. Earlier messages do not change it yet: rewrite follow-up questions here.
-
-    Raises `Refusal` if there is no question, or it is too long.
-    """
+    """The last user message. Raises `Refusal` if there is no question, or it is too long."""
     asked = next((one.text.strip() for one in reversed(messages) if one.role == "user"), "")
     if not asked:
         raise Refusal(400, "The messages hold no question; the last user message is the question.", param="messages")
@@ -28,3 +26,10 @@ def read_question(messages: Sequence[Message]) -> str:
         said = f"The question has more than {LONGEST_QUESTION:,} characters; shorten it."
         raise Refusal(400, said, "string_above_max_length", param="messages")
     return asked
+
+
+def read_turns(messages: Sequence[Message]) -> list[dict[str, str]]:
+    """What user and assistant said before the last user message: the history that `quorum.answer` takes."""
+    last = max((place for place, one in enumerate(messages) if one.role == "user"), default=0)
+    said = [one for one in messages[:last] if one.role in SPEAKERS and one.text.strip()]
+    return [{"role": one.role, "content": one.text} for one in said]

@@ -70,7 +70,7 @@ def describe_request() -> dict[str, Any]:
 
 
 def describe_settings() -> dict[str, Any]:
-    """The settings that a client may choose, and whether sources follow the answer."""
+    """The settings that a client may choose, whether sources follow the answer, and whether earlier messages count."""
     from pydantic import TypeAdapter
 
     from quorum.core.context import Context
@@ -79,4 +79,5 @@ def describe_settings() -> dict[str, Any]:
     named = {name: {"enum": list(choices)} for name, choices in CHOICES.items()}
     models = {name: {**TEXT, "description": known[name].get("description", "")} for name in ("model", "verifier")}
     sources = {"sources": {"type": "boolean", "default": True, "description": "Whether sources follow the answer"}}
-    return {name: known[name] for name in SETTINGS} | named | models | sources
+    history = {"history": {"type": "boolean", "default": True, "description": "Whether earlier messages are read"}}
+    return {name: known[name] for name in SETTINGS} | named | models | sources | history

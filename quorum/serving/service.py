@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ from quorum.evaluation.compare.prices import Prices
 from quorum.graphs import answer
 from quorum.models.call import call
 from quorum.serving.chat_request import ChatRequest
-from quorum.serving.conversation import read_question
+from quorum.serving.conversation import read_question, read_turns
 from quorum.serving.errors import Refusal
 from quorum.serving.limits import Limits
 from quorum.serving.metrics import Metrics
@@ -31,7 +31,10 @@ OnNode = Callable[[str], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Job:
-    """A request that is accepted: what to ask, with which settings, for whom. task: the kind of a side task."""
+    """A request that is accepted: what to ask, with which settings, for whom.
+
+    history: what was said before the question; task: the kind of a side task.
+    """
 
     chat: ChatRequest
     served: ServedModel
@@ -39,6 +42,7 @@ class Job:
     question: str
     key: str
     task: str | None = None
+    history: Sequence[Mapping[str, str]] = ()
 
     @property
     def label(self) -> str:
@@ -62,7 +66,8 @@ class Service:
         question = read_question(chat.messages) if task is None else find_last_user_message(chat.messages)
         if len(question) > LONGEST_TASK:
             raise Refusal(400, f"The message has more than {LONGEST_TASK:,} characters.", "string_above_max_length")
-        return Job(chat, served, context, question, key, task)
+        history = read_turns(chat.messages) if task is None and chat.has_history else ()
+        return Job(chat, served, context, question, key, task, history)
 
     def start(self, job: Job, on_node: OnNode | None = None) -> "asyncio.Task[Reply]":
         """Begin the work. Raises `Refusal` beyond the limits. Its cost is counted however it ends.
@@ -113,9 +118,9 @@ class Service:
         """A question's answer by the method."""
         config: Any = {"callbacks": [spending]}
         if on_node is None:
-            result = await answer(job.question, job.served.method, job.context, config=config)
+            result = await answer(job.question, job.served.method, job.context, history=job.history, config=config)
             return make_reply(result, has_sources=job.chat.has_sources)
-        found: Any = stream(job.question, job.served.method, job.context, config=config)
+        found: Any = stream(job.question, job.served.method, job.context, history=job.history, config=config)
         async with aclosing(found) as events:
             async for event in events:
                 if isinstance(event, NodeFinished) and not event.inside:

@@ -1,6 +1,7 @@
 """The pages: / to ask, /run/ID for an earlier run, with the same form beside it."""
 
 import asyncio
+from collections.abc import Awaitable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from quorum.core.errors import QuorumError, SetupError
 from quorum.retrievers.collection_names import SAMPLE
 from quorum.retrievers.collections import list_collections
 from quorum.ui.cards import RunView
+from quorum.ui.follow_up import read_conversation
 from quorum.ui.form import Form
 from quorum.ui.past_runs import PastRun, find_home, list_past_runs, load_run, save_run
 from quorum.ui.query import Query, parse_link
@@ -41,7 +43,11 @@ class SharedState:
         """Start a run; a bad question or setting, or too many runs at once, is a `SetupError`."""
         if len(self.under_way) >= MOST_UNDER_WAY:
             raise SetupError(f"{MOST_UNDER_WAY} questions are under way already; ask again when one is answered.")
-        run = start_run(query, query.make_columns(self.base), self.save)
+
+        def read_history(method: str) -> Awaitable[list[dict[str, str]]]:
+            return read_conversation(query.follows, method, self.find)
+
+        run = start_run(query, query.make_columns(self.base), self.save, read_history)
         self.under_way[run.id] = run
         return run
 
@@ -92,7 +98,7 @@ class Page:
                 if run is None:
                     draw_welcome(self.empty)
                 else:
-                    RunView(run)
+                    RunView(run, self.form.follow)
 
     def ask(self, query: Query) -> None:
         """Start a run and show it above earlier ones. The page's address becomes the run's."""
@@ -100,8 +106,9 @@ class Page:
         self.said.text = ""
         self.empty.clear()
         with self.runs:
-            view = RunView(run)
+            view = RunView(run, self.form.follow)
         view.root.move(target_index=2)
+        self.form.continue_conversation(run)
         ui.navigate.history.push(f"/run/{run.id}")
         ui.run_javascript("document.querySelector('.run').scrollIntoView({block: 'start'})")
 
@@ -146,6 +153,14 @@ def format_age(asked: float) -> str:
     return "just now"
 
 
+async def find_followed(shared: SharedState, query: Query) -> Run | None:
+    """The run that a link's question follows; None for a question that follows none, or one that is missing."""
+    try:
+        return await shared.find(query.follows) if query.follows else None
+    except SetupError:
+        return None
+
+
 def restore_query(query: Query, base: Context) -> Query:
     """What was asked, for the form; only the question if its methods or settings no longer exist."""
     try:
@@ -173,7 +188,7 @@ def make_page_app(base: Context) -> FastAPI:
         except SetupError as error:
             await page.draw(Query(), said=describe_error(error))
             return
-        await page.draw(query)
+        await page.draw(query, run=await find_followed(shared, query))
         if at_once and not is_from_another_site(request):
             await ui.context.client.connected()  # or give up if the client is not a browser
             if ui.context.client.has_socket_connection:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -39,13 +40,14 @@ def mermaid_of(method: str) -> str | None:
 class Card:
     """One answer. `refresh` updates it; the details below the answer are drawn when the run has ended."""
 
-    def __init__(self, answer: Answer) -> None:
-        self.answer, self.seen = answer, -1
+    def __init__(self, answer: Answer, question: str) -> None:
+        self.answer, self.question, self.seen = answer, question, -1
         with html.article().classes("card") as self.root:
             with html.header():
                 html.h3(answer.name)
                 self.phase = text("span").classes("phase")
             self.said = text("p").classes("answer").props("aria-live=polite")
+            self.understood = text("p").classes("understood")
             self.facts = text("p").classes("facts")
             self.draw_graph()
             self.path = text("p").classes("path").props('aria-label="Nodes that ran"')
@@ -84,6 +86,7 @@ class Card:
         words, kind = write_headline(answer)
         self.said.text = words
         self.said.classes(replace=f"answer {kind}" + (" long" if len(words) > LONG_ANSWER else ""))
+        self.understood.text = write_understood(answer, self.question)
         self.facts.text = " · ".join(list_facts(answer))
         self.rationale.text = (answer.result or {}).get("rationale") or ""
 
@@ -124,6 +127,12 @@ def write_headline(answer: Answer) -> tuple[str, str]:
     return answer.result.get("answer", ""), "known"
 
 
+def write_understood(answer: Answer, question: str) -> str:
+    """How a follow-up question was understood; empty where it stayed as it was typed."""
+    asked = (answer.result or {}).get("question")
+    return f"Understood as: {asked}" if isinstance(asked, str) and asked != question else ""
+
+
 def list_facts(answer: Answer) -> list[str]:
     """Confidence, calls, tokens, seconds and problems of the run."""
     result, (calls, tokens_in, tokens_out) = answer.result or {}, count_totals(answer)
@@ -146,15 +155,18 @@ def list_facts(answer: Answer) -> list[str]:
 
 
 class RunView:
-    """A run: its question, the methods' cards and, for several methods, a table that compares them."""
+    """A run: its question, the methods' cards and, for several methods, a table that compares them.
 
-    def __init__(self, run: Run) -> None:
-        self.run = run
+    follow: called with the run when the visitor wants to ask a follow-up question.
+    """
+
+    def __init__(self, run: Run, follow: Callable[[Run], None]) -> None:
+        self.run, self.follow = run, follow
         with html.section().classes("run").props(f"data-run={run.id}") as self.root:
             self.draw_head()
             self.compared = html.div().classes("compared")
             with html.div().classes("cards").props(f"data-count={len(run.answers)}"):
-                self.cards = [Card(answer) for answer in run.answers]
+                self.cards = [Card(answer, run.query.question) for answer in run.answers]
             self.timer: Any = ui.timer(REDRAWN_EVERY, self.refresh, active=run.is_running)
         self.seen = -1
         self.refresh()
@@ -168,6 +180,8 @@ class RunView:
                     html.span(" · ".join(settings))
                 ui.link("Link to this run", f"/run/{self.run.id}").classes("permanent")
                 ui.link("Ask again", self.run.query.link()).classes("again")
+                follow = ui.button("Follow up", on_click=lambda: self.follow(self.run))
+                follow.props("flat dense no-caps").classes("follow-up")
                 self.stop = ui.button("Stop", on_click=self.run.stop).props("flat dense no-caps").classes("stop")
             self.note = text("p").classes("error")
 

@@ -11,10 +11,11 @@ from quorum.core.text import format_count
 from quorum.evaluation.run.columns import parse_methods
 from quorum.graphs import all_methods
 from quorum.ui.query import FormField, Query, list_form_fields, select_changed, write_setting
-from quorum.ui.run import describe_error
+from quorum.ui.run import Run, describe_error
 from quorum.ui.texts import text
 
 MODELS = ("embedded", "openai:")
+LONGEST_SHOWN = 80  # characters of the question that is followed
 
 
 class Form:
@@ -24,6 +25,7 @@ class Form:
         self.base, self.ask = base, ask
         self.settings = dict(query.settings)
         self.methods: dict[str, Any] = {}
+        self.follows = query.follows
         with html.form().classes("ask").props('aria-label="Question"') as self.root:
             self.draw_question(query.question)
             self.draw_where(collections)
@@ -35,6 +37,10 @@ class Form:
         self.root.on("submit.prevent", self.submit, args=[])
 
     def draw_question(self, question: str) -> None:
+        with html.p().classes("follows") as self.followed:
+            self.followed_words = text("span", "A follow-up question")
+            ui.button("Begin anew", on_click=lambda: self.set_followed(None)).props("flat dense no-caps")
+        self.followed.set_visibility(bool(self.follows))
         self.question = ui.textarea("Question", value=question).props(
             "outlined autogrow autofocus input-class=question"
         )
@@ -140,7 +146,26 @@ class Form:
             str(self.question.value or "").strip(),
             ",".join(self.list_chosen()),
             select_changed(self.settings, self.base),
+            self.follows,
         )
+
+    def follow(self, run: Run) -> None:
+        """Let the next question follow a run."""
+        self.set_followed(run)
+        self.question.value = ""
+        self.question.run_method("focus")
+
+    def continue_conversation(self, run: Run) -> None:
+        """After a follow-up question was asked, let the next one follow it."""
+        if run.query.follows:
+            self.set_followed(run)
+
+    def set_followed(self, run: Run | None) -> None:
+        """Say above the question which run it follows; None for a question that stands alone."""
+        self.follows = "" if run is None else run.id
+        self.followed.set_visibility(run is not None)
+        if run is not None:
+            self.followed_words.text = f"Follows: {run.query.question[:LONGEST_SHOWN]}"
 
     def submit(self) -> None:
         """Ask, or show the error beside the button."""

@@ -64,6 +64,7 @@ def run_to_json(run: Run) -> dict[str, Any]:
         for one in run.answers
     ]
     query = {"methods": run.query.methods, "settings": clean_value(dict(run.query.settings), False)}
+    query |= {"follows": run.query.follows} if run.query.follows else {}
     return {
         "format": FORMAT,
         "question": run.query.question,
@@ -82,7 +83,7 @@ def load_run(id_: str, folder: Path) -> Run:
         line = describe_run(id_, kept)
         page, left = kept["page"], iter(steps)
         settings = {read_text(name): read_text(value) for name, value in page["settings"].items()}
-        query = Query(line.question, read_text(page["methods"]), settings)
+        query = Query(line.question, read_text(page["methods"]), settings, read_text(page.get("follows", "")))
         return Run(id_, query, line.asked, [read_answer(one, left) for one in page["answers"]])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration) as error:
         raise SetupError(f"The run {id_} cannot be read ({type(error).__name__}); ask its question again.") from None

@@ -18,11 +18,15 @@ MOST_WORDS = 200  # of a link
 
 @dataclass(frozen=True)
 class Query:
-    """A question, `methods` as for `quorum eval`, and the settings that differ from the server's, as texts."""
+    """A question, `methods` as for `quorum eval`, and the settings that differ from the server's, as texts.
+
+    follows: the id of the run that a follow-up question follows; empty for a question that stands alone.
+    """
 
     question: str = ""
     methods: str = DEFAULT
     settings: Mapping[str, str] = field(default_factory=dict)
+    follows: str = ""
 
     def make_columns(self, base: Context) -> list[Column]:
         """The methods with their contexts. An invalid setting is a `SetupError`."""
@@ -38,6 +42,7 @@ class Query:
     def link(self) -> str:
         """The address that opens the form with these values."""
         pairs = [("q", self.question), ("methods", self.methods)]
+        pairs += [("follows", self.follows)] if self.follows else []
         pairs += [(name, self.settings[name]) for name in OWN if name in self.settings]
         pairs += [("set", f"{name}={value}") for name, value in self.settings.items() if name not in OWN]
         return f"/?{urlencode(pairs)}"
@@ -58,7 +63,7 @@ def check_changeable(settings: Mapping[str, str]) -> None:
 
 def parse_link(query: str, base: Context) -> tuple[Query, bool]:
     """Parse a link's query; also returns whether to ask at once (`run=1`). An invalid query is a `SetupError`."""
-    words, settings = {"q": "", "methods": DEFAULT, "run": ""}, dict[str, str]()
+    words, settings = {"q": "", "methods": DEFAULT, "run": "", "follows": ""}, dict[str, str]()
     try:
         pairs = parse_qsl(query, max_num_fields=MOST_WORDS)
     except ValueError:
@@ -73,7 +78,7 @@ def parse_link(query: str, base: Context) -> tuple[Query, bool]:
             words[name] = value
     known = select_changed(settings, base)
     parse_methods(words["methods"], base)
-    return Query(words["q"], words["methods"], known), words["run"] == "1"
+    return Query(words["q"], words["methods"], known, words["follows"]), words["run"] == "1"
 
 
 def select_changed(settings: Mapping[str, str], base: Context) -> dict[str, str]:

@@ -22,7 +22,9 @@ from quorum.ui.query import Query
 
 QUOTED_PATH = r"(?<=['\"])(?:~|[A-Za-z]:)?[/\\][^'\"]+(?=['\"])"  # may hold spaces
 PATH = re.compile(rf"{QUOTED_PATH}|(?<![\w.:/\\])(?:~|[A-Za-z]:)?[/\\][\w.@%+~-]+(?:[/\\][\w.@%+~-]*)*")
+TURN = ("begin_turn", "end_turn")  # nodes of a conversation, which only read and write messages
 Phase = Literal["running", "done", "failed", "stopped"]
+ReadHistory = Callable[[str], Awaitable[list[dict[str, str]]]]
 
 
 @dataclass
@@ -97,17 +99,24 @@ def make_id() -> str:
     return f"{datetime.now():%Y%m%d-%H%M%S}-{token_hex(3)}"
 
 
-def start_run(query: Query, methods: list[Column], save: Callable[[Run], Awaitable[None]]) -> Run:
-    """Start the methods and return the run, which collects their answers. `save` is called at the end, always."""
+def start_run(
+    query: Query, methods: list[Column], save: Callable[[Run], Awaitable[None]], read_history: ReadHistory | None = None
+) -> Run:
+    """Start the methods and return the run, which collects their answers. `save` is called at the end, always.
+
+    read_history: what was said before the question, for the name of a method; None: nothing.
+    """
     run = Run(make_id(), query, time.time(), [Answer(one.name, one.method) for one in methods])
-    run.task = asyncio.create_task(run_methods(run, methods, save), name=f"run {run.id}")
+    run.task = asyncio.create_task(run_methods(run, methods, save, read_history), name=f"run {run.id}")
     return run
 
 
-async def run_methods(run: Run, methods: list[Column], save: Callable[[Run], Awaitable[None]]) -> None:
+async def run_methods(
+    run: Run, methods: list[Column], save: Callable[[Run], Awaitable[None]], read_history: ReadHistory | None
+) -> None:
     pairs = zip(methods, run.answers, strict=True)
     try:
-        await asyncio.gather(*(run_method(run.query.question, method, into) for method, into in pairs))
+        await asyncio.gather(*(run_method(run.query.question, method, into, read_history) for method, into in pairs))
     except asyncio.CancelledError:
         for one in run.answers:  # a task cancelled before its start does not run its own clean-up
             if one.phase == "running":
@@ -118,13 +127,15 @@ async def run_methods(run: Run, methods: list[Column], save: Callable[[Run], Awa
         run.note = describe_error(error)
 
 
-async def run_method(question: str, method: Column, into: Answer) -> None:
+async def run_method(question: str, method: Column, into: Answer, read_history: ReadHistory | None) -> None:
     """Run one method. Its errors go into its answer and never affect another method."""
     begun = time.perf_counter()
     phase: Phase = "failed"
     try:
         config: Any = {"callbacks": [AnswerTracer(into)]}
-        into.result = await answer(question, method.method_or_graph, method.context, config=config)
+        history = [] if read_history is None else await read_history(method.name)
+        graph, context = method.method_or_graph, method.context
+        into.result = await answer(question, graph, context, history=history, config=config)
         phase = "done"
     except asyncio.CancelledError:
         phase = "stopped"
@@ -159,8 +170,16 @@ def describe_error(error: BaseException) -> str:
 
 
 def top_nodes(answer: Answer) -> Iterator[Step]:
-    """The nodes of the method's own graph, in the order in which they were entered."""
-    return (step for graph in answer.root.steps for step in graph.steps if step.kind == "node")
+    """The nodes of the method's own graph, in the order in which they were entered.
+
+    After a follow-up question this graph lies inside that of a conversation, whose `stand_alone` comes first.
+    """
+    for graph in answer.root.steps:
+        for step in graph.steps:
+            if step.kind == "node" and step.name == graph.name:
+                yield from (inner for part in step.steps for inner in part.steps if inner.kind == "node")
+            elif step.kind == "node" and step.name not in TURN:
+                yield step
 
 
 def node_states(answer: Answer) -> dict[str, NodeState]:

@@ -97,6 +97,23 @@ def test_two_methods_side_by_side_their_nodes_lit_in_order(page: Page, served: S
     page.until(f"{CARDS}[0].innerText.includes('tokens in')")
 
 
+def test_a_follow_up_question_is_understood_and_the_next_one_follows_it(page: Page, served: Served) -> None:
+    page.visit(link(served, more="&run=1"), DONE)
+    click = "[...document.querySelectorAll('button')].find((one) => one.innerText === '{}').click()"
+    page.run(click.format("Follow up"))
+    page.until(f"document.querySelector('.follows')?.innerText.startsWith({json.dumps('Follows: ' + QUESTION)})")
+    page.run("document.querySelector('textarea').focus()")
+    page.send("Input.insertText", text="How tall is it?")
+    send(page)
+    page.until(f"{CARDS}.length === 2 && {DONE}")
+    page.until("document.querySelector('.card .answer').innerText === '330 metres'")
+    assert texts(page, ".card .understood")[0] == "Understood as: How tall is it? (Eiffel Tower)"
+    page.until("document.querySelector('.card [data-state=done]')?.id.includes('flowchart-')")
+    page.until("document.querySelector('.follows')?.innerText.startsWith('Follows: How tall is it?')")
+    page.run(click.format("Begin anew"))
+    page.until("!document.querySelector('.follows')?.offsetParent")
+
+
 def test_a_node_is_lit_while_it_runs_and_a_run_can_be_stopped(page: Page, served: Served) -> None:
     served.model.reply(Response("Stephen Sauvestre", hold=True))
     page.visit(link(served, methods="post_fusion", more="&model=openai:test&k=2"), READY)

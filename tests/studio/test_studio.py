@@ -48,7 +48,7 @@ async def values(client: LangGraphClient, thread: str) -> dict[str, Any]:
 
 
 async def test_every_method_is_served_and_no_other(client: LangGraphClient) -> None:
-    assert {one["graph_id"] for one in await client.assistants.search(limit=100)} == set(METHODS)
+    assert {one["graph_id"] for one in await client.assistants.search(limit=100)} == {*METHODS, "chat"}
 
 
 @each_method
@@ -187,4 +187,5 @@ def test_the_server_says_that_nothing_blocked_and_reached_nowhere(server: Server
 
 def test_the_file_for_the_server_names_modules_of_all_methods() -> None:
     named = json.loads((ROOT / "langgraph.json").read_text())["graphs"]
+    assert named.pop("chat") == "quorum.graphs.conversation:graph"
     assert named == {name: f"quorum.graphs.{name}:graph" for name in METHODS}

@@ -167,6 +167,7 @@ def parsed(prompt: str, text: str) -> tuple[str, bool]:
 CHOICES = {"filter_sentences", "filter_passages"}  # what they say depends on the passages: test_filters.py
 REFUSED = {"answer_label", "answer_candidates_label"}
 JUDGED = {"correctness"}
+REWRITTEN = {"stand_alone"}  # a question, not an answer: test_replies_follow_up.py
 WRITTEN = {"question_single", "question_two", "question_unanswerable"}  # by chat models only
 
 
@@ -174,7 +175,7 @@ def test_every_prompt_is_served() -> None:
     """A variant of a prompt, NAME.VARIANT, is sent under the prompt's name."""
     never_asked = {"shorten"}  # its answers are short already
     assert {name for name in BUILT_IN if "." not in name} - never_asked == set(RESPONDERS)
-    assert set(RESPONDERS) == set(PARSERS) | CHOICES | REFUSED | WRITTEN | JUDGED
+    assert set(RESPONDERS) == set(PARSERS) | CHOICES | REFUSED | WRITTEN | REWRITTEN | JUDGED
 
 
 @pytest.mark.parametrize("prompt", PARSERS)

@@ -1,0 +1,62 @@
+"""A conversation: a follow-up question becomes one that stands alone, and any method answers it.
+
+begin_turn -> earlier turns: stand_alone -> the method | none: the method -> end_turn
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from quorum.core.context import MOST_SUPERSTEPS, Context
+from quorum.core.conversation import ConversationInput, ConversationResult, ConversationState, read_history
+from quorum.core.state import Question
+from quorum.graphs.catalogue import method_of
+from quorum.graphs.method_graph import MethodGraph
+from quorum.nodes.ask_method import ChatContext, ask_method_node
+from quorum.nodes.begin_turn import begin_turn, end_turn
+from quorum.nodes.routes import rewrite_follow_up
+from quorum.nodes.stand_alone import stand_alone
+
+
+def draw_conversation(name: str, node: str, method: Any, settings: type[Context]) -> Any:
+    """The compiled graph around a method: the node `node`, which is its graph or asks one."""
+    drawn: Any = MethodGraph(
+        ConversationState, input_schema=ConversationInput, output_schema=ConversationResult, context_schema=settings
+    )
+    return (
+        drawn.add_node(begin_turn)
+        .add_node(stand_alone)
+        .add_node(node, method)
+        .add_node(end_turn)
+        .add_edge("__start__", "begin_turn")
+        .add_conditional_edges("begin_turn", rewrite_follow_up, {"follow-up": "stand_alone", "first": node})
+        .add_edge("stand_alone", node)
+        .add_edge(node, "end_turn")
+        .add_edge("end_turn", "__end__")
+        .compile(name=name)
+        .with_config(recursion_limit=MOST_SUPERSTEPS)
+    )
+
+
+@lru_cache(maxsize=64)
+def conversation_graph(method: Any) -> Any:
+    """The graph that answers the last of several messages by a method: its name, or a compiled graph.
+
+    It takes {"messages": [...]} and keeps them on a thread. It bears the method's name, as its calibration demands.
+
+    graph = conversation_graph("sure")
+    """
+    graph = method_of(method).graph if isinstance(method, str) else method
+    name = graph.get_name()
+    return draw_conversation(name, name, graph, Context)
+
+
+def continue_conversation(graph: Any, state: Question, history: Sequence[Mapping[str, Any]]) -> tuple[Any, Any]:
+    """(the graph, its input) that answer a question after a history, from the method's graph and its input."""
+    turns = [(turn["role"], turn["content"]) for turn in read_history(history)]
+    messages = [*turns, ("user", state["question"])]
+    rest = {"given": state.get("given"), "gold_answers": state.get("gold_answers")}
+    return conversation_graph(graph), {"messages": messages, **rest}
+
+
+graph = draw_conversation("chat", "ask_method", ask_method_node(lambda name: method_of(name).graph), ChatContext)

@@ -1,0 +1,39 @@
+"""The node that asks a whole method, which the settings name: the graph of a conversation in LangGraph Studio."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+from langgraph.runtime import Runtime
+from langgraph.types import Overwrite
+from pydantic import Field
+
+from quorum.core.context import Context
+from quorum.core.state import Question, State
+
+if TYPE_CHECKING:
+    from langgraph.graph.state import CompiledStateGraph
+
+FindGraph = Callable[[str], "CompiledStateGraph[Any, Any, Any, Any]"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatContext(Context):
+    """The settings of a conversation: those of every method, and the method."""
+
+    method: Annotated[str, Field(description="Method that answers; quorum methods lists them")] = "concat_pf"
+
+
+def ask_method_node(find_graph: FindGraph) -> Callable[[State, Runtime[ChatContext]], Awaitable[State]]:
+    """The node that asks the method of the context. find_graph: the compiled graph of a method's name."""
+
+    async def ask_method(state: State, runtime: Runtime[ChatContext]) -> State:
+        """question, given -> the method's whole result."""
+        chosen = runtime.context or ChatContext()
+        context = Context(**{part.name: getattr(chosen, part.name) for part in fields(Context)})
+        asked = Question(question=state["question"], given=state.get("given"), gold_answers=state.get("gold_answers"))
+        found: Any = await find_graph(chosen.method).ainvoke(asked, context=context)
+        update = {**found, "votes": Overwrite(found.get("votes"))}  # a reducer would make a list of no votes
+        return cast(State, update)
+
+    return ask_method

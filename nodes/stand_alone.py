@@ -1,0 +1,45 @@
+"""The node that makes a question of a conversation understandable without the conversation."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from langgraph.runtime import Runtime
+
+from quorum.core.context import Context
+from quorum.core.conversation import ConversationState, Turn
+from quorum.core.errors import TooLong
+from quorum.core.state import State
+from quorum.nodes.ask import ask
+from quorum.parsing.stand_alone import parse_stand_alone_question
+
+MOST_TURNS = 12  # messages before the question that are shown
+LONGEST_TURN = 1_500  # characters of each
+
+
+async def stand_alone(state: ConversationState, runtime: Runtime[Context]) -> State:
+    """question, history -> question (with what it refers to). The oldest turns are dropped until the prompt fits."""
+    question, turns = state["question"], state["history"][-MOST_TURNS:]
+    while turns:
+        try:
+            asked = await ask(
+                "stand_alone",
+                runtime,
+                parse=partial(parse_stand_alone_question, question=question),
+                inputs={"history": format_turns(turns), "question": question},
+                passages=None,
+                temperature=0.0,
+            )
+        except TooLong:
+            turns = turns[len(turns) // 2 + 1 :]
+        else:
+            return {"question": asked.values[0], **asked.update}
+    return {}
+
+
+def format_turns(turns: Sequence[Turn]) -> str:
+    """A line for each turn.
+
+    >>> format_turns([{"role": "user", "content": "Who built it?"}, {"role": "assistant", "content": "Ada Korn"}])
+    'User: Who built it?\\nAssistant: Ada Korn'
+    """
+    return "\n".join(f"{turn['role'].capitalize()}: {turn['content'][:LONGEST_TURN]}" for turn in turns)

@@ -1,0 +1,84 @@
+"""`quorum chat`: a conversation on the terminal."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quorum.cli.options import Collection, Embeddings, K, Model, Retriever, Settings, Store
+from quorum.core.errors import QuorumError, SetupError
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from quorum.cli.conversation import Conversation
+
+PROMPT = "> "
+
+
+def chat(
+    method: Annotated[str, typer.Option("--method", metavar="NAME", help="Method; see: quorum methods.")] = "concat_pf",
+    collection: Collection = None,
+    model: Model = None,
+    retriever: Retriever = None,
+    k: K = None,
+    store: Store = None,
+    embeddings: Embeddings = None,
+    settings: Settings = None,
+) -> None:
+    """Ask one question after another; a follow-up ("How tall is it?") is understood. /help lists the commands."""
+    import asyncio
+
+    from quorum.cli.ask import make_sample
+    from quorum.cli.conversation import Conversation
+    from quorum.cli.settings import read_context
+    from quorum.graphs import method_of
+
+    context = read_context(
+        settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings
+    )
+    method_of(method)
+    make_sample(context)
+    conversation = Conversation(method, context)
+    if sys.stdin.isatty():
+        typer.echo(f"{method} over the collection {context.collection}. Ask, or type /help; Ctrl-D ends.")
+    has_failed = False
+    with asyncio.Runner() as runner:
+        while (line := read_line()) is not None:
+            has_failed |= not do_line(line, conversation, runner)
+            if conversation.is_over:
+                break
+    if has_failed and not sys.stdin.isatty():
+        raise typer.Exit(1)
+
+
+def read_line() -> str | None:
+    """The next line that is not empty; None at the end of the input. Ctrl-C begins the line anew."""
+    while True:
+        try:
+            line = input(PROMPT if sys.stdin.isatty() else "").strip()
+        except EOFError:
+            return None
+        except KeyboardInterrupt:
+            typer.echo()
+            continue
+        if line:
+            return line
+
+
+def do_line(line: str, conversation: "Conversation", runner: "asyncio.Runner") -> bool:
+    """Answer a question or run a command. Returns whether it succeeded; a failure ends the line, not the chat."""
+    from quorum.cli.ask import replace_invalid_bytes
+
+    try:
+        if line.startswith("/"):
+            conversation.run_command(line)
+        else:
+            runner.run(conversation.ask(replace_invalid_bytes(line)))
+    except (SetupError, QuorumError) as error:
+        typer.echo(f"quorum: {' '.join(str(error).split())}", err=True)
+        return False
+    except KeyboardInterrupt:
+        typer.echo("stopped", err=True)
+        return False
+    return True

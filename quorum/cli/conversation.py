@@ -1,0 +1,181 @@
+"""The conversation of `quorum chat`: what was said, and the commands that begin with a slash."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from quorum.cli.show import format_result, stdout
+from quorum.core.context import Context, parse_setting
+from quorum.core.errors import SetupError
+from quorum.core.places import describe_place
+
+if TYPE_CHECKING:
+    from quorum.core.state import Result
+
+HELP = """\
+/method NAME      ask another method; alone: which one is asked
+/k N              passages per query
+/set KEY=VALUE    any other setting
+/sources          the passages behind the last answer, and what it took
+/history          what was said so far
+/new              forget what was said
+/save FILE        write the conversation: Markdown, or JSON if the name ends in .json
+/quit             end (also Ctrl-D)"""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A question as it was typed, by which method it was answered, and the result."""
+
+    question: str
+    method: str
+    result: "Result"
+
+    @property
+    def answer(self) -> str:
+        return "unknown" if self.result["unknown"] else self.result["answer"]
+
+    @property
+    def understood_as(self) -> str | None:
+        """The question that was answered, where it differs from the one that was typed."""
+        asked = self.result.get("question")
+        return str(asked) if asked and asked != self.question else None
+
+
+@dataclass
+class Conversation:
+    """What was said, and how the next question is asked. saved: the files that this conversation wrote."""
+
+    method: str
+    context: Context
+    exchanges: list[Exchange] = field(default_factory=list)
+    saved: set[Path] = field(default_factory=set)
+    is_over: bool = False
+
+    async def ask(self, question: str) -> None:
+        """Answer a question and print the answer."""
+        from quorum.graphs import answer
+
+        history = [
+            turn
+            for one in self.exchanges
+            for turn in ({"role": "user", "content": one.question}, {"role": "assistant", "content": one.answer})
+        ]
+        result = await answer(question, self.method, self.context, history=history)
+        self.exchanges.append(Exchange(question, self.method, result))
+        self.print_answer()
+
+    def print_answer(self) -> None:
+        """Print how a follow-up was understood, the last answer, and where it stands."""
+        console, last = stdout(), self.exchanges[-1]
+        if last.understood_as:
+            console.print(Text(f"({last.understood_as})", style="dim"))
+        console.print(Text(last.answer, style="bold red" if last.result["unknown"] else "bold green"))
+        for number, source in enumerate(list_sources(last.result), start=1):
+            console.print(Text(f"  {number}. {source}", style="dim"))
+
+    def run_command(self, line: str) -> None:
+        """Run a line that begins with a slash. Raises `SetupError` for an unknown command and a bad argument."""
+        name, _, argument = line.partition(" ")
+        run = self.commands.get(name)
+        if run is None:
+            raise SetupError(f"There is no command {name}; the commands are: {', '.join(self.commands)}.")
+        run(argument.strip())
+
+    @property
+    def commands(self) -> dict[str, Callable[[str], None]]:
+        return {
+            "/help": lambda _: print(HELP),
+            "/method": self.choose_method,
+            "/k": lambda text: self.change_setting("k", text),
+            "/set": lambda text: self.change_setting(*split_setting(text)),
+            "/sources": self.print_sources,
+            "/history": self.print_history,
+            "/new": lambda _: self.exchanges.clear(),
+            "/save": self.save,
+            "/quit": self.quit,
+        }
+
+    def choose_method(self, name: str) -> None:
+        """Ask another method from now on; without a name print which one is asked."""
+        from quorum.graphs import method_of
+
+        if name:
+            self.method = method_of(name).name
+        print(f"{self.method}: {method_of(self.method).summary}")
+
+    def change_setting(self, name: str, text: str) -> None:
+        """Change a setting for the next questions."""
+        self.context = replace(self.context, **{name: parse_setting(name, text)})
+        print(f"{name} is {getattr(self.context, name)}")
+
+    def print_sources(self, _: str) -> None:
+        """Print the last result as `quorum ask` does."""
+        if not self.exchanges:
+            raise SetupError("Nothing was asked yet; ask a question first.")
+        last, console = self.exchanges[-1], stdout()
+        console.print(format_result(last.result, last.method, colours=console.color_system is not None))
+
+    def print_history(self, _: str) -> None:
+        """Print all questions and answers."""
+        for one in self.exchanges:
+            print(f"> {one.question}\n{one.answer}")
+
+    def quit(self, _: str) -> None:
+        self.is_over = True
+
+    def save(self, name: str) -> None:
+        """Write the conversation to a file. A file that this conversation did not write is never replaced."""
+        if not name:
+            raise SetupError("/save needs a file; write for example: /save talk.md")
+        path = Path(name).expanduser()
+        if path.exists() and path.resolve() not in self.saved:
+            raise SetupError(f"{path} exists; give another name.")
+        text = self.write_json() if path.suffix.lower() == ".json" else self.write_markdown()
+        draft = path.with_name(f"{path.name}.part")
+        try:
+            draft.write_text(text, encoding="utf-8")
+            draft.replace(path)
+        except OSError as error:
+            raise SetupError(f"{path} cannot be written ({error.strerror}); give another name.") from None
+        self.saved.add(path.resolve())
+        print(f"written to {path}")
+
+    def write_json(self) -> str:
+        """Every exchange with its whole result."""
+        exchanges = [
+            {"question": one.question, "method": one.method, "answer": one.answer, "result": one.result}
+            for one in self.exchanges
+        ]
+        return json.dumps({"exchanges": exchanges}, ensure_ascii=False, indent=2) + "\n"
+
+    def write_markdown(self) -> str:
+        """Questions as headings, answers with their sources below."""
+        parts = []
+        for one in self.exchanges:
+            understood = [f"*Understood as: {one.understood_as}*"] if one.understood_as else []
+            sources = [f"{number}. {source}" for number, source in enumerate(list_sources(one.result), start=1)]
+            parts += [f"## {one.question}", *understood, one.answer, *(["\n".join(sources)] if sources else [])]
+        return "\n\n".join(parts) + "\n"
+
+
+def split_setting(text: str) -> tuple[str, str]:
+    """('k', '10') of 'k=10'."""
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not equals or not name:
+        raise SetupError(f"/set {text!r} cannot be read; write for example: /set temperature=0.7")
+    return name, value
+
+
+def list_sources(result: "Result") -> list[str]:
+    """The title and the place of each passage that supports the answer."""
+    passages = {passage["id"]: passage for passage in result.get("passages") or []}
+    found = (passages[item["passage"]] for item in result.get("evidence") or [] if item["passage"] in passages)
+    named = (
+        f"{one['title'] or one['id']}{f' ({describe_place(one)})' if describe_place(one) else ''}" for one in found
+    )
+    return list(dict.fromkeys(" ".join(name.split()) for name in named))

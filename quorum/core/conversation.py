@@ -1,0 +1,57 @@
+"""A conversation: its turns, and the input, state and output of the graph that answers follow-up questions."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from langchain_core.messages import AnyMessage
+from langgraph.graph.message import add_messages
+from typing_extensions import TypedDict
+
+from quorum.core.errors import SetupError
+from quorum.core.state import Passage, Result, State
+
+ROLES = {"user": "human", "human": "human", "assistant": "ai", "ai": "ai"}  # of others nothing is read
+
+
+class Turn(TypedDict):
+    """One message of a conversation: "user" or "assistant", and its text."""
+
+    role: str
+    content: str
+
+
+class ConversationInput(TypedDict, total=False):
+    """messages: the conversation, its last user message being the question; on a thread, the new message alone."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    given: list[Passage] | None
+    gold_answers: list[str] | None
+
+
+class ConversationResult(Result, total=False):
+    """A method's result. question: the one that was answered, which stands alone; messages: with the answer added."""
+
+    question: str
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+class ConversationState(State, total=False):
+    """history: the turns before the question, oldest first."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    history: list[Turn]
+
+
+def read_history(history: Sequence[Mapping[str, Any]]) -> list[Turn]:
+    """The turns of a history that a caller gives. Raises `SetupError` for an item that is none.
+
+    >>> read_history([{"role": "user", "content": "Who built it?"}])
+    [{'role': 'user', 'content': 'Who built it?'}]
+    """
+    for number, one in enumerate(history, start=1):
+        if not (isinstance(one, Mapping) and one.get("role") in ROLES and isinstance(one.get("content"), str)):
+            raise SetupError(
+                f"Item {number} of the history is no turn ({one!r:.80}); give {{'role': 'user' or 'assistant', "
+                "'content': text}."
+            )
+    return [Turn(role=str(one["role"]), content=str(one["content"])) for one in history]

@@ -1,0 +1,57 @@
+"""The reader's reply to a follow-up question: it cannot rewrite, and adds the names that were spoken of last."""
+
+import re
+
+from quorum.models.embedded.replies import Draw, Inputs, Responder, join_lines
+from quorum.models.embedded.replies_blend import QUESTION_WORDS
+
+MOST_TURNS, MOST_NAMES = 2, 4  # turns that are looked at, an answer and its question each; names that are added
+NAME = re.compile(r"\b[^\W\d_a-z][\w'’-]*(?:\s+(?:(?:of|the|de|la|von|van|der|du)\s+){0,2}[^\W\d_a-z][\w'’-]*)*")
+REFERENCE = re.compile(
+    r"\b(?:it|its|he|him|his|she|her|hers|they|them|their|theirs|this|that|these|those|there|one|ones|former|latter"
+    r"|same|then)\b",
+    re.IGNORECASE,
+)
+CONTINUATION = re.compile(r"\s*(?:and|but|or|so|what about|how about|why|how so|since when)\b", re.IGNORECASE)
+WORD = re.compile(r"\w[\w'’-]*")
+
+
+async def stand_alone(inputs: Inputs, draw: Draw) -> str:
+    """The question, with the names of the last turns in brackets if it refers to something that it does not name."""
+    question = join_lines(inputs["question"])
+    said = [line.partition(": ")[2] for line in inputs["history"].splitlines()[-2 * MOST_TURNS :]]
+    own = {name.casefold() for name in find_names(question)}
+    if not refers_back(question, bool(own)):
+        return question
+    names = dict.fromkeys(name for text in reversed(said) for name in find_names(text))
+    added = [name for name in names if name.casefold() not in own][:MOST_NAMES]
+    return f"{question} ({', '.join(added)})" if added else question
+
+
+def refers_back(question: str, has_name: bool) -> bool:
+    """Whether a question cannot be understood alone: it refers to something, goes on from something, or names nothing.
+
+    >>> refers_back("How tall is it?", False), refers_back("Who painted the Mona Lisa?", True)
+    (True, False)
+    """
+    telling = [word for word in WORD.findall(question.lower()) if word not in QUESTION_WORDS]
+    return bool(REFERENCE.search(question) or CONTINUATION.match(question)) or (not has_name and len(telling) < 3)
+
+
+def find_names(text: str) -> list[str]:
+    """The names in a text, by their capitals, without the question words that begin a sentence.
+
+    >>> find_names("Who designed the Eiffel Tower?")
+    ['Eiffel Tower']
+    """
+    found = []
+    for match in NAME.finditer(text):
+        words = match[0].split()
+        while words and words[0].lower() in QUESTION_WORDS:
+            words.pop(0)
+        if words and words[0].lower() not in ("unknown", "yes", "no"):
+            found.append(" ".join(words))
+    return found
+
+
+RESPONDERS: dict[str, Responder] = {"stand_alone": stand_alone}

@@ -1,0 +1,31 @@
+"""A follow-up question on the page: which runs it follows, and what was said in them."""
+
+from collections.abc import Awaitable, Callable
+
+from quorum.ui.run import Run
+
+MOST_RUNS = 6  # earlier questions that are read
+FindRun = Callable[[str], Awaitable[Run]]
+
+
+async def read_conversation(run_id: str, method: str, find: FindRun) -> list[dict[str, str]]:
+    """The turns before a question that follows a run, oldest first: empty for a question that follows none.
+
+    method: the name of the column that asks; it reads its own earlier answers, or another method's where it has none.
+    Raises `SetupError` for a run that is missing.
+    """
+    turns: list[dict[str, str]] = []
+    for _ in range(MOST_RUNS):
+        if not run_id:
+            break
+        run = await find(run_id)
+        turns = [{"role": "user", "content": run.query.question}, *list_answer(run, method), *turns]
+        run_id = run.query.follows
+    return turns
+
+
+def list_answer(run: Run, method: str) -> list[dict[str, str]]:
+    """The turn with a run's answer; none if no method has answered."""
+    answered = sorted((one for one in run.answers if one.result), key=lambda one: one.name != method)
+    results = [one.result["answer"] for one in answered[:1] if one.result]
+    return [{"role": "assistant", "content": text} for text in results]

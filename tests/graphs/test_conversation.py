@@ -1,0 +1,208 @@
+"""Follow-up questions: made to stand alone from what was said before, in front of any method."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from openai_server import OpenAIServer, Request, Response, make_too_long
+from tower import PASSAGES
+
+from quorum.api.stream import NodeFinished, RunFinished, stream
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.graphs import METHODS, answer, answer_sync, method_of
+from quorum.graphs.conversation import conversation_graph, graph
+
+HISTORY = [
+    {"role": "user", "content": "Who planned the Lumen Tower?"},
+    {"role": "assistant", "content": "Ada Moreau"},
+]
+ALONE = "When was the Lumen Tower finished?"
+SERVED = Context(model="openai:test")
+
+
+def is_rewriting(request: Request) -> bool:
+    return "Last question:" in request.text
+
+
+def reader(request: Request) -> str:
+    """Rewrites the question, and answers it in its new form alone."""
+    if is_rewriting(request):
+        return ALONE
+    return "1931" if ALONE in request.text else "unknown"
+
+
+async def ask(method: str = "concat", history: Any = HISTORY, **settings: Any) -> Any:
+    return await answer("When was it finished?", method, replace(SERVED, **settings), given=PASSAGES, history=history)
+
+
+async def test_a_follow_up_is_asked_as_a_question_of_its_own(openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    found = await ask()
+    assert (found["answer"], found["question"]) == ("1931", ALONE)
+    assert {name: one["calls"] for name, one in found["usage"].items()} == {"stand_alone": 1, "answer": 1}
+    first, second = openai_server.chats()
+    assert "User: Who planned the Lumen Tower?\nAssistant: Ada Moreau" in first.text
+    assert first.body["temperature"] == 0
+    assert "When was it finished?" not in second.text
+
+
+async def test_without_a_history_all_is_as_it_was(openai_server: OpenAIServer) -> None:
+    openai_server.reply("1931")
+    found = await ask(history=())
+    assert found == await answer("When was it finished?", "concat", SERVED, given=PASSAGES)
+    assert "question" not in found
+    assert not any(map(is_rewriting, openai_server.chats()))
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_any_method_answers_a_follow_up(method: str) -> None:
+    history = [{"role": "user", "content": "Who planned the Lumen Tower?"}, {"role": "assistant", "content": "Moreau"}]
+    found = await answer("When was it finished?", method, Context(), given=PASSAGES, history=history)
+    assert found["question"] == "When was it finished? (Moreau, Lumen Tower)"
+    assert found["usage"]["stand_alone"]["calls"] == 1
+    assert set(found) == set(await answer(ALONE, method, Context(), given=PASSAGES)) | {"question"}
+
+
+async def test_the_call_is_journaled(openai_server: OpenAIServer, tmp_path: Any) -> None:
+    openai_server.reply(reader)
+    once = await ask(journal=str(tmp_path / "journal.sqlite"))
+    assert await ask(journal=str(tmp_path / "journal.sqlite")) == once
+    assert len(openai_server.chats()) == 2
+
+
+async def test_the_oldest_turns_give_way_where_the_prompt_is_too_long(openai_server: OpenAIServer) -> None:
+    long = [turn | {"content": f"{turn['content']} {'tower ' * 200}"} for turn in HISTORY * 3]
+    found = await ask(history=[*long, *HISTORY], context_window=900)
+    assert found["usage"]["stand_alone"]["calls"] == 1
+    assert "Ada Moreau" in openai_server.chats()[0].text
+
+
+async def test_a_history_that_fits_no_window_is_passed_over(openai_server: OpenAIServer) -> None:
+    openai_server.reply(lambda request: make_too_long() if is_rewriting(request) else "1931")
+    found = await ask()
+    assert (found["answer"], found["question"], list(found["usage"])) == ("1931", "When was it finished?", ["answer"])
+
+
+@pytest.mark.parametrize("reply", ["", "I don't know.", "x" * 1001])
+async def test_a_reply_that_is_no_question_leaves_the_question(openai_server: OpenAIServer, reply: str) -> None:
+    openai_server.reply(lambda request: reply if is_rewriting(request) else "1931")
+    found = await ask()
+    assert found["question"] == "When was it finished?"
+    assert found["malformed"]["stand_alone"]["count"] == 1
+
+
+async def test_thoughts_are_no_part_of_the_question(openai_server: OpenAIServer) -> None:
+    openai_server.reply(lambda request: Response(f"<think>It?</think>\n{ALONE}") if is_rewriting(request) else "1931")
+    assert (await ask())["question"] == ALONE
+
+
+@pytest.mark.parametrize("turn", [{"role": "robot", "content": "x"}, {"role": "user"}, {"content": "x"}, "text", None])
+async def test_a_history_of_something_else_is_refused(turn: Any) -> None:
+    with pytest.raises(SetupError, match=r"Item 2 of the history is no turn .*give \{'role'"):
+        await ask(history=[HISTORY[0], turn])
+
+
+def test_synchronous_code_gives_a_history_too(openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    found = answer_sync("When was it finished?", "concat", SERVED, given=PASSAGES, history=HISTORY)
+    assert found["answer"] == "1931"
+
+
+async def test_a_stream_shows_the_rewriting_and_the_methods_nodes_inside(openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    found = stream("When was it finished?", "concat", SERVED, given=PASSAGES, history=HISTORY)
+    events = [event async for event in found]
+    nodes = [(*event.inside, event.node) for event in events if isinstance(event, NodeFinished)]
+    assert nodes == [
+        ("begin_turn",),
+        ("stand_alone",),
+        *(("concat", name) for name in ("begin", "retrieve", "concat_answer")),
+        ("concat",),
+        ("end_turn",),
+    ]
+    last = events[-1]
+    assert isinstance(last, RunFinished)
+    assert last.result == await ask()
+
+
+async def test_a_thread_remembers_the_conversation(openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    on_a_thread = conversation_graph(method_of("post_fusion").graph).copy()
+    on_a_thread.checkpointer = InMemorySaver()
+    config: Any = {"configurable": {"thread_id": "one"}}
+    first = {"messages": [HumanMessage("Who planned the Lumen Tower?")], "given": PASSAGES[:3]}
+    await on_a_thread.ainvoke(first, config, context=SERVED)
+    second = {"messages": [HumanMessage("When was it finished?")], "given": PASSAGES[:2]}
+    found = await on_a_thread.ainvoke(second, config, context=SERVED)
+    assert [message.text for message in found["messages"]] == [
+        "Who planned the Lumen Tower?",
+        "unknown",
+        "When was it finished?",
+        "1931",
+    ]
+    assert len(found["votes"]) == 2
+    assert {name: one["calls"] for name, one in found["usage"].items()} == {"stand_alone": 1, "answer": 2}
+    third = {"messages": [HumanMessage("When was it finished?")]}
+    with pytest.raises(SetupError, match="no collection"):  # the passages belonged to their turns
+        await on_a_thread.ainvoke(third, config, context=replace(SERVED, collection="none", store="empty"))
+
+
+async def test_sources_that_a_server_appended_are_no_part_of_what_was_said(openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    await ask(history=[HISTORY[0], {"role": "assistant", "content": 'Ada Moreau\n\nSources:\n1. Towers: "a strike"'}])
+    assert "Assistant: Ada Moreau\n" in openai_server.chats()[0].text
+    assert "strike" not in openai_server.chats()[0].text
+
+
+async def test_the_graph_of_studio_asks_the_method_that_its_settings_name(openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    messages = [
+        HumanMessage(HISTORY[0]["content"]),
+        AIMessage(HISTORY[1]["content"]),
+        ("user", "When was it finished?"),
+    ]
+    asked = {"messages": messages, "given": PASSAGES[:3]}
+    found = await graph.ainvoke(asked, context={"model": "openai:test", "method": "post_fusion"})
+    assert (found["messages"][-1].text, len(found["votes"])) == ("1931", 3)
+    with pytest.raises(SetupError, match="no method 'nothing'"):
+        await graph.ainvoke(asked, context={"model": "openai:test", "method": "nothing"})
+    form = graph.get_context_jsonschema()["properties"]
+    assert form["method"]["default"] == "concat_pf"
+    assert form["k"]["default"] == 5
+
+
+async def test_messages_without_a_question_are_refused() -> None:
+    with pytest.raises(SetupError, match="hold no question"):
+        await graph.ainvoke({"messages": [AIMessage("Hello")]})
+
+
+def test_many_conversations_at_once_keep_apart(openai_server: OpenAIServer) -> None:
+    openai_server.reply(lambda request: request.text.split("Last question: ")[1].splitlines()[0] + " Really?")
+
+    async def rewrite(number: int) -> str:
+        found = await answer(f"And number {number}?", "no_retrieval", SERVED, history=HISTORY)
+        return str(found["question"])  # type: ignore[typeddict-item]
+
+    async def all_of_them() -> list[str]:
+        openai_server.reply(
+            lambda request: (
+                f"{request.text.split('Last question: ')[1].splitlines()[0]} Really?"
+                if is_rewriting(request)
+                else "yes"
+            )
+        )
+        return await asyncio.gather(*(rewrite(number) for number in range(20)))
+
+    assert asyncio.run(all_of_them()) == [f"And number {number}? Really?" for number in range(20)]
+
+
+def test_its_drawing_shows_where_a_first_question_goes() -> None:
+    drawn = conversation_graph("concat").get_graph()
+    assert {(edge.source, edge.target, edge.data) for edge in drawn.edges if edge.conditional} == {
+        ("begin_turn", "stand_alone", "follow-up"),
+        ("begin_turn", "concat", "first"),
+    }

@@ -1,0 +1,49 @@
+"""The embedded reader on follow-up questions: it adds the names that were spoken of last."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quorum.core.context import Context
+from quorum.graphs import answer
+from quorum.models.embedded.replies import Draw
+from quorum.models.embedded.replies_follow_up import stand_alone
+from quorum.parsing.stand_alone import parse_stand_alone_question
+
+HISTORY = "User: Who designed the Eiffel Tower?\nAssistant: Gustave Eiffel"
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("How tall is it?", "How tall is it? (Gustave Eiffel, Eiffel Tower)"),
+        ("Where was he born?", "Where was he born? (Gustave Eiffel, Eiffel Tower)"),
+        ("Why?", "Why? (Gustave Eiffel, Eiffel Tower)"),
+        ("And Gustave Eiffel?", "And Gustave Eiffel? (Eiffel Tower)"),
+        ("Who painted the Mona Lisa?", "Who painted the Mona Lisa?"),
+        ("which river flows through central london", "which river flows through central london"),
+    ],
+)
+async def test_names_are_added_to_a_question_that_refers_back(question: str, found: str) -> None:
+    assert await stand_alone({"history": HISTORY, "question": question}, Draw()) == found
+
+
+async def test_names_of_the_last_turns_alone_count() -> None:
+    history = "User: Who was Ada Korn?\nAssistant: Nobody\n" + f"{HISTORY}\n{HISTORY}"
+    assert "Korn" not in await stand_alone({"history": history, "question": "Why?"}, Draw())
+
+
+@given(st.text(min_size=1).filter(str.strip), st.text(), st.text())
+async def test_its_reply_keeps_the_contract(question: str, asked: str, said: str) -> None:
+    line = " ".join(question.split())
+    reply = await stand_alone({"history": f"User: {asked}\nAssistant: {said}", "question": question}, Draw())
+    assert reply.startswith(line)
+    assert parse_stand_alone_question(reply, question).value
+
+
+async def test_the_sample_answers_a_follow_up_offline() -> None:
+    said = [
+        {"role": "user", "content": "Who designed the Eiffel Tower?"},
+        {"role": "assistant", "content": "Gustave Eiffel"},
+    ]
+    assert (await answer("How tall is it?", context=Context(), history=said))["answer"] == "330 metres"

@@ -1,0 +1,61 @@
+"""Conversations over HTTP: earlier messages make a follow-up question stand alone."""
+
+from typing import Any
+
+from api_server import Api, Serve
+from openai_server import OpenAIServer, Request
+
+ALONE = "When was the Lumen Tower finished?"
+MESSAGES = [
+    {"role": "system", "content": "You are a pirate."},
+    {"role": "user", "content": "Where is the Lumen Tower?"},
+    {"role": "assistant", "content": 'In Vell.\n\nSources:\n1. Towers: "the harbour of Vell"'},
+    {"role": "tool", "tool_call_id": "1", "content": "ignored"},
+    {"role": "user", "content": "When was it finished?"},
+]
+
+
+def reader(request: Request) -> str:
+    if "Last question:" in request.text:
+        return ALONE
+    return "1931" if ALONE in request.text else "unknown"
+
+
+def ask(api: Api, **more: Any) -> Any:
+    messages: Any = MESSAGES
+    return api.client().chat.completions.create(model="concat", messages=messages, **more)
+
+
+def test_a_follow_up_is_answered_as_a_question_of_its_own(serve: Serve, openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    found = ask(serve())
+    assert found.choices[0].message.content.startswith("1931\n\nSources:")
+    assert found.quorum["question"] == ALONE
+    usage = found.quorum["usage"]
+    assert usage["stand_alone"]["calls"] == 1
+    assert found.usage.prompt_tokens == sum(one["input_tokens"] for one in usage.values())
+    rewriting = openai_server.chats()[0].text
+    assert "User: Where is the Lumen Tower?\nAssistant: In Vell.\n" in rewriting
+    assert not any(word in rewriting for word in ("pirate", "ignored", "Sources:", "harbour"))
+
+
+def test_a_stream_says_the_same(serve: Serve, openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    api = serve()
+    chunks: list[Any] = list(ask(api, stream=True))
+    said = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+    assert said == ask(api).choices[0].message.content
+
+
+def test_a_client_may_leave_earlier_messages_out(serve: Serve, openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    found = ask(serve(), extra_body={"quorum": {"history": False}})
+    assert found.quorum["answer"] == "unknown"
+    assert "question" not in found.quorum
+    assert len(openai_server.chats()) == 1
+
+
+def test_a_first_question_costs_no_further_call(serve: Serve, openai_server: OpenAIServer) -> None:
+    openai_server.reply("1931")
+    serve().post({"model": "concat", "messages": [MESSAGES[0], MESSAGES[1]]})
+    assert len(openai_server.chats()) == 1

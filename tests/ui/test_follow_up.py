@@ -1,0 +1,88 @@
+"""Follow-up questions on the page: what was said in the runs before, by method."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from openai_server import OpenAIServer, Request
+from tower import PASSAGES
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.retrievers.index import index_passages
+from quorum.ui.follow_up import MOST_RUNS, read_conversation
+from quorum.ui.past_runs import load_run, save_run
+from quorum.ui.query import Query, parse_link
+from quorum.ui.run import Answer, Run, start_run
+
+FOLDER = Path("runs")
+FIRST, SECOND = "20260101-000000-abcdef", "20260101-000001-abcdef"
+
+
+async def find(id_: str) -> Run:
+    return await asyncio.to_thread(load_run, id_, FOLDER)
+
+
+def make_run(id_: str, question: str, follows: str = "", **answers: str) -> Run:
+    found = [Answer(name, name, "done", {"answer": text, "unknown": False}) for name, text in answers.items()]
+    return Run(id_, Query(question, ",".join(answers), {}, follows), 1.0, found)
+
+
+async def test_each_method_reads_its_own_answers() -> None:
+    save_run(make_run(FIRST, "Who planned it?", concat="Ada", sure="Ida"), FOLDER)
+    save_run(make_run(SECOND, "Where?", FIRST, sure="Vell"), FOLDER)
+    said = await read_conversation(SECOND, "concat", find)
+    assert [(turn["role"], turn["content"]) for turn in said] == [
+        ("user", "Who planned it?"),
+        ("assistant", "Ada"),
+        ("user", "Where?"),
+        ("assistant", "Vell"),
+    ]
+    assert (await read_conversation(SECOND, "sure", find))[1]["content"] == "Ida"
+    assert await read_conversation("", "sure", find) == []
+
+
+async def test_runs_that_follow_each_other_in_a_circle_end() -> None:
+    save_run(make_run(FIRST, "Why?", FIRST, concat="So."), FOLDER)
+    assert len(await read_conversation(FIRST, "concat", find)) == 2 * MOST_RUNS
+
+
+@pytest.mark.parametrize("id_", ["../../etc/passwd", FIRST])
+async def test_a_run_that_is_missing_is_told_on_the_card(id_: str) -> None:
+    query = Query("Why?", "concat", {}, id_)
+
+    async def read_history(method: str) -> list[dict[str, str]]:
+        return await read_conversation(query.follows, method, find)
+
+    async def save(run: Run) -> None:
+        await asyncio.to_thread(save_run, run, FOLDER)
+
+    run = start_run(query, query.make_columns(Context()), save, read_history)
+    assert run.task is not None
+    await run.task
+    assert "There is no run" in (run.answers[0].error or "")
+    with pytest.raises(SetupError):
+        await find(id_)
+
+
+async def test_a_follow_up_is_understood_and_kept(openai_server: OpenAIServer, tmp_path: Path) -> None:
+    def reader(request: Request) -> str:
+        return "When was the Lumen Tower finished?" if "Last question:" in request.text else "1931"
+
+    openai_server.reply(reader)
+    index_passages(PASSAGES, collection="towers", store=str(tmp_path / "store"))
+    base = Context(model="openai:test", collection="towers", retriever="bm25", store=str(tmp_path / "store"))
+    save_run(make_run(FIRST, "Where is the Lumen Tower?", concat="Vell"), FOLDER)
+    query = Query("When was it finished?", "concat", {}, FIRST)
+
+    async def save(run: Run) -> None:
+        await asyncio.to_thread(save_run, run, FOLDER)
+
+    run = start_run(query, query.make_columns(base), save, lambda method: read_conversation(FIRST, method, find))
+    assert run.task is not None
+    await run.task
+    again = await find(run.id)
+    result = again.answers[0].result or {}
+    assert (again.query.follows, result["answer"]) == (FIRST, "1931")
+    assert result["question"] == "When was the Lumen Tower finished?"  # type: ignore[typeddict-item]
+    assert parse_link(query.link().partition("?")[2], base)[0] == query
