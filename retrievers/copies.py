@@ -1,13 +1,28 @@
 """Finds a stored passage that contains all words of a new one (see `quorum.documents.duplicates`)."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from itertools import islice
+from typing import TypeVar
 
 from quorum.core.state import Passage
-from quorum.documents.duplicates import contains_all, is_comparable, make_sketch, read_words
+from quorum.documents.duplicates import (
+    PassageWords,
+    contains_all,
+    is_comparable,
+    make_sketch,
+    normalize_headings,
+    normalize_title,
+    read_words,
+)
 from quorum.retrievers.metadata import Entry
+
+T = TypeVar("T")
 
 MOST_LOOKED_AT = 5  # stored passages that are compared with a new one
 LEAST_SHARED = 2  # two passages are compared if their sketches share this many hashes
+MOST_WITH_A_HASH = 64  # passages that are counted for one hash; thousands of filled-in forms share their hashes
+MOST_REMEMBERED = 2000  # stored passages that stay in memory, and the same number of their words
 
 
 class CopyFinder:
@@ -16,12 +31,20 @@ class CopyFinder:
     def __init__(self, entries: Mapping[str, Entry], fetch: Callable[[list[str]], list[Passage]]) -> None:
         self.entries, self.fetch = entries, fetch
         self.ids: dict[int, list[str]] = {}
+        self.passages: OrderedDict[str, Passage] = OrderedDict()
+        self.words: OrderedDict[str, PassageWords] = OrderedDict()
         for id_, entry in entries.items():
             self.add(id_, entry)
 
     def add(self, id_: str, entry: Entry) -> None:
+        """Add a passage's sketch."""
         for number in entry.sketch:
             self.ids.setdefault(number, []).append(id_)
+
+    def remember(self, passages: Mapping[str, Passage]) -> None:
+        """Keep passages that have just been stored in memory, because similar ones often follow."""
+        for id_, passage in passages.items():
+            remember(self.passages, id_, passage)
 
     def find_kept_passage(self, passage: Passage, source: str, waiting: Mapping[str, Passage]) -> str | None:
         """The id of another document's passage that contains all words of this one; None if there is none.
@@ -30,23 +53,55 @@ class CopyFinder:
         """
         if not is_comparable(passage):
             return None
-        near = [id_ for id_ in self.find_similar(passage) if self.entries[id_].is_held_exactly(without=source)]
-        if not near:
+        likely = self.find_similar(passage)
+        if not likely:
             return None
-        stored = [id_ for id_ in near if id_ not in waiting]
-        texts = {one["id"]: one for one in (self.fetch(stored) if stored else [])}
-        said = read_words(passage)
-        found = (
-            id_ for id_ in near if (one := waiting.get(id_) or texts.get(id_)) and contains_all(read_words(one), said)
-        )
-        return next(found, None)
+        own = read_words(passage)
+        fitting = (id_ for id_ in likely if has_place_of(self.entries[id_], own, source))
+        similar = list(islice(fitting, MOST_LOOKED_AT))
+        known = self.get_words(similar, waiting)
+        return next((id_ for id_ in similar if id_ in known and contains_all(known[id_], own)), None)
 
-    def find_similar(self, passage: Passage) -> Iterator[str]:
+    def find_similar(self, passage: Passage) -> list[str]:
         """The ids of passages whose sketches share enough hashes, those that share most first."""
+        sketch = make_sketch(passage)
+        if not sketch:
+            return []
+        *runs, whole = sketch
         shared: dict[str, int] = {}
-        for number in make_sketch(passage):
-            for id_ in self.ids.get(number, ()):
-                if id_ in self.entries and id_ != passage["id"]:
-                    shared[id_] = shared.get(id_, 0) + 1
-        likely = [id_ for id_, count in shared.items() if count >= LEAST_SHARED]
-        yield from sorted(likely, key=lambda id_: -shared[id_])[:MOST_LOOKED_AT]
+        for number in runs:
+            for id_ in self.ids.get(number, ())[:MOST_WITH_A_HASH]:
+                shared[id_] = shared.get(id_, 0) + 1
+        for id_ in self.ids.get(whole, ())[:MOST_WITH_A_HASH]:  # all words are equal, so it comes first
+            shared[id_] = len(runs) + 1
+        likely = [id_ for id_, count in shared.items() if count >= LEAST_SHARED and id_ in self.entries]
+        return sorted((id_ for id_ in likely if id_ != passage["id"]), key=lambda id_: -shared[id_])
+
+    def get_words(self, ids: list[str], waiting: Mapping[str, Passage]) -> dict[str, PassageWords]:
+        """The words of passages by their ids; passages that are neither stored nor waiting are missing."""
+        found = {id_: self.words[id_] for id_ in ids if id_ in self.words}
+        other = [id_ for id_ in ids if id_ not in found]
+        new = [passage for id_ in other if (passage := waiting.get(id_) or self.passages.get(id_))]
+        if stored := [id_ for id_ in other if id_ not in waiting and id_ not in self.passages]:
+            new += self.fetch(stored)
+        found |= {one["id"]: read_words(one) for one in new}
+        for id_, words in found.items():
+            remember(self.words, id_, words)
+        return found
+
+
+def has_place_of(entry: Entry, words: PassageWords, source: str) -> bool:
+    """Whether a passage may contain these words: it has the same title and headings, in a document beside `source`."""
+    return (
+        words.title in ("", normalize_title(entry.title))
+        and words.headings in ("", normalize_headings(entry.headings))
+        and entry.is_held_exactly(without=source)
+    )
+
+
+def remember(cache: OrderedDict[str, T], key: str, value: T) -> None:
+    """Put a value into a cache of the values that were used last."""
+    cache[key] = value
+    cache.move_to_end(key)
+    while len(cache) > MOST_REMEMBERED:
+        cache.popitem(last=False)

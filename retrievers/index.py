@@ -3,6 +3,7 @@
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
@@ -12,7 +13,7 @@ from quorum.core.files import escape_name
 from quorum.core.ray_cluster import check_engine
 from quorum.core.state import Passage
 from quorum.documents.document import Unreadable
-from quorum.documents.find_files import Choice, choose_files, is_below, resolve_roots
+from quorum.documents.find_files import Choice, choose_files, is_below, reason_not_regular, resolve_roots
 from quorum.documents.pieces import read_file_passages, split_passage
 from quorum.documents.read import count_lines, is_passage_file, read_passage_lines
 from quorum.models import embedding_name
@@ -36,6 +37,7 @@ def index_documents(
     watch: Watch | None = None,
     choice: Choice | None = None,
     made_for: str | None = None,
+    made_from: str | None = None,
 ) -> IndexReport:
     """Index files and folders into a collection, which is created if it does not exist. Blocks.
 
@@ -59,7 +61,7 @@ def index_documents(
     """
     if check_name(collection) == SAMPLE:
         raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; give another name with --collection.")
-    options = Options(words, prune, engine, choice or Choice(), made_for=made_for)
+    options = Options(words, prune, engine, choice or Choice(), made_for=made_for, made_from=made_from)
     return add_documents(paths, collection, str(store), embeddings, options, progress, watch)
 
 
@@ -72,6 +74,7 @@ def index_passages(
     source: str = "passages",
     progress: Progress | None = None,
     made_for: str | None = None,
+    made_from: str | None = None,
 ) -> IndexReport:
     """Index passages unchanged, with their ids. Earlier passages of the same `source` that are missing now are
     removed.
@@ -80,7 +83,8 @@ def index_passages(
     report, where = IndexReport(), open_store(store)
     with where.hold_writer_lock():
         model = embedding_name(embeddings)
-        ledger = Ledger(where, collection, model, lambda: get_embedder(embeddings), made_for=made_for)
+        create = partial(get_embedder, embeddings)
+        ledger = Ledger(where, collection, model, create, made_for=made_for, made_from=made_from)
         done = ProgressCounter(progress, len(passages))
         count_change(report, ledger.replace(source, done.count_passages(passages, source), report.skipped))
         report.passages = ledger.finish()
@@ -97,6 +101,7 @@ class Options:
     choice: Choice = field(default_factory=Choice)
     sample: str | None = None
     made_for: str | None = None
+    made_from: str | None = None
 
 
 def add_documents(
@@ -116,7 +121,9 @@ def add_documents(
     with where.hold_writer_lock():
         mark = None if options.sample is None else ""
         model = embedding_name(embeddings)
-        ledger = Ledger(where, collection, model, lambda: get_embedder(embeddings), mark, options.made_for)
+        ledger = Ledger(
+            where, collection, model, lambda: get_embedder(embeddings), mark, options.made_for, options.made_from
+        )
         present = check_roots(roots, ledger, options.prune)
         found = choose_files(present, where.folder, options.choice)
         report.skipped, report.notes, report.ignored = found.skipped, found.notes, found.ignored
@@ -144,11 +151,18 @@ def add_documents(
 
 
 def check_roots(roots: Sequence[Path], ledger: Ledger, prune: bool) -> list[Path]:
-    """The given paths that exist. A missing one is a `SetupError`, unless its documents are to be removed."""
+    """The given paths that exist.
+
+    Raises `SetupError` for a device or another path that is neither a file nor a folder, and for a missing path, unless
+    its documents are to be removed.
+    """
     gone = [root for root in roots if not root.exists()]
     lost = [root for root in gone if not (prune and any(is_below(source, [root]) for source in ledger.sources))]
     if lost:
         raise SetupError(f"There is no file or folder {escape_name(lost[0])}; check the path.")
+    for root in roots:
+        if root not in gone and not root.is_dir() and (reason := reason_not_regular(root)):
+            raise SetupError(f"{escape_name(root)} cannot be indexed ({reason}); give files or folders.")
     return [root for root in roots if root not in gone]
 
 

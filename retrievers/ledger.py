@@ -39,9 +39,10 @@ class Ledger:
         model: Callable[[], Embeddings],
         sample: str | None = None,
         made_for: str | None = None,
+        made_from: str | None = None,
     ) -> None:
         self.store, self.name, self.embedding, self.model, self.sample = store, name, embedding, model, sample
-        self.made_for = made_for
+        self.made_for, self.made_from = made_for, made_from
         self.copies: CopyFinder | None = None
         self.info: Info | None = store.find(name)
         if self.info and self.info.embedding != embedding:
@@ -197,6 +198,8 @@ class Ledger:
         changes = Changes(self.embed_waiting(), moved, list(removed))
         if changes.passages or changes.entries or changes.removed:
             self.write_info(writing=True, changes=changes)
+        if self.copies is not None:
+            self.copies.remember(self.new)
         self.new.clear()
         self.changed_entries.clear()
 
@@ -208,8 +211,14 @@ class Ledger:
         vectors = model.embed_documents([indexed_text(passage) for passage in self.new.values()])
         sizes = {len(vector) for vector in vectors}
         if self.info is None:
-            self.info = Info(self.embedding, min(sizes), sample=self.sample, format=FORMAT, made_for=self.made_for)
-            self.info = self.info.revised(writing=True)
+            self.info = Info(
+                self.embedding,
+                min(sizes),
+                sample=self.sample,
+                format=FORMAT,
+                made_for=self.made_for,
+                made_from=self.made_from,
+            ).revised(writing=True)
             by_dot = getattr(model, "similarity", None) == "dot"
             self.store.create(self.name, self.info, "dot" if by_dot else "cosine")
         if sizes != {self.info.dimension}:
@@ -238,7 +247,7 @@ class Ledger:
         format_ = FORMAT if is_read else self.info.format
         settled = replace(self.info, sample=sample, files=len(self.places_by_source), format=format_)
         if self.made_for is None:  # the collection is the user's own from now on
-            settled = replace(settled, made_for=None)
+            settled = replace(settled, made_for=None, made_from=None)
         if self.info.writing or settled != self.info:
             self.info = settled
             self.write_info(writing=False)

@@ -33,7 +33,8 @@ class Summary:
     """A summary of a collection.
 
     files: the number of its documents, None if unknown. bytes: on disk, None on a server. changed: ISO 8601. made_for:
-    the command that made it for its own use, None for a user's own collection.
+    the command that made it for its own use, None for a user's own collection. made_from: the name of the file or
+    folder that it was made from, if it was not made by the user.
     """
 
     name: str
@@ -44,12 +45,21 @@ class Summary:
     changed: str | None
     made_for: str | None
     unfinished: bool
+    made_from: str | None = None
 
 
 def list_summaries(store: str | Path) -> list[Summary]:
     """All collections of a store, in alphabetical order. Blocks."""
     where = open_store(store)
     return [summarize(where, name) for name in where.names()]
+
+
+def check_exists(collection: str, store: str | Path) -> None:
+    """Raise a `SetupError` that names the collections of the store if this one is not among them. Blocks."""
+    names = open_store(store).names()
+    if check_name(collection) not in names:
+        known = f"it has: {', '.join(names[:20])}" if names else "it has none yet"
+        raise SetupError(f"There is no collection {collection!r} in the store {store}; {known}.")
 
 
 def summarize(where: Store, name: str) -> Summary:
@@ -66,6 +76,7 @@ def summarize(where: Store, name: str) -> Summary:
         info.changed,
         made_for,
         info.writing or bool(info.torn),
+        info.made_from,
     )
 
 
@@ -102,7 +113,7 @@ def rename(collection: str, new: str, store: str | Path) -> None:
         info = where.info(check_name(collection))
         if new in where.names():
             raise SetupError(f"There is a collection {new!r} already; give another name, or remove it first.")
-        where.rename(collection, new, replace(info, made_for=None))
+        where.rename(collection, new, replace(info, made_for=None, made_from=None))
 
 
 def clear(store: str | Path) -> list[str]:

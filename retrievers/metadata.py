@@ -38,6 +38,7 @@ class Info:
     files: int | None = None
     changed: str | None = None
     made_for: str | None = None
+    made_from: str | None = None
 
     def metadata(self) -> dict[str, str | int | bool]:
         return {name: value for name, value in vars(self).items() if value is not None}
@@ -122,6 +123,7 @@ def read_info(collection: "Collection") -> Info:
             files=int(str(kept["files"])) if "files" in kept else None,
             changed=str(kept["changed"]) if "changed" in kept else None,
             made_for=str(kept["made_for"]) if "made_for" in kept else None,
+            made_from=str(kept["made_from"]) if "made_from" in kept else None,
         )
     except KeyError:
         raise SetupError(

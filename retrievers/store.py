@@ -272,5 +272,5 @@ def unknown_collection_error(name: str, where: str, names: list[str]) -> SetupEr
     there = f"there are: {', '.join(names[:20])}" if names else "there is none yet"
     return SetupError(
         f"There is no collection {name!r} in the store {where}; {there}. "
-        f"Make it with: quorum index PATH --collection {name}"
+        f"To create it, index documents into it: quorum index PATH --collection {name}"
     )

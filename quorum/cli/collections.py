@@ -28,6 +28,15 @@ def get_store(store: str | None) -> str:
     return str(read_context(None, store=store).store)
 
 
+def get_store_with(name: str, store: str | None) -> str:
+    """The store, after a check that it has the collection."""
+    from quorum.retrievers.manage_collections import check_exists
+
+    where = get_store(store)
+    check_exists(name, where)
+    return where
+
+
 @app.callback()
 def list_by_default(context: typer.Context, store: Store = None) -> None:
     """List, show, rename, remove, export and import collections. Alone: list."""
@@ -76,7 +85,11 @@ def make_row(one: "Summary") -> list[str]:
 
 
 def describe_maker(one: "Summary") -> str:
-    return "Quorum for its sample" if one.made_for == "sample" else f"an {one.made_for}"
+    from quorum.core.files import escape_name
+
+    if one.made_for == "sample":
+        return "Quorum for its sample"
+    return f"an {one.made_for}" + (f" from {escape_name(one.made_from)}" if one.made_from else "")
 
 
 def format_size(count: int) -> str:
@@ -92,7 +105,7 @@ def show(name: Name, store: Store = None, json: AsJson = False) -> None:
     from quorum.retrievers.manage_collections import count_documents, summarize
     from quorum.retrievers.store import open_store
 
-    where = get_store(store)
+    where = get_store_with(name, store)
     one, files = summarize(open_store(where), name), count_documents(name, where)
     if json:
         from dataclasses import asdict
@@ -114,7 +127,7 @@ def remove(name: Name, store: Store = None) -> None:
     """Remove a collection."""
     from quorum.retrievers.collections import delete_collection
 
-    delete_collection(name, get_store(store))
+    delete_collection(name, get_store_with(name, store))
     typer.echo(f"{name} is removed.")
 
 
@@ -137,7 +150,7 @@ def rename(
     """Give a collection another name."""
     from quorum.retrievers.manage_collections import rename as rename_collection
 
-    rename_collection(name, new, get_store(store))
+    rename_collection(name, new, get_store_with(name, store))
     typer.echo(f"{name} is now {new}.")
 
 
@@ -151,11 +164,12 @@ def export(
     from quorum.core.text import format_count
     from quorum.retrievers.manage_collections import export_lines, write_export
 
+    where = get_store_with(name, store)
     if out is None:
-        for line in export_lines(name, get_store(store)):
+        for line in export_lines(name, where):
             typer.echo(line)
         return
-    count = write_export(name, get_store(store), out)
+    count = write_export(name, where, out)
     typer.echo(f"quorum: {format_count(count, 'passage')} of {name} written to {out}", err=True)
 
 

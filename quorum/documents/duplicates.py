@@ -1,12 +1,14 @@
 """Finds copies: passages that only repeat another passage.
 
-Sketches (the smallest hashes of all runs of five words, as in MinHash; Broder 1997) find passages that share most of
-their words. Sketches only propose pairs. A passage is a copy if the other passage contains all its words, numbers,
-signs and symbols in the same order without a gap. The same must hold for its title and the headings above it. So one
-number, one name or one "not" that differs keeps two passages apart; case, punctuation, hyphens and white space do not.
+Sketches (the smallest hashes of all runs of five words, as in MinHash; Broder 1997, and a hash of all words) find
+passages that share most of their words. Sketches only propose pairs. A passage is a copy if the other passage contains
+all its words, numbers, signs and symbols in the same order without a gap. The same must hold for its title and the
+headings above it. So one number, one name or one "not" that differs keeps two passages apart; case, punctuation,
+hyphens and white space do not.
 """
 
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 from unicodedata import category, normalize
@@ -54,20 +56,39 @@ def is_comparable(passage: Passage) -> bool:
 
 
 def make_sketch(passage: Passage) -> tuple[int, ...]:
-    """The sketch of a passage: the smallest hashes of its runs of words. Empty if it is too short to be a copy."""
-    words = split_words(passage["text"])
+    """The sketch of a passage: the smallest hashes of its runs of words, then a hash of all its words.
+
+    Empty if it is too short to be a copy.
+    """
+    return sketch_text(passage["text"])
+
+
+@lru_cache(maxsize=8)  # a passage is sketched when a copy is looked for, and again when it is stored
+def sketch_text(text: str) -> tuple[int, ...]:
+    """The sketch of a passage with this text."""
+    words = split_words(text)
     if len(words) < FEWEST_WORDS:
         return ()
     runs = {crc32(" ".join(words[place : place + RUN]).encode()) for place in range(len(words) - RUN + 1)}
-    return tuple(sorted(runs)[:SKETCH])
+    return (*sorted(runs)[:SKETCH], crc32(WORD_SEPARATOR.join(words).encode()))
 
 
 def read_words(passage: Passage) -> PassageWords:
     """The words of a passage for comparison. A title that is only the file's name is ignored."""
     words = split_words(passage["text"])
-    title = "" if has_file_title(passage) else " ".join(split_words(passage["title"]))
-    headings = WORD_SEPARATOR.join(" ".join(split_words(heading)) for heading in get_headings(passage))
+    title = "" if has_file_title(passage) else normalize_title(passage["title"])
+    headings = normalize_headings(tuple(get_headings(passage)))
     return PassageWords(f"{WORD_SEPARATOR}{WORD_SEPARATOR.join(words)}{WORD_SEPARATOR}", len(words), title, headings)
+
+
+@lru_cache(maxsize=1024)
+def normalize_title(title: str) -> str:
+    return " ".join(split_words(title))
+
+
+@lru_cache(maxsize=1024)
+def normalize_headings(headings: tuple[str, ...]) -> str:
+    return WORD_SEPARATOR.join(normalize_title(heading) for heading in headings)
 
 
 def has_file_title(passage: Passage) -> bool:

@@ -143,7 +143,12 @@ def test_collections_are_listed_shown_renamed_and_removed(docs: Path, quorum: Qu
     assert quorum("collections", "rename", "minutes", "sample").code == 2
     assert quorum("collections", "show", "notes").code == 2
     assert quorum("collections", "rm", "minutes").out == "minutes is removed.\n"
-    assert quorum("collections", "rm", "minutes").code == 2
+    for command in (("rm", "minutes"), ("show", "minutes"), ("export", "minutes"), ("rename", "minutes", "notes")):
+        unknown = quorum("collections", *command)
+        assert unknown.code == 2
+        assert "There is no collection 'minutes'" in unknown.err
+        assert "it has none yet." in unknown.err
+        assert "quorum index" not in unknown.err
 
 
 def test_an_export_comes_back_as_it_was(docs: Path, quorum: Quorum, tmp_path: Path) -> None:
@@ -168,9 +173,20 @@ def test_what_an_evaluation_made_for_itself_is_marked_and_cleared(docs: Path, qu
     made = {one["name"]: one["made_for"] for one in json.loads(quorum("collections", "list", "--json").out)}
     (own,) = [name for name in made if name != "notes"]
     assert made == {"notes": None, own: "evaluation"}
-    assert "made by an evaluation" in " ".join(quorum("collections").out.split())
+    assert "made by an evaluation from docs" in " ".join(quorum("collections").out.split())
     assert quorum("collections", "clear").out == f"1 collection removed: {own}.\n"
     assert [one["name"] for one in json.loads(quorum("collections", "list", "--json").out)] == ["notes"]
+
+
+@pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
+def test_a_given_path_that_is_no_file_or_folder_is_one_sentence(
+    name: str, docs: Path, quorum: Quorum, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    quorum("index", docs, "--collection", "notes")
+    ran = quorum("index", tmp_path / name, "--collection", "notes")
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert "cannot be indexed" in ran.err
 
 
 @pytest.mark.parametrize("where", ["--passages", "examples", "eval"])

@@ -79,11 +79,13 @@ def test_a_sentence_that_goes_on_overleaf_is_whole(passages: list[Passage]) -> N
     assert any("approves travel to the northern stations in writing." in passage["text"] for passage in passages)
 
 
-def test_front_matter_is_title_and_metadata(passages: list[Passage]) -> None:
+def test_front_matter_is_title_and_metadata_and_is_searched(passages: list[Passage]) -> None:
     found = of_file(passages, "setup.md")
     assert {passage["title"] for passage in found} == {"Setting up the gauge"}
     assert found[0]["places"][0]["metadata"] == {"author": "Mira Holm", "tags": "gauge, server"}
-    assert not any("Mira" in passage["text"] for passage in found)
+    assert [passage["text"] for passage in found if "Mira" in passage["text"]] == [
+        "author: Mira Holm; tags: gauge, server"
+    ]
 
 
 def test_lines_of_code_stay_lines(passages: list[Passage]) -> None:

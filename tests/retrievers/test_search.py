@@ -111,7 +111,7 @@ async def test_an_empty_question_is_an_error(question: str, context: Context) ->
 
 @pytest.mark.parametrize("kind", ["hybrid", "chroma", "bm25"])
 async def test_an_unknown_collection_is_an_error_that_names_those_there_are(kind: str, context: Context) -> None:
-    with pytest.raises(SetupError, match=r"no collection 'fact' in the store .*there are: facts\. Make it with"):
+    with pytest.raises(SetupError, match=r"no collection 'fact' in the store .*there are: facts\. To create it"):
         await search("tiger", replace(context, retriever=kind, collection="fact"))
 
 

@@ -19,18 +19,21 @@ LARGEST, WIDEST = 10_000_000, 200_000  # characters of a file and of one line up
 def read(data: bytes, name: str) -> Document:
     """Headings, paragraphs, lists, code and tables without their marks.
 
-    The title is that of the front matter. Without one, it is a heading of level 1 at the beginning.
+    The title is that of the front matter. Without one, it is a heading of level 1 at the beginning. The other values of
+    the front matter are the metadata, and the first block as well, so that they are searched.
     """
     text, note = decode_text(data)
     notes = [note] if note else []
     front, body = split_front_matter(text)
     if len(body) > LARGEST or measure_longest_line(body) > WIDEST:
-        return Document(front.get("title", ""), [Block(body)], front, [*notes, "very large: read as plain text"])
-    blocks = read_markdown_blocks(body)
+        blocks, notes = [Block(body)], [*notes, "very large: read as plain text"]
+    else:
+        blocks = read_markdown_blocks(body)
     title = front.pop("title", "")
     if blocks and blocks[0].kind == "heading" and blocks[0].level == 1 and title in ("", blocks[0].text):
         title, blocks = blocks[0].text, blocks[1:]
-    return Document(title, blocks, front, notes)
+    values = Block("; ".join(f"{name}: {value}" for name, value in front.items()), "row")
+    return Document(title, [values, *blocks] if front else blocks, front, notes)
 
 
 def measure_longest_line(text: str) -> int:

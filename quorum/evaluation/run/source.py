@@ -175,6 +175,7 @@ def index_corpus(source: Source, data: Path | None, context: Context, collection
             embeddings=context.embeddings,
             progress=lambda done, total, path: progress("index", done, total),
             made_for=MADE_FOR,
+            made_from=path.name,
         )
         for skipped, reason in documents.skipped:
             LOG.warning("The corpus goes without %s: %s", skipped, reason)
@@ -189,6 +190,7 @@ def index_corpus(source: Source, data: Path | None, context: Context, collection
         source=collection,
         progress=lambda done, total, path: progress("index", done, total),
         made_for=MADE_FOR,
+        made_from=path.name if pooled is None else pooled.name,
     )
     if report.skipped:
         which, reason = report.skipped[0]
