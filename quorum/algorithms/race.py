@@ -35,8 +35,9 @@ class Race:
 
     methods, population: the number of methods and of questions. mode: when a method is dropped. "exact": it can no
     longer win on these questions, whatever the remaining answers are; "questions": it is unlikely to win on these
-    questions; "future": it is unlikely to be the best on new questions like these. asked: questions so far; live:
-    whether each method is still asked; dropped: for each dropped method, the number of questions it was asked.
+    questions; "future": it is unlikely to be the best on new questions like these. challengers: whether each method may
+    drop others; None: all may. asked: questions so far; live: whether each method is still asked; dropped: for each
+    dropped method, the number of questions it was asked.
 
     >>> race = Race(2, population=100, mode="exact")
     >>> for _ in range(51):
@@ -49,6 +50,7 @@ class Race:
     population: int
     mode: Mode = "questions"
     error: float = ERROR
+    challengers: Flags | None = None
     asked: int = 0
     dropped: dict[int, int] = field(default_factory=dict)
     live: Flags = field(init=False)
@@ -71,7 +73,7 @@ class Race:
         """
         low = np.asarray(worst, dtype=np.float64)
         high = low if best is None else np.asarray(best, dtype=np.float64)
-        against = self.live[:, None] & self.live[None, :] & ~np.eye(self.methods, dtype=np.bool_)
+        against = self.find_rivals()
         x = np.where(against, low[:, None] - high[None, :], 0.0)
         if self.mode != "exact":
             self.place_bets(x, against)
@@ -82,6 +84,11 @@ class Race:
             self.live[one] = False
             self.dropped[one] = self.asked
         return losers
+
+    def find_rivals(self) -> Flags:
+        """[A, B]: whether A may drop B."""
+        found: Flags = self.live[:, None] & self.live[None, :] & ~np.eye(self.methods, dtype=np.bool_)
+        return found if self.challengers is None else found & self.challengers[:, None]
 
     def place_bets(self, x: Floats, against: Flags) -> None:
         """Multiply the capital by the gains of the bets on this question."""
@@ -94,7 +101,7 @@ class Race:
 
     def compute_evidence(self) -> Floats:
         """The capital won against each live method; infinite if the method cannot win on these questions any more."""
-        against = self.live[:, None] & self.live[None, :] & ~np.eye(self.methods, dtype=np.bool_)
+        against = self.find_rivals()
         found = np.zeros(self.methods)
         if self.mode != "exact" and self.methods > 1:
             pairs = np.where(against, np.exp(np.minimum(self.pairs, LARGEST_LOG)).mean(axis=-1), 0.0)
@@ -107,12 +114,13 @@ class Race:
         return np.where(self.live, found, 0.0)
 
     def find_losers(self) -> list[int]:
-        """The live methods that have lost. If all of them have, the one with the least evidence against it stays."""
+        """The live methods that have lost. If all challengers have, that with the least evidence against it stays."""
         evidence = self.compute_evidence()
-        lost = [int(one) for one in np.flatnonzero(self.live & (evidence >= 1 / self.error))]
-        if len(lost) == int(self.live.sum()):
-            lost.remove(min(lost, key=lambda one: (float(evidence[one]), one)))
-        return lost
+        lost = self.live & (evidence >= 1 / self.error)
+        remaining = self.live if self.challengers is None else self.live & self.challengers
+        if remaining.any() and lost[remaining].all():
+            lost[min(np.flatnonzero(remaining), key=lambda one: (float(evidence[one]), int(one)))] = False
+        return [int(one) for one in np.flatnonzero(lost)]
 
 
 def compute_worth(score: float, unknown: bool, wrong_cost: float = 0.0) -> float:

@@ -27,11 +27,14 @@ async def compare_async(
     out: str | Path | None = None,
     baseline: str | None = None,
     budget: str | None = None,
+    wrong_cost: float = 0.0,
     max_cost: float | None = None,
     prices: str | Path | None = None,
+    race: str | None = None,
     judge: str | None = None,
     skip_bad: bool = False,
     concurrency: int = 8,
+    engine: str = "local",
     progress: "Progress | None" = None,
 ) -> "Comparison":
     """`compare` for asynchronous code: the same parameters, result and errors.
@@ -68,8 +71,11 @@ async def compare_async(
             judge=judge,
             skip_bad=skip_bad,
             budget=read_budget(budget),
+            wrong_cost=wrong_cost,
             max_cost=max_cost,
             prices=None if prices is None else Path(prices),
+            race=race,
+            engine=engine,
         )
         return make_comparison(await compare(await plan_comparison(options, progress=report), progress=report))
 
@@ -87,11 +93,14 @@ def compare(
     out: str | Path | None = None,
     baseline: str | None = None,
     budget: str | None = None,
+    wrong_cost: float = 0.0,
     max_cost: float | None = None,
     prices: str | Path | None = None,
+    race: str | None = None,
     judge: str | None = None,
     skip_bad: bool = False,
     concurrency: int = 8,
+    engine: str = "local",
     progress: "Progress | None" = None,
 ) -> "Comparison":
     """Say which method is worth its cost on your questions: estimate, ask, compare, recommend, and write a report.
@@ -99,8 +108,11 @@ def compare(
     corpus: a folder of documents or a file of passages; "given": each question's own passages; "pool": the passages of
     all questions. data, context, limit, out, baseline, judge, skip_bad, concurrency, progress: as for `evaluate`.
     methods: as for `evaluate`; without them, five that are usual. models, retrievers, k: each value is tried with each
-    method. budget: the most for a question, such as "calls=3" or "cost=0.01". max_cost: dollars that this run may
-    spend; prices: a file of prices of your own (docs/compare.md).
+    method. budget: the most for a question, such as "calls=3" or "cost=0.01". wrong_cost: what a wrong answer takes
+    away, in right ones; unknown takes nothing. max_cost: dollars that this run may spend; prices: a file of prices of
+    your own (docs/compare.md). race: stop asking methods that cannot win: "exact", by arithmetic; "questions", unlikely
+    to be the best on these questions; "future", unlikely to be the best on new ones (docs/decisions.md). engine:
+    "local", or "ray" for many processes (docs/scale.md).
 
     Works in a script and inside a running event loop, where it blocks; there, `await compare_async(...)` does not.
 
@@ -129,11 +141,14 @@ def compare(
             out=out,
             baseline=baseline,
             budget=budget,
+            wrong_cost=wrong_cost,
             max_cost=max_cost,
             prices=prices,
+            race=race,
             judge=judge,
             skip_bad=skip_bad,
             concurrency=concurrency,
+            engine=engine,
             progress=progress,
         )
     )

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,11 +81,13 @@ class Comparison:
     """What `compare` found, and what it recommends.
 
     best: the method with the highest mean under the budget, None where none keeps it. cheapest: the cheapest of those
-    that the questions cannot tell from it. front: the methods than which none is better and cheaper, from cheap to
-    good. sentences: the recommendation in words. figures: a row for each method: `name`, `n`, `errors`, `quality` in
-    0..1 with `low` and `high`, and for a question `calls`, `tokens`, `cost` (dollars; None: no price), `seconds` (95th
-    percentile). estimate: a row for each method, what was expected of it for a question. report: the path of
-    report.html. evaluation: the whole `Evaluation`.
+    that the questions cannot tell from it, and the one to use: where they tell nothing, that is the first sentence.
+    front: the methods than which none is better and cheaper, from cheap to good. sentences: the recommendation in
+    words. figures: a row for each method: `name`, `n`, `errors`, `quality` in 0..1 with `low` and `high`, and for a
+    question `calls`, `tokens`, `cost` (dollars; None: no price), `seconds` (95th percentile), and the shares `right`,
+    `wrong`, `unknown`. estimate: a row for each method, what was expected of it for a question. report: the path of
+    report.html. evaluation: the whole `Evaluation`. race: a row for each method of a race: `method`, `asked`, `of` (how
+    many questions there are), `dropped`, `mean` with `low` and `high`; empty without a race.
 
     Print it, or leave it as the last line of a notebook's cell.
     """
@@ -98,6 +100,7 @@ class Comparison:
     estimate: list[Row]
     report: Path
     evaluation: Evaluation
+    race: list[Row] = field(default_factory=list)
 
     def __str__(self) -> str:
         return "\n".join([*self.sentences, "", str(self.evaluation), "", f"The report is {self.report}"])
@@ -141,6 +144,7 @@ def make_comparison(decision: "Decision") -> Comparison:
         estimate=[{"name": name, **asdict(one)} for name, one in expected.items()],
         report=decision.scores.folder / "report.html",
         evaluation=make_evaluation(decision.scores),
+        race=[] if decision.scores.race is None else decision.scores.race.to_json()["methods"],
     )
 
 
@@ -193,7 +197,7 @@ def make_difference_tables(rows: Sequence[Row], judged: Sequence[str]) -> list[T
             [
                 row["method"],
                 format_interval(row["difference"], row["low"], row["high"], "+"),
-                "<.001" if row["p_holm"] < 0.001 else f"{row['p_holm']:.3f}",
+                "-" if row.get("test") == "race" else "<.001" if row["p_holm"] < 0.001 else f"{row['p_holm']:.3f}",
                 "-" if row["questions_needed"] is None else f"{row['questions_needed']:,}",
             ]
             for row in own

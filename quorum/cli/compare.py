@@ -6,19 +6,23 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from quorum.cli.options import (
+    AsJson,
     Baseline,
     Concurrency,
     DryRun,
     Embeddings,
+    Engine,
     Judge,
     LangSmith,
     Limit,
     MaxCost,
     Out,
     Prices,
+    Race,
     Settings,
     SkipBad,
     Store,
+    WrongCost,
 )
 
 if TYPE_CHECKING:
@@ -78,6 +82,10 @@ def compare(
     embeddings: Embeddings = None,
     judge: Judge = None,
     skip_bad: SkipBad = False,
+    race: Race = None,
+    wrong_cost: WrongCost = 0.0,
+    engine: Engine = "local",
+    as_json: AsJson = False,
     langsmith: LangSmith = None,
     settings: Settings = None,
 ) -> None:
@@ -107,19 +115,23 @@ def compare(
         budget=read_budget(budget),
         max_cost=max_cost,
         prices=prices,
+        race=race,
+        wrong_cost=wrong_cost,
+        engine=engine,
     )
     check_langsmith(None if dry_run else langsmith)
-    decision = run_comparison(options, dry_run=dry_run)
+    decision = run_comparison(options, dry_run=dry_run, as_json=as_json)
     if decision is not None:
         with upload_after(langsmith, decision.scores.folder):
-            print_decision(decision)
+            print_decision(decision, as_json=as_json)
 
 
-def run_comparison(options: "Options", *, dry_run: bool) -> "Decision | None":
+def run_comparison(options: "Options", *, dry_run: bool, as_json: bool = False) -> "Decision | None":
     """Plan the comparison and print its estimate; unless that is all, run it."""
     import asyncio
 
     from quorum.cli.progress import explain_resuming, progress_bar
+    from quorum.cli.race_progress import show_race
     from quorum.evaluation.compare.compare import compare, plan_comparison
 
     async def work() -> "Decision | None":
@@ -127,13 +139,13 @@ def run_comparison(options: "Options", *, dry_run: bool) -> "Decision | None":
             planned = await plan_comparison(options, progress=progress)
         print_left_out(planned.left_out)
         if planned.estimate is not None:
-            print_estimate(planned.estimate, to_stderr=not dry_run)
+            print_estimate(planned.estimate, to_stderr=as_json or not dry_run)
             if options.judge is not None:
                 typer.echo(f"quorum: {describe_judge(planned.estimate, len(planned.columns))}", err=True)
         if dry_run:
             return None
-        with progress_bar() as progress:
-            return await compare(planned, progress=progress)
+        with show_race(as_json=as_json) as (progress, watch):
+            return await compare(planned, progress=progress, watch=watch)
 
     with explain_resuming():
         return asyncio.run(work())
@@ -183,17 +195,38 @@ def describe_judge(estimate: "Estimate", methods: int) -> str:
     return f"the judge comes on top: at most {most:,} calls, about answers that are neither unknown nor an exact match."
 
 
-def print_decision(decision: "Decision") -> None:
+def print_decision(decision: "Decision", *, as_json: bool = False) -> None:
     """The recommendation, the tables and where the report lies; failed questions make exit code 1."""
     from quorum.cli.evaluate import print_spent, print_tables
     from quorum.cli.show import stdout
-    from quorum.cli.tables import make_score_tables
+    from quorum.cli.tables import make_race_table, make_score_tables, make_share_table
 
-    console = stdout()
-    for sentence in decision.recommendation.sentences:
-        console.print(sentence)
-    console.print()
     scores = decision.scores
-    print_tables(make_score_tables(scores.summary, scores.comparisons, scores.measures))
+    if as_json:
+        typer.echo(write_result_line(decision))
+    else:
+        console = stdout()
+        for sentence in decision.recommendation.sentences:
+            console.print(sentence)
+        console.print()
+        raced = [] if scores.race is None else [make_race_table(scores.race)]
+        shares = make_share_table(decision.figures, decision.recommendation.wrong_cost)
+        print_tables([*raced, shares, *make_score_tables(scores.summary, scores.comparisons, scores.measures)])
     typer.echo(f"quorum: the report is {scores.folder / 'report.html'}", err=True)
     print_spent(scores)
+
+
+def write_result_line(decision: "Decision") -> str:
+    """The last line of --json: what recommendation.json says, the measures of every method, and the report's path."""
+    import json
+
+    from quorum.evaluation.run.results import read_config
+
+    scores = decision.scores
+    found = {
+        "event": "result",
+        **read_config(scores.folder / "recommendation.json"),
+        "summary": scores.summary,
+        "report": str(scores.folder / "report.html"),
+    }
+    return json.dumps(found, ensure_ascii=False)

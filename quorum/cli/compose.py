@@ -5,7 +5,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from quorum.cli.options import AsJson, Prices
+from quorum.cli.options import AsJson, Prices, WrongCost
 
 
 def compose(
@@ -21,10 +21,7 @@ def compose(
     cost: Annotated[
         str, typer.Option("--cost", metavar="tokens|calls|dollars", help="What is to be saved.")
     ] = "tokens",
-    wrong_cost: Annotated[
-        float,
-        typer.Option("--wrong-cost", metavar="C", help="What a wrong answer costs, in right ones; unknown costs 0."),
-    ] = 0.0,
+    wrong_cost: WrongCost = 0.0,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Splits the questions; choose it beforehand.")] = 0,
     measure: Annotated[
         str | None,

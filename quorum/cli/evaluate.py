@@ -140,7 +140,10 @@ def print_spent(scores: "Scores") -> None:
 
     spent = scores.spent
     tokens = f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"
-    typer.echo(f"quorum: made {format_count(spent.calls, 'call')} now ({tokens}); results in {scores.folder}", err=True)
+    rehearsed = sum(used["calls"] for used in scores.plan.rehearsed.values())
+    besides = f", besides {rehearsed:,} of the estimate, whose replies the answers share" if rehearsed else ""
+    calls = f"{format_count(spent.calls, 'call')} now ({tokens}){besides}"
+    typer.echo(f"quorum: made {calls}; results in {scores.folder}", err=True)
     if (judging := scores.judge_spent) is not None:
         tokens = f"{judging.input_tokens:,} tokens in, {judging.output_tokens:,} out"
         typer.echo(f"quorum: the judge's calls, apart: {judging.calls:,} now ({tokens})", err=True)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorum.cli.options import AsJson
+from quorum.cli.options import AsJson, WrongCost
 
 if TYPE_CHECKING:
     from quorum.evaluation.decisions.recorded_results import RecordedResults
@@ -30,10 +30,7 @@ def gate(
             "--margin", metavar="X", help="The loss that would matter: 0.03 is three points.", show_default=False
         ),
     ],
-    wrong_cost: Annotated[
-        float,
-        typer.Option("--wrong-cost", metavar="C", help="What a wrong answer costs, in right ones; unknown costs 0."),
-    ] = 0.0,
+    wrong_cost: WrongCost = 0.0,
     measure: Annotated[
         str | None,
         typer.Option("--measure", metavar="NAME", help="What decides; by default what the questions call for."),

@@ -37,6 +37,16 @@ LangSmith: TypeAlias = Annotated[
 Engine: TypeAlias = Annotated[
     str, typer.Option("--engine", metavar="local|ray", help="One process, or many on Ray (extra 'ray').")
 ]
+Race: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--race", metavar="exact|questions|future", help="Stop asking methods that cannot win (docs/compare.md)."
+    ),
+]
+WrongCost: TypeAlias = Annotated[
+    float,
+    typer.Option("--wrong-cost", metavar="C", help="What a wrong answer costs, in right ones; unknown costs 0."),
+]
 Limit: TypeAlias = Annotated[int | None, typer.Option("--limit", metavar="N", help="Only the first N questions.")]
 Concurrency: TypeAlias = Annotated[int, typer.Option("--concurrency", metavar="N", help="Questions at once.")]
 DryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Print the estimate and stop.")]

@@ -43,14 +43,19 @@ def progress_bar() -> Iterator[ProgressCallback]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = stderr()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
-        tasks: dict[str, TaskID] = {}
+        yield show_stages(bars)
 
-        def tell(stage: str, done: int, total: int | None) -> None:
-            if stage not in tasks:
-                tasks[stage] = bars.add_task(stage, total=total)
-            bars.update(tasks[stage], completed=done, total=total)
 
-        yield tell
+def show_stages(bars: Progress) -> ProgressCallback:
+    """The callback that shows a bar for each stage."""
+    tasks: dict[str, TaskID] = {}
+
+    def show(stage: str, done: int, total: int | None) -> None:
+        if stage not in tasks:
+            tasks[stage] = bars.add_task(stage, total=total)
+        bars.update(tasks[stage], completed=done, total=total)
+
+    return show
 
 
 class TimeLeft:

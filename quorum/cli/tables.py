@@ -1,7 +1,7 @@
 """The tables of an evaluation: scores, differences between methods, passages and costs."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -12,7 +12,13 @@ from quorum.core.text import format_count
 from quorum.evaluation.compare.baseline import Comparison, Difference
 from quorum.evaluation.metrics.registry import list_added_measures
 from quorum.evaluation.metrics.wordy import describe_wordy_answers
+from quorum.evaluation.report.text import draw_bar
+from quorum.evaluation.run.race import sort_standings
 from quorum.evaluation.run.results import Summary
+
+if TYPE_CHECKING:
+    from quorum.evaluation.compare.recommend import Figures
+    from quorum.evaluation.run.race import RaceResult, RunningRace, Standing
 
 
 class Column(NamedTuple):
@@ -74,6 +80,7 @@ FURTHER = {
         *BEFORE,
     )
 }
+BAR = 20  # characters
 FAILURES = ("errors", "malformed", "verbose", "not_greedy", "unscored", "judge_errors")
 
 
@@ -159,9 +166,10 @@ def describe_comparison(comparison: Comparison) -> str:
     left = comparison["left_out"]
     missing = f" ({left:,} left out, which some did not answer)" if left else ""
     questions = format_count(comparison["n"], "question")
+    raced = any(found["test"] == "race" for one in comparison["methods"].values() for found in one.values())
     return (
         f"Minus {comparison['baseline']}, over {questions} that all answered{missing}; p by Holm; "
-        "to tell: questions needed"
+        "to tell: questions needed" + ("; no p: a race left one of the two out, over the questions of both" * raced)
     )
 
 
@@ -169,6 +177,8 @@ def format_difference(found: Difference | None) -> tuple[str, str]:
     """'+5.0 [+1.2, +9.0]' and the adjusted p."""
     if found is None:
         return "-", "-"
+    if found["test"] == "race":  # one of the two was dropped: only the interval holds
+        return format_interval(found["difference"], found["low"], found["high"], "+"), "-"
     p = found["p_holm"]
     return format_interval(found["difference"], found["low"], found["high"], "+"), "<.001" if p < 0.001 else f"{p:.3f}"
 
@@ -176,6 +186,37 @@ def format_difference(found: Difference | None) -> tuple[str, str]:
 def format_needed(needed: int | None) -> str:
     """The number of questions that would make a difference significant."""
     return "-" if needed is None else f"{needed:,}" if needed < 1_000_000 else ">1M"
+
+
+def make_share_table(figures: Iterable["Figures"], wrong_cost: float) -> Table:
+    """How the answers of every method divide; with a cost of wrong answers, what they are worth."""
+    worth = ["worth"] if wrong_cost else []
+    table = make_plain_table("method", "right, %", "wrong, %", "unknown, %", *worth, "", right=True)
+    for one in (one for one in figures if one.n):
+        shares = (one.right, one.wrong, one.unknown)
+        cells = [f"{100 * share:.1f}" for share in shares]
+        value = [format_interval(one.quality, one.low, one.high)] if wrong_cost else []
+        table.add_row(Text(one.name, style="bold"), *cells, *value, draw_bar(shares, BAR))
+    return table
+
+
+def make_race_table(race: "RaceResult") -> Group:
+    """Every method of a race: how many questions it was asked, and the interval that holds at every moment."""
+    return make_standings_table(race, race.standings.values())
+
+
+def make_standings_table(race: "RaceResult | RunningRace", standings: Iterable["Standing"]) -> Group:
+    """The methods of a race at one moment."""
+    questions = race.questions
+    table = make_plain_table("method", "asked", JUDGED[race.measure].title, "", right=True)
+    for one in sort_standings(standings):
+        mean = "-" if one.mean is None else format_interval(one.mean, one.low, one.high)
+        state = "dropped" if one.dropped else ""
+        style = "dim" if one.dropped else "bold"
+        table.add_row(Text(one.method, style=style), f"{one.asked:,} of {questions:,}", mean, Text(state, style="red"))
+    about = "questions like these" if race.mode == "future" else "these questions"
+    after = f"The race after {race.settled:,} of {questions:,} questions"
+    return Group(Text(f"{after}; intervals for {about} that hold at every moment", style="dim"), table)
 
 
 def make_panel_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Group:

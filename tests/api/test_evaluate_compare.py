@@ -109,7 +109,7 @@ def test_a_comparison_recommends(tmp_path: Path) -> None:
     found = compare("given", RECORDS, methods=["concat", "sure"], out=tmp_path / "out", budget="calls=3")
     assert (found.best, found.cheapest, found.front) == ("concat", "concat", ["concat"])
     assert found.report.is_file()
-    assert found.sentences[0].startswith("concat is best within 3 calls a question")
+    assert found.sentences[0].startswith("concat is the only method within 3 calls a question")
     assert {row["name"]: row["calls"] for row in found.figures} == {"concat": 1.0, "sure": 7.0}
     assert [row["name"] for row in found.estimate] == ["concat", "sure"]
     assert [row["method"] for row in found.evaluation.table] == ["concat", "sure"]

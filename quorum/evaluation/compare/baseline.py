@@ -7,8 +7,9 @@ from typing_extensions import TypedDict
 
 from quorum.algorithms.paired import paired_interval
 from quorum.core.errors import SetupError
-from quorum.evaluation.metrics.registry import is_binary, list_compared_measures
+from quorum.evaluation.metrics.registry import WORTH, is_binary, list_compared_measures
 from quorum.evaluation.metrics.statistics import Floats, Interval, bootstrap, holm, mcnemar, questions_needed, sign_flip
+from quorum.evaluation.run.race import RaceResult
 from quorum.evaluation.run.results import ColumnScores
 
 DIGITS = 6
@@ -18,9 +19,10 @@ FEW_QUESTIONS = 100
 class Difference(TypedDict):
     """A method's mean minus the baseline's, over the same questions, with its 95% interval.
 
-    test: "mcnemar" for a measure that is right or wrong, else "sign flip"; p_holm: p adjusted for the number of methods
-    compared; questions_needed: how many questions would separate the two at power 0.8 and alpha 0.05, null if the means
-    are equal.
+    test: "mcnemar" for a measure that is right or wrong, else "sign flip"; "race" where a race dropped one of the two,
+    or has not ended: the interval then holds at every moment, and p and p_holm are 1. p_holm: p adjusted for the number
+    of methods compared. questions_needed: how many questions would separate the two at power 0.8 and alpha 0.05, null
+    if the means are equal.
     """
 
     difference: float
@@ -33,10 +35,10 @@ class Difference(TypedDict):
 
 
 class Comparison(TypedDict):
-    """Methods against the baseline over the `n` questions that all of them answered.
+    """Methods against the baseline over the `n` questions that all of them answered, but for those that a race dropped.
 
-    left_out: questions that only some methods answered; methods: by name, the difference in each measure, over the
-    questions that have the measure.
+    left_out: questions that only some of these methods answered; methods: by name, the difference in each measure, over
+    the questions that have the measure.
     """
 
     baseline: str
@@ -45,43 +47,96 @@ class Comparison(TypedDict):
     methods: dict[str, dict[str, Difference]]
 
 
-def compare(scores: Mapping[str, ColumnScores], names: Sequence[str], baseline: str) -> Comparison:
-    """Compare the methods `names` with `baseline`, which is one of them."""
+def compare(
+    scores: Mapping[str, ColumnScores], names: Sequence[str], baseline: str, race: RaceResult | None = None
+) -> Comparison:
+    """Compare the methods `names` with `baseline`, which is one of them.
+
+    race: the p-values are adjusted for all methods that began it; a pair of which it dropped one has p = 1.
+    """
+    dropped = [] if race is None else [name for name in names if is_undecided(race, name, baseline)]
+    all_names, names = names, [name for name in names if name not in dropped]
     sets = [set(scores[name].ids) for name in names]
     common = sorted(set.intersection(*sets))
     others = [name for name in names if name != baseline]
-    compared: dict[str, dict[str, Difference]] = {name: {} for name in others}
+    compared: dict[str, dict[str, Difference]] = {name: {} for name in all_names if name != baseline}
+    if race is not None:
+        for name in dropped:
+            compared[name] = race_differences(scores[name], scores[baseline], race, (name, baseline))
     for measure in (one for one in list_compared_measures() if all(one in scores[name].values for name in names)):
         values = {name: scores[name].of(measure, common) for name in names}
         defined = ~np.isnan(np.stack(list(values.values()))).any(axis=0)
         if not others or not defined.any():
             continue
         base = values[baseline][defined]
-        found = differences([values[name][defined] for name in others], base, exact=is_binary(measure))
+        found = differences(
+            [values[name][defined] for name in others],
+            base,
+            exact=is_binary(measure),
+            untested=len(dropped),
+            widest=1 + scores[baseline].wrong_cost if measure == WORTH else 1.0,
+        )
         for name, one in zip(others, found, strict=True):
             compared[name][measure] = one
     return Comparison(baseline=baseline, n=len(common), left_out=len(set.union(*sets)) - len(common), methods=compared)
 
 
-def differences(methods: Sequence[Floats], base: Floats, *, exact: bool) -> list[Difference]:
-    """The difference of each method from the baseline in one measure; the p-values are adjusted together."""
+def is_undecided(race: RaceResult, name: str, baseline: str) -> bool:
+    """Whether two methods of a race have no test of a fixed size: one was dropped, or both are still asked."""
+    return name != baseline and (not race.finished or race.is_dropped(name) or race.is_dropped(baseline))
+
+
+def race_differences(
+    scores: ColumnScores, base: ColumnScores, race: RaceResult, names: tuple[str, str]
+) -> dict[str, Difference]:
+    """The differences of two methods over the questions that both were asked, with intervals that always hold."""
+    asked = min(race.standings[name].asked for name in names)
+    found: dict[str, Difference] = {}
+    for measure in list_compared_measures():
+        if measure not in scores.values or measure not in base.values:
+            continue
+        values, others = (dict(zip(one.ids, one.values[measure], strict=True)) for one in (scores, base))
+        pairs = {id_: values[id_] - others[id_] for id_ in values.keys() & others.keys()}
+        widest = 1 + scores.wrong_cost if measure == WORTH else 1.0
+        known = {id_: value / widest for id_, value in pairs.items() if not np.isnan(value)}
+        if known and all(abs(value) <= 1 for value in known.values()):
+            low, high = race.anytime_interval(known, asked)
+            found[measure] = Difference(
+                difference=round(widest * float(np.mean(list(known.values()))), DIGITS),
+                low=round(widest * low, DIGITS),
+                high=round(widest * high, DIGITS),
+                test="race",
+                p=1.0,
+                p_holm=1.0,
+                questions_needed=None,
+            )
+    return found
+
+
+def differences(
+    methods: Sequence[Floats], base: Floats, *, exact: bool, untested: int = 0, widest: float = 1.0
+) -> list[Difference]:
+    """The difference of each method from the baseline in one measure; the p-values are adjusted together, and with
+    `untested` ones of 1. widest: the largest difference that two answers can have.
+    """
     p_values = [mcnemar(values, base) if exact else sign_flip(values - base) for values in methods]
     test = "mcnemar" if exact else "sign flip"
     return [
-        difference(values - base, test, p, adjusted)
-        for values, p, adjusted in zip(methods, p_values, holm(p_values), strict=True)
+        difference(values - base, test, p, adjusted, widest)
+        for values, p, adjusted in zip(methods, p_values, holm([*p_values, *[1.0] * untested]), strict=False)
     ]
 
 
-def interval_of(found: Floats) -> Interval:
+def interval_of(found: Floats, widest: float = 1.0) -> Interval:
     """The mean difference and its interval. On few questions the bootstrap is too narrow: the interval is exact."""
     if len(found) >= FEW_QUESTIONS:
         return bootstrap(found)
-    return Interval(float(found.mean()), *paired_interval(found))
+    low, high = paired_interval(found / widest)
+    return Interval(float(found.mean()), widest * low, widest * high)
 
 
-def difference(found: Floats, test: str, p: float, p_holm: float) -> Difference:
-    mean, low, high = (round(value, DIGITS) for value in interval_of(found))
+def difference(found: Floats, test: str, p: float, p_holm: float, widest: float = 1.0) -> Difference:
+    mean, low, high = (round(value, DIGITS) for value in interval_of(found, widest))
     return Difference(
         difference=mean,
         low=low,
@@ -101,11 +156,14 @@ def check_baseline(groups: Sequence[Sequence[str]], baseline: str | None) -> Non
 
 
 def compare_groups(
-    scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], baseline: str | None = None
+    scores: Mapping[str, ColumnScores],
+    groups: Sequence[Sequence[str]],
+    baseline: str | None = None,
+    race: RaceResult | None = None,
 ) -> list[Comparison]:
     """Compare each group of two or more methods with its first method, or with `baseline` if the group contains it."""
     return [
-        compare(scores, group, baseline if baseline is not None and baseline in group else group[0])
+        compare(scores, group, baseline if baseline is not None and baseline in group else group[0], race)
         for group in groups
         if len(group) > 1
     ]

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from quorum.evaluation.compare.decide import Decision, decide
 from quorum.evaluation.compare.prices import Prices
+from quorum.evaluation.compare.race_budget import with_expected_challengers, without_expensive_challengers
 from quorum.evaluation.compare.spending_limit import (
     JudgeSpending,
     LimitedSpending,
@@ -16,6 +17,7 @@ from quorum.evaluation.metrics.judge import Judge
 from quorum.evaluation.report.write import write_report
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.plan import Plan, add_estimate, plan
+from quorum.evaluation.run.race import Watch
 from quorum.evaluation.run.run_plan import lock_folder, run
 from quorum.evaluation.run.score import Scores, score
 from quorum.evaluation.run.source import Progress, ignore_progress
@@ -28,21 +30,23 @@ async def plan_comparison(options: Options, *, progress: Progress = ignore_progr
 
     Raises `SetupError` for a mistake in the options or the data, and for an estimate above `max_cost`.
     """
-    return await add_estimate(await plan(replace(options, details=True)), progress)
+    planned = await add_estimate(await plan(replace(options, details=True)), progress)
+    return with_expected_challengers(planned)
 
 
-async def compare(planned: Plan, *, progress: Progress = ignore_progress) -> Decision:
+async def compare(planned: Plan, *, progress: Progress = ignore_progress, watch: Watch | None = None) -> Decision:
     """Plan -> rows -> scores -> decision -> report. Questions that were answered before are not asked again.
 
-    Raises `SetupError` once the models have cost more than `max_cost`; the answers so far are kept.
+    watch: is called whenever a race has settled a question. Raises `SetupError` once the models have cost more than
+    `max_cost`, where the answers so far are kept; a race then ends and names its survivors.
     """
-    scores, spent = await measure(planned, progress)
+    scores, spent = await measure(planned, progress, watch)
     decision = await asyncio.to_thread(decide, scores, spent)
     await asyncio.to_thread(write_report, decision, progress)
     return decision
 
 
-async def measure(planned: Plan, progress: Progress) -> tuple[Scores, TotalSpent]:
+async def measure(planned: Plan, progress: Progress, watch: Watch | None = None) -> tuple[Scores, TotalSpent]:
     """Plan -> rows -> scores, within the limit on cost. spent.json records the spending, also if the run ends early."""
     before = read_spent(planned.folder)
     spending = LimitedSpending(Prices(planned.options.prices), planned.options.max_cost, before, planned.rehearsed)
@@ -51,7 +55,13 @@ async def measure(planned: Plan, progress: Progress) -> tuple[Scores, TotalSpent
         planned = replace(planned, judge=replace(planned.judge, spent=counting))
     try:
         with lock_folder(planned.folder):
-            rows = await run(planned, spending, progress)
+            rows = await run(planned, spending, progress, watch)
+            asked = rows.asked
+            while (fewer := without_expensive_challengers(planned, rows)) is not None:
+                planned = fewer
+                rows = await run(planned, spending, progress, watch)
+                asked += rows.asked
+            rows = replace(rows, asked=asked)
             scores = await score(rows, progress)
     finally:
         spent = total_spent(spending, planned.judge, before)

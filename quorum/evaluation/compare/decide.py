@@ -1,26 +1,32 @@
 """Draws conclusions from the scores: figures of every column, the recommendation, how far to trust confidence."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
 from quorum.algorithms.cross_fit import compute_cross_fitted_score
 from quorum.core.errors import SetupError
+from quorum.evaluation.compare.baseline import compare_groups
+from quorum.evaluation.compare.describe_race import describe_open_race, describe_race
 from quorum.evaluation.compare.estimate import Estimate
 from quorum.evaluation.compare.figures import calibrate, figures_of, mean_costs, shared_questions
 from quorum.evaluation.compare.recommend import (
     Figures,
     Recommendation,
+    cost_of,
     describe_baseline,
     format_percent,
     format_points,
+    is_within,
     recommend,
     to_json,
 )
 from quorum.evaluation.compare.spending_limit import TotalSpent
+from quorum.evaluation.compare.wrong_cost import choose_at_costs, describe_choices
 from quorum.evaluation.decisions.compose import Guarantee, compose
 from quorum.evaluation.decisions.recorded_results import read_results
+from quorum.evaluation.metrics.registry import WORTH
 from quorum.evaluation.metrics.uncertainty import Calibration
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.results import ColumnScores, write_json
@@ -41,8 +47,8 @@ class Decision:
 
     @property
     def measure(self) -> str:
-        """The measure that decided."""
-        return self.recommendation.measure
+        """The measure that says how right an answer is. With a cost of wrong answers, the worth decides."""
+        return self.scores.measures[0]
 
     @property
     def columns(self) -> Sequence[Column]:
@@ -82,7 +88,7 @@ def cross_fit_words(best: float, fair: float) -> str:
 def compose_words(scores: Scores) -> list[str]:
     """What `quorum compose` would save, if a cascade can be certified; else nothing."""
     try:
-        made = compose(read_results(scores.folder), Guarantee())
+        made = compose(read_results(scores.folder), Guarantee(wrong_cost=scores.plan.options.wrong_cost))
     except SetupError:
         return []
     if made.certificate is None:
@@ -96,20 +102,44 @@ def compose_words(scores: Scores) -> list[str]:
 
 def decide(scores: Scores, spent: TotalSpent) -> Decision:
     """Make the decision; writes recommendation.json and, if a column states a confidence, uncertainty.json."""
-    measure, by_column = scores.measures[0], scores.by_column
-    costs = mean_costs(scores)
-    common = shared_questions(by_column)
-    figures = [figures_of(name, one, measure, costs[name], common) for name, one in by_column.items()]
-    recommendation = recommend(figures, by_column, measure, scores.plan.options.budget)
-    recommendation.sentences[1:1] = describe_baseline(recommendation, scores.comparisons)
-    fair = cross_fit(by_column, measure, [one.name for one in figures if one.n], common)
-    best = max((one.quality for one in figures if one.n), default=0.0)
+    right, by_column = scores.measures[0], scores.by_column
+    race, options = scores.race, scores.plan.options
+    measure, comparisons = right, scores.comparisons
+    if options.wrong_cost:
+        measure = WORTH
+        for one in by_column.values():
+            one.add_worth(right, options.wrong_cost)
+        comparisons = compare_groups(by_column, scores.plan.groups, options.baseline, race)
+    costs = mean_costs(scores.plan, by_column)
+    common = shared_questions(by_column, race)
+    figures = [figures_of(name, one, measure, costs[name], common, race, right) for name, one in by_column.items()]
+    made = recommend(figures, by_column, measure, options.budget, race, options.wrong_cost)
+    compared = [one for one in figures if one.n and (race is None or not race.is_dropped(one.name))]
+    within = {one.name: cost_of(one, made.unit) for one in compared if is_within(one, options.budget)}
+    choices = choose_at_costs(by_column, right, within, common) if made.best is not None and len(within) > 1 else []
+    made = replace(made, choices=tuple(choices))
+    made.sentences[1:1] = describe_baseline(made, comparisons)
+    if race is not None:
+        opening = [] if race.finished else [describe_open_race(race, options.max_cost)]
+        place = 0 if opening else 1
+        made.sentences[place:place] = [*opening, *describe_race(race, made.best)]
+    fair = None
+    if race is None or race.finished:
+        fair = cross_fit(by_column, measure, [one.name for one in compared], common)
+    best = max((one.quality for one in compared), default=0.0)
     added = [] if fair is None else [cross_fit_words(best, fair)]
-    place = len(recommendation.sentences) - any(one.errors for one in figures)  # failures come last
-    recommendation.sentences[place:place] = [*added, *compose_words(scores)]
-    write_json(scores.folder / "recommendation.json", {**to_json(recommendation), "cross_fitted": fair})
-    found = {name: calibrate(one, measure) for name, one in by_column.items()}
+    added += [turns] if (turns := describe_choices(choices)) else []
+    place = len(made.sentences) - any(one.errors for one in figures)  # failures come last
+    made.sentences[place:place] = [*added, *compose_words(scores)]
+    raced = {} if race is None else {"race": race.to_json()}
+    write_json(scores.folder / "recommendation.json", {**to_json(made), "cross_fitted": fair, **raced})
+    return Decision(scores, figures, made, spent, write_calibrations(scores, right))
+
+
+def write_calibrations(scores: Scores, measure: str) -> dict[str, Calibration]:
+    """How well each column's confidence predicts right answers; writes uncertainty.json, if a column states one."""
+    found = {name: calibrate(one, measure) for name, one in scores.by_column.items()}
     calibrations = {name: one for name, one in found.items() if one is not None}
     if calibrations:
         write_json(scores.folder / "uncertainty.json", {name: asdict(one) for name, one in calibrations.items()})
-    return Decision(scores, figures, recommendation, spent, calibrations)
+    return calibrations

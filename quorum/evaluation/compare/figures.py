@@ -5,26 +5,46 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from quorum.evaluation.compare.recommend import Figures
+from quorum.evaluation.compare.wrong_cost import count_shares
+from quorum.evaluation.metrics.registry import WORTH
 from quorum.evaluation.metrics.statistics import bootstrap, percentile
 from quorum.evaluation.metrics.uncertainty import Calibration, compute_calibration
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.details import LineIndex
+from quorum.evaluation.run.plan import Plan
+from quorum.evaluation.run.race import RaceResult
 from quorum.evaluation.run.results import ColumnScores
-from quorum.evaluation.run.score import Scores
 
 
-def shared_questions(scores: Mapping[str, ColumnScores]) -> list[str]:
-    """The questions that were answered by every method, not counting methods that answered none."""
-    sets = [set(one.ids) for one in scores.values() if one.ids]
+def shared_questions(scores: Mapping[str, ColumnScores], race: RaceResult | None = None) -> list[str]:
+    """The questions that were answered by every method, not counting methods that answered none or left a race."""
+    counted = [one for name, one in scores.items() if race is None or not race.is_dropped(name)]
+    sets = [set(one.ids) for one in counted if one.ids]
     return sorted(set.intersection(*sets)) if sets else []
 
 
-def figures_of(name: str, scores: ColumnScores, measure: str, cost: float | None, common: Sequence[str]) -> Figures:
-    """One method in numbers: quality over the questions that all methods answered, costs over all that it answered."""
-    ids = [id_ for id_ in common if scores.ids]
+def figures_of(
+    name: str,
+    scores: ColumnScores,
+    measure: str,
+    cost: float | None,
+    common: Sequence[str],
+    race: RaceResult | None = None,
+    shares_of: str | None = None,
+) -> Figures:
+    """One method in numbers: quality over the questions that all methods answered, costs over all that it answered.
+
+    A method that a race dropped has its own questions, and the interval that holds whenever the race drops it.
+    shares_of: the measure that divides answers into right and wrong, by default `measure`.
+    """
+    dropped = race is not None and race.is_dropped(name)
+    ids = [id_ for id_ in (scores.ids if dropped else common) if scores.ids]
     values = scores.of(measure, ids)
     values = values[~np.isnan(values)]
     mean, low, high = bootstrap(values) if len(values) else (0.0, 0.0, 0.0)
+    if race is not None and (dropped or not race.finished):
+        low, high = find_anytime_interval(name, scores, measure, race)
+    shares = count_shares(scores, shares_of or measure, ids)
     calls, read, written = (average(scores, unit) for unit in ("calls", "input_tokens", "output_tokens"))
     seconds = scores.known("seconds")
     return Figures(
@@ -38,7 +58,22 @@ def figures_of(name: str, scores: ColumnScores, measure: str, cost: float | None
         tokens=read + written,
         cost=cost,
         seconds=percentile(seconds, 0.95) if len(seconds) else 0.0,
+        right=shares.right,
+        wrong=shares.wrong,
+        unknown=shares.unknown,
     )
+
+
+def find_anytime_interval(name: str, scores: ColumnScores, measure: str, race: RaceResult) -> tuple[float, float]:
+    """The interval of a column's mean that holds at every moment of the race."""
+    standing = race.standings[name]
+    if measure != WORTH:
+        return standing.low, standing.high
+    widest = 1 + scores.wrong_cost  # from -wrong_cost to 1
+    worth = dict(zip(scores.ids, scores.values[WORTH], strict=True))
+    known = {id_: 2 * (value - 1) / widest + 1 for id_, value in worth.items() if not np.isnan(value)}
+    low, high = race.anytime_interval(known, standing.asked)
+    return 1 + widest * (low - 1) / 2, 1 + widest * (high - 1) / 2
 
 
 def average(scores: ColumnScores, name: str) -> float:
@@ -46,12 +81,12 @@ def average(scores: ColumnScores, name: str) -> float:
     return float(known.mean()) if len(known) else 0.0
 
 
-def mean_costs(scores: Scores) -> dict[str, float | None]:
+def mean_costs(plan: Plan, by_column: Mapping[str, ColumnScores]) -> dict[str, float | None]:
     """Mean dollars for a question by column, from the usage in details.jsonl; None if a price is missing."""
     means: dict[str, float | None] = {}
-    with LineIndex(scores.folder / "details.jsonl") as details:
-        for column in scores.plan.columns:
-            costs = list(costs_of(column, scores.by_column[column.name].ids, details))
+    with LineIndex(plan.folder / "details.jsonl") as details:
+        for column in plan.columns:
+            costs = list(costs_of(column, by_column[column.name].ids, details))
             known = [one for one in costs if one is not None]
             means[column.name] = sum(known) / len(known) if known and len(known) == len(costs) else None
     return means

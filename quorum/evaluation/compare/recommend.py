@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.baseline import Comparison, Difference, compare
+from quorum.evaluation.compare.wrong_cost import Choice, name_measure
+from quorum.evaluation.run.race import RaceResult
 from quorum.evaluation.run.results import ColumnScores
 
 ALPHA = 0.05
@@ -23,10 +25,12 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Figures:
-    """One method in numbers. quality: the mean of the deciding measure in 0..1, with its interval; the rest for a
-    question, alone: calls, tokens in and out, dollars (None: no price), seconds that 95% of the questions keep below.
+    """One method in numbers. quality: the mean of the deciding measure in 0..1, with its interval; with a cost of wrong
+    answers the mean worth, in -cost..1. The rest for a question, alone: calls, tokens in and out, dollars (None: no
+    price), seconds that 95% of the questions keep below.
 
-    n: the questions that count for quality, which all methods answered; errors: questions on which this method failed.
+    n: the questions that count for quality, which all methods answered; errors: questions on which this method failed;
+    right, wrong, unknown: how the answers to the n questions divide, in shares.
     """
 
     name: str
@@ -39,6 +43,9 @@ class Figures:
     tokens: float
     cost: float | None
     seconds: float
+    right: float = 0.0
+    wrong: float = 0.0
+    unknown: float = 0.0
 
     def of(self, unit: str) -> float | None:
         """The method's cost in a unit of the budget."""
@@ -53,7 +60,8 @@ class Recommendation:
     measure: the deciding measure; best: the method with the highest mean within the budget, None if no method is within
     it; equals: methods within the budget that do not differ significantly from the best (p_holm >= 0.05), cheapest
     first; cheapest: the cheapest of `best` and `equals`; front: the Pareto front, cheap to good; sentences: the
-    recommendation in words, the most important first.
+    recommendation in words, the most important first. wrong_cost: what a wrong answer takes away, in right ones;
+    choices: what would be recommended at other costs.
     """
 
     measure: str
@@ -65,6 +73,13 @@ class Recommendation:
     unit: str
     comparison: Comparison | None
     sentences: list[str] = field(default_factory=list)
+    wrong_cost: float = 0.0
+    choices: tuple[Choice, ...] = ()
+
+    @property
+    def measure_name(self) -> str:
+        """The deciding measure in words."""
+        return name_measure(NAMES, self.measure, self.wrong_cost)
 
 
 def read_budget(text: str | None) -> dict[str, float]:
@@ -86,21 +101,35 @@ def read_budget(text: str | None) -> dict[str, float]:
 
 
 def recommend(
-    figures: Sequence[Figures], scores: Mapping[str, ColumnScores], measure: str, budget: Mapping[str, float]
+    figures: Sequence[Figures],
+    scores: Mapping[str, ColumnScores],
+    measure: str,
+    budget: Mapping[str, float],
+    race: RaceResult | None = None,
+    wrong_cost: float = 0.0,
 ) -> Recommendation:
-    """The recommendation among the methods that answered at least one question."""
+    """The recommendation among the methods that answered at least one question, and that a race did not drop.
+
+    A race that did not ask its survivors everything has no best method, unless one is left.
+    """
     answered = [one for one in figures if one.n]
     unit = "cost" if answered and all(one.cost is not None for one in answered) else "tokens"
     if unit == "cost" and not any(one.cost for one in answered):
         unit = "tokens"  # everything is free
-    within = [one for one in answered if is_within(one, budget)]
+    dropped = [] if race is None else [one.method for one in race.dropped if scores[one.method].ids]
+    within = [one for one in answered if is_within(one, budget) and one.name not in dropped]
+    if race is not None and not race.finished and len(race.survivors) > 1:
+        names, front = [one.name for one in within], pareto_front(answered, unit)
+        return Recommendation(measure, dict(budget), None, names, None, front, unit, None, wrong_cost=wrong_cost)
     if not within:
-        made = Recommendation(measure, dict(budget), None, [], None, pareto_front(answered, unit), unit, None)
-        made.sentences.extend(describe_no_fit(answered, figures, budget, measure))
+        front = pareto_front(answered, unit)
+        made = Recommendation(measure, dict(budget), None, [], None, front, unit, None, wrong_cost=wrong_cost)
+        made.sentences.extend(describe_no_fit(answered, figures, made))
         return made
     best = max(within, key=lambda one: (round(one.quality, 6), -cost_of(one, unit)))
-    comparison = compare(scores, [one.name for one in within], best.name)
-    found = {name: one[measure] for name, one in comparison["methods"].items() if measure in one}
+    comparison = compare(scores, [*(one.name for one in within), *dropped], best.name, race)
+    every = {name: one[measure] for name, one in comparison["methods"].items() if measure in one}
+    found = {name: one for name, one in every.items() if one["test"] != "race"}
     equal = sorted(
         (one for one in within if one.name in found and found[one.name]["p_holm"] >= ALPHA),
         key=lambda one: cost_of(one, unit),
@@ -115,8 +144,9 @@ def recommend(
         pareto_front(answered, unit),
         unit,
         comparison,
+        wrong_cost=wrong_cost,
     )
-    made.sentences.extend(describe(made, figures, within, found))
+    made.sentences.extend(describe(made, figures, within, found, raced=bool(dropped)))
     return made
 
 
@@ -132,7 +162,7 @@ def cost_of(one: Figures, unit: str) -> float:
 
 def pareto_front(figures: Sequence[Figures], unit: str) -> list[str]:
     """The Pareto front, from the cheapest to the best: no other method is better at the same or a lower cost."""
-    names, best = [], -1.0
+    names, best = [], -math.inf
     for one in sorted(figures, key=lambda one: (cost_of(one, unit), -one.quality)):
         if one.quality > best:
             names.append(one.name)
@@ -146,34 +176,63 @@ def describe_baseline(made: Recommendation, comparisons: Sequence[Comparison]) -
         found = one["methods"].get(str(made.best), {}).get(made.measure)
         if found is not None:
             ends = f"[{100 * found['low']:+.1f}, {100 * found['high']:+.1f}]"
+            if found["test"] == "race":
+                difference = f"{format_points(found['difference'])} {ends}"
+                return [f"Against {one['baseline']}, over the questions of both: {difference}."]
             p = format_p(found["p_holm"])
             return [f"Against the baseline {one['baseline']}: {format_points(found['difference'])} {ends}, {p}."]
     return []
 
 
 def describe(
-    made: Recommendation, figures: Sequence[Figures], within: Sequence[Figures], found: Mapping[str, Difference]
+    made: Recommendation,
+    figures: Sequence[Figures],
+    within: Sequence[Figures],
+    found: Mapping[str, Difference],
+    *,
+    raced: bool,
 ) -> list[str]:
-    """The recommendation as sentences."""
+    """The recommendation as sentences. raced: a race has dropped methods."""
     by_name = {one.name: one for one in figures}
     best = by_name[str(made.best)]
-    limit = f" within {describe_budget(made.budget)}" if made.budget else ""
-    sentences = [
-        f"{best.name} is best{limit}: {NAMES[made.measure]} {format_percent(best.quality)} "
-        f"[{format_percent(best.low)}, {format_percent(best.high)}] over {best.n:,} questions, "
-        f"for {describe_costs(best)} a question."
-    ]
+    alone = len(within) == 1 and len(found) == 0
+    sentences = [describe_headline(made, by_name, alone=alone, raced=raced)]
     sentences += describe_equals(made, by_name, found)
-    if made.budget and len(within) == 1:
+    if made.budget and len(within) == 1 and not raced:
         sentences.append("No other method keeps within the limit.")
     sentences += describe_worse(best, found)
     sentences += describe_beyond_budget(best, figures, within)
     return sentences + describe_failures(figures)
 
 
+def describe_headline(made: Recommendation, by_name: Mapping[str, Figures], *, alone: bool, raced: bool) -> str:
+    """The recommended method, its score and what it takes. A method is called best only if it differs from all others
+    by more than chance.
+    """
+    one = by_name[str(made.cheapest)]
+    limit = f" within {describe_budget(made.budget)}" if made.budget else ""
+    if made.equals:
+        claim = f"Too few questions to choose; the cheapest of the equals{limit} is {one.name}"
+    elif alone and raced:
+        claim = f"{one.name} won the race{limit}"
+    elif alone:
+        claim = f"{one.name} is the only method{limit}"
+    else:
+        claim = f"{one.name} is best{limit}"
+    return (
+        f"{claim}: {made.measure_name} {describe_quality(one)} over {one.n:,} questions, "
+        f"for {describe_costs(one)} a question."
+    )
+
+
+def describe_quality(one: Figures) -> str:
+    """'71.0% [62.0%, 80.0%]'."""
+    return f"{format_percent(one.quality)} [{format_percent(one.low)}, {format_percent(one.high)}]"
+
+
 def describe_equals(made: Recommendation, by_name: Mapping[str, Figures], found: Mapping[str, Difference]) -> list[str]:
-    """The methods that do not differ significantly from the best, what they would save, and the sample size needed to
-    tell.
+    """The method with the highest mean, the methods that do not differ significantly from it, how many questions would
+    show a difference, and what the cheapest saves.
     """
     if not made.equals:
         return ["Every other method is worse by more than chance would make it (p < 0.05, corrected)."] if found else []
@@ -183,12 +242,13 @@ def describe_equals(made: Recommendation, by_name: Mapping[str, Figures], found:
         needed = found[name]["questions_needed"]
         tell = f"; about {needed:,} questions would tell" if needed else ""
         parts.append(f"{name} ({format_points(found[name]['difference'])}{tell})")
-    sentences = [f"These questions cannot tell it from {join_first_names(parts)}."]
+    high = f"The highest mean has {best.name}: {describe_quality(best)}, for {describe_costs(best)} a question"
+    sentences = [f"{high}; these questions cannot tell it from {join_first_names(parts)}."]
     if made.cheapest != best.name:
         cheap = by_name[str(made.cheapest)]
         share = cost_of(cheap, made.unit) / cost_of(best, made.unit) if cost_of(best, made.unit) else 1.0
         what = "cost" if made.unit == "cost" else "tokens"
-        sentences.append(f"The cheapest of these is {cheap.name}, at {format_percent(share, 0)} of the {what}.")
+        sentences.append(f"{cheap.name} takes {format_percent(share, 0)} of its {what}.")
     return sentences
 
 
@@ -214,17 +274,15 @@ def describe_beyond_budget(best: Figures, figures: Sequence[Figures], within: Se
     ]
 
 
-def describe_no_fit(
-    answered: Sequence[Figures], figures: Sequence[Figures], budget: Mapping[str, float], measure: str
-) -> list[str]:
+def describe_no_fit(answered: Sequence[Figures], figures: Sequence[Figures], made: Recommendation) -> list[str]:
     if not answered:
         return ["No method answered any question.", *describe_failures(figures)]
-    sentences = [f"No method keeps within {describe_budget(budget)}."]
-    if "cost" in budget and any(one.cost is None for one in answered):
+    sentences = [f"No method keeps within {describe_budget(made.budget)}."]
+    if "cost" in made.budget and any(one.cost is None for one in answered):
         sentences.append("A model without a price cannot keep a limit on cost; give its price with --prices FILE.")
     best = max(answered, key=lambda one: one.quality)
     sentences.append(
-        f"Without the limit {best.name} is best: {NAMES[measure]} {format_percent(best.quality)}, "
+        f"Without the limit {best.name} has the highest mean: {made.measure_name} {format_percent(best.quality)}, "
         f"for {describe_costs(best)}."
     )
     return [*sentences, *describe_failures(figures)]
@@ -292,11 +350,13 @@ def to_json(made: Recommendation) -> dict[str, Any]:
     """For recommendation.json."""
     return {
         "measure": made.measure,
+        "wrong_cost": made.wrong_cost,
         "budget": made.budget,
         "best": made.best,
         "indistinguishable": made.equals,
         "cheapest": made.cheapest,
         "pareto_front": made.front,
         "against_the_best": made.comparison["methods"] if made.comparison else {},
+        "at_wrong_costs": [asdict(one) for one in made.choices],
         "words": made.sentences,
     }

@@ -18,6 +18,7 @@ LOG = logging.getLogger("quorum")
 WARNED: set[tuple[str, str]] = set()
 WARNING_LOCK = Lock()
 JUDGED = "judged"  # the judge's verdict; it comes from a model, not from a function
+WORTH = "worth"  # the deciding measure less the cost of what is wrong (--wrong-cost); computed for a decision
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def list_added_measures(summary: Mapping[str, Mapping[str, object]]) -> list[str
 
 def list_compared_measures() -> list[str]:
     """The measures that have intervals and tests."""
-    return [*(name for name, metric in list_metrics().items() if metric.compared), JUDGED]
+    return [*(name for name, metric in list_metrics().items() if metric.compared), JUDGED, WORTH]
 
 
 def is_binary(measure: str) -> bool:

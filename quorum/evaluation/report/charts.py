@@ -135,8 +135,8 @@ def make_cost_axis(values: Sequence[float], frame: Frame = WIDE) -> Axis:
 
 
 def make_share_axis(values: Sequence[float], frame: Frame = WIDE) -> Axis:
-    """The axis of shares, a little beyond the values on both sides."""
-    low, high = max(0.0, min(values) - 0.04), min(1.0, max(values) + 0.04)
+    """The axis of shares, a little beyond the values on both sides; below 0 only if a value is (a worth can be)."""
+    low, high = max(min(0.0, min(values)), min(values) - 0.04), min(1.0, max(values) + 0.04)
     return Axis(low, high if high > low else low + 0.1, frame.height - frame.bottom, frame.top)
 
 

@@ -5,7 +5,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quorum.evaluation.compare.recommend import NAMES, Figures, format_dollars
+from quorum.evaluation.compare.recommend import Figures, format_dollars
 from quorum.evaluation.metrics.registry import list_added_measures
 from quorum.evaluation.report.chart_labels import NUMBERED
 from quorum.evaluation.report.charts import (
@@ -17,13 +17,17 @@ from quorum.evaluation.report.charts import (
     get_colour_class,
 )
 from quorum.evaluation.report.text import (
+    EXPLAIN_CONFIDENCE,
     describe_judging,
     describe_savings,
+    describe_seconds,
     describe_spending,
+    describe_standing,
     format_p_against_best,
     list_facts,
     list_sentences,
 )
+from quorum.evaluation.run.race import sort_standings
 
 if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision
@@ -31,6 +35,10 @@ if TYPE_CHECKING:
 JUDGED = {"em": "EM", "f1": "F1", "accuracy": "accuracy", "rouge_l": "ROUGE-L", "str_em": "STR-EM", "judged": "judged"}
 FAILURES = ("failed", "malformed", "verbose", "not greedy", "unscored")
 FRAMES = {"broad": WIDE, "narrow": NARROW}  # the width of the screen decides which of the two is visible
+SHARES_KEY = (
+    '<p class="key"><span><i class="right"></i>right</span><span><i class="second"></i>wrong</span>'
+    '<span><i class="first"></i>unknown</span></p>'
+)
 ASSETS = Path(__file__).with_name("assets")
 
 
@@ -40,6 +48,7 @@ def write_body(decision: "Decision") -> str:
         write_opening(decision),
         write_cost_section(decision),
         write_table(decision),
+        write_race_section(decision),
         write_bar_section(decision),
         write_confidence_section(decision),
         write_spending_section(decision),
@@ -64,7 +73,7 @@ def write_opening(decision: "Decision") -> str:
 def write_cost_section(decision: "Decision") -> str:
     made = decision.recommendation
     unit = "dollars" if made.unit == "cost" else "tokens (in and out)"
-    measure = NAMES[made.measure]
+    measure = made.measure_name
     note = (
         f"{measure[0].upper()}{measure[1:]} with its 95% interval, against {unit} for a question. Filled: on the front."
     )
@@ -78,7 +87,7 @@ def draw_cost_chart(decision: "Decision", frame: Frame) -> str:
     """The chart; below it a key to the numbers, if not all names fit into the chart."""
     made = decision.recommendation
     first = [name for name in (made.best, find_baseline(decision), made.cheapest) if name is not None]
-    chart = draw_quality_against_cost(decision.figures, made.front, made.unit, NAMES[made.measure], first, frame)
+    chart = draw_quality_against_cost(decision.figures, made.front, made.unit, made.measure_name, first, frame)
     if NUMBERED not in chart:
         return chart
     kinds = [(one.name, get_colour_class(number)) for number, one in enumerate(decision.figures) if one.n]
@@ -96,9 +105,10 @@ def write_table(decision: "Decision") -> str:
     rows = [make_table_row(decision, one) for one in decision.figures]
     kept = [title for title in rows[0] if title not in FAILURES or any(row[title] != "0" for row in rows)]
     head = "".join(f'<th scope="col">{title}</th>' for title in kept)
-    best = decision.recommendation.best
+    made = decision.recommendation
+    mark = "recommended" if made.equals else "best"
     lines = "".join(
-        write_table_line([row[title] for title in kept], chosen=one.name == best)
+        write_table_line([row[title] for title in kept], mark=mark if one.name == made.cheapest else "")
         for one, row in zip(decision.figures, rows, strict=True)
     )
     return (
@@ -107,9 +117,10 @@ def write_table(decision: "Decision") -> str:
     )
 
 
-def write_table_line(cells: Iterable[str], *, chosen: bool) -> str:
-    mark = ' class="chosen"' if chosen else ""
-    return f"<tr{mark}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+def write_table_line(cells: Sequence[str], *, mark: str) -> str:
+    """A row of the table; `mark` stands behind the method's name."""
+    chosen, behind = (' class="chosen"', f' data-mark="{mark}"') if mark else ("", "")
+    return f"<tr{chosen}><td{behind}>{cells[0]}</td>{''.join(f'<td>{cell}</td>' for cell in cells[1:])}</tr>"
 
 
 def make_table_row(decision: "Decision", one: Figures) -> dict[str, str]:
@@ -118,10 +129,13 @@ def make_table_row(decision: "Decision", one: Figures) -> dict[str, str]:
     return {
         "method": escape(one.name),
         "questions": f"{summary['n']:,}",
+        **({"worth": describe_worth(one)} if decision.recommendation.wrong_cost else {}),
         **{JUDGED[name]: format_interval(summary, name) for name in decision.scores.measures},
         **{escape(name): format_number(summary.get(name), 3) for name in list_added_measures(decision.scores.summary)},
         **({"contains": format_share(summary.get("contains"))} if "em" in decision.scores.measures else {}),
         "p&nbsp;against the&nbsp;best": escape(format_p_against_best(decision, one.name)),
+        "right": format_share(one.right) if one.n else "–",
+        "wrong": format_share(one.wrong) if one.n else "–",
         "unknown": format_share(summary["unknown"]),
         "cost": "–" if one.cost is None else format_dollars(one.cost),
         "calls": f"{one.calls:.1f}",
@@ -143,6 +157,12 @@ def format_interval(summary: Mapping[str, Any], name: str) -> str:
     return f'{100 * summary[name]:.1f} <span class="ends">{100 * low:.1f}–{100 * high:.1f}</span>'
 
 
+def describe_worth(one: Figures) -> str:
+    """The mean worth with its interval, in hundredths of a right answer."""
+    ends = f"{100 * one.low:.1f} to {100 * one.high:.1f}"
+    return f'{100 * one.quality:.1f} <span class="ends">{ends}</span>' if one.n else "–"
+
+
 def format_share(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f}%"
 
@@ -151,37 +171,54 @@ def format_number(value: float | None, digits: int) -> str:
     return "–" if value is None else f"{value:,.{digits}f}"
 
 
-def write_bar_section(decision: "Decision") -> str:
-    """For each method: the share of unknown answers, right answers lost in the vote, calls and tokens."""
-    summary = decision.scores.summary
-    lost = [(name, (row["unknown"] or 0.0, row["not_majority"] or 0.0)) for name, row in summary.items()]
-    calls = draw_single_bars([(one.name, one.calls) for one in decision.figures], 1)
-    tokens = draw_single_bars([(one.name, one.tokens) for one in decision.figures], 0)
-    key = (
-        '<p class="key"><span><i class="first"></i>unknown</span><span><i class="second"></i>wrong majority</span></p>'
+def write_race_section(decision: "Decision") -> str:
+    """How many questions every method of a race was asked; nothing without a race."""
+    race = decision.scores.race
+    if race is None:
+        return ""
+    head = "".join(f'<th scope="col">{title}</th>' for title in ("method", "asked", JUDGED[race.measure], ""))
+    rows = "".join(
+        f"<tr><td>{escape(one.method)}</td><td>{one.asked:,} of {race.questions:,}</td>"
+        f"<td>{describe_standing(one)}</td><td>{'dropped' if one.dropped else 'in it to the end'}</td></tr>"
+        for one in sort_standings(race.standings.values())
     )
+    note = "The questions that each method was asked; the intervals hold at every moment of the race."
     return (
-        '<section><h2>What is lost, and what it takes</h2><div class="bars">'
-        f"<div><h3>Unknown and wrong majority</h3>{key}{draw_stacked_bars(lost)}</div>"
-        f"<div><h3>Calls for a question</h3>{calls}</div>"
-        f"<div><h3>Tokens for a question</h3>{tokens}</div>"
-        "</div></section>"
+        f'<section><h2>Who was dropped when</h2><p class="note">{note}</p><div class="scroll"><table>'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>"
     )
 
 
-def draw_stacked_bars(values: Iterable[tuple[str, tuple[float, float]]]) -> str:
+def write_bar_section(decision: "Decision") -> str:
+    """For each method: right, wrong and unknown answers, right answers lost in the vote, calls and tokens."""
+    lost = [(name, 100 * (row["not_majority"] or 0.0)) for name, row in decision.scores.summary.items()]
+    panels = {"Right, wrong, unknown": f"{SHARES_KEY}{draw_share_bars(decision.figures)}"}
+    if any(share for _, share in lost):
+        panels["Right answers outvoted, %"] = draw_single_bars(lost, 1, 100.0)
+    panels["Calls for a question"] = draw_single_bars([(one.name, one.calls) for one in decision.figures], 1)
+    panels["Tokens for a question"] = draw_single_bars([(one.name, one.tokens) for one in decision.figures], 0)
+    boxes = "".join(f"<div><h3>{title}</h3>{inside}</div>" for title, inside in panels.items())
+    return f'<section><h2>What comes of it, and what it takes</h2><div class="bars">{boxes}</div></section>'
+
+
+def draw_share_bars(figures: Iterable[Figures]) -> str:
+    """For each method a bar of its right, wrong and unknown answers."""
     return "".join(
         draw_bar(
-            name,
-            f'<i class="first" style="--v:{100 * first:.2f}"></i><i class="second" style="--v:{100 * second:.2f}"></i>',
-            f"{100 * first:.0f} + {100 * second:.0f}%",
+            one.name,
+            f'<i class="right" style="--v:{100 * one.right:.2f}"></i>'
+            f'<i class="second" style="--v:{100 * one.wrong:.2f}"></i>'
+            f'<i class="first" style="--v:{100 * one.unknown:.2f}"></i>',
+            f"{100 * one.right:.0f} / {100 * one.wrong:.0f} / {100 * one.unknown:.0f}%",
         )
-        for name, (first, second) in values
+        for one in figures
+        if one.n
     )
 
 
-def draw_single_bars(values: Sequence[tuple[str, float]], digits: int) -> str:
-    most = max((value for _, value in values), default=0.0) or 1.0
+def draw_single_bars(values: Sequence[tuple[str, float]], digits: int, whole: float | None = None) -> str:
+    """A bar for each value; the full width is `whole`, by default the largest value."""
+    most = whole or max((value for _, value in values), default=0.0) or 1.0
     return "".join(
         draw_bar(name, f'<i style="--v:{100 * value / most:.2f}"></i>', f"{value:,.{digits}f}")
         for name, value in values
@@ -215,13 +252,19 @@ def write_confidence_section(decision: "Decision") -> str:
     return (
         '<section><h2>Does it know when it is right?</h2><p class="note">A method that answers only where it is sure, '
         "from left to right ever less so: the lower the curve, the more its confidence is worth. A curve ends where "
-        f'the method says unknown.</p><p class="key lines">{key}</p><div class="figure">{charts}</div>'
+        f"the method says unknown. {escape(EXPLAIN_CONFIDENCE)}</p>"
+        f'<p class="key lines">{key}</p><div class="figure">{charts}</div>'
         f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>'
     )
 
 
 def write_spending_section(decision: "Decision") -> str:
-    sentences = [*describe_spending(decision), describe_savings(decision), *describe_judging(decision)]
+    sentences = [
+        *describe_spending(decision),
+        describe_savings(decision),
+        describe_seconds(decision),
+        *describe_judging(decision),
+    ]
     items = "".join(f"<li>{escape(one)}</li>" for one in sentences if one)
     return f'<section><h2>What this comparison took</h2><ul class="words">{items}</ul></section>'
 

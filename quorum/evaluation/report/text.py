@@ -6,16 +6,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quorum.core.private_files import open_private_text
-from quorum.evaluation.compare.recommend import ALPHA, NAMES, format_dollars, format_percent
+from quorum.evaluation.compare.recommend import ALPHA, NAMES, format_dollars, format_percent, join_first_names
 from quorum.evaluation.metrics.registry import list_added_measures
 from quorum.evaluation.metrics.wordy import describe_wordy_answers
 from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.eligibility import describe_left_out
+from quorum.evaluation.run.race import sort_standings
 from quorum.evaluation.run.results import Summary, read_config
 
 if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision
+    from quorum.evaluation.run.race import RaceResult, Standing
 
+EXPLAIN_CONFIDENCE = (
+    "AURC is the share of wrong answers, averaged over all coverages, when the surest questions are answered first: "
+    "lower is better, and a confidence that says nothing has the value under chance. ECE is the mean gap between the "
+    "stated confidence and the share that is right: 0 is perfect."
+)
+BAR = 30  # characters
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters that make a spreadsheet read a cell as a formula
 QUESTION = [*("id", "method", "question", "gold", "answer", "em", "f1", "accuracy", "rouge_l", "str_em", "unknown")]
 QUESTION += ["confidence", "calls", "input_tokens", "output_tokens", "seconds", "error", "contains"]
@@ -50,6 +58,8 @@ def format_p_against_best(decision: "Decision", name: str) -> str:
     found = made.comparison["methods"].get(name, {}).get(made.measure) if made.comparison else None
     if found is None:
         return "–"
+    if found["test"] == "race":
+        return "dropped"
     p = found["p_holm"]
     return f"{'< 0.001' if p < 0.001 else f'{p:.3f}'}{' *' if p < ALPHA else ''}"
 
@@ -71,6 +81,20 @@ def describe_spending(decision: "Decision") -> list[str]:
     else:
         sentences.append(f"Money really spent: {format_dollars(cost)}.")
     return sentences
+
+
+def describe_seconds(decision: "Decision") -> str:
+    """Which methods' seconds cannot be compared, because their calls were shared or stored; empty if all can."""
+    rows = decision.scores.summary
+    shared = [name for name, row in rows.items() if row.get("seconds_without")]
+    if not shared:
+        return ""
+    none = [name for name in shared if rows[name]["seconds_p50"] is None]
+    left = f" There is no such answer of {join_first_names(none)}." if none else ""
+    return (
+        f"Seconds are not comparable: {join_first_names(shared)} shared calls with other methods or had replies from "
+        f"the journal. Their seconds count only answers whose calls were all made for them.{left}"
+    )
 
 
 def describe_judging(decision: "Decision") -> list[str]:
@@ -116,9 +140,14 @@ def write_markdown(decision: "Decision") -> str:
     ]
     lines += [f"- {escape_markdown(one)}" for one in list_sentences(decision)]
     lines += ["", "## All methods", "", *write_methods_table(decision), ""]
+    lines += ["## Right, wrong, unknown", "", *write_share_bars(decision), ""]
+    if decision.scores.race is not None:
+        lines += ["## Who was dropped when", "", *write_race_table(decision.scores.race), ""]
     if decision.calibrations:
         lines += [
             "## Confidence",
+            "",
+            EXPLAIN_CONFIDENCE,
             "",
             "| method | answers with a confidence | AURC | chance | ECE |",
             "| --- | --: | --: | --: | --: |",
@@ -129,13 +158,53 @@ def write_markdown(decision: "Decision") -> str:
         ]
         lines.append("")
     lines += ["## What this comparison took", ""]
-    took = (*describe_spending(decision), describe_savings(decision), *describe_judging(decision))
+    took = (
+        *describe_spending(decision),
+        describe_savings(decision),
+        describe_seconds(decision),
+        *describe_judging(decision),
+    )
     lines += [f"- {escape_markdown(one)}" for one in took if one]
     return "\n".join(lines) + "\n"
 
 
+def write_share_bars(decision: "Decision") -> Iterator[str]:
+    """For each method its shares and a bar: right answers full, wrong ones hatched, unknown ones empty."""
+    yield "| method | right, % | wrong, % | unknown, % | right ███ wrong ▒▒▒ unknown ░░░ |"
+    yield "| --- | --: | --: | --: | --- |"
+    for one in decision.figures:
+        if one.n:
+            shares = (one.right, one.wrong, one.unknown)
+            cells = " | ".join(f"{100 * share:.1f}" for share in shares)
+            yield f"| {escape_markdown(one.name)} | {cells} | {draw_bar(shares)} |"
+
+
+def draw_bar(shares: Sequence[float], width: int = BAR) -> str:
+    """A bar of three shares that sum to 1.
+
+    >>> draw_bar([0.5, 0.3, 0.2], 10)
+    '█████▒▒▒░░'
+    """
+    right, end = round(width * shares[0]), round(width * (shares[0] + shares[1]))
+    return "█" * right + "▒" * (end - right) + "░" * (width - end)
+
+
+def write_race_table(race: "RaceResult") -> Iterator[str]:
+    """The methods of a race, with intervals that hold at every moment."""
+    yield f"| method | questions asked | {NAMES[race.measure]}, % | |"
+    yield "| --- | --: | --: | --- |"
+    for one in sort_standings(race.standings.values()):
+        asked, state = f"{one.asked:,} of {race.questions:,}", "dropped" if one.dropped else "in it to the end"
+        yield f"| {escape_markdown(one.method)} | {asked} | {describe_standing(one)} | {state} |"
+
+
+def describe_standing(one: "Standing") -> str:
+    """'61.1 [33.6, 85.3]': the mean of the deciding measure in percent, with its interval."""
+    return "-" if one.mean is None else f"{100 * one.mean:.1f} [{100 * one.low:.1f}, {100 * one.high:.1f}]"
+
+
 def write_methods_table(decision: "Decision") -> Iterator[str]:
-    measure = NAMES[decision.measure]
+    measure = decision.recommendation.measure_name
     judged, added = "judged" in decision.scores.measures, list_added_measures(decision.scores.summary)
     titles = (
         f"{measure}, %",

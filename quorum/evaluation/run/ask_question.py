@@ -18,7 +18,7 @@ from quorum.evaluation.run.details import Detail, Details, detail_of
 from quorum.evaluation.run.gold_placement import gold_rank, place_gold
 from quorum.evaluation.run.results import Row
 from quorum.evaluation.run.rows import make_answered_row, make_failed_row
-from quorum.evaluation.run.spending import Spending
+from quorum.evaluation.run.spending import Spending, StoredCalls
 from quorum.evaluation.run.tasks import stated_task
 from quorum.evaluation.watch import Watch
 from quorum.graphs import answer
@@ -42,7 +42,8 @@ class Questioner:
     async def ask(self, record: Record, column: Column, spent: Spending, details: Details | list[Detail] | None) -> Row:
         """The row of one question and one column. A call that failed for good makes a row with an error."""
         started, watch = time.perf_counter(), None if details is None else Watch()
-        config: RunnableConfig = {"callbacks": [spent] if watch is None else [spent, watch]}
+        stored = StoredCalls()
+        config: RunnableConfig = {"callbacks": [spent, stored] if watch is None else [spent, stored, watch]}
         context = column.context_for(self.task_of(record))
         try:
             result = await answer_question(record, column, context, given=self.given, config=config)
@@ -52,7 +53,7 @@ class Questioner:
         seconds = time.perf_counter() - started if watch is None else watch.seconds_alone()
         if details is not None and watch is not None:
             details.append(detail_of(record["id"], column.name, result, watch))
-        row = partial(make_answered_row, pool=column.counts_votes, seconds=seconds, keep=self.keep)
+        row = partial(make_answered_row, pool=column.counts_votes, seconds=seconds, stored=stored.count, keep=self.keep)
         return await asyncio.to_thread(row, record, column.name, context.answer_type, result)
 
 

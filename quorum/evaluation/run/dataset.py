@@ -2,7 +2,8 @@
 
 import hashlib
 import logging
-from collections.abc import Iterator, Mapping
+import random
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -13,7 +14,7 @@ from quorum.core.files import open_regular
 from quorum.core.state import Passage
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import Record
-from quorum.evaluation.run.tasks import guess_task, stated_task, task_of_all
+from quorum.evaluation.run.tasks import group_of, guess_task, stated_task, task_of_all
 
 LOG = logging.getLogger("quorum")
 NAMED = 5  # how many skipped records are named
@@ -25,7 +26,9 @@ class DataSet:
 
     task: of the questions that do not state one. most: the largest number of passages that a question brings. skipped:
     broken records that were skipped on request. without: ids of questions that are not asked. golds: gold passages for
-    questions that do not bring them; the questions' records then carry these.
+    questions that do not bring them; the questions' records then carry these. seed: the questions come in a random
+    order that it draws; None: in the file's order. by_group: in that order the questions of one group (see `group_of`)
+    stay together.
     """
 
     path: Path
@@ -39,9 +42,19 @@ class DataSet:
     skipped: int = 0
     without: frozenset[str] = frozenset()
     golds: Mapping[str, list[Passage]] = field(default_factory=dict)
+    seed: int | None = None
+    by_group: bool = False
 
     def questions(self) -> Iterator[Record]:
-        """Read the questions one at a time: memory does not grow with the data."""
+        """Read the questions one at a time: memory does not grow with the data, unless they come in a random order."""
+        if self.seed is None:
+            return self.in_file_order()
+        units = group_records(list(self.in_file_order()), by_group=self.by_group)
+        random.Random(self.seed).shuffle(units)
+        return (record for unit in units for record in unit)
+
+    def in_file_order(self) -> Iterator[Record]:
+        """The questions in the order of the file."""
         for record in islice(
             read_valid_records(self.path, bad=[]) if self.skip_bad else read_questions(self.path), self.limit
         ):
@@ -53,6 +66,15 @@ class DataSet:
     def task_of(self, record: Record) -> str:
         """The task of a question, as a value of `Context.answer_type`."""
         return stated_task(record) or self.task
+
+
+def group_records(records: Sequence[Record], *, by_group: bool) -> list[list[Record]]:
+    """The records of each group, in their order; without `by_group`, or without a group, each record alone."""
+    units: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        name = group_of(record) if by_group else None
+        units.setdefault(("question", record["id"]) if name is None else ("group", name), []).append(record)
+    return list(units.values())
 
 
 def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -> DataSet:

@@ -37,14 +37,13 @@ class AnswerWriter:
 
     def write_answers(self, answers: Answers) -> None:
         """Write the details before the rows, so that no row is ever without its details."""
-        spent, details = self.recorder.spent, self.recorder.details
-        for name, amount in zip(("calls", "input_tokens", "output_tokens"), answers.spent, strict=True):
-            setattr(spent, name, getattr(spent, name) + amount)
+        details = self.recorder.details
         if details is not None:
             for detail in answers.details:
                 details.append(detail)
         for row in answers.rows:
             self.write_row(row)
+        self.recorder.spent.merge(answers.spent)  # last: it may end the run, and what was answered is kept
 
     def write_row(self, row: Row) -> None:
         if (row["method"], row["id"]) in self.recorder.results.done:
@@ -54,15 +53,19 @@ class AnswerWriter:
         self.recorder.add(row)
 
     def find_remaining(self) -> RemainingQuestions:
-        """The questions that have neither an answer nor an error from this run."""
-        names = [column.name for column in self.asking.columns]
+        """The questions that have neither an answer nor an error from this run, by the methods that are still asked."""
+        names = [column.name for column in self.asking.columns if self.asking.is_asked(column.name)]
         answered_by: dict[str, list[str]] = {}
         for name, id_ in self.recorder.results.done | self.failed:
             answered_by.setdefault(id_, []).append(name)
         left = {id_: [name for name in names if name not in found] for id_, found in answered_by.items()}
         finished = frozenset(id_ for id_, missing in left.items() if not missing)
-        started = {id_: missing for id_, missing in left.items() if missing and len(missing) < len(names)}
+        started = {id_: missing for id_, missing in left.items() if missing}
         return RemainingQuestions(self.asking.dataset.questions, names, finished, started)
+
+    def find_dropped(self) -> frozenset[str]:
+        """The methods that a race has dropped."""
+        return frozenset(one.name for one in self.asking.columns if not self.asking.is_asked(one.name))
 
     def make_lost_rows(self, questioner: Questioner) -> Iterator[Row]:
         """Error rows for the questions that no worker survived."""
@@ -85,15 +88,19 @@ async def ask_on_ray(asking: Round, recorder: Recorder, questioner: Questioner, 
     writer = AnswerWriter(replace(asking, dataset=replace(dataset, path=dataset.path.resolve())), recorder)
     with connect_cluster(*find_needed_files(columns)):
         pool = size_worker_pool(columns, concurrency, count_cores())
-        job = Job([share_concurrency(one, pool.workers) for one in columns], questioner, recorder.details is not None)
+        runs = [share_concurrency(one, pool.workers) for one in columns]
+        job = Job(runs, questioner, recorder.details is not None, racing=asking.race is not None)
         check_picklable(job)
         with start_services(job.folder) as shared:
+            dropped: frozenset[str] = frozenset()
             for one in (pool, replace(pool, at_once=1, tries=TRIES_ALONE)):
                 remaining = writer.find_remaining()
                 if next(iter(remaining()), None) is None:
                     return
                 async for answers in iterate_on_thread(lambda: map_items(remaining, Asker, (job, shared), one)):  # noqa: B023
                     writer.write_answers(answers)
+                    if dropped != (dropped := writer.find_dropped()):
+                        shared.set_dropped.remote(dropped)
     for row in writer.make_lost_rows(questioner):
         writer.write_row(row)
 

@@ -16,7 +16,7 @@ from quorum.evaluation.run.ask_question import Questioner
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.details import Detail
 from quorum.evaluation.run.results import Row
-from quorum.evaluation.run.spending import Spending
+from quorum.evaluation.run.spending import ModelSpending, SpentElsewhere
 from quorum.models.clock import REAL, Clock
 from quorum.models.embedded.encoder import get_encoder
 from quorum.models.journal import open_journal, resolve_path, share_journals
@@ -40,23 +40,24 @@ def forwarded_environment() -> dict[str, str]:
 @dataclass(frozen=True)
 class Job:
     """A worker's job. runs: their contexts have this worker's share of the concurrent calls. questioner: how questions
-    are asked; folder: the base of relative paths.
+    are asked; racing: methods may be dropped meanwhile; folder: the base of relative paths.
     """
 
     runs: Sequence[Column]
     questioner: Questioner
     detailed: bool
+    racing: bool = False
     folder: str = field(default_factory=os.getcwd)
     environment: Mapping[str, str] = field(default_factory=forwarded_environment)
 
 
 @dataclass
 class Answers:
-    """The answers to one question by the methods that had not answered it yet. spent: calls, tokens in, tokens out."""
+    """The answers to one question by the methods that had not answered it yet, and what they took."""
 
     rows: list[Row] = field(default_factory=list)
     details: list[Detail] = field(default_factory=list)
-    spent: tuple[int, int, int] = (0, 0, 0)
+    spent: SpentElsewhere = field(default_factory=SpentElsewhere)
 
 
 class Services:
@@ -71,6 +72,7 @@ class Services:
         self.numbers = count()
         self.reported: dict[str, None] = {}
         self.unread: asyncio.Queue[str] = asyncio.Queue()
+        self.dropped: frozenset[str] = frozenset()
 
     async def get(self, path: str, key: str) -> Reply | None:
         return await open_journal(resolve_path(path)).get(key)
@@ -94,6 +96,13 @@ class Services:
         if text not in self.reported:
             self.reported[text] = None
             self.unread.put_nowait(text)
+
+    async def set_dropped(self, names: frozenset[str]) -> None:
+        """Say which methods a race has dropped."""
+        self.dropped = names
+
+    async def get_dropped(self) -> frozenset[str]:
+        return self.dropped
 
     async def next_warning(self) -> str:
         """Wait for the next warning."""
@@ -179,13 +188,17 @@ class Asker:
 
     async def ask(self, record: Record, names: list[str]) -> Answers:
         """Ask one method after another: later methods find shared calls in the journal."""
-        answers, spent = Answers(), Spending()
+        answers, spent = Answers(), ModelSpending()
         for run in self.job.runs:
-            if run.name in names:
+            if run.name in names and not await self.is_dropped(run.name):
                 details = answers.details if self.job.detailed else None
                 answers.rows.append(await self.job.questioner.ask(record, run, spent, details))
-        answers.spent = (spent.calls, spent.input_tokens, spent.output_tokens)
+        answers.spent = spent.to_send()
         return answers
+
+    async def is_dropped(self, name: str) -> bool:
+        """Whether a race has dropped the method by now."""
+        return self.job.racing and name in await self.services.get_dropped.remote()
 
 
 @dataclass(frozen=True)

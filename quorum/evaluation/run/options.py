@@ -1,5 +1,6 @@
 """The user's options for an evaluation, a comparison or an experiment, read once at the start of the command."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,8 @@ from quorum.core.ray_cluster import check_engine
 if TYPE_CHECKING:
     from quorum.evaluation.metrics.corpus_measures import CorpusMeasure
     from quorum.graphs import Graph
+
+RACES = ("exact", "questions", "future")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +39,11 @@ class Options:
 
     budget: the most that a question may take, by unit; max_cost: dollars that the run may spend; prices: a file of
     prices of your own.
+
+    wrong_cost: what a wrong answer takes away, in right ones; unknown takes nothing. A race bets on that worth. Without
+    a race it only changes the decision, so that the same folder may be decided again at another cost.
+
+    race: stop asking methods that cannot win, "exact", "questions" or "future" (docs/compare.md); None: ask all.
 
     What experiments add: keep, further keys of the result to keep in the rows; about, what config.json says besides;
     unless, a column whose right answers (EM) the other columns are not asked; gold_from, passages among which are gold
@@ -74,6 +82,8 @@ class Options:
     budget: Mapping[str, float] = field(default_factory=dict)
     max_cost: float | None = None
     prices: Path | None = None
+    race: str | None = None
+    wrong_cost: float = 0.0
 
     keep: Sequence[str] = ()
     about: Mapping[str, Any] = field(default_factory=dict)
@@ -86,6 +96,12 @@ class Options:
             raise SetupError(
                 f"A concurrency of {self.concurrency} does not fit; give the number of questions at once, from 1 on."
             )
+        if not 0 <= self.wrong_cost < math.inf:
+            raise SetupError(
+                f"--wrong-cost {self.wrong_cost:g} does not fit; give what a wrong answer costs, from 0 on."
+            )
+        if self.race is not None and self.race not in RACES:
+            raise SetupError(f"--race {self.race!r} does not fit; give exact, questions or future (docs/compare.md).")
         if self.max_cost is not None and not self.max_cost >= 0:
             raise SetupError(f"--max-cost {self.max_cost} does not fit; give dollars, from 0 on.")
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from quorum.algorithms.race import ERROR
 from quorum.core.context import Context, get_filter_model
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.baseline import check_baseline
@@ -19,6 +20,7 @@ from quorum.evaluation.run.config import make_config, short_hash
 from quorum.evaluation.run.dataset import DataSet, read_data
 from quorum.evaluation.run.eligibility import drop_ineligible
 from quorum.evaluation.run.options import Options
+from quorum.evaluation.run.race import SEED
 from quorum.evaluation.run.shared_retrieval import share_retrieval
 from quorum.evaluation.run.source import (
     Progress,
@@ -28,6 +30,7 @@ from quorum.evaluation.run.source import (
     name_collections,
     passage_source,
 )
+from quorum.evaluation.run.warm_up import warm_up
 from quorum.models.chat import chat_model_async
 from quorum.models.context_filters import context_filter
 
@@ -38,7 +41,8 @@ class Plan:
     left_out: why columns of 'all' are not asked, by name; config: what config.json says; folder: where results go.
 
     estimate: of the run, None if not requested; rehearsed: the calls already made for the estimate, by model. indexed:
-    whether the collections of the columns are filled.
+    whether the collections of the columns are filled. challengers: the columns that may drop others from a race; None:
+    all may.
     """
 
     options: Options
@@ -52,6 +56,7 @@ class Plan:
     estimate: Estimate | None = None
     rehearsed: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     indexed: bool = False
+    challengers: frozenset[str] | None = None
 
     @property
     def groups(self) -> list[list[str]]:
@@ -68,6 +73,8 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
     check_names(named)
     check_baseline(group_names(named), options.baseline)
     dataset = await asyncio.to_thread(read_data, options.data, options.limit, skip_bad=options.skip_bad)
+    if options.race is not None:
+        dataset = replace(dataset, seed=SEED, by_group=options.race == "future")
     judge = None if options.judge is None else make_judge(options.judge, options.context)
     if judge is not None:
         await check_judge(judge)
@@ -88,7 +95,11 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
 def describe_options(options: Options) -> dict[str, Any]:
     """What config.json records of the options besides data, source and columns."""
     task = {"task": options.task} if options.task else {}
-    return {**task, **({"details": True} if options.details else {}), **options.about}
+    bets: dict[str, Any] = {"mode": options.race, "error": ERROR, "seed": SEED}
+    if options.wrong_cost:
+        bets["wrong_cost"] = options.wrong_cost
+    race = {"race": bets} if options.race else {}
+    return {**task, **race, **({"details": True} if options.details else {}), **options.about}
 
 
 async def check_models(context: Context) -> None:
@@ -114,6 +125,7 @@ async def add_estimate(plan: Plan, progress: Progress = ignore_progress) -> Plan
     if plan.source.retrieves:
         await fill_collections(plan.source, plan.dataset, columns, progress)
         columns = share_retrieval(columns)
+    await warm_up(columns, searching=plan.source.retrieves)
     spending = LimitedSpending(prices)
     found = await estimate(
         plan.dataset,
@@ -125,5 +137,7 @@ async def add_estimate(plan: Plan, progress: Progress = ignore_progress) -> Plan
     )
     priced = plan.judge is None or prices.of(options.judge) is not None
     cost = found.cost if priced else None
+    if options.race is not None and cost is not None:  # it costs less than the estimate, and ends at the limit
+        return replace(plan, estimate=found, rehearsed=spending.models, indexed=True)
     check_limit(cost, options.max_cost, instead="ask fewer questions with --limit, fewer methods")
     return replace(plan, estimate=found, rehearsed=spending.models, indexed=True)

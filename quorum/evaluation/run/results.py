@@ -4,7 +4,7 @@ import json
 import math
 import os
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +14,7 @@ import numpy as np
 
 from quorum.core.errors import SetupError
 from quorum.core.private_files import open_private_bytes, open_private_text
-from quorum.evaluation.metrics.registry import list_compared_measures, list_metrics
+from quorum.evaluation.metrics.registry import WORTH, list_compared_measures, list_metrics
 from quorum.evaluation.metrics.statistics import Floats, bootstrap, percentile
 
 COSTS = ("calls", "input_tokens", "output_tokens")
@@ -25,7 +25,9 @@ Summary = Mapping[str, Mapping[str, float | int | None]]
 
 class Row(TypedDict, total=False):
     """One line of results.jsonl. All measures are null where `error` is not; `seconds` is wall time in this run, or,
-    where details are kept, what the answer would have taken alone.
+    where details are kept, what the answer would have taken alone. `stored`: how many of its calls the journal, or an
+    equal call of another method, had already answered; `group`: the question's document or conversation, if the data
+    name one.
 
     The measures are those of `quorum.evaluation.metrics.registry`, by name; `passages` and `retrieved` are ids, after
     and before a filter. What an experiment keeps besides (a rationale) follows at the end, then the metrics of
@@ -78,7 +80,9 @@ class Row(TypedDict, total=False):
     not_greedy: bool | None
     dropped: int | None
     seconds: float
+    stored: int | None
     error: str | None
+    group: str
     rationale: str | None
     gold_rank: int | None
 
@@ -97,10 +101,12 @@ class ColumnScores:
     def __init__(self) -> None:
         self.ids: list[str] = []
         self.values = {name: array("d") for name in (*measure_names(), "confidence", "seconds")}
+        self.stored: list[bool] = []  # by answer: whether a call of it was stored, or shared with another method
         self.tasks: set[str] = set()
         self.malformed = self.verbose = self.not_greedy = 0
         self.failed: set[str] = set()
         self.counts: dict[str, float | int | None] = {}
+        self.wrong_cost = 0.0
 
     def add(self, row: Row) -> None:
         if row["error"] is not None:
@@ -112,6 +118,7 @@ class ColumnScores:
         self.malformed += row["malformed"] or 0
         self.verbose += row.get("verbose") or 0  # not in rows of an older Quorum
         self.not_greedy += bool(row.get("not_greedy"))
+        self.stored.append(bool(row.get("stored")))
         for name, values in self.values.items():
             value: Any = row.get(name)
             values.append(math.nan if value is None else value)
@@ -128,14 +135,28 @@ class ColumnScores:
         self.values["judged"] = array("d", (math.nan if one is None else one for one in found))
         self.counts = dict(counts)
 
+    def add_worth(self, measure: str, wrong_cost: float) -> None:
+        """Add the worth of each answer: its measure s less wrong_cost * (1 - s); saying unknown costs nothing."""
+        score, unknown = np.array(self.values[measure]), np.array(self.values["unknown"]) == 1
+        worth = np.where(unknown, score, score - wrong_cost * (1 - score))
+        self.wrong_cost, self.values[WORTH] = wrong_cost, array("d", worth.tolist())
+
     def known(self, name: str) -> Floats:
         """The values of a measure, for the questions that have it."""
         values: Floats = np.array(self.values[name])
         found: Floats = values[~np.isnan(values)]
         return found
 
+    def own_seconds(self) -> Floats:
+        """The seconds of the answers whose calls were all made for them."""
+        seconds, stored = np.array(self.values["seconds"]), np.array(self.stored, dtype=np.bool_)
+        found: Floats = seconds[~stored & ~np.isnan(seconds)]
+        return found
+
     def summary(self) -> dict[str, float | int | None]:
-        """Means over the questions that have a measure (null: none has), intervals of some, and counts."""
+        """Means over the questions that have a measure (null: none has), intervals of some, and counts. The seconds are
+        null if every answer has a call that was stored or shared; `seconds_without` counts the answers that have one.
+        """
         values: dict[str, float | int | None] = {"n": len(self.ids) + len(self.failed)}
         metrics, compared = list_metrics(), list_compared_measures()
         for name in (*measure_names(), *(["judged"] if "judged" in self.values else [])):
@@ -147,9 +168,10 @@ class ColumnScores:
                 interval = bootstrap(found)[1:] if len(found) else (None, None)
                 ends = zip(("low", "high"), interval, strict=True)
                 values |= {f"{name}_{end}": None if value is None else round(value, 6) for end, value in ends}
-        seconds = self.known("seconds")
+        seconds = self.own_seconds()
         for end, share in (("p50", 0.5), ("p95", 0.95)):
             values[f"seconds_{end}"] = round(percentile(seconds, share), 4) if len(seconds) else None
+        values["seconds_without"] = sum(self.stored)
         troubles = {"malformed": self.malformed, "verbose": self.verbose, "not_greedy": self.not_greedy}
         return values | {"errors": len(self.failed)} | troubles | self.counts
 
@@ -162,6 +184,7 @@ class Results:
         self.unless = unless  # a method: the others are not asked the questions that it answers correctly
         self.known: set[str] = set()
         self.done: set[tuple[str, str]] = set()
+        self.counts: Callable[[str, str], bool] | None = None
         self.path = path
         self.file = open_private_bytes(path, "a+b")
         try:
@@ -180,9 +203,15 @@ class Results:
                     f"{self.path}, line {number} is not a result; remove the line, or give another folder with --out."
                 ) from None
 
+    def recount(self, counts: Callable[[str, str], bool]) -> None:
+        """Count the lines anew: only those whose method and question `counts`. Nothing may be appended afterwards."""
+        self.scores = {name: ColumnScores() for name in self.scores}
+        self.known, self.done, self.counts = set(), set(), counts
+        self.resume()
+
     def count(self, row: Row) -> None:
         key = (row["method"], row["id"])
-        if key in self.done:
+        if key in self.done or (self.counts is not None and not self.counts(*key)):
             return
         self.scores[row["method"]].add(row)
         if row["method"] == self.unless and row["em"] == 1 and row["gold"]:

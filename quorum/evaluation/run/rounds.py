@@ -3,47 +3,66 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from quorum.datasets.records import Record
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.details import Details
+from quorum.evaluation.run.race import RunningRace
 from quorum.evaluation.run.results import Results, Row
 from quorum.evaluation.run.spending import Spending
 
 
 @dataclass(frozen=True)
 class Round:
-    """These columns are asked these questions, as far as they have not answered them yet."""
+    """These columns are asked these questions, as far as they have not answered them yet. race: decides which columns
+    are still asked; None: all are.
+    """
 
     columns: Sequence[Column]
     dataset: DataSet
+    race: RunningRace | None = None
+
+    def is_asked(self, name: str) -> bool:
+        """Whether a column is still asked."""
+        return self.race is None or self.race.is_live(name)
+
+    async def wait_for_turn(self, record: Record, concurrency: int) -> None:
+        """Wait until a question may be asked."""
+        if self.race is not None:
+            await self.race.wait_for_turn(record["id"], concurrency)
 
 
 @dataclass(frozen=True)
 class Recorder:
     """Where answers go. details: how each answer came about, None if not requested; spent: counts the calls; tell:
-    called after each row.
+    called after each row; race: looks at each row.
     """
 
     results: Results
     details: Details | None
     spent: Spending
     tell: Callable[[], None]
+    race: RunningRace | None = None
 
     def add(self, row: Row) -> None:
         """Write a row now."""
         self.results.append(row)
+        if self.race is not None:
+            self.race.add(row)
         self.tell()
 
 
-def rounds(columns: Sequence[Column], dataset: DataSet, results: Results) -> Iterator[Round]:
+def rounds(
+    columns: Sequence[Column], dataset: DataSet, results: Results, race: RunningRace | None = None
+) -> Iterator[Round]:
     """The rounds of an evaluation. Each begins when the one before it is answered, and may look at its results.
 
-    All columns are asked all questions. Or the column `unless` is asked first, and the others only the questions that
-    it did not get right. Questions on which its calls failed wait for another run.
+    All columns are asked all questions, in a race as long as they are in it. Or the column `unless` is asked first, and
+    the others only the questions that it did not get right. Questions on which its calls failed wait for another run.
     """
     first = [column for column in columns if column.name == results.unless]
     if first:
         yield Round(first, dataset)
         settled = results.known | results.scores[first[0].name].failed
         dataset = replace(dataset, count=dataset.count - len(settled), without=dataset.without | settled)
-    yield Round([column for column in columns if column not in first], dataset)
+    yield Round([column for column in columns if column not in first], dataset, race)

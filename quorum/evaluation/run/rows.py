@@ -8,13 +8,23 @@ from quorum.datasets.records import Record
 from quorum.evaluation.metrics.answers import Reference
 from quorum.evaluation.metrics.registry import list_metrics, list_plugin_metrics, score_result
 from quorum.evaluation.run.results import Row
-from quorum.evaluation.run.tasks import articles_of, groups_of
+from quorum.evaluation.run.tasks import articles_of, group_of, groups_of
 
 
 def make_answered_row(
-    record: Record, name: str, task: str, result: Result, *, pool: bool, seconds: float, keep: Sequence[str] = ()
+    record: Record,
+    name: str,
+    task: str,
+    result: Result,
+    *,
+    pool: bool,
+    seconds: float,
+    stored: int = 0,
+    keep: Sequence[str] = (),
 ) -> Row:
-    """The line for a question that was answered. `pool`: whether all answers in the vote are known."""
+    """The line for a question that was answered. pool: whether all answers in the vote are known; stored: how many
+    calls the journal, or an equal call of another method, had already answered.
+    """
     reference = Reference(answers=record["answers"], gold=record["gold"], groups=groups_of(record), task=task)
     if articles := articles_of(record):
         reference["articles"] = articles
@@ -46,7 +56,9 @@ def make_answered_row(
         "not_greedy": bool(result.get("not_greedy")),
         "dropped": result.get("dropped") or 0,
         "seconds": round(seconds, 4),
+        "stored": stored,
         "error": None,
+        **describe_group(record),
     }
     return order_keys(made | {key: result.get(key) for key in keep})
 
@@ -74,9 +86,17 @@ def make_failed_row(record: Record, name: str, task: str, error: str, *, seconds
         "unsupported": None,
         "passages": [],
         "seconds": round(seconds, 4),
+        "stored": None,
         "error": error,
+        **describe_group(record),
     }
     return order_keys(made)
+
+
+def describe_group(record: Record) -> dict[str, str]:
+    """The group of the question, if the data name one."""
+    name = group_of(record)
+    return {} if name is None else {"group": name}
 
 
 def order_keys(values: dict[str, Any]) -> Row:

@@ -1,13 +1,16 @@
 """Ask what the plan says, and write a row for each answer as it comes. Interrupted, the same plan goes on."""
 
+import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 from filelock import FileLock, Timeout
 
+from quorum.algorithms.race import Mode
 from quorum.core.errors import SetupError
 from quorum.core.private_files import make_private_folder
 from quorum.evaluation.run.ask_question import Questioner
@@ -16,18 +19,21 @@ from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.details import Details
 from quorum.evaluation.run.gold_placement import add_gold
 from quorum.evaluation.run.plan import Plan
+from quorum.evaluation.run.race import RaceResult, RunningRace, Watch, start_race
 from quorum.evaluation.run.results import Results, write_config
 from quorum.evaluation.run.rounds import Recorder, Round, rounds
 from quorum.evaluation.run.shared_retrieval import share_retrieval
 from quorum.evaluation.run.source import Progress, fill_collections, ignore_progress
-from quorum.evaluation.run.spending import Spending
+from quorum.evaluation.run.spending import LimitReachedError, Spending
+from quorum.evaluation.run.warm_up import warm_up
 from quorum.evaluation.run.workers import run_workers
 
 
 @dataclass(frozen=True)
 class Rows:
     """What was answered. results: results.jsonl, counted; asked: answers got by this call; spent: the model calls made
-    for them; left_out: questions without a gold passage, which nothing was asked.
+    for them; left_out: questions without a gold passage, which nothing was asked; race: how the race ended, None
+    without one.
     """
 
     plan: Plan
@@ -35,10 +41,14 @@ class Rows:
     asked: int
     spent: Spending
     left_out: int = 0
+    race: RaceResult | None = None
 
 
-async def run(plan: Plan, spending: Spending | None = None, progress: Progress = ignore_progress) -> Rows:
-    """Ask all questions by all columns, or what is left of them. spending: counts the calls, and may end the run.
+async def run(
+    plan: Plan, spending: Spending | None = None, progress: Progress = ignore_progress, watch: Watch | None = None
+) -> Rows:
+    """Ask all questions by all columns, or what is left of them. spending: counts the calls, and may end the run;
+    watch: is called whenever a race has settled a question.
 
     The caller holds the folder (see `lock_folder`).
     """
@@ -46,15 +56,64 @@ async def run(plan: Plan, spending: Spending | None = None, progress: Progress =
     write_config(plan.folder, dict(plan.config))
     with Results(plan.folder / "results.jsonl", [one.name for one in plan.columns], plan.options.unless) as results:
         before, dataset = len(results.done), plan.dataset
+        race = await race_of(plan, results, watch)
+        if race is not None:
+            if not race.finished:
+                with suppress(LimitReachedError):  # the survivors are what it found
+                    await ask_all(plan, results, spent, progress, race)
+            asked, ended = len(results.done) - before, await asyncio.to_thread(race.result)
+            results.recount(race.counts)
+            return Rows(plan, results, asked, spent, race=ended)
         if before < dataset.count * len(plan.columns):
-            columns, dataset = await prepare(plan, progress)
-            options, given = plan.options, not plan.source.retrieves
-            questioner = Questioner(given, options.task, dataset.task, tuple(options.keep))
-            with Details(plan.folder / "details.jsonl") if plan.options.details else nullcontext() as details:
-                for one in rounds(columns, dataset, results):
-                    recorder = Recorder(results, details, spent, partial(report_progress, progress, results, one))
-                    await ask_round(one, recorder, questioner, plan)
+            dataset = await ask_all(plan, results, spent, progress)
     return Rows(plan, results, len(results.done) - before, spent, plan.dataset.count - dataset.count)
+
+
+async def race_of(plan: Plan, results: Results, watch: Watch | None) -> RunningRace | None:
+    """The race that the plan's options ask for, as far as earlier runs got."""
+    if plan.options.race is None:
+        return None
+    mode, task = cast(Mode, plan.options.race), plan.options.task
+    start = partial(
+        start_race,
+        mode=mode,
+        task=task,
+        wrong_cost=plan.options.wrong_cost,
+        challengers=plan.challengers,
+        watch=watch,
+    )
+    return await asyncio.to_thread(start, plan.columns, plan.dataset, results)
+
+
+async def ask_all(
+    plan: Plan, results: Results, spent: Spending, progress: Progress, race: RunningRace | None = None
+) -> DataSet:
+    """Ask what is left, round by round. Returns the questions, which may be fewer than the plan's."""
+    columns, dataset = await prepare(plan, progress)
+    if race is not None:
+        columns = order_by_cost(plan, columns)
+    options, given = plan.options, not plan.source.retrieves
+    questioner = Questioner(given, options.task, dataset.task, tuple(options.keep))
+    with Details(plan.folder / "details.jsonl") if plan.options.details else nullcontext() as details:
+        for one in rounds(columns, dataset, results, race):
+            recorder = Recorder(results, details, spent, partial(report_progress, progress, results, one), race)
+            await ask_round(one, recorder, questioner, plan)
+    return dataset
+
+
+def order_by_cost(plan: Plan, columns: Sequence[Column]) -> Sequence[Column]:
+    """The columns, the cheapest first where money or a budget limits the race: it then gets further."""
+    limited = plan.options.budget or plan.options.max_cost is not None
+    if plan.estimate is None or not limited:
+        return columns
+    expected = plan.estimate.methods
+    free = all(not one.cost for one in expected.values())
+
+    def cost(column: Column) -> float:
+        one = expected[column.name]
+        return one.input_tokens + one.output_tokens if free else one.cost or 0.0
+
+    return sorted(columns, key=cost)
 
 
 async def prepare(plan: Plan, progress: Progress) -> tuple[Sequence[Column], DataSet]:
@@ -65,7 +124,10 @@ async def prepare(plan: Plan, progress: Progress) -> tuple[Sequence[Column], Dat
     if any(column.gold for column in plan.columns):
         extra, task = plan.options.gold_from, plan.options.task
         dataset = await add_gold(dataset, plan.columns, searching=searching, extra=extra, task=task)
-    return (share_retrieval(plan.columns) if searching else plan.columns), dataset
+    columns = share_retrieval(plan.columns) if searching else plan.columns
+    if plan.options.engine == "local":
+        await warm_up(columns, searching=searching)
+    return columns, dataset
 
 
 async def ask_round(one: Round, recorder: Recorder, questioner: Questioner, plan: Plan) -> None:
@@ -80,15 +142,19 @@ async def ask_round(one: Round, recorder: Recorder, questioner: Questioner, plan
 
     async def work() -> None:
         for record in questions:
+            await one.wait_for_turn(record, concurrency)
             for column in one.columns:
-                if (column.name, record["id"]) not in recorder.results.done:
+                if one.is_asked(column.name) and (column.name, record["id"]) not in recorder.results.done:
                     recorder.add(await questioner.ask(record, column, recorder.spent, recorder.details))
 
     await run_workers(concurrency, work)
 
 
 def report_progress(progress: Progress, results: Results, one: Round) -> None:
-    """Say how many answers of this round's columns there are."""
+    """Say how many answers of this round's columns there are; in a race, how many questions are settled."""
+    if one.race is not None:
+        progress("ask", one.race.settled, one.race.questions)
+        return
     done = sum(len(results.scores[column.name].ids) for column in one.columns)
     progress("ask", done, len(one.columns) * one.dataset.count)
 

@@ -1,6 +1,7 @@
 """Scores the rows: a table of columns and measures, and the comparisons between columns."""
 
 import asyncio
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +9,9 @@ from pathlib import Path
 from quorum.evaluation.compare.baseline import Comparison, compare_groups
 from quorum.evaluation.metrics.corpus_measures import compute_corpus_measures
 from quorum.evaluation.metrics.judge import judge_answers
+from quorum.evaluation.metrics.registry import list_compared_measures
 from quorum.evaluation.run.plan import Plan
+from quorum.evaluation.run.race import RaceResult
 from quorum.evaluation.run.results import ColumnScores, Summary, write_json
 from quorum.evaluation.run.run_plan import Rows
 from quorum.evaluation.run.source import Progress, ignore_progress
@@ -24,7 +27,8 @@ class Scores:
     against its baseline. asked: answers got by this call; spent: the model calls made for them, which is less than the
     summary counts where columns share calls and where the journal had replies. left_out: questions without a gold
     passage, which nothing was asked; known: questions that only the column `unless` was asked, as it got them right.
-    judge_spent: the calls of the judge, apart; None without one.
+    judge_spent: the calls of the judge, apart; None without one. race: how the race ended, None without one; the
+    methods that it dropped have the questions that they were asked.
     """
 
     plan: Plan
@@ -36,6 +40,7 @@ class Scores:
     left_out: int = 0
     known: int = 0
     judge_spent: Spending | None = None
+    race: RaceResult | None = None
 
     @property
     def folder(self) -> Path:
@@ -66,7 +71,23 @@ async def score(rows: Rows, progress: Progress = ignore_progress) -> Scores:
         left_out=rows.left_out,
         known=len(results.known),
         judge_spent=None if plan.judge is None else plan.judge.spent,
+        race=rows.race,
     )
+
+
+def anytime_intervals(scores: ColumnScores, race: RaceResult, asked: int) -> dict[str, float | None]:
+    """The ends of the intervals of a method that was dropped: they hold although the answers decided when it stopped.
+    None for a measure beyond 0 and 1.
+    """
+    ends: dict[str, float | None] = {}
+    for name in list_compared_measures():
+        values = dict(zip(scores.ids, scores.values[name], strict=True)) if name in scores.values else {}
+        known = {id_: 2 * value - 1 for id_, value in values.items() if not math.isnan(value)}
+        low, high = None, None
+        if known and all(-1 <= value <= 1 for value in known.values()):
+            low, high = (round((1 + end) / 2, 6) for end in race.anytime_interval(known, asked))
+        ends |= {f"{name}_low": low, f"{name}_high": high}
+    return ends
 
 
 def write_summaries(rows: Rows) -> tuple[Summary, list[Comparison]]:
@@ -76,7 +97,11 @@ def write_summaries(rows: Rows) -> tuple[Summary, list[Comparison]]:
     for name, values in compute_corpus_measures(results.path, plan.options.measures).items():
         for column, value in values.items():
             summary[column][name] = value
-    comparisons = compare_groups(results.scores, plan.groups, plan.options.baseline)
+    if rows.race is not None:
+        for standing in rows.race.dropped:
+            summary[standing.method] |= anytime_intervals(results.scores[standing.method], rows.race, standing.asked)
+        write_json(plan.folder / "race.json", rows.race.to_json())
+    comparisons = compare_groups(results.scores, plan.groups, plan.options.baseline, rows.race)
     write_json(plan.folder / "summary.json", summary)
     if comparisons:
         write_json(plan.folder / "comparison.json", comparisons)

@@ -1,12 +1,46 @@
 """Counts an evaluation's actual spending: calls made now, not replies from the journal."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 from langchain_core.callbacks import AsyncCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 
+from quorum.core.errors import SetupError
 from quorum.evaluation.callbacks import is_stored, message_of, usage_of
+from quorum.evaluation.run.shared_retrieval import OncePerQuery
+
+COUNTS = ("calls", "input_tokens", "output_tokens", "cached_tokens")
+
+
+class LimitReachedError(SetupError):
+    """The models have cost more than the limit; the answers so far are kept."""
+
+
+@dataclass(frozen=True)
+class SpentElsewhere:
+    """What another process spent. models: the counts by model; searches: requested; searched: really made."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    models: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    searches: int = 0
+    searched: int = 0
+
+
+class StoredCalls(AsyncCallbackHandler):
+    """Counts the replies that no call was made for: the journal, or an equal call under way, had them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        self.count += is_stored(response)
 
 
 class Spending(AsyncCallbackHandler):
@@ -22,3 +56,82 @@ class Spending(AsyncCallbackHandler):
         self.calls += 1
         self.input_tokens += usage.get("input_tokens", 0)
         self.output_tokens += usage.get("output_tokens", 0)
+
+    def merge(self, other: SpentElsewhere) -> None:
+        """Add what another process spent."""
+        self.calls += other.calls
+        self.input_tokens += other.input_tokens
+        self.output_tokens += other.output_tokens
+
+
+class ModelSpending(Spending):
+    """Also counts by model, and the searches."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.models: dict[str, dict[str, int]] = {}
+        self.searches = self.searched = 0
+        self.asking: dict[UUID, str] = {}
+        self.looking: set[UUID] = set()
+
+    async def on_chat_model_start(
+        self,
+        serialized: dict[str, Any],
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        about = metadata or {}
+        if not about.get("stored"):
+            self.asking[run_id] = model_name(about)
+
+    async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        before = self.calls
+        await super().on_llm_end(response, run_id=run_id, **kwargs)
+        model = self.asking.pop(run_id, "")
+        if self.calls == before or not model:
+            return
+        usage = usage_of(response)
+        cached = (usage.get("input_token_details") or {}).get("cache_read") or 0
+        used = (1, usage.get("input_tokens", 0), usage.get("output_tokens", 0), cached)
+        self.add(model, dict(zip(COUNTS, used, strict=True)))
+
+    def add(self, model: str, used: Mapping[str, int]) -> None:
+        """Add calls of a model made now."""
+        old = self.models.get(model, dict.fromkeys(COUNTS, 0))
+        self.models[model] = {name: old[name] + used[name] for name in COUNTS}
+
+    async def on_retriever_start(
+        self, serialized: dict[str, Any], query: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        if kwargs.get("name") == OncePerQuery.__name__:
+            self.searches += 1
+        elif parent_run_id not in self.looking:  # not a part of a search under way
+            self.searched += 1
+            self.looking.add(run_id)
+
+    async def on_retriever_end(self, documents: Sequence[Document], *, run_id: UUID, **kwargs: Any) -> None:
+        self.looking.discard(run_id)
+
+    def merge(self, other: SpentElsewhere) -> None:
+        super().merge(other)
+        self.searches += other.searches
+        self.searched += other.searched
+        for name, used in other.models.items():
+            self.add(name, used)
+
+    def to_send(self) -> SpentElsewhere:
+        """The counts, to be merged in another process."""
+        return SpentElsewhere(
+            self.calls, self.input_tokens, self.output_tokens, self.models, self.searches, self.searched
+        )
+
+
+def model_name(about: Mapping[str, Any]) -> str:
+    """The model of a call as it is written in settings, from LangChain's description of it."""
+    provider, name = about.get("ls_provider") or "", about.get("ls_model_name") or ""
+    if provider == "embeddedreader":
+        return "embedded"
+    return f"{provider}:{name}" if provider and name else f"{provider or 'model'}:unnamed"

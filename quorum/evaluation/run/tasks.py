@@ -49,6 +49,15 @@ def stated_task(record: Record) -> str | None:
     return stated
 
 
+def group_of(record: Record) -> str | None:
+    """The document or conversation that a question belongs to: `meta.group`, else `meta.conversation` or
+    `meta.document`; None if the data name none.
+    """
+    meta = record.get("meta") or {}
+    named = (meta.get(name) for name in ("group", "conversation", "document"))
+    return next((str(one) for one in named if isinstance(one, str | int) and str(one).strip()), None)
+
+
 def groups_of(record: Record) -> list[list[str]]:
     """`meta.short_answers`: for each part of a long answer its short answers (ASQA); what is no list is none."""
     groups = (record.get("meta") or {}).get("short_answers")

@@ -39,12 +39,23 @@ def test_means_are_over_the_answered_and_counts_over_all(tmp_path: Path) -> None
         "output_tokens": 2,
         "seconds_p50": 2,
         "seconds_p95": 2.9,
+        "seconds_without": 0,
         "errors": 1,
         "malformed": 2,
         "verbose": 0,
         "not_greedy": 0,
     }
     assert set(measure_names()) < set(summary)
+
+
+def test_seconds_are_of_answers_whose_calls_were_made_for_them(tmp_path: Path) -> None:
+    with Results(tmp_path / "results.jsonl", ["concat", "concat_pf"]) as results:
+        results.append(row("1", seconds=1, stored=0))
+        results.append(row("2", seconds=9, stored=1))
+        results.append(row("1", "concat_pf", seconds=9, stored=2))
+        found = results.summary()
+    assert (found["concat"]["seconds_p50"], found["concat"]["seconds_without"]) == (1, 1)
+    assert (found["concat_pf"]["seconds_p50"], found["concat_pf"]["seconds_without"]) == (None, 1)
 
 
 def test_questions_without_a_vote_count_as_not_lost(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ async def test_the_folder_says_what_was_asked_and_what_came_of_it(data: Path, op
     assert report.asked == 12
     assert told[-1] == ("ask", 12, 12)
     row = next(row for row in rows(report.folder) if row["id"] == "q1" and row["method"] == "concat_pf")
-    assert list(row) == [key for key in Row.__annotations__ if key not in ("rationale", "gold_rank")]
+    assert list(row) == [key for key in Row.__annotations__ if key not in ("rationale", "gold_rank", "group")]
     known = {key: value for key, value in row.items() if value is not None}
     assert known | {"seconds": 0, "input_tokens": 0, "output_tokens": 0} == {
         "id": "q1", "method": "concat_pf", "question": "Who is number 1?", "task": "short", "answer": "person 1",

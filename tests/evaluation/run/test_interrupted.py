@@ -1,4 +1,4 @@
-"""`quorum compare`, interrupted at ten random points and resumed, ends as if nothing had happened."""
+"""`quorum compare`, interrupted at random points and resumed, ends as if nothing had happened; a race too."""
 
 import json
 import os
@@ -94,9 +94,9 @@ def data(tmp_path: Path) -> str:
     return str(path)
 
 
-def command(data: str, name: str) -> list[str]:
+def command(data: str, name: str, *more: str) -> list[str]:
     options = ["--models", "openai:test", "--concurrency", "2", "--set", f"journal={name}.sqlite", "--out", name]
-    return ["compare", "given", data, "--methods", "concat,post_fusion", *options]
+    return ["compare", "given", data, "--methods", "concat,post_fusion", *options, *more]
 
 
 def untimed(value: Any) -> Any:
@@ -133,3 +133,26 @@ def test_interrupted_at_ten_random_points_it_ends_the_same(
     lines = (tmp_path / "stopped" / "results.jsonl").read_text(encoding="utf-8").splitlines()
     answered = Counter((row["method"], row["id"]) for row in map(json.loads, lines))
     assert (len(answered), set(answered.values())) == (2 * QUESTIONS, {1})
+
+
+@pytest.mark.long
+def test_a_race_killed_at_six_random_points_ends_the_same(
+    data: str, tmp_path: Path, openai_server: OpenAIServer, commands: Commands
+) -> None:
+    trap, draw, race = Trap(), random.Random(7), ("--race", "questions")
+    openai_server.reply(trap)
+    for stop in [signal.SIGKILL, signal.SIGINT] * 3:
+        trap.set(commands.start(command(data, "stopped", *race)), stop, draw.randint(1, MOST))
+        assert commands.number() == (130 if stop == signal.SIGINT else -stop)
+    commands.start(command(data, "stopped", *race))
+    assert commands.number() == 0
+    commands.start(command(data, "whole", *race))
+    assert commands.number() == 0
+    for name in ("summary.json", "comparison.json", "recommendation.json", "race.json"):
+        assert untimed(read(tmp_path / "stopped" / name)) == untimed(read(tmp_path / "whole" / name)), name
+    found = read(tmp_path / "whole" / "race.json")
+    assert (found["survivors"], found["finished"]) == (["post_fusion"], True)
+    lines = (tmp_path / "stopped" / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    answered = Counter((row["method"], row["id"]) for row in map(json.loads, lines))
+    assert set(answered.values()) == {1}
+    assert sum(answered.values()) < 2 * QUESTIONS

@@ -1,0 +1,59 @@
+"""Intervals, gates and honest scores on draws from recorded answers, whose truth is the full matrix."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from benchmarks.decisions_recorded import Matrix
+from quorum.algorithms.betting import compute_interval
+from quorum.algorithms.cross_fit import compute_cross_fitted_score
+from quorum.algorithms.paired import better_p_value, margin_p_value, paired_interval
+from quorum.evaluation.metrics.statistics import bootstrap
+
+MARGIN, ERROR = 0.03, 0.05
+SLACK = 1e-9
+
+
+def cover_differences(matrix: Matrix, draws: int, questions: int, seed: int = 3) -> dict[str, float]:
+    """How often a 95% interval of the difference of two random methods contains the difference of the full matrix."""
+    table, draw = matrix.right, np.random.default_rng(seed)
+    covered: dict[str, list[bool]] = {"Tango (ours below 100)": [], "betting, anytime": [], "percentile bootstrap": []}
+    for _ in range(draws):
+        one, other = draw.choice(table.shape[1], size=2, replace=False)
+        all_ = table[:, one] - table[:, other]
+        found = all_[draw.integers(len(all_), size=questions)]
+        intervals = (paired_interval(found), compute_interval(found), bootstrap(found, resamples=2000)[1:])
+        for name, (low, high) in zip(covered, intervals, strict=True):
+            covered[name].append(bool(low - SLACK <= all_.mean() <= high + SLACK))
+    return {name: float(np.mean(found)) for name, found in covered.items()}
+
+
+def judge_gates(matrix: Matrix, draws: int, seed: int = 4) -> Mapping[str, float]:
+    """How often a gate passes what loses the margin, or fails what loses nothing; two random methods, all questions."""
+    table, draw = matrix.right, np.random.default_rng(seed)
+    verdicts = {"pass": 0, "fail": 0, "cannot tell": 0, "wrong": 0}
+    for _ in range(draws):
+        one, other = draw.choice(table.shape[1], size=2, replace=False)
+        all_ = table[:, one] - table[:, other]
+        found, loss = all_[draw.integers(len(all_), size=len(all_))], float(all_.mean())
+        if margin_p_value(found, MARGIN) <= ERROR:
+            verdicts["pass"] += 1
+            verdicts["wrong"] += loss >= MARGIN
+        elif better_p_value(found) <= ERROR:
+            verdicts["fail"] += 1
+            verdicts["wrong"] += loss <= 0
+        else:
+            verdicts["cannot tell"] += 1
+    return {name: count / draws for name, count in verdicts.items()}
+
+
+def judge_scores(matrix: Matrix, draws: int, questions: int, seed: int = 5) -> dict[str, float]:
+    """How far the winner's own score and its cross-fitted one lie above its score in the full matrix, in points."""
+    table, draw = matrix.right, np.random.default_rng(seed)
+    truth, own, fair = table.mean(axis=0), [], []
+    for _ in range(draws):
+        drawn = table[draw.integers(len(table), size=questions)]
+        best = int(drawn.mean(axis=0).argmax())
+        own.append(float(drawn[:, best].mean() - truth[best]))
+        fair.append(compute_cross_fitted_score(drawn) - float(truth[best]))
+    return {"winner's own score": 100 * float(np.mean(own)), "cross-fitted": 100 * float(np.mean(fair))}

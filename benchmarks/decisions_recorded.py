@@ -1,0 +1,111 @@
+"""The recorded answers of all methods to one set of questions: numbers only, in one small file.
+
+NAME.npz holds arrays of methods by questions: right, unknown, failed, key (equal answers have equal numbers),
+confidence (NaN without one), certified, calls, tokens; and of methods by methods by questions: shared_calls and
+shared_tokens, what of the second method's calls the first makes, too. `about` is JSON: the methods, the measure, the
+model with its weights' hash, the hash of the questions, and the version that asked.
+"""
+
+import asyncio
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorum.algorithms.cascades import Recorded
+from quorum.core.context import Context
+from quorum.evaluation.decisions.answer_table import make_answer_table
+from quorum.evaluation.decisions.recorded_results import read_results
+from quorum.evaluation.run.evaluate import evaluate
+from quorum.evaluation.run.options import Options
+
+Floats = NDArray[np.float64]
+Cost = Literal["calls", "tokens"]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """One set. name: of the file; about: see above; arrays: by name."""
+
+    name: str
+    about: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return tuple(self.about["methods"])
+
+    @property
+    def right(self) -> Floats:
+        """1 for a right answer, 0 for any other; questions by methods."""
+        return self.arrays["right"].T.astype(np.float64)
+
+    def recorded(self, cost: Cost) -> Recorded:
+        """The tables from which cascades are designed and certified."""
+        right, failed = self.arrays["right"].astype(np.float64), self.arrays["failed"].astype(np.bool_)
+        return Recorded(
+            methods=self.methods,
+            worst=right,
+            best=np.where(failed, 1.0, right),
+            known=~failed & ~self.arrays["unknown"].astype(np.bool_),
+            failed=failed,
+            key=self.arrays["key"].astype(np.int64),
+            confidence=self.arrays["confidence"].astype(np.float64),
+            certified=self.arrays["certified"].astype(np.bool_),
+            cost=self.arrays[cost].astype(np.float64),
+            shared=self.arrays[f"shared_{cost}"].astype(np.float64),
+            group=np.arange(right.shape[1]),
+        )
+
+
+def record(name: str, data: Path, corpus: str | None, out: Path, limit: int, methods: str) -> Path:
+    """Ask what is missing of one set with the embedded reader, then write its numbers. The same call goes on."""
+    folder = out / "runs" / name
+    options = Options(
+        data=data, methods=methods, limit=limit, corpus=corpus, context=Context(k=5), out=folder, details=True
+    )
+    asyncio.run(evaluate(options))
+    return write_matrix(folder, out / f"{name}.npz")
+
+
+def write_matrix(folder: Path, path: Path) -> Path:
+    """Write the numbers of a folder of results: of the questions that all methods were asked."""
+    found = read_results(folder)
+    asked = tuple(id_ for id_ in found.ids if all((method, id_) in found.rows for method in found.methods))
+    results = replace(found, ids=asked)
+    calls, tokens = make_answer_table(results, "calls"), make_answer_table(results, "tokens")
+    unknown = [results.numbers(method, "unknown") == 1 for method in calls.methods]
+    about = {
+        "methods": calls.methods,
+        "measure": results.measure,
+        "model": results.settings(calls.methods[0])["model"],
+        "data": results.config["data"],
+        "source": results.config["source"],
+        "quorum": results.config["quorum"],
+    }
+    _, key = np.unique(calls.key, return_inverse=True)
+    np.savez_compressed(
+        path,
+        about=np.array(json.dumps(about)),
+        right=calls.worst.astype("u1"),
+        unknown=np.array(unknown, dtype="u1"),
+        failed=calls.failed.astype("u1"),
+        key=key.reshape(calls.key.shape).astype("u2"),
+        confidence=calls.confidence.round(4).astype("f4"),
+        certified=calls.certified.astype("u1"),
+        calls=calls.cost.astype("u2"),
+        tokens=tokens.cost.astype("u4"),
+        shared_calls=calls.shared.astype("u1"),
+        shared_tokens=tokens.shared.astype("u2"),
+    )
+    return path
+
+
+def read_matrix(path: Path) -> Matrix:
+    """The numbers in a file; needs no model and no network."""
+    with np.load(path) as found:
+        arrays = {name: found[name] for name in found.files if name != "about"}
+        return Matrix(path.stem, json.loads(str(found["about"])), arrays)

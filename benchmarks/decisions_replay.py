@@ -1,0 +1,150 @@
+"""Replays rules on recorded answers: how much they save, and how often they err. No model, no network."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.decisions_recorded import Matrix
+from benchmarks.decisions_rules import RULES, Dropped
+from quorum.algorithms.cascades import Cascade, certify_cascades, design_cascades, replay_cascade, split_questions
+from quorum.algorithms.race import run_race
+
+Floats = NDArray[np.float64]
+Rule = Callable[[Floats], Dropped]
+
+OURS: dict[str, Rule] = {
+    "race exact": lambda table: run_race(table, "exact").dropped,
+    "race questions": lambda table: run_race(table, "questions").dropped,
+    "race future": lambda table: run_race(table, "future").dropped,
+}
+CLAIM = {"race exact": 0.0}  # every other rule claims quorum.algorithms.race.ERROR
+CASCADE_ERROR = 0.1
+TIE = 1e-9
+
+
+@dataclass
+class Outcomes:
+    """Each repetition: the shares of runs and of calls saved, and whether all of the best methods were lost."""
+
+    runs: list[float] = field(default_factory=list)
+    calls: list[float] = field(default_factory=list)
+    lost: list[bool] = field(default_factory=list)
+
+    def add(self, dropped: Dropped, calls: Floats, best: NDArray[np.int64], questions: int) -> None:
+        """calls: the mean number of calls for a question, by method; best: the methods that are truly best."""
+        left = np.zeros(len(calls))
+        for method, after in dropped.items():
+            left[method] = (questions - after) / questions
+        self.runs.append(float(left.mean()))
+        self.calls.append(float((left * calls).sum() / calls.sum()))
+        self.lost.append(all(int(one) in dropped for one in best))
+
+    def row(self) -> dict[str, float]:
+        return {name: float(np.mean(getattr(self, name))) for name in ("runs", "calls", "lost")}
+
+
+def find_best(means: Floats) -> NDArray[np.int64]:
+    return np.flatnonzero(means >= means.max() - TIE)
+
+
+def most_errors(claim: float, repetitions: int) -> float:
+    """The largest share of errors that chance allows: d + 2 sqrt(d (1 - d) / R)."""
+    return claim + 2 * float(np.sqrt(claim * (1 - claim) / repetitions))
+
+
+def replay_orders(matrix: Matrix, orders: int, seed: int = 0) -> dict[str, dict[str, float]]:
+    """All questions in random orders; what is true is what the full matrix says."""
+    table, calls = matrix.right, matrix.arrays["calls"].mean(axis=1)
+    best, draw, rules = find_best(table.mean(axis=0)), np.random.default_rng(seed), OURS | dict(RULES)
+    found = {name: Outcomes() for name in rules if name != "race future"}
+    for _ in range(orders):
+        shuffled = table[draw.permutation(len(table))]
+        for name, outcomes in found.items():
+            outcomes.add(rules[name](shuffled), calls, best, len(table))
+    return {name: one.row() for name, one in found.items()}
+
+
+def replay_draws(matrix: Matrix, draws: int, seed: int = 1, truth: Matrix | None = None) -> dict[str, dict[str, float]]:
+    """Draws with replacement, as many as there are questions: new questions like these. truth: another set, which the
+    questions to come are like instead.
+    """
+    table, calls = matrix.right, matrix.arrays["calls"].mean(axis=1)
+    best = find_best((truth or matrix).right.mean(axis=0))
+    draw, rules = np.random.default_rng(seed), {"race future": OURS["race future"], **RULES}
+    found = {name: Outcomes() for name in rules}
+    for _ in range(draws):
+        drawn = table[draw.integers(len(table), size=len(table))]
+        for name, outcomes in found.items():
+            outcomes.add(rules[name](drawn), calls, best, len(table))
+    return {name: one.row() for name, one in found.items()}
+
+
+def replay_cascades(
+    matrix: Matrix, draws: int, margins: Sequence[float], seed: int = 2, truth: Matrix | None = None
+) -> dict[float, dict[str, float]]:
+    """Design on a third of a draw with replacement, certify on the others. For each margin: how often a cascade is
+    certified, the calls that it saves (0 where none is certified), and how often every certified cascade keeps its
+    promise on the full matrix (`truth`: of another set).
+    """
+    recorded, real = matrix.recorded("calls"), (truth or matrix).recorded("calls")
+    score, cost = real.worst.mean(axis=1), real.cost.mean(axis=1)
+    draw = np.random.default_rng(seed)
+    found: dict[float, list[tuple[bool, float, bool]]] = {margin: [] for margin in margins}
+    for number in range(draws):
+        drawn = recorded.at(draw.integers(recorded.questions, size=recorded.questions))
+        group = np.arange(recorded.questions)
+        designs, certifies = split_questions(group, number)
+        front, on = design_cascades(drawn.at(designs)), drawn.at(certifies)
+        singles = drawn.worst.mean(axis=1)
+        best = max(range(len(recorded.methods)), key=lambda one: (singles[one], -cost[one]))
+        for margin in margins:
+            passed = [one.candidate.cascade for one in certify_cascades(on, front, margin, CASCADE_ERROR) if one.passed]
+            kept, costs = check_promise(real, passed, float(score.max()) - margin)
+            saved = 1 - min(costs) / cost[best] if costs else 0.0
+            found[margin].append((bool(passed), float(saved), kept))
+    names = ("certified", "saved", "kept")
+    return {
+        margin: {name: float(np.mean([one[place] for one in all_])) for place, name in enumerate(names)}
+        for margin, all_ in found.items()
+    }
+
+
+def check_promise(real: Any, cascades: Sequence[Cascade], least: float) -> tuple[bool, list[float]]:
+    """Whether all cascades score at least so much in truth, and what each costs."""
+    replayed = [replay_cascade(real, one) for one in cascades]
+    return all(one.worst.mean() >= least - TIE for one in replayed), [float(one.cost.mean()) for one in replayed]
+
+
+def make_scripted_table(shares: Sequence[float], questions: int, alike: float, seed: int) -> Matrix:
+    """Methods that are right with known chances. alike: the share of answers that all methods take from one draw, as
+    methods do that find the same questions hard.
+    """
+    draw = np.random.default_rng(seed)
+    hard, own = draw.random((1, questions)), draw.random((len(shares), questions))
+    right = np.where(draw.random(own.shape) < alike, hard, own) < np.asarray(shares)[:, None]
+    names = [f"method {number}" for number in range(len(shares))]
+    return Matrix("scripted", {"methods": names}, {"right": right.astype("u1"), "calls": np.ones(right.shape)})
+
+
+SCRIPTED: dict[str, tuple[list[float], float]] = {
+    "one of 23 leads by 2 points": ([0.42] + [0.4] * 22, 0.8),
+    "one of 23 leads by 5 points": ([0.45] + [0.4] * 22, 0.8),
+    "23 methods, evenly from .2 to .5": ([round(0.2 + 0.3 * n / 22, 4) for n in range(22, -1, -1)], 0.8),
+    "two methods, independent, .52 and .5": ([0.52, 0.5], 0.0),
+}
+
+
+def replay_scripted(repetitions: int, questions: int = 400) -> dict[str, dict[str, dict[str, float]]]:
+    """Fresh tables with known chances: the rules that speak of questions to come."""
+    rules = {"race future": OURS["race future"], **RULES}
+    found: dict[str, dict[str, Outcomes]] = {case: {rule: Outcomes() for rule in rules} for case in SCRIPTED}
+    for case, (shares, alike) in SCRIPTED.items():
+        best, calls = find_best(np.asarray(shares)), np.ones(len(shares))
+        for seed in range(repetitions):
+            table = make_scripted_table(shares, questions, alike, seed).right
+            for name, rule in rules.items():
+                found[case][name].add(rule(table), calls, best, questions)
+    return {case: {rule: one.row() for rule, one in rules_.items()} for case, rules_ in found.items()}

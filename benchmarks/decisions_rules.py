@@ -1,0 +1,121 @@
+"""Rules for stopping to ask methods that others use, on one table of right (1) and wrong (0) answers.
+
+A table holds questions, in the order in which they are asked, by methods. Each rule returns {method: the number of
+questions after which it is dropped}. None of them controls its error over the looks.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Dropped = dict[int, int]
+
+EVERY = 5  # questions between two looks
+WALD_Z, ALPHA, POSTERIOR = 1.645, 0.05, 0.95
+FEWEST = 10  # questions before the median rule looks first
+
+
+def drop_by_wald(table: Floats) -> Dropped:
+    """Every five questions: drop methods whose unpaired 90% Wald interval lies below the leader's."""
+    means = running_means(table)
+    half = WALD_Z * np.sqrt(means * (1 - means) / counts(table))
+
+    def is_worse(after: int, live: NDArray[np.int64], leader: int) -> NDArray[np.bool_]:
+        row = after - 1
+        found: NDArray[np.bool_] = means[row, live] + half[row, live] < means[row, leader] - half[row, leader]
+        return found
+
+    return drop_at_looks(table, is_worse, EVERY)
+
+
+def drop_by_mcnemar(table: Floats) -> Dropped:
+    """After every question: drop methods that McNemar's exact test at 5% finds worse than the leader."""
+    right = table > 0.5
+    p_values = mcnemar_table(len(table))
+
+    def is_worse(after: int, live: NDArray[np.int64], leader: int) -> NDArray[np.bool_]:
+        best, others = right[:after, [leader]], right[:after][:, live]
+        wins, losses = (best & ~others).sum(axis=0), (~best & others).sum(axis=0)
+        found: NDArray[np.bool_] = (wins > losses) & (p_values[wins + losses, losses] < ALPHA)
+        return found
+
+    return drop_at_looks(table, is_worse, 1)
+
+
+def drop_by_posterior(table: Floats) -> Dropped:
+    """Every five questions: drop methods that are worse than the leader with a posterior probability above 0.95.
+
+    Uniform priors, independent methods; the normal approximation of two Beta distributions.
+    """
+    n = counts(table)
+    means = (np.cumsum(table, axis=0) + 1) / (n + 2)
+    variance = means * (1 - means) / (n + 3)
+    z = 1.6448536269514722  # the 95% quantile
+
+    def is_worse(after: int, live: NDArray[np.int64], leader: int) -> NDArray[np.bool_]:
+        row = after - 1
+        gap = means[row, leader] - means[row, live]
+        found: NDArray[np.bool_] = gap > z * np.sqrt(variance[row, leader] + variance[row, live])
+        return found
+
+    return drop_at_looks(table, is_worse, EVERY)
+
+
+def drop_by_median(table: Floats) -> Dropped:
+    """Every five questions, from ten on: drop methods whose mean lies below the median of those still asked."""
+    means = running_means(table)
+
+    def is_worse(after: int, live: NDArray[np.int64], leader: int) -> NDArray[np.bool_]:
+        row = means[after - 1, live]
+        found: NDArray[np.bool_] = (row < np.median(row)) & (after >= FEWEST)
+        return found
+
+    return drop_at_looks(table, is_worse, EVERY)
+
+
+RULES: Mapping[str, Callable[[Floats], Dropped]] = {
+    "Wald interval, every 5": drop_by_wald,
+    "McNemar .05, every 1": drop_by_mcnemar,
+    "median rule, every 5": drop_by_median,
+    "posterior > .95, every 5": drop_by_posterior,
+}
+
+
+def drop_at_looks(
+    table: Floats, is_worse: Callable[[int, NDArray[np.int64], int], NDArray[np.bool_]], every: int
+) -> Dropped:
+    """Look every so many questions and drop what is worse than the leader among the methods still asked."""
+    totals, live, dropped = np.cumsum(table, axis=0), np.arange(table.shape[1]), Dropped()
+    for after in range(every, len(table) + 1, every):
+        leader = int(live[totals[after - 1, live].argmax()])
+        worse = is_worse(after, live, leader) & (live != leader)
+        if worse.any():
+            dropped.update(dict.fromkeys(live[worse].tolist(), after))
+            live = live[~worse]
+            if len(live) == 1:
+                break
+    return dropped
+
+
+def counts(table: Floats) -> Floats:
+    """1, 2, ... as a column."""
+    return np.arange(1.0, len(table) + 1)[:, None]
+
+
+def running_means(table: Floats) -> Floats:
+    """The mean of each method after each question."""
+    found: Floats = np.cumsum(table, axis=0) / counts(table)
+    return found
+
+
+@cache
+def mcnemar_table(most: int) -> Floats:
+    """[n, k]: the two-sided p-value of k of n unequal answers in favour of one method, k <= n / 2."""
+    logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, most + 1)))])
+    n, k = np.meshgrid(np.arange(most + 1), np.arange(most + 1), indexing="ij")
+    ways = np.where(k <= n, np.exp(logs[n] - logs[k] - logs[np.maximum(n - k, 0)] - n * np.log(2)), 0.0)
+    found: Floats = np.minimum(1.0, 2 * np.cumsum(ways, axis=1))
+    return found

@@ -1,0 +1,92 @@
+"""A race while it runs: on a terminal a table that changes, with --json a line now and then, else a line a drop."""
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from quorum.cli.progress import ProgressCallback, show_stages
+from quorum.cli.show import stderr
+
+if TYPE_CHECKING:
+    from quorum.evaluation.run.race import RunningRace, Watch
+
+REPORTS = 20  # lines with --json, besides one for each drop
+DRAWN_EVERY = 0.5  # seconds
+
+
+class RaceBars(Progress):
+    """Progress bars, and below them the table of a race."""
+
+    table: RenderableType = ""
+
+    def get_renderables(self) -> Iterator[RenderableType]:
+        yield from super().get_renderables()
+        if self.table:
+            yield self.table
+
+
+@contextmanager
+def show_race(
+    *, as_json: bool, clock: Callable[[], float] = time.monotonic
+) -> Iterator[tuple[ProgressCallback, "Watch"]]:
+    """The callbacks that show how far a comparison and its race are."""
+    console = stderr()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with RaceBars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+        drawn, seen = -math.inf, Seen()
+
+        def watch(race: "RunningRace") -> None:
+            nonlocal drawn
+            news = seen.update(race)
+            if console.is_terminal and (news or race.finished or clock() - drawn >= DRAWN_EVERY):
+                drawn = clock()
+                bars.table = draw(race)
+            if as_json and (news or seen.is_due(race)):
+                typer.echo(write_line(race))
+            elif not as_json and not console.is_terminal:
+                for name in news:
+                    asked = f"after {race.asked[name]:,} of {race.questions:,} questions"
+                    typer.echo(f"quorum: the race dropped {name} {asked}.", err=True)
+
+        yield show_stages(bars), watch
+
+
+class Seen:
+    """What a race was when it was last shown."""
+
+    def __init__(self) -> None:
+        self.dropped: set[str] = set()
+        self.reported = -1
+
+    def update(self, race: "RunningRace") -> list[str]:
+        """The methods that were dropped since."""
+        new = [name for name in race.asked if name not in self.dropped]
+        self.dropped = set(race.asked)  # a race that is run again may ask methods again
+        return new
+
+    def is_due(self, race: "RunningRace") -> bool:
+        """Whether the race is a twentieth further than when it was last reported."""
+        part = race.settled * REPORTS // max(1, race.questions)
+        due, self.reported = part != self.reported, part
+        return due
+
+
+def draw(race: "RunningRace") -> RenderableType:
+    from quorum.cli.tables import make_standings_table
+
+    return make_standings_table(race, race.standings())
+
+
+def write_line(race: "RunningRace") -> str:
+    """A line of JSON: how far the race is, and every method's mean with the interval that holds at every moment."""
+    methods = [asdict(one) for one in race.standings()]
+    found = {"event": "race", "settled": race.settled, "questions": race.questions, "measure": race.measure}
+    return json.dumps({**found, "methods": methods}, ensure_ascii=False)

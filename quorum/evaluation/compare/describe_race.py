@@ -1,0 +1,40 @@
+"""What a race did and what it promises, in words."""
+
+from collections.abc import Mapping
+
+from quorum.algorithms.race import Mode
+from quorum.evaluation.compare.recommend import format_percent, join_first_names
+from quorum.evaluation.run.race import RaceResult
+
+NOTHING_NEW = "about new questions this says nothing"
+OF: Mapping[Mode, str] = {"questions": "on these questions", "future": "on new questions like these"}
+
+
+def describe_race(race: RaceResult, best: str | None) -> list[str]:
+    """Whom the race dropped when, what it saved, and what may be concluded. best: the recommended method."""
+    if not race.dropped:
+        return ["The race dropped no method."] if race.finished else []
+    out = [f"{one.method} after {one.asked:,} of {race.questions:,} questions" for one in race.dropped]
+    saved = f", which saved {format_percent(race.saved, 0)} of the answers" if race.finished else ""
+    count = f"{len(race.dropped)} of {len(race.standings)} methods"
+    return [f"The race dropped {count}{saved}: {join_first_names(out)}.", describe_promise(race, best)]
+
+
+def describe_promise(race: RaceResult, best: str | None) -> str:
+    """What may be concluded about the methods that the race dropped."""
+    if race.mode == "exact":
+        return f"None of these could still have become the best on these questions; {NOTHING_NEW}."
+    promise = f"The chance that it dropped the method that is best {OF[race.mode]} is at most {race.error:.0%}"
+    if race.mode == "future" and best is not None and len(race.survivors) > 1:
+        return f"{promise}; which of the survivors is that one, it does not say."
+    return f"{promise}; {NOTHING_NEW}." if race.mode == "questions" else f"{promise}."
+
+
+def describe_open_race(race: RaceResult, limit: float | None) -> str:
+    """The headline of a race that did not ask its survivors everything."""
+    at = "before its end" if limit is None else f"at the limit of ${limit:g}"
+    where = f"The race stopped {at}, after {race.settled:,} of {race.questions:,} questions"
+    names = join_first_names(race.survivors)
+    if len(race.survivors) == 1:
+        return f"{where}, with one method left: {names}."
+    return f"{where}. Still in it, none of them certified as the best: {names}."

@@ -1,0 +1,117 @@
+"""What answers come to when a wrong one costs more than saying unknown: shares of right, wrong and unknown answers, and
+the costs at which the recommendation changes.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+
+from quorum.evaluation.metrics.registry import WORTH, is_binary
+from quorum.evaluation.metrics.statistics import holm, mcnemar, sign_flip
+from quorum.evaluation.run.results import ColumnScores
+
+ALPHA = 0.05
+RESAMPLES = 1_000
+COSTS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How the answers of a method divide, in shares that sum to 1. right: the mean of the measure; unknown: of those
+    that say so and are not right by it; wrong: what is left.
+    """
+
+    right: float
+    wrong: float
+    unknown: float
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is recommended while a wrong answer costs from `least` to `most` right ones, both among COSTS."""
+
+    least: float
+    most: float
+    best: str
+    cheapest: str
+
+
+def count_shares(scores: ColumnScores, measure: str, ids: Sequence[str]) -> Shares:
+    """The shares over these questions, all of which were answered; without any, all is 0."""
+    score, unknown = scores.of(measure, ids), scores.of("unknown", ids) == 1
+    known = ~np.isnan(score)
+    score, unknown = score[known], unknown[known]
+    if not len(score):
+        return Shares(0.0, 0.0, 0.0)
+    right, silent = float(score.mean()), float(np.where(unknown, 1 - score, 0.0).mean())
+    return Shares(right, max(0.0, 1 - right - silent), silent)
+
+
+def name_measure(names: Mapping[str, str], measure: str, wrong_cost: float) -> str:
+    """'exact match', or of the worth 'worth (right answers less 2 for a wrong one)'."""
+    if measure == WORTH:
+        return f"worth (1 for a right answer, -{wrong_cost:g} for a wrong one)"
+    return names[measure]
+
+
+def choose_at_costs(
+    scores: Mapping[str, ColumnScores], measure: str, prices: Mapping[str, float], common: Sequence[str]
+) -> list[Choice]:
+    """What is recommended among these methods at each cost of a wrong answer, by the tests of a comparison.
+
+    prices: what each method takes; common: the questions that all of them answered.
+    """
+    names = list(prices)
+    right = np.array([scores[name].of(measure, common) for name in names])
+    unknown = np.array([scores[name].of("unknown", common) == 1 for name in names])
+    known = ~np.isnan(right).any(axis=0)
+    right, wrong = right[:, known], np.where(unknown, 0.0, 1 - right)[:, known]
+    if not right.size:
+        return []
+    price = np.array([prices[name] for name in names])
+
+    def choose(cost: float) -> tuple[str, str]:
+        worth = right - cost * wrong
+        best = max(range(len(names)), key=lambda one: (round(float(worth[one].mean()), 6), -price[one]))
+        others = [one for one in range(len(names)) if one != best]
+        if not cost and is_binary(measure):
+            p_values = [mcnemar(worth[one], worth[best]) for one in others]
+        else:
+            p_values = [sign_flip(worth[one] - worth[best], resamples=RESAMPLES) for one in others]
+        equals = [one for one, p in zip(others, holm(p_values), strict=True) if p >= ALPHA]
+        return names[best], names[min([best, *equals], key=lambda one: price[one])]
+
+    return list_choices(choose)
+
+
+def list_choices(choose: Callable[[float], tuple[str, str]]) -> list[Choice]:
+    """What is recommended at each cost of a wrong answer, costs with the same recommendation together.
+
+    choose: the best and the cheapest of its equals, at a cost.
+
+    >>> [(one.least, one.most, one.cheapest) for one in list_choices(lambda cost: ("a", "a" if cost < 1 else "b"))]
+    [(0.0, 0.75, 'a'), (1.0, 10.0, 'b')]
+    """
+    found = [(cost, *choose(cost)) for cost in COSTS]
+    choices = []
+    for (best, cheapest), same in groupby(found, key=lambda one: one[1:]):
+        costs = [cost for cost, *_ in same]
+        choices.append(Choice(costs[0], costs[-1], best, cheapest))
+    return choices
+
+
+def describe_choices(choices: Sequence[Choice]) -> str | None:
+    """For which costs the recommendation turns; None without choices."""
+    turns = [(cheapest, [*same]) for cheapest, same in groupby(choices, key=lambda one: one.cheapest)]
+    if not turns:
+        return None
+    first, *others = [(name, same[0].least) for name, same in turns]
+    if not others:
+        return f"The recommendation stays {first[0]} whatever a wrong answer costs, up to {COSTS[-1]:g} right ones."
+    parts = [f"{name} from {least:g} on" for name, least in others]
+    return (
+        f"The recommendation turns with what a wrong answer costs, in right ones: {first[0]} at 0, "
+        f"{', '.join(parts)}; say yours with --wrong-cost."
+    )

@@ -1,0 +1,40 @@
+"""Loads the models of this process and opens the stores before the first question, whose seconds would include that."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+
+from quorum.core.errors import QuorumError
+from quorum.evaluation.run.columns import Column
+from quorum.evaluation.run.shared_retrieval import OncePerQuery
+
+QUERY = "a first question"
+
+
+async def warm_up(columns: Sequence[Column], *, searching: bool) -> None:
+    """Load what the columns use in this process. No model of a server is called, and nothing is counted.
+
+    The columns share retrieval. A failure is left to the first question, which reports it.
+    """
+    contexts = [column.context for column in columns]
+    local = [context for context in contexts if searching and context.embeddings == "embedded"]
+    if local or any("embedded" in (context.model, context.verifier) for context in contexts):
+        await asyncio.to_thread(load_encoder)
+    for retriever in {id(context.retriever): context.retriever for context in local}.values():
+        if isinstance(retriever, OncePerQuery) and is_built_in(retriever):
+            with suppress(QuorumError):
+                await retriever.ainvoke(QUERY)
+
+
+def is_built_in(retriever: OncePerQuery) -> bool:
+    """Whether a search is free: one of our retrievers, over the embedded encoder."""
+    from quorum.retrievers.langchain_retrievers import BM25Retriever, ChromaRetriever, HybridRetriever
+
+    return isinstance(retriever.inner, BM25Retriever | ChromaRetriever | HybridRetriever)
+
+
+def load_encoder() -> None:
+    """Load the embedded encoder, and run it once."""
+    from quorum.models.embedded.encoder import get_encoder
+
+    get_encoder().embed([QUERY])

@@ -1,0 +1,297 @@
+"""`quorum compare --race`: over scripted methods of known skill, taken up again, under limits, with failing calls."""
+
+import json
+import random
+import re
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import OpenAIServer, Request, Response, make_error
+from quorum_command import Quorum
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.evaluation.compare.compare import compare, plan_comparison
+from quorum.evaluation.compare.decide import Decision
+from quorum.evaluation.run.options import Options
+from quorum.evaluation.run.race import RunningRace
+
+QUESTIONS = 60
+METHODS = "concat,concat[k=2],concat[k=3]"
+SHARES = {"a": 0.5, "b": 0.5, "c": 0.4, "d": 0.2}
+SKILL = {1: 0.05, 2: 0.5, 3: 1.0}  # by the number of passages that a method reads: the share of right answers
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Questions that bring three passages."""
+    path = tmp_path / "data.jsonl"
+    write_questions(path, QUESTIONS)
+    return path
+
+
+def write_questions(path: Path, count: int, **more: Any) -> None:
+    lines = [
+        {
+            "id": f"q{n}",
+            "question": f"Who found thing {n}?",
+            "answers": [f"person {n}"],
+            "passages": [{"id": f"p{n}-{i}", "title": "", "text": f"Passage {i} of thing {n}."} for i in range(3)],
+            **{name: make(n) for name, make in more.items()},
+        }
+        for n in range(count)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
+def number_in(request: Request) -> int:
+    return int(request.text.rpartition("found thing ")[2].partition("?")[0])
+
+
+def reader(request: Request) -> Response:
+    """Is right as often as SKILL says, always on the same questions."""
+    read = request.text.count("Passage ")
+    number = number_in(request)
+    right = random.Random(f"{read}:{number}").random() < SKILL[read]
+    usage = {"prompt_tokens": 100 * read, "completion_tokens": 2, "total_tokens": 100 * read + 2}
+    return Response(f"person {number}" if right else "unknown", usage=usage)
+
+
+async def race(data: Path, out: str = "out", mode: str | None = "questions", k: int = 1, **options: Any) -> Decision:
+    """The methods differ only in how many passages they read."""
+    chosen = {"methods": METHODS, "corpus": "given", "out": data.parent / out, "race": mode, **options}
+    context = Context(model="openai:test", k=k, attempts=1, journal="off")
+    return await compare(await plan_comparison(Options(data=data, context=context, **chosen)))
+
+
+def read_rows(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "results.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def read_outcome(folder: Path) -> dict[str, Any]:
+    """What a comparison wrote about its race, without the time that it took."""
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    untimed = {name: {key: one for key, one in row.items() if "second" not in key} for name, row in summary.items()}
+    found = json.loads((folder / "recommendation.json").read_text(encoding="utf-8"))
+    found["words"] = [re.sub(r", [\d.]+ s \(p95\)", "", one) for one in found["words"]]
+    comparison = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
+    return {"summary": untimed, "recommendation": found, "comparison": comparison}
+
+
+async def test_methods_that_cannot_win_are_no_longer_asked(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    decision = await race(data, concurrency=4)
+    result = decision.scores.race
+    assert result is not None
+    assert (result.survivors, [one.method for one in result.dropped]) == (["concat[k=3]"], ["concat", "concat[k=2]"])
+    first, second = (one.asked for one in result.dropped)
+    assert first < second < QUESTIONS
+    asked = Counter(row["method"] for row in read_rows(decision.scores.folder))
+    assert asked["concat[k=3]"] == QUESTIONS
+    assert first <= asked["concat"] <= first + 3 * 4  # those asked ahead of the decision
+    assert decision.scores.summary["concat"]["n"] == first
+    assert decision.recommendation.best == "concat[k=3]"
+    words = decision.recommendation.sentences
+    assert words[0].startswith("concat[k=3] won the race: exact match 100.0%")
+    assert f"concat after {first} of {QUESTIONS} questions" in words[1]
+    assert "at most 5%" in words[2]
+    page = (decision.scores.folder / "report.html").read_text(encoding="utf-8")
+    text = (decision.scores.folder / "report.md").read_text(encoding="utf-8")
+    assert all("Who was dropped when" in one and f"{first} of {QUESTIONS}" in one for one in (page, text))
+    found = json.loads((decision.scores.folder / "race.json").read_text(encoding="utf-8"))
+    assert (found["seed"], found["mode"], found["survivors"]) == (0, "questions", ["concat[k=3]"])
+    config = json.loads((decision.scores.folder / "config.json").read_text(encoding="utf-8"))
+    assert config["race"] == {"mode": "questions", "error": 0.05, "seed": 0}
+
+
+async def test_a_dropped_method_has_no_test_of_a_fixed_size(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(lambda request: Response("wrong") if request.text.count("Passage ") == 1 else reader(request))
+    decision = await race(data, methods="concat[k=3],concat[k=3;seed=1],concat", concurrency=4)
+    [comparison] = decision.scores.comparisons
+    dropped, equal = comparison["methods"]["concat"]["em"], comparison["methods"]["concat[k=3;seed=1]"]["em"]
+    assert (dropped["test"], dropped["p"], dropped["p_holm"]) == ("race", 1.0, 1.0)
+    assert dropped["low"] == dropped["difference"] == -1 < dropped["high"] < 0.1
+    assert (equal["test"], equal["p_holm"], comparison["n"]) == ("mcnemar", 1.0, QUESTIONS)
+    assert decision.recommendation.equals == ["concat[k=3;seed=1]"]
+    assert "dropped" in (decision.scores.folder / "report.md").read_text(encoding="utf-8")
+
+
+async def test_holm_counts_the_methods_that_were_dropped(data: Path, openai_server: OpenAIServer) -> None:
+    """Of the two methods that stay, one is wrong on six questions; the third is always wrong, and dropped."""
+
+    def answer(request: Request) -> str:
+        read, number = request.text.count("Passage "), number_in(request)
+        return f"person {number}" if read == 3 or (read == 2 and number % 10) else "unknown"
+
+    openai_server.reply(answer)
+    whole = await race(data, "whole", mode=None, methods="concat[k=3],concat[k=2],concat")
+    raced = await race(data, "raced", mode="future", methods="concat[k=3],concat[k=2],concat")
+    assert raced.scores.race is not None
+    assert raced.scores.race.survivors == ["concat[k=3]", "concat[k=2]"]
+    p, adjusted = (one.scores.comparisons[0]["methods"]["concat[k=2]"]["em"]["p_holm"] for one in (whole, raced))
+    assert (p, adjusted) == (2 / 2**6, 2 * 2 / 2**6)  # the smaller of two p-values is doubled, even if the other is 1
+    assert raced.recommendation.equals == ["concat[k=2]"]
+
+
+async def test_cut_off_anywhere_it_ends_like_a_race_that_was_not(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    whole = (await race(data, "whole", concurrency=3)).scores.folder
+    lines = (whole / "results.jsonl").read_bytes()
+    for place in (0, 1, len(lines) // 7, len(lines) // 3, len(lines) // 2 + 5, len(lines) - 1):
+        folder = data.parent / f"cut{place}"
+        shutil.copytree(whole, folder)
+        (folder / "results.jsonl").write_bytes(lines[:place])
+        again = await race(data, folder.name, concurrency=3)
+        assert again.scores.asked > 0 or place == len(lines) - 1
+        assert read_outcome(folder) == read_outcome(whole)
+    asked = len(openai_server.requests)
+    finished = await race(data, "whole", concurrency=3)
+    assert (finished.scores.asked, len(openai_server.requests)) == (0, asked)
+
+
+async def test_a_failed_call_counts_as_the_worst_until_asked_again(data: Path, openai_server: OpenAIServer) -> None:
+    """Where the worst method fails, it might have been right, so that it is dropped later; the same command asks it
+    again, and ends like a race without failures.
+    """
+    openai_server.reply(reader)
+    plain = await race(data, "plain")
+    assert plain.scores.race is not None
+    first = plain.scores.race.units[0][0]
+
+    def fail(request: Request) -> Response:
+        alone = request.text.count("Passage ") == 1
+        return make_error(400, "no") if alone and number_in(request) == int(first[1:]) else reader(request)
+
+    openai_server.reply(fail)
+    failing = await race(data, "failing")
+    assert failing.scores.race is not None
+    assert failing.scores.race.standings["concat"].asked > plain.scores.race.standings["concat"].asked
+    assert failing.scores.summary["concat"]["errors"] == 1
+    openai_server.reply(reader)
+    again = await race(data, "failing")
+    assert read_outcome(again.scores.folder) == read_outcome(plain.scores.folder)
+
+
+async def test_at_the_limit_on_cost_the_survivors_are_named(
+    data: Path, tmp_path: Path, openai_server: OpenAIServer
+) -> None:
+    openai_server.reply(reader)
+    prices = tmp_path / "prices.toml"
+    prices.write_text('["openai:test"]\ninput = 1000\noutput = 0\n', encoding="utf-8")
+    # a question costs 10, 20 and 30 cents
+    stopped = await race(data, max_cost=6.5, prices=prices, concurrency=1)
+    result = stopped.scores.race
+    assert result is not None
+    assert 0 < result.settled < QUESTIONS
+    assert (stopped.recommendation.best, result.survivors) == (None, ["concat[k=2]", "concat[k=3]"])
+    first = stopped.recommendation.sentences[0]
+    assert first.startswith(f"The race stopped at the limit of $6.5, after {result.settled} of {QUESTIONS} questions.")
+    assert first.endswith("none of them certified as the best: concat[k=2] and concat[k=3].")
+    assert all(one["em"]["p"] == 1 for one in stopped.scores.comparisons[0]["methods"].values())
+    on = await race(data, max_cost=100, prices=prices, concurrency=1)
+    whole = await race(data, "whole", prices=prices, concurrency=1)
+    assert read_outcome(on.scores.folder) == read_outcome(whole.scores.folder)
+
+
+async def test_only_methods_within_the_budget_drop_others(data: Path, openai_server: OpenAIServer) -> None:
+    """The best method reads three passages, beyond the budget: it is not recommended, and drops no other."""
+    openai_server.reply(reader)
+    decision = await race(data, budget={"tokens": 250})
+    result = decision.scores.race
+    assert result is not None
+    assert set(result.survivors) == {"concat[k=2]", "concat[k=3]"}
+    assert decision.recommendation.best == "concat[k=2]"
+    assert "Without the limit concat[k=3] would be ahead" in " ".join(decision.recommendation.sentences)
+
+
+async def test_a_method_that_turns_out_too_expensive_drops_no_other(data: Path, openai_server: OpenAIServer) -> None:
+    """The estimate thinks that all keep the budget, the server counts far more tokens for the best: the race is decided
+    again without it, and a method that only it was better than is asked what it missed.
+    """
+
+    def costly(request: Request) -> Response:
+        made = reader(request)
+        if request.text.count("Passage ") == 3:
+            made.usage["prompt_tokens"] = 100_000
+        return made
+
+    openai_server.reply(costly)
+    decision = await race(data, budget={"tokens": 2000}, concurrency=2)
+    result = decision.scores.race
+    assert result is not None
+    assert decision.recommendation.best == "concat[k=2]"
+    assert result.standings["concat[k=2]"].asked == QUESTIONS
+
+
+async def test_models_and_k_are_columns_of_a_race(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(lambda request: reader(request) if request.body["model"] == "good" else Response("wrong"))
+    decision = await race(data, methods="concat", models=["openai:good", "openai:bad"], k=3)
+    result = decision.scores.race
+    assert result is not None
+    assert (result.survivors, len(result.dropped)) == (["concat[model=openai:good]"], 1)
+
+
+async def test_another_column_is_another_race(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    await race(data, limit=10)
+    with pytest.raises(
+        SetupError, match=r"another configuration \(methods\.concat\[k=3;seed=2\] was absent, now there"
+    ):
+        await race(data, methods=f"{METHODS},concat[k=3;seed=2]", limit=10)
+    with pytest.raises(SetupError, match="race was there, now absent"):
+        await race(data, mode=None, limit=10)
+    with pytest.raises(SetupError, match="--race 'fast' does not fit; give exact, questions or future"):
+        await race(data, mode="fast")
+
+
+async def test_questions_of_one_document_are_bet_on_as_one(tmp_path: Path, openai_server: OpenAIServer) -> None:
+    data = tmp_path / "grouped.jsonl"
+    write_questions(data, 40, meta=lambda number: {"document": f"d{number % 10}"})
+    openai_server.reply(reader)
+    decision = await race(data, mode="future")
+    result = decision.scores.race
+    assert result is not None
+    assert sorted(map(len, result.units)) == [4] * 10
+    assert all(one.asked % 4 == 0 for one in result.standings.values())
+    assert read_rows(decision.scores.folder)[0]["group"].startswith("d")
+    for unit in result.units:
+        assert len({int(id_[1:]) % 10 for id_ in unit}) == 1
+
+
+def test_on_the_command_line_with_lines_of_json(data: Path, openai_server: OpenAIServer, quorum: Quorum) -> None:
+    openai_server.reply(reader)
+    settings = ["--models", "openai:test", "--set", "k=1", "--set", "journal=off", "--concurrency", "4"]
+    command = ["compare", "given", str(data), "--methods", METHODS, *settings, "--race", "questions"]
+    plain = quorum(*command, "--out", "plain")
+    assert plain.code == 0, plain.err
+    assert re.search(r"quorum: the race dropped concat after \d+ of 60 questions\.", plain.err)
+    assert "The race after 60 of 60 questions" in plain.out
+    ran = quorum(*command, "--out", "json", "--json")
+    assert ran.code == 0, ran.err
+    lines = [json.loads(line) for line in ran.out.splitlines()]
+    assert [one["event"] for one in lines] == ["race"] * (len(lines) - 1) + ["result"]
+    assert (lines[-2]["settled"], lines[-1]["best"]) == (60, "concat[k=3]")
+    assert [one["method"] for one in lines[-2]["methods"] if not one["dropped"]] == ["concat[k=3]"]
+    assert all(one["low"] <= one["mean"] <= one["high"] for one in lines[-2]["methods"])
+    assert quorum(*command[:-1], "fast").code == 2
+
+
+def test_the_best_is_hardly_ever_dropped(tmp_path: Path) -> None:
+    """Tables of equally good methods, through the running race, as answers arrive in any order."""
+    lost, times = 0, 60
+    for seed in range(times):
+        draw = random.Random(seed)
+        units = tuple((f"q{n}",) for n in range(60))
+        table = {(name, f"q{n}"): float(draw.random() < share) for name, share in SHARES.items() for n in range(60)}
+        running = RunningRace(list(SHARES), units, mode="questions", measure="em")
+        for name, id_ in sorted(table, key=lambda _: draw.random()):
+            if running.is_live(name):
+                running.record(name, id_, table[name, id_], unknown=False)
+                running.settle()
+        means = {name: sum(table[name, f"q{n}"] for n in range(60)) for name in SHARES}
+        lost += not any(running.is_live(name) for name in SHARES if means[name] == max(means.values()))
+        assert running.finished
+    assert lost <= 0.05 * times + 3 * (0.05 * 0.95 * times) ** 0.5

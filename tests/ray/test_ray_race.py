@@ -1,0 +1,81 @@
+"""A race between methods whose questions are asked by many processes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import OpenAIServer, Request, Response
+
+from quorum.core.context import Context
+from quorum.evaluation.compare.compare import compare, plan_comparison
+from quorum.evaluation.compare.decide import Decision
+from quorum.evaluation.run.options import Options
+
+pytestmark = [pytest.mark.usefixtures("ray_here"), pytest.mark.filterwarnings("ignore")]  # Ray warns of itself
+COUNT = 40
+METHODS = "concat[k=2],concat[k=1]"
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "data.jsonl"
+    lines = [
+        {
+            "id": f"q{number}",
+            "question": f"Who is number {number}?",
+            "answers": [f"person {number}"],
+            "passages": [{"id": f"p{number}{i}", "title": "", "text": f"Passage {i} of {number}."} for i in range(2)],
+        }
+        for number in range(COUNT)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def reader(request: Request) -> Response:
+    """Knows everything from two passages, and nothing from one."""
+    number = int(request.text.rpartition("number ")[2].partition("?")[0])
+    usage = {"prompt_tokens": 1000, "completion_tokens": 1, "total_tokens": 1001}
+    return Response(f"person {number}" if request.text.count("Passage ") == 2 else "unknown", usage=usage)
+
+
+async def race(data: Path, out: str, engine: str = "ray", **options: Any) -> Decision:
+    context = Context(model="openai:test", attempts=1, journal=str(data.parent / f"{out}.sqlite"))
+    chosen = {"methods": METHODS, "corpus": "given", "out": data.parent / out, "race": "questions", **options}
+    planned = await plan_comparison(Options(data=data, context=context, engine=engine, concurrency=2, **chosen))
+    return await compare(planned)
+
+
+async def test_a_race_on_ray_ends_like_one_in_this_process(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    many, one = await race(data, "many"), await race(data, "one", engine="local")
+    assert many.scores.race == one.scores.race
+    assert many.scores.race is not None
+    assert many.scores.race.survivors == ["concat[k=2]"]
+    rows = [json.loads(line)["method"] for line in (many.scores.folder / "results.jsonl").read_text().splitlines()]
+    assert rows.count("concat[k=2]") == COUNT
+    assert rows.count("concat[k=1]") < COUNT
+    assert many.spent["models"]["openai:test"]["calls"] == len(rows)
+    again = await race(data, "many", engine="local")
+    assert again.scores.asked == 0
+
+
+async def test_a_limit_on_cost_ends_a_race_on_ray(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    prices = data.parent / "prices.toml"
+    prices.write_text('["openai:test"]\ninput = 1000\noutput = 0\n', encoding="utf-8")
+    stopped = await race(data, "out", prices=prices, max_cost=3.5)
+    assert stopped.scores.race is not None
+    assert not stopped.scores.race.finished
+    assert stopped.recommendation.best is None
+    assert stopped.spent["cost"] == pytest.approx(len(openai_server.requests), abs=2)  # two may be on their way
+
+
+async def test_without_a_race_the_comparison_counts_what_workers_spend(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(reader)
+    many = await race(data, "many", race=None, corpus="pool", methods="concat", limit=6)
+    assert many.scores.race is None
+    assert many.spent["models"]["openai:test"]["calls"] == 6
+    assert (many.spent["searches"], many.spent["searched"]) == (6, 6)
+    assert many.scores.spent.calls == 6
