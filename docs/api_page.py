@@ -28,7 +28,10 @@ class Group:
 GROUPS = (
     Group(
         "Ask",
-        ("answer", "answer_sync", "stream", "Event", "NodeFinished", "RunFinished", "Context", "METHODS", "Method"),
+        (
+            *("answer", "answer_sync", "stream", "Event", "NodeFinished", "AnswerText", "RunFinished"),
+            *("Context", "METHODS", "Method"),
+        ),
         "A question, a method, and settings. All methods take the same parameters and return the same keys.",
         """
         >>> from quorum import METHODS, Context, answer_sync

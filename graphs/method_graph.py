@@ -18,6 +18,7 @@ from langgraph.typing import ContextT, InputT, OutputT, StateT
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.sync import iterate_sync, run_sync
+from quorum.graphs.visible_messages import VisibleMessages
 from quorum.nodes.abstain import check_calibration, read_calibration, suppress_unsure
 
 RUNTIME = "__pregel_runtime"  # LangGraph's key in the config of a graph inside another
@@ -60,7 +61,10 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
     async def astream(
         self, input: Any, config: RunnableConfig | None = None, *, context: Any = None, **settings: Any
     ) -> AsyncIterator[Any]:
-        """As LangGraph's. A stream shows answers before they are sure enough: a calibration is a `SetupError`."""
+        """As LangGraph's, without the thoughts of models in messages.
+
+        A stream shows answers before they are sure enough: a calibration is a `SetupError`.
+        """
         calibration, context = take_calibration(context, config)
         if calibration is not None:
             raise SetupError(
@@ -68,9 +72,10 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
                 "withheld; use invoke or ainvoke."
             )
         stream: Any = super().astream(input, config, context=context, **settings)
+        messages = VisibleMessages()
         async with aclosing(stream) as items:
             async for item in items:
-                yield item
+                yield messages.clean(item)
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **settings: Any) -> Any:
         """As `ainvoke`."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from quorum.api.documents import index
     from quorum.api.evaluate import evaluate, evaluate_async
     from quorum.api.results import Comparison, Evaluation
-    from quorum.api.stream import Event, NodeFinished, RunFinished, stream
+    from quorum.api.stream import AnswerText, Event, NodeFinished, RunFinished, stream
     from quorum.core.context import Context
     from quorum.core.errors import CallError, QuorumError, SetupError, TooLong
     from quorum.core.state import Evidence, Malformed, Passage, Result, Step, Usage, Vote
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METHODS",
+    "AnswerText",
     "CallError",
     "Comparison",
     "Context",
@@ -64,7 +65,7 @@ _NAMES = {
     "quorum.api.documents": ("index",),
     "quorum.api.evaluate": ("evaluate", "evaluate_async"),
     "quorum.api.results": ("Comparison", "Evaluation"),
-    "quorum.api.stream": ("Event", "NodeFinished", "RunFinished", "stream"),
+    "quorum.api.stream": ("AnswerText", "Event", "NodeFinished", "RunFinished", "stream"),
     "quorum.core.context": ("Context",),
     "quorum.core.errors": ("CallError", "QuorumError", "SetupError", "TooLong"),
     "quorum.core.state": ("Evidence", "Malformed", "Passage", "Result", "Step", "Usage", "Vote"),

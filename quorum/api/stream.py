@@ -1,10 +1,11 @@
-"""A run as it happens: one event for each node that has finished, and at last the result."""
+"""A run as it happens: an event for each node that has finished and each piece of the answer, and last the result."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from quorum.graphs import DEFAULT, method_of
+from quorum.graphs import DEFAULT, answer, method_of
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -33,10 +34,51 @@ class NodeFinished(Event):
 
 
 @dataclass(frozen=True)
+class AnswerText(Event):
+    """The next piece of the answer. All pieces together are the answer of the result.
+
+    A long answer and a dialogue's come as they are written, a short one and a vote's when it stands. replaces: what
+    came before does not stand, and this is the whole answer.
+    """
+
+    text: str
+    replaces: bool = False
+
+
+@dataclass(frozen=True)
 class RunFinished(Event):
     """The run is over, and this is its result: the last event."""
 
     result: "Result"
+
+
+class AnswerReader:
+    """Reads the answer in the messages that a graph streams. shown: its text so far."""
+
+    def __init__(self, question: str) -> None:
+        self.question, self.shown = question, ""
+        self.replies: dict[str, str] = {}
+
+    def read(self, message: Any, about: Mapping[str, Any]) -> str:
+        """What a piece of a message adds to the answer: empty unless the call writes the answer."""
+        from quorum.parsing.partial_answers import is_written_out, read_partial_answer
+
+        prompt = str(about.get("prompt") or "")
+        if about.get("prompt_detail") or not is_written_out(prompt):
+            return ""
+        text = self.replies.get(str(message.id), "") + str(message.text)
+        self.replies = {str(message.id): text}  # a call that is tried again begins anew
+        answer = read_partial_answer(prompt, text, self.question)
+        if not answer.startswith(self.shown):
+            return ""
+        piece, self.shown = answer[len(self.shown) :], answer
+        return piece
+
+    def finish(self, answer: str) -> AnswerText:
+        """The last piece."""
+        if answer.startswith(self.shown):
+            return AnswerText(answer[len(self.shown) :])
+        return AnswerText(answer, replaces=True)
 
 
 async def stream(
@@ -52,8 +94,9 @@ async def stream(
     """Answer one question as `answer` does, and yield what happens while it happens.
 
     The parameters are those of `answer`. Yields a `NodeFinished` for every node, in the order in which they finish (a
-    node that is asked for each passage comes once for each), and last a `RunFinished`, whose `result` is what `answer`
-    returns. Leaving the loop early cancels the run; close the iterator (`contextlib.aclosing`) to wait for that.
+    node that is asked for each passage comes once for each), an `AnswerText` for every piece of the answer, and last a
+    `RunFinished`, whose `result` is what `answer` returns. Leaving the loop early cancels the run; close the iterator
+    (`contextlib.aclosing`) to wait for that.
 
     Raises SetupError for a mistake in input or configuration, CallError when a model call failed after its retries.
 
@@ -80,22 +123,63 @@ async def stream(
         "gold_answers": None if gold_answers is None else list(gold_answers),
     }
     graph: Any = method_of(method).graph if isinstance(method, str) else method
-    asked: Any = state
+    settings, reader, asked = context or Context(), AnswerReader(question), cast("Any", state)
+    modes = ["updates", "values", *(["messages"] if is_written_as_it_comes(graph, settings) else [])]
     if history:
         from quorum.graphs.conversation import continue_conversation
 
         graph, asked = continue_conversation(graph, state, history)
     last: dict[str, Any] = {}
-    run = graph.astream(asked, config, context=context or Context(), stream_mode=["updates", "values"], subgraphs=True)
-    parts: AsyncIterator[Any] = run
+    parts: AsyncIterator[Any] = graph.astream(asked, config, context=settings, stream_mode=modes, subgraphs=True)
     async for space, mode, part in parts:
-        if mode == "values":
+        if mode == "messages":
+            if piece := reader.read(*part):
+                yield AnswerText(piece)
+        elif mode == "values":
             last = last if space else part
-            continue
-        for node, update in part.items():
-            if not node.startswith("__"):  # of LangGraph's own, such as an interrupt
-                yield NodeFinished(node, update or {}, tuple(name.partition(":")[0] for name in space))
-    yield RunFinished(cast("Result", {name: last[name] for name in list_result_names(graph) if name in last}))
+        else:
+            for node, update in part.items():
+                if not node.startswith("__"):  # of LangGraph's own, such as an interrupt
+                    yield NodeFinished(node, update or {}, tuple(name.partition(":")[0] for name in space))
+    result = cast("Result", {name: last[name] for name in list_result_names(graph) if name in last})
+    if "answer" in result:
+        yield reader.finish(result["answer"])
+    yield RunFinished(result)
+
+
+async def answer_and_report(
+    question: str,
+    method: "str | Graph",
+    context: "Context",
+    on_event: "Callable[[Event], None]",
+    *,
+    given: "Sequence[Passage] | None" = None,
+    history: Sequence[Mapping[str, str]] = (),
+    config: "RunnableConfig | None" = None,
+) -> "Result":
+    """Answer as `answer` does, and call `on_event` with every event of `stream`.
+
+    With a calibration there are no events: nothing is shown before the answer is sure enough.
+    """
+    if context.calibration is not None:
+        return await answer(question, method, context, given=given, history=history, config=config)
+    found: dict[str, Any] = {}
+    run: Any = stream(question, method, context, given=given, history=history, config=config)
+    async with aclosing(run) as events:
+        async for event in events:
+            on_event(event)
+            if isinstance(event, RunFinished):
+                found = cast("dict[str, Any]", event.result)
+    return cast("Result", found)
+
+
+def is_written_as_it_comes(graph: "Graph", context: "Context") -> bool:
+    """Whether one reply is the answer and long enough to be shown as it is written.
+
+    A cascade may reject its stages' answers; of several samples the most frequent one wins.
+    """
+    is_cascade = getattr(graph, "composed", None) is not None
+    return context.answer_type in ("long", "dialogue") and context.samples == 1 and not is_cascade
 
 
 def list_result_names(graph: "Graph") -> Sequence[str]:

@@ -1,7 +1,7 @@
 """`quorum ask`: one question, its answer and the evidence."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,7 @@ from quorum.core.errors import SetupError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from quorum.api.stream import Event
     from quorum.core.context import Context
     from quorum.core.state import Passage, Result
     from quorum.evaluation.trace import Step, Tracer
@@ -45,7 +46,9 @@ def ask(
     save_trace: Annotated[
         Path | None, typer.Option("--save-trace", metavar="FILE", help="Write that tree to a file; see: quorum trace.")
     ] = None,
-    stream: Annotated[bool, typer.Option("--stream", help="Print every node that has finished (on stderr).")] = False,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Print finished nodes, and the answer as it is written.")
+    ] = False,
 ) -> None:
     """Answer a question from a collection (by default the sample) or from given passages."""
     import asyncio
@@ -74,7 +77,7 @@ def ask(
         make_sample(context)
     is_saved = True
     try:
-        result = asyncio.run(run(replace_invalid_bytes(question), method, context, given, tracer))
+        result = asyncio.run(run(replace_invalid_bytes(question), method, context, given, tracer, stream=stream))
     finally:
         if tracer is not None and save_trace_to is not None:
             is_saved = save_trace_to(tracer.root, question)
@@ -163,11 +166,32 @@ def make_sample(context: "Context") -> None:
 
 
 async def run(
-    question: str, method: str, context: "Context", given: "list[Passage] | None", tracer: "Tracer | None"
+    question: str,
+    method: str,
+    context: "Context",
+    given: "list[Passage] | None",
+    tracer: "Tracer | None",
+    *,
+    stream: bool = False,
 ) -> "Result":
+    """The method's result. stream: print the pieces of a long answer on stderr as they are written."""
+    from quorum.api.stream import answer_and_report
     from quorum.graphs import answer
 
-    return await answer(question, method, context, given=given, config={"callbacks": [tracer]} if tracer else None)
+    config: Any = {"callbacks": [tracer]} if tracer else None
+    if not stream:
+        return await answer(question, method, context, given=given, config=config)
+    return await answer_and_report(question, method, context, print_piece, given=given, config=config)
+
+
+def print_piece(event: "Event") -> None:
+    """Print a piece of the answer on stderr; a line ends with the run."""
+    from quorum.api.stream import AnswerText, RunFinished
+
+    if isinstance(event, AnswerText):
+        typer.echo(f"\n{event.text}" if event.replaces else event.text, nl=False, err=True)
+    elif isinstance(event, RunFinished):
+        typer.echo(err=True)
 
 
 def read_given_passages(file: Path | None, collection: str | None) -> "list[Passage] | None":

@@ -14,6 +14,7 @@ from quorum.core.errors import SetupError
 from quorum.core.places import describe_place
 
 if TYPE_CHECKING:
+    from quorum.api.stream import Event
     from quorum.core.state import Result
 
 HELP = """\
@@ -57,25 +58,19 @@ class Conversation:
     is_over: bool = False
 
     async def ask(self, question: str) -> None:
-        """Answer a question and print the answer."""
-        from quorum.graphs import answer
+        """Answer a question and print the answer as it comes, after what a follow-up was understood as."""
+        from quorum.api.stream import answer_and_report
 
         history = [
             turn
             for one in self.exchanges
             for turn in ({"role": "user", "content": one.question}, {"role": "assistant", "content": one.answer})
         ]
-        result = await answer(question, self.method, self.context, history=history)
+        console, shown = stdout(), Pieces(question)
+        result = await answer_and_report(question, self.method, self.context, shown.print_event, history=history)
         self.exchanges.append(Exchange(question, self.method, result))
-        self.print_answer()
-
-    def print_answer(self) -> None:
-        """Print how a follow-up was understood, the last answer, and where it stands."""
-        console, last = stdout(), self.exchanges[-1]
-        if last.understood_as:
-            console.print(Text(f"({last.understood_as})", style="dim"))
-        console.print(Text(last.answer, style="bold red" if last.result["unknown"] else "bold green"))
-        for number, source in enumerate(list_sources(last.result), start=1):
+        console.print("" if shown.has_answer else Text(self.exchanges[-1].answer, style="bold"))
+        for number, source in enumerate(list_sources(self.exchanges[-1].result), start=1):
             console.print(Text(f"  {number}. {source}", style="dim"))
 
     def run_command(self, line: str) -> None:
@@ -161,6 +156,27 @@ class Conversation:
             sources = [f"{number}. {source}" for number, source in enumerate(list_sources(one.result), start=1)]
             parts += [f"## {one.question}", *understood, one.answer, *(["\n".join(sources)] if sources else [])]
         return "\n\n".join(parts) + "\n"
+
+
+@dataclass
+class Pieces:
+    """Prints what comes of a question's answer. has_answer: a piece of the answer was printed."""
+
+    question: str
+    has_answer: bool = False
+
+    def print_event(self, event: "Event") -> None:
+        """Print how a follow-up was understood, and each piece of the answer."""
+        from quorum.api.stream import AnswerText, NodeFinished
+
+        if isinstance(event, NodeFinished) and (event.node, event.inside) == ("stand_alone", ()):
+            understood = event.update.get("question", self.question)
+            if understood != self.question:
+                stdout().print(Text(f"({understood})", style="dim"))
+        elif isinstance(event, AnswerText):
+            self.has_answer = True
+            text = f"\n{event.text}" if event.replaces else event.text
+            stdout().print(Text(text, style="bold"), end="", soft_wrap=True)
 
 
 def split_setting(text: str) -> tuple[str, str]:

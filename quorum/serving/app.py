@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from quorum.api.stream import AnswerText, Event, NodeFinished
 from quorum.graphs.catalogue import all_methods
 from quorum.serving.access_control import AccessControl, App
 from quorum.serving.chat_request import read_body, read_chat
@@ -41,11 +42,11 @@ def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
     async def complete(request: Request) -> Response:
         chat = read_chat(await read_body(request))
         job = await service.accept(chat, request.state.key)
-        task = service.start(job)
         if chat.is_streamed:
-            events = stream(task, job, request.state.request_id)
+            news = News()
+            events = stream(service.start(job, news.add), news, job, request.state.request_id)
             return StreamingResponse(events, media_type="text/event-stream", headers=STREAM_HEADERS)
-        return await wait_for_reply(request, task, job)
+        return await wait_for_reply(request, service.start(job), job)
 
     async def show_health(request: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -103,15 +104,53 @@ async def wait_for_reply(request: Request, task: "asyncio.Task[Reply]", job: Job
         await end_task(task)
 
 
-async def stream(task: "asyncio.Task[Reply]", job: Job, request_id: str) -> AsyncIterator[str]:
+class News:
+    """What a run has to tell its stream: pieces of the answer and votes. answer: the pieces so far."""
+
+    def __init__(self) -> None:
+        self.queue: asyncio.Queue[tuple[dict[str, Any], dict[str, Any]] | None] = asyncio.Queue()
+        self.answer = ""
+
+    def add(self, event: Event) -> None:
+        """Queue a piece of the answer as a delta, and votes as Quorum's own field."""
+        if isinstance(event, AnswerText):
+            text = f"\n\nCorrected answer: {event.text}" if event.replaces else event.text
+            self.answer += text
+            if text:
+                self.queue.put_nowait(({"content": text}, {}))
+        elif isinstance(event, NodeFinished) and "answer" not in event.update:
+            votes = event.update.get("votes")
+            if isinstance(votes, list) and votes:
+                self.queue.put_nowait(({}, {"quorum": {"votes": votes}}))
+
+    def end(self) -> None:
+        self.queue.put_nowait(None)
+
+    async def read(self) -> AsyncIterator[tuple[dict[str, Any] | None, dict[str, Any]]]:
+        """The deltas with Quorum's own fields, until the run is over; None where there was none for some seconds."""
+        while True:
+            try:
+                async with asyncio.timeout(SECONDS_BETWEEN_SIGNS):
+                    item = await self.queue.get()
+            except TimeoutError:
+                yield None, {}
+                continue
+            if item is None:
+                return
+            yield item
+
+
+async def stream(task: "asyncio.Task[Reply]", news: News, job: Job, request_id: str) -> AsyncIterator[str]:
     """The completion as events, then [DONE]. An error is an event, too; a client that leaves ends the work."""
     head = make_head(job.served.id, "chat.completion.chunk")
     has_usage = job.chat.has_usage
     try:
         yield write_chunk(head, {"role": "assistant", "content": ""}, **({"usage": None} if has_usage else {}))
-        while not (await asyncio.wait({task}, timeout=SECONDS_BETWEEN_SIGNS))[0]:
-            yield ": still at work\n\n"
-        for event in write_remaining_events(head, task.result(), has_usage=has_usage):
+        null: dict[str, Any] = {"usage": None} if has_usage else {}
+        task.add_done_callback(lambda _: news.end())
+        async for delta, own in news.read():
+            yield ": still at work\n\n" if delta is None else write_chunk(head, delta, **own, **null)
+        for event in write_remaining_events(head, task.result(), news.answer, has_usage=has_usage):
             yield event
     except Refusal as refusal:
         yield write_event(refusal.body)

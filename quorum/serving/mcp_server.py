@@ -11,6 +11,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
+from quorum.api.stream import Event, NodeFinished
 from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.graphs import DEFAULT
@@ -83,11 +84,13 @@ class Tools:
         name = f"{method}@{collection or self.permissions.base.collection}"
         chat = ChatRequest(name, (Message("user", question),), settings or {})
         context, done = self.permissions.base, 0
+        reports: list[asyncio.Future[None]] = []
 
-        async def report(node: str) -> None:
+        def report(event: Event) -> None:
             nonlocal done
-            done += 1
-            await call.report_progress(done, None, node)
+            if isinstance(event, NodeFinished) and not event.inside:
+                done += 1
+                reports.append(asyncio.ensure_future(call.report_progress(done, None, event.node)))
 
         try:
             job = await self.service.accept(chat, find_key(call))
@@ -96,6 +99,7 @@ class Tools:
                 reply = await task
             finally:
                 await end_task(task)
+                await asyncio.gather(*reports, return_exceptions=True)
         except Exception as error:  # noqa: BLE001  every failure is reported to the agent
             raise make_tool_error(error, context, call) from None
         found = dict(reply.result or {})

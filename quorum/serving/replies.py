@@ -93,10 +93,11 @@ def write_chunk(head: Mapping[str, Any], delta: Mapping[str, Any], finish: str |
     return write_event({**head, "choices": [choice], **more})
 
 
-def write_remaining_events(head: Mapping[str, Any], reply: Reply, *, has_usage: bool) -> Iterator[str]:
-    """The events after the first: the answer, its sources, the end with the whole result, the usage if wanted."""
+def write_remaining_events(head: Mapping[str, Any], reply: Reply, sent: str, *, has_usage: bool) -> Iterator[str]:
+    """The events at the end: the answer if none of it was sent, its sources, the whole result, the usage if wanted."""
     null = {"usage": None} if has_usage else {}
-    yield write_chunk(head, {"content": reply.answer}, **null)
+    if not sent:
+        yield write_chunk(head, {"content": reply.answer}, **null)
     if reply.sources:
         yield write_chunk(head, {"content": reply.sources}, **null)
     own = {} if reply.result is None else {"quorum": reply.result}

@@ -2,12 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from quorum.api.stream import NodeFinished, RunFinished, stream
+from quorum.api.stream import Event, answer_and_report
 from quorum.core.context import Context
 from quorum.core.state import Usage
 from quorum.evaluation.compare.prices import Prices
@@ -26,7 +26,7 @@ from quorum.serving.spending import Spending
 MOST_AT_ONCE, MOST_WAITING = 32, 1000  # questions of all clients
 LONGEST_TASK = 60_000  # characters of a side task
 SIDE_TASK = "side_task"
-OnNode = Callable[[str], Awaitable[None]]
+OnEvent = Callable[[Event], None]
 
 
 @dataclass(frozen=True)
@@ -69,23 +69,23 @@ class Service:
         history = read_turns(chat.messages) if task is None and chat.has_history else ()
         return Job(chat, served, context, question, key, task, history)
 
-    def start(self, job: Job, on_node: OnNode | None = None) -> "asyncio.Task[Reply]":
+    def start(self, job: Job, on_event: OnEvent | None = None) -> "asyncio.Task[Reply]":
         """Begin the work. Raises `Refusal` beyond the limits. Its cost is counted however it ends.
 
-        on_node: called with the name of every finished node of the method.
+        on_event: called with every event of the run: nodes that finish, pieces of the answer.
         """
         self.limits.begin(job.key, is_question=job.task is None)
         spending, begun = Spending(), time.perf_counter()
-        task = asyncio.create_task(self.run_job(job, spending, on_node))
+        task = asyncio.create_task(self.run_job(job, spending, on_event))
         task.add_done_callback(lambda done: self.record_end(job, done, spending, time.perf_counter() - begun))
         return task
 
-    async def run_job(self, job: Job, spending: Spending, on_node: OnNode | None) -> Reply:
+    async def run_job(self, job: Job, spending: Spending, on_event: OnEvent | None) -> Reply:
         """Wait for a free slot, then make the reply."""
         async with self.hold_slot():
             if job.task is not None:
                 return await self.do_task(job, job.task, spending)
-            return await self.answer(job, spending, on_node)
+            return await self.answer(job, spending, on_event)
 
     def record_end(self, job: Job, done: "asyncio.Task[Reply]", spending: Spending, seconds: float) -> None:
         """Record the end of a job. An answer counts what its method costs alone; a failure counts its actual calls."""
@@ -114,19 +114,14 @@ class Service:
         finally:
             self.metrics.under_way -= 1
 
-    async def answer(self, job: Job, spending: Spending, on_node: OnNode | None) -> Reply:
+    async def answer(self, job: Job, spending: Spending, on_event: OnEvent | None) -> Reply:
         """A question's answer by the method."""
         config: Any = {"callbacks": [spending]}
-        if on_node is None:
-            result = await answer(job.question, job.served.method, job.context, history=job.history, config=config)
-            return make_reply(result, has_sources=job.chat.has_sources)
-        found: Any = stream(job.question, job.served.method, job.context, history=job.history, config=config)
-        async with aclosing(found) as events:
-            async for event in events:
-                if isinstance(event, NodeFinished) and not event.inside:
-                    await on_node(event.node)
-                elif isinstance(event, RunFinished):
-                    result = event.result
+        asked, method = job.question, job.served.method
+        if on_event is None:
+            result = await answer(asked, method, job.context, history=job.history, config=config)
+        else:
+            result = await answer_and_report(asked, method, job.context, on_event, history=job.history, config=config)
         return make_reply(result, has_sources=job.chat.has_sources)
 
     async def do_task(self, job: Job, kind: str, spending: Spending) -> Reply:

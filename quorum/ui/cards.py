@@ -119,6 +119,8 @@ def write_headline(answer: Answer) -> tuple[str, str]:
         return answer.error or "It failed.", "error"
     if answer.phase == "stopped":
         return "stopped", "pending"
+    if answer.result is None and answer.written:
+        return answer.written, "known"
     if answer.result is None:
         now = [name for name, one in node_states(answer).items() if one.phase == "running"]
         return (f"{', '.join(now)} …" if now else "…"), "pending"

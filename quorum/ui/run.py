@@ -12,11 +12,11 @@ from secrets import token_hex
 from typing import Any, Literal
 from uuid import UUID
 
+from quorum.api.stream import AnswerText, Event, answer_and_report
 from quorum.core.errors import QuorumError
 from quorum.core.state import Result
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.trace import Step, Tracer
-from quorum.graphs import answer
 from quorum.models.tracing import clean_value
 from quorum.ui.query import Query
 
@@ -31,7 +31,8 @@ ReadHistory = Callable[[str], Awaitable[list[dict[str, str]]]]
 class Answer:
     """The progress of one method. `version` grows with every change; `error`: one sentence.
 
-    `root` holds all steps so far, also those of a failed or running node; `seconds`: in all.
+    `written`: the answer as far as it is written; `root` holds all steps so far, also those of a failed or running
+    node; `seconds`: in all.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Answer:
     result: Result | None = None
     error: str | None = None
     seconds: float | None = None
+    written: str = ""
     root: Step = field(default_factory=lambda: Step("run", "run"))
     version: int = 0
 
@@ -135,7 +137,13 @@ async def run_method(question: str, method: Column, into: Answer, read_history: 
         config: Any = {"callbacks": [AnswerTracer(into)]}
         history = [] if read_history is None else await read_history(method.name)
         graph, context = method.method_or_graph, method.context
-        into.result = await answer(question, graph, context, history=history, config=config)
+
+        def show(event: Event) -> None:
+            if isinstance(event, AnswerText):
+                into.written = event.text if event.replaces else into.written + event.text
+                into.change()
+
+        into.result = await answer_and_report(question, graph, context, show, history=history, config=config)
         phase = "done"
     except asyncio.CancelledError:
         phase = "stopped"

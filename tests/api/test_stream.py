@@ -5,9 +5,9 @@ from contextlib import aclosing
 from dataclasses import FrozenInstanceError
 
 import pytest
-from openai_server import OpenAIServer
+from openai_server import OpenAIServer, Response
 
-from quorum import Context, Event, NodeFinished, RunFinished, SetupError, answer, stream
+from quorum import METHODS, AnswerText, Context, Event, NodeFinished, RunFinished, SetupError, answer, stream
 from quorum.core.state import Passage
 
 PASSAGES: list[Passage] = [
@@ -22,7 +22,8 @@ async def events_of(method: str, context: Context | None = None) -> list[Event]:
 
 
 async def test_every_node_is_told_and_the_result_comes_last() -> None:
-    *nodes, last = await events_of("post_fusion")
+    *nodes, piece, last = await events_of("post_fusion")
+    assert piece == AnswerText("Ada Korn")
     names = [event.node for event in nodes if isinstance(event, NodeFinished)]
     assert len(names) == len(nodes)
     assert names == ["begin", "retrieve", "passage_answer", "passage_answer", "vote"]
@@ -73,3 +74,57 @@ async def test_leaving_early_ends_the_run(openai_server: OpenAIServer) -> None:
             break
     assert {task for task in asyncio.all_tasks() - before if not task.done()} == set()
     assert openai_server.requests == []
+
+
+LONG = "It was built by Ada Korn in 1874, long before the harbour of the town was dug. Ships came later, and stayed."
+
+
+def list_pieces(events: list[Event]) -> list[str]:
+    return [event.text for event in events if isinstance(event, AnswerText)]
+
+
+@pytest.mark.parametrize("before", ["", "<think>Was it Ida? No.</think>\n"])
+@pytest.mark.parametrize("method", ["concat", "concat_pf", "pf_concat", "filco"])
+async def test_a_long_answer_comes_as_it_is_written(openai_server: OpenAIServer, method: str, before: str) -> None:
+    openai_server.reply(before + LONG)
+    context = Context(model="openai:test", answer_type="long", context_filter="embedded" if method == "filco" else None)
+    events = await events_of(method, context)
+    pieces, last = list_pieces(events), events[-1]
+    assert isinstance(last, RunFinished)
+    assert len(pieces) > 5
+    assert "".join(pieces) == last.result["answer"] == LONG
+    assert last.result["answer"] == (await answer(QUESTION, method, context, given=PASSAGES))["answer"]
+
+
+@pytest.mark.parametrize("reply", ["unknown", "The passages do not say who built it, and nothing in them settles it."])
+async def test_nothing_of_a_refusal_is_shown_before_the_votes_decide(openai_server: OpenAIServer, reply: str) -> None:
+    openai_server.reply(lambda request: reply if "[2]" in request.text else LONG)
+    events = await events_of("concat_pf", Context(model="openai:test", answer_type="long"))
+    assert list_pieces(events) == [LONG]
+    kinds = [event.node if isinstance(event, NodeFinished) else type(event).__name__ for event in events]
+    assert kinds[-5:] == ["passage_answer", "passage_answer", "vote", "AnswerText", "RunFinished"]
+
+
+async def test_of_several_samples_only_the_answer_that_wins_is_shown(openai_server: OpenAIServer) -> None:
+    openai_server.reply(LONG)
+    events = await events_of("concat", Context(model="openai:test", answer_type="long", samples=3, temperature=1))
+    assert list_pieces(events) == [LONG]
+
+
+async def test_a_call_that_is_cut_in_transit_and_tried_again_repeats_nothing(openai_server: OpenAIServer) -> None:
+    openai_server.reply([Response(LONG, truncate=True), LONG])
+    events = await events_of("concat", Context(model="openai:test", answer_type="long"))
+    assert "".join(list_pieces(events)) == LONG
+
+
+async def test_messages_of_a_graph_hold_no_thoughts(openai_server: OpenAIServer) -> None:
+    openai_server.reply("<think>Ida? No.</think>Ada Korn")
+    asked = {"question": QUESTION, "given": PASSAGES}
+    context = Context(model="openai:test")
+    for modes in ("messages", ["updates", "messages"]):
+        run = METHODS["concat"].graph.astream(asked, context=context, stream_mode=modes)
+        items = [item async for item in run]
+        pieces = [
+            item if modes == "messages" else item[1] for item in items if modes == "messages" or item[0] == "messages"
+        ]
+        assert "".join(message.text for message, _ in pieces) == "Ada Korn"

@@ -117,3 +117,11 @@ def test_help_names_every_command(chat: Quorum) -> None:
 def test_a_method_that_does_not_exist_is_told_at_once(quorum: Quorum) -> None:
     ran = quorum("chat", "--method", "nothing")
     assert (ran.code, "no method 'nothing'" in ran.err) == (2, True)
+
+
+def test_a_long_answer_is_printed_once(chat: Quorum, openai_server: OpenAIServer) -> None:
+    long = "It stands in the harbour of Vell, where it was finished in 1931 after a strike. Ships see it from afar."
+    openai_server.reply(f"<think>Vell.</think>{long}")
+    ran = chat("/set answer_type=long", "Where is the Lumen Tower?")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines()[1] == long

@@ -220,3 +220,26 @@ def test_the_openapi_document_lists_what_a_client_may_choose(serve: Serve) -> No
     assert settings["k"]["minimum"] == 1
     assert not {"store", "examples", "prompts", "journal", "embeddings"} & set(settings)
     assert json.dumps(found).count("\\u") == 0
+
+
+LONG = "The Lumen Tower was finished in 1931, after a strike of its builders that took two years. It stands in Vell."
+
+
+def test_a_long_answer_streams_as_it_is_written_without_thoughts(serve: Serve, openai_server: OpenAIServer) -> None:
+    openai_server.reply(f"<think>1931? Yes.</think>{LONG}")
+    chunks: list[Any] = list(serve().ask(stream=True, extra_body={"quorum": {"answer_type": "long", "sources": False}}))
+    pieces = [chunk.choices[0].delta.content for chunk in chunks if chunk.choices[0].delta.content]
+    assert len(pieces) > 5
+    assert "".join(pieces) == LONG == chunks[-1].quorum["answer"]
+
+
+def test_votes_stream_as_they_come_and_then_the_answer(serve: Serve, openai_server: OpenAIServer) -> None:
+    openai_server.reply("1931")
+    chunks: list[Any] = list(serve().ask(model="post_fusion", stream=True))
+    kinds = [
+        "votes"
+        if "votes" in getattr(chunk, "quorum", {}) and not chunk.choices[0].finish_reason
+        else chunk.choices[0].delta.content
+        for chunk in chunks[1:-1]
+    ]
+    assert kinds[:2] == ["votes", "1931"]

@@ -1,0 +1,40 @@
+"""Messages that a graph streams, without the thoughts of the models that write them."""
+
+from typing import Any
+
+from langchain_core.messages import AIMessage, AIMessageChunk
+
+from quorum.core.thinking import remove_thinking
+from quorum.core.visible_text import VisibleText, may_open_silently
+
+
+class VisibleMessages:
+    """Takes what `astream` yields, and takes `<think>...</think>` out of the pieces of messages."""
+
+    def __init__(self) -> None:
+        self.replies: dict[str, VisibleText] = {}
+
+    def clean(self, item: Any) -> Any:
+        """The item; a message in it, in any form of `stream_mode`, without thoughts."""
+        if isinstance(item, dict) and item.get("type") == "messages":
+            return {**item, "data": self.clean(item["data"])}
+        if not isinstance(item, tuple) or not item:
+            return item
+        if len(item) == 2 and isinstance(item[0], AIMessage) and isinstance(item[1], dict):
+            return (self.clean_message(item[0], str(item[1].get("ls_model_name") or "")), item[1])
+        return (*item[:-1], self.clean(item[-1]))
+
+    def clean_message(self, message: AIMessage, model: str) -> AIMessage:
+        """A copy of the message with its visible text; the message itself if it has no other."""
+        if not isinstance(message.content, str):
+            return message
+        if not isinstance(message, AIMessageChunk):
+            visible = remove_thinking(message.content)
+            is_changed = visible != message.content.strip()
+            return message.model_copy(update={"content": visible}) if is_changed else message
+        reply = self.replies.setdefault(str(message.id), VisibleText(may_open_silently(model)))
+        is_last = message.chunk_position == "last"
+        visible = reply.add(message.content, is_last=is_last)
+        if is_last:
+            del self.replies[str(message.id)]
+        return message if visible == message.content else message.model_copy(update={"content": visible})
