@@ -47,8 +47,8 @@ check: $(VENV)/.installed-dev ## Lint, format, types and import rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.installed-dev ## Run the short benchmarks, each a table and a JSON line (docs/robustness.md)
-	for name in startup overhead latency throughput cached; do $(BIN)/python -m benchmarks.$$name || exit 1; done
+bench: $(VENV)/.installed-dev ## Run the short benchmarks: one table against benchmarks/recorded.json (NAMES='overhead cached': some of them)
+	$(BIN)/python -m benchmarks.bench $(NAMES)
 
 fuzz: $(VENV)/.installed-dev ## Give generated replies, documents and data files to everything that reads
 	$(BIN)/python -m benchmarks.fuzz

@@ -44,6 +44,14 @@ def measure_cache(server: Control, method: str, settings: dict[str, Any], questi
     }
 
 
+def measure_ratios() -> dict[str, float]:
+    """The cached share of each run, of the most that its texts allow."""
+    with run_server() as server:
+        return {
+            name: float(measure_cache(server, *run, 20)["of_ceiling"]) for name, run in RUNS.items() if name != COMPARED
+        }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=50)

@@ -43,6 +43,30 @@ def embed_padded_to_256(model: Encoder, texts: list[str]) -> None:
         model.session.run(["embedding"], {"ids": ids, "types": np.zeros_like(ids), "mask": mask})
 
 
+def measure_ratios() -> dict[str, float]:
+    """Processor time of one float32 product in numpy, as a measure of the machine, to that of an embedded passage, and
+    of five passages that are read.
+    """
+    passages, model = read_sample()[:64], get_encoder()
+    texts = [indexed_text(passage) for passage in passages]
+    square = np.random.default_rng(0).normal(size=(768, 768)).astype(np.float32)
+    times: dict[str, list[float]] = {"product": [], "embed": [], "read": []}
+    for number in range(6):
+        jobs = [Job(f"Who measured it {number} times, and when?", [passage]) for passage in passages[:5]]
+        work: dict[str, Callable[[], object]] = {
+            "product": lambda: [square @ square for _ in range(20)],
+            "embed": lambda: model.embed(texts),
+            "read": partial(read_jobs, jobs),
+        }
+        for name, run in work.items():
+            begin = time.process_time()
+            run()
+            times[name].append(time.process_time() - begin)
+    median = {name: statistics.median(found[1:]) for name, found in times.items()}  # the first round loads
+    product = median["product"] / 20
+    return {"embed a passage": product * len(texts) / median["embed"], "read five passages": product / median["read"]}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--reference", type=Path, help="folder of a float export of the same model")

@@ -57,6 +57,16 @@ def measure_method(server: Control, method: str, latency: float, runs: int, jour
     }
 
 
+def measure_ratios() -> dict[str, float]:
+    """The time that the server alone takes (depth x latency) to that of a question."""
+    latency, found = 0.2, {}
+    with run_server() as server, tempfile.TemporaryDirectory() as folder:
+        for method in ("concat", "post_fusion", "sure", "blendfilter", "iter_retgen"):
+            one = measure_method(server, method, latency, 5, str(Path(folder) / f"{method}.sqlite"))
+            found[method] = 1000 * latency * one["depth"] / one["ms"]
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--latency", type=float, default=0.2, help="seconds")

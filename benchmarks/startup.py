@@ -26,6 +26,22 @@ def time_command(arguments: list[str], folder: Path) -> float:
     return time.perf_counter() - begin
 
 
+def measure_ratios() -> dict[str, float]:
+    """The time of a bare interpreter to that of each command."""
+    ask = ["ask", "Who designed the Eiffel Tower?", "--set", "journal=off"]
+    times: dict[str, list[float]] = {"bare": [], "quorum --help": [], "first answer": []}
+    with tempfile.TemporaryDirectory() as folder:
+        time_command(ask, Path(folder))
+        for _ in range(3):
+            begin = time.perf_counter()
+            subprocess.run([sys.executable, "-c", "import asyncio, json"], check=True)
+            times["bare"].append(time.perf_counter() - begin)
+            times["quorum --help"].append(time_command(["--help"], Path(folder)))
+            times["first answer"].append(time_command(ask, Path(folder)))
+    bare = statistics.median(times.pop("bare"))
+    return {name: bare / statistics.median(found) for name, found in times.items()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)

@@ -53,6 +53,16 @@ def measure_method(server: Control, method: str, options: argparse.Namespace, fo
     }
 
 
+def measure_ratios() -> dict[str, float]:
+    """The share of the slot bound that each method reaches."""
+    options, found = argparse.Namespace(questions=100, slots=16, calls=None, latency=0.2), {}
+    with run_server() as server:
+        for method in METHODS.split(","):
+            with tempfile.TemporaryDirectory() as folder:
+                found[method] = float(measure_method(server, method, options, Path(folder))["share"])
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=200)

@@ -1,5 +1,8 @@
 """What the benchmarks take for granted."""
 
+from importlib import import_module
+
+from benchmarks.bench import BENCHMARKS, compare_ratios
 from benchmarks.fuzz import PARSERS, check_parsed
 from benchmarks.poison import KINDS, Case, GullibleReader, make_poison, poison_case
 from benchmarks.replies import VARIABLE, recognise_prompt
@@ -47,3 +50,13 @@ def test_every_prompt_is_recognised_by_its_fixed_text() -> None:
     for name, text in BUILT_IN.items():
         filled = VARIABLE.sub(lambda found: f"some {found[1] or found[2]}\n", text)
         assert recognise_prompt(filled)[0] == name.partition(".")[0]
+
+
+def test_a_ratio_that_fell_by_more_than_a_tenth_is_slower() -> None:
+    recorded = {"a": 0.5, "b": 0.5, "c": 0.5}
+    verdicts = [row[-1] for row in compare_ratios({"a": 0.44, "b": 0.46, "c": 0.6, "d": 1.0}, recorded)]
+    assert verdicts == ["slower", "same", "faster", "new"]
+
+
+def test_every_short_benchmark_measures_ratios() -> None:
+    assert all(callable(import_module(f"benchmarks.{name}").measure_ratios) for name in BENCHMARKS)

@@ -1,0 +1,85 @@
+"""All short benchmarks in one table, against the last recorded one: python -m benchmarks.bench [NAME ...] [--record]
+
+A benchmark is a module here with a function `measure_ratios() -> dict[str, float]`: names and ratios of two
+measurements of the same run, more is better. An absolute time says more about the machine and its load than about
+Quorum, so none is compared. Each benchmark runs in a process of its own. A ratio below 90% of the recorded one is
+called slower, and the exit code is then 1. --record writes the ratios to recorded.json; those of benchmarks that did
+not run stay.
+"""
+
+import argparse
+import importlib
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.harness import ROOT, report
+
+BENCHMARKS = ("startup", "overhead", "latency", "throughput", "cached", "embedded")
+RECORDED = Path(__file__).parent / "recorded.json"
+TOLERANCE = 0.9  # of the recorded ratio
+Ratios = Mapping[str, float]
+
+
+def run_benchmark(name: str) -> dict[str, float]:
+    """The ratios of one benchmark, measured in a process of its own. Its other output goes to stderr."""
+    command = [sys.executable, "-m", "benchmarks.bench", name, "--ratios"]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return {f"{name}: {part}": ratio for part, ratio in found.items()}
+
+
+def read_recorded(path: Path = RECORDED) -> dict[str, float]:
+    """The recorded ratios by name; empty where nothing has been recorded."""
+    found: dict[str, float] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return found
+
+
+def compare_ratios(found: Ratios, recorded: Ratios) -> list[tuple[str, str, str, str]]:
+    """A row for each ratio: name, recorded, now, verdict.
+
+    >>> compare_ratios({"a": 0.5, "b": 0.8}, {"a": 0.6})
+    [('a', '0.600', '0.500', 'slower'), ('b', '-', '0.800', 'new')]
+    """
+    rows = []
+    for name, ratio in found.items():
+        before = recorded.get(name)
+        if before is None:
+            verdict = "new"
+        elif ratio < TOLERANCE * before:
+            verdict = "slower"
+        else:
+            verdict = "faster" if ratio * TOLERANCE > before else "same"
+        rows.append((name, "-" if before is None else f"{before:.3f}", f"{ratio:.3f}", verdict))
+    return rows
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(BENCHMARKS)}; default: all")
+    parser.add_argument("--record", action="store_true", help="write the ratios to recorded.json")
+    parser.add_argument("--ratios", action="store_true", help="measure here, and print the ratios alone as JSON")
+    options = parser.parse_args(arguments)
+    names = options.names or list(BENCHMARKS)
+    if unknown := [name for name in names if name not in BENCHMARKS]:
+        parser.error(f"there is no benchmark {unknown[0]!r}; choose of: {', '.join(BENCHMARKS)}")
+    if options.ratios:
+        for name in names:
+            print(json.dumps(importlib.import_module(f"benchmarks.{name}").measure_ratios()))
+        return 0
+    found = {part: ratio for name in names for part, ratio in run_benchmark(name).items()}
+    recorded = read_recorded()
+    rows = compare_ratios(found, recorded)
+    slower = [name for name, _, _, verdict in rows if verdict == "slower"]
+    report("bench", ("ratio (more is better)", "recorded", "now", ""), rows, ratios=found, slower=slower)
+    print(f"Slower than recorded: {'; '.join(slower)}." if slower else "Nothing is slower than recorded.")
+    if options.record:
+        kept = recorded | {name: round(ratio, 4) for name, ratio in found.items()}
+        RECORDED.write_text(json.dumps(kept, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    return 1 if slower and not options.record else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
