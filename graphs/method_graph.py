@@ -69,7 +69,7 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
         if calibration is not None:
             raise SetupError(
                 f"The calibration {calibration} cannot be kept in a stream, which shows an answer before it is "
-                "withheld; use invoke or ainvoke."
+                "withheld; LangGraph Studio streams: leave the calibration empty there, or use invoke or ainvoke."
             )
         stream: Any = super().astream(input, config, context=context, **settings)
         messages = VisibleMessages()

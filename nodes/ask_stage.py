@@ -1,5 +1,6 @@
 """A stage of a cascade: a whole method, asked with the settings that it was measured with."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, cast
@@ -41,6 +42,8 @@ def make_stage_node(composed: Composed, number: int, graph: "CompiledStateGraph[
     async def ask_stage(state: State, runtime: Runtime[Context]) -> State:
         """question, provided -> the stage's whole result."""
         context = make_stage_context(get_context(runtime), composed, stage)
+        if number == 0 and state.get("provided") is None:
+            await asyncio.to_thread(check_collection, composed, context)
         run = state.get("run") or uuid4().hex
         token = CASCADE_MEMORY.set(get_memory(run, number))
         try:
@@ -119,6 +122,21 @@ def check_unchanged(context: Context, composed: Composed, stage: ComposedStage) 
         found = get_version(name, context.prompts)
         if found != recorded:
             raise make_changed_error(composed, stage, f"prompt {name}", recorded, found)
+
+
+def check_collection(composed: Composed, context: Context) -> None:
+    """Raise a `SetupError` if the collection has changed since the cascade was measured on it. Blocks."""
+    recorded = composed.collection or {}
+    if recorded.get("revision") is None or recorded.get("name") != context.collection:
+        return
+    from quorum.retrievers.store import open_store
+
+    found = open_store(context.store).find(context.collection)
+    if found is not None and found.revision != recorded["revision"]:
+        raise SetupError(
+            f"{composed.file} was measured on the collection {context.collection!r}, and its passages have changed "
+            "since; compare and compose again."
+        )
 
 
 def make_changed_error(composed: Composed, stage: ComposedStage, name: str, recorded: Any, now: Any) -> SetupError:

@@ -37,7 +37,7 @@ def gate(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Pass (exit code 0), fail (1) or cannot tell (3): does NEW lose --margin or more to BASELINE?"""
+    """Pass (exit code 0), fail (1), bad input (2) or cannot tell (3): does NEW lose --margin or more to BASELINE?"""
     from quorum.evaluation.decisions.gate import EXIT_CODES, decide_gate, describe_gate
     from quorum.evaluation.decisions.recorded_results import check_wrong_cost
 

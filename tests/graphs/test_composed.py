@@ -1,6 +1,7 @@
 """A composed method: a cascade of whole methods that is asked, drawn and compared like any other."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,14 @@ from quorum_command import Quorum
 from quorum.core.cascade_memory import MEMORIES
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
+from quorum.evaluation.compare.prices import Prices
 from quorum.evaluation.run.columns import parse_methods
 from quorum.graphs import answer, method_of
 from quorum.graphs.composed import composed_graph
 from quorum.nodes.describe_settings import RUN_SETTINGS, describe_settings
 from quorum.prompts import get_version
+from quorum.retrievers.index import index_passages
+from quorum.retrievers.store import open_store
 
 GIVEN = [
     {"id": "a", "title": "A", "text": "The tower is red."},
@@ -236,3 +240,40 @@ def test_it_is_compared_like_any_method(quorum: Quorum, cascade: str, openai_ser
     summary = json.loads((folder / "out" / "summary.json").read_text())
     name = next(name for name in summary if name.startswith("composed-"))
     assert (summary[name]["em"], summary[name]["calls"]) == (1.0, 1.0)
+
+
+async def test_a_collection_that_changed_since_is_one_sentence(tmp_path: Path, openai_server: OpenAIServer) -> None:
+    def index(*passages: dict[str, str]) -> str:
+        index_passages(passages, collection="towers", store=tmp_path / "store", embeddings="embedded", source="test")
+        return open_store(tmp_path / "store").info("towers").revision
+
+    revision = index(*GIVEN)
+    file = Path(write_cascade(tmp_path, ("concat", None, {})))
+    written = json.loads(file.read_text()) | {"collection": {"name": "towers", "revision": revision}}
+    file.write_text(json.dumps(written))
+    context = replace(CONTEXT, collection="towers", store=str(tmp_path / "store"))
+    openai_server.reply("red")
+    assert (await answer("Which colour?", str(file), context))["answer"] == "red"
+    assert index(GIVEN[0], {"id": "c", "title": "C", "text": "The tower is blue."}) != revision
+    with pytest.raises(SetupError, match=r"collection 'towers', and its passages have changed since; compare and"):
+        await answer("Which colour?", str(file), context)
+    assert (await answer("Which colour?", str(file), context, given=GIVEN))["answer"] == "red"
+
+
+def test_every_stage_is_priced_by_its_own_model(tmp_path: Path) -> None:
+    cheap, dear = ({"provider": "openai", "model": name} for name in ("gpt-4o-mini", "gpt-4o"))
+    file = write_cascade(
+        tmp_path, ("concat", {"test": "known"}, {"model": cheap}), ("direct", None, {"model": dear, "verifier": None})
+    )
+    written = json.loads(Path(file).read_text())
+    for stage, prompt in zip(written["stages"], ("answer", "direct"), strict=True):
+        stage["prompts"] = {prompt: get_version(prompt)}
+    Path(file).write_text(json.dumps(written))
+    [column] = parse_methods(file, Context(model="embedded"))
+    prices = [column.price_of(prompt) for prompt in ("answer", "direct", "other")]
+    assert prices == [Prices().of("openai:gpt-4o-mini"), Prices().of("openai:gpt-4o"), Prices().of("openai:gpt-4o")]
+    used = {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0}
+    both = column.cost_of({"answer": used, "direct": used})  # type: ignore[dict-item]
+    assert prices[0] is not None
+    assert prices[1] is not None
+    assert both == prices[0].input + prices[1].input

@@ -155,9 +155,7 @@ def estimate_questions_needed(on: Recorded, tried: Sequence[Certificate], terms:
     )
 
 
-def make_composed_file(
-    results: RecordedResults, made: Composed, terms: Guarantee, collection: Mapping[str, str | None] | None = None
-) -> dict[str, Any]:
+def make_composed_file(results: RecordedResults, made: Composed, terms: Guarantee) -> dict[str, Any]:
     """The content of composed.json: the stages with their settings, the certificate, and the data behind it."""
     found = made.certificate
     certificate = None
@@ -188,8 +186,16 @@ def make_composed_file(
         "questions": made.questions,
         "questions_needed": made.needed,
         "data": dict(results.data),
-        "collection": None if collection is None else dict(collection),
+        "collection": describe_collection(results),
     }
+
+
+def describe_collection(results: RecordedResults) -> dict[str, str | None] | None:
+    """The collection that was searched and its revision; None if a corpus or the questions' passages were read."""
+    source = results.config.get("source") or {}
+    if source.get("collection") is None:
+        return None
+    return {"name": str(source["collection"]), "revision": source.get("revision")}
 
 
 def describe_stage(results: RecordedResults, stage: Stage) -> dict[str, Any]:

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
-from quorum.core.composed_file import is_composed_name
+from quorum.core.composed_file import ComposedStage, is_composed_name
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import Price, Prices, model_of
 from quorum.evaluation.run.options import Options
 from quorum.graphs import all_methods, method_of
+from quorum.nodes.ask_stage import find_model_spec
 
 if TYPE_CHECKING:
     from quorum.core.state import Usage
@@ -65,12 +66,38 @@ class Column:
         return self.context if own or task == "short" else replace(self.context, answer_type=cast(Any, task))
 
     def price_of(self, prompt: str) -> Price | None:
-        """The price of the model that a prompt is sent to; None if it has none."""
-        return (self.prices or Prices()).of(model_of(prompt, self.context))
+        """The price of the model that a prompt is sent to; None if it has none. If the stages of a cascade send it to
+        several models, the highest price.
+        """
+        prices = self.prices or Prices()
+        found = [prices.of(model_of(prompt, one)) for one in self.contexts_that_send(prompt)]
+        known = [one for one in found if one is not None]
+        return max(known, key=lambda one: one.input + one.output) if len(known) == len(found) else None
 
     def cost_of(self, usage: "Mapping[str, Usage]") -> float | None:
-        """Dollars for the calls of one answer, by prompt name; None if a price is missing."""
-        return (self.prices or Prices()).cost(self.context, usage)
+        """Dollars for the calls of one answer, by prompt name; None if a price is missing. Cached input gets no
+        discount: a method that runs alone would not find it in the cache.
+        """
+        found = [(self.price_of(prompt), one) for prompt, one in usage.items()]
+        costs = [price.of(one["input_tokens"], one["output_tokens"]) for price, one in found if price is not None]
+        return sum(costs) if len(costs) == len(found) else None
+
+    def contexts_that_send(self, prompt: str) -> list[Context]:
+        """The column's context; of a cascade, one for each stage that sends the prompt, with the stage's models."""
+        from quorum.graphs.composed import get_composed
+
+        composed = None if self.own is None else get_composed(self.own)
+        if composed is None:
+            return [self.context]
+        stages = composed.stages
+        senders = [stage for stage in stages if prompt in stage.prompts] or stages
+        return [self.context_of_stage(stage) for stage in senders]
+
+    def context_of_stage(self, stage: ComposedStage) -> Context:
+        """The context with the models that a stage of a cascade was measured with."""
+        models = {name: find_model_spec(stage.settings.get(name)) for name in ("model", "verifier")}
+        named: dict[str, Any] = {name: spec for name, spec in models.items() if isinstance(spec, str)}
+        return replace(self.context, **named)
 
 
 def columns(options: Options) -> list[Column]:

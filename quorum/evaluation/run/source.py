@@ -38,13 +38,14 @@ def ignore_progress(stage: str, done: int, total: int | None) -> None:
 @dataclass(frozen=True)
 class Source:
     """`corpus` and `collection` are both None when every question brings its own passages. skip_bad: broken questions
-    are left out of a pool.
+    are left out of a pool. revision: of the collection; None for a corpus, whose sha256 says as much.
     """
 
     corpus: str | None
     collection: str | None
     sha256: str | None
     skip_bad: bool = False
+    revision: str | None = None
 
     @property
     def retrieves(self) -> bool:
@@ -53,7 +54,8 @@ class Source:
     def described(self) -> dict[str, Any]:
         """For config.json."""
         if self.collection is not None:
-            return {"passages": "collection", "collection": self.collection}
+            revision = {} if self.revision is None else {"revision": self.revision}
+            return {"passages": "collection", "collection": self.collection, **revision}
         if self.corpus is not None:
             return {"passages": "corpus", "corpus": Path(self.corpus).name, "sha256": self.sha256}
         return {"passages": "given"}
@@ -80,7 +82,16 @@ def passage_source(dataset: DataSet, options: Options) -> Source:
         )
     pooled = dataset.sha256 if corpus == POOL else None
     sha256 = pooled or (corpus_hash(Path(corpus)) if corpus is not None else None)
-    return Source(corpus, collection, sha256, dataset.skip_bad)
+    revision = None if collection is None else find_revision(collection, options.context)
+    return Source(corpus, collection, sha256, dataset.skip_bad, revision)
+
+
+def find_revision(collection: str, context: Context) -> str | None:
+    """The revision of a collection, which every change of its passages changes; None if it does not exist yet."""
+    from quorum.retrievers.store import open_store
+
+    info = open_store(context.store).find(collection)
+    return None if info is None else info.revision
 
 
 def check_given(dataset: DataSet, options: Options) -> None:

@@ -72,6 +72,7 @@ def test_a_method_that_answered_nothing_has_no_means(tmp_path: Path) -> None:
     assert {name: value for name, value in summary.items() if value is not None} == {
         "n": 1,
         "errors": 1,
+        "seconds_without": 0,
         "malformed": 0,
         "verbose": 0,
         "not_greedy": 0,
