@@ -138,6 +138,7 @@ UNKNOWN = [
     "N/A",
     "No information is available.",
     "Cannot be determined.",
+    "No one knows for sure who it was.",
 ]
 UNCLEAR = [
     "",
@@ -146,7 +147,6 @@ UNCLEAR = [
     "Norway",
     "Yes and no.",
     "Perhaps.",
-    "No one knows for sure who it was.",
     "It is both true and false.",
 ]
 

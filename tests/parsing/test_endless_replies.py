@@ -11,6 +11,7 @@ from quorum.parsing.wrapping import LONGEST_TEXT, shorten
 PARSERS = find_parsers()
 # What would change every parser's value, if it were read.
 MIDDLE = """
+Question: Who died?
 Answer: Vienna
 Verdict: True. Label: SUPPORTS. Passage 2 is better. Yes.
 Relevant passages: 2, 4
@@ -19,7 +20,6 @@ He died in Vienna in 1809.
 So the answer is yes.
 Action 1: Finish[Vienna]
 Follow up: Who?
-Question: Who died?
 Statement: [MASK] died.
 Hidden: He
 [DONE]

@@ -94,7 +94,7 @@ async def test_the_folder_says_what_was_asked_and_what_came_of_it(data: Path, op
         "context_precision": 0.222222222, "confidence": 1, "evidence": ["q1b"],
         "unsupported": [], "passages": ["q1a", "q1b"], "calls": 3,
         "input_tokens": 0, "output_tokens": 0, "malformed": 0, "verbose": 0, "not_greedy": False,
-        "dropped": 0, "seconds": 0,
+        "dropped": 0, "seconds": 0, "stored": 0,
     }  # fmt: skip
     config = json.loads((report.folder / "config.json").read_text())
     assert config["data"]["file"] == "data.jsonl"
