@@ -11,7 +11,7 @@ from quorum.models.context_filters import filter_identity
 from quorum.prompts import get_version, load_overrides
 
 RUN_SETTINGS = {"store", "journal", "timeout", "attempts", "concurrency", "requests_per_minute", "tokens_per_minute"}
-WHEN_SET = {"calibration"}  # described only where there is one
+WHEN_SET = {"calibration", "silver_measure", "scorer"}  # described only where there is one
 
 
 def describe_settings(context: Context, left_out: Collection[str]) -> dict[str, Any]:

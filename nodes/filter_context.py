@@ -6,14 +6,15 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
-from quorum.algorithms.filco_measures import choose_silver, shorten_passages
+from quorum.algorithms.filco_measures import Measure, choose_measure, choose_silver, shorten_passages
 from quorum.core.context import Context, get_context, get_filter, get_filter_model
 from quorum.core.errors import SetupError
-from quorum.core.labels import are_verdicts
 from quorum.core.state import Passage, State
 from quorum.models.context_filters import Mode, context_filter
+from quorum.models.logprobs import make_scorer
 from quorum.nodes.ask import ask
 from quorum.parsing.kept_sentences import parse_chosen_passages, parse_copied_sentences
+from quorum.prompts.generator import make_generator_prompt
 
 PROMPTS = {"filco": ("filter_sentences", parse_copied_sentences), "psg": ("filter_passages", parse_chosen_passages)}
 
@@ -47,18 +48,32 @@ async def filter_by_model(state: State, runtime: Runtime[Context]) -> State:
 async def filter_by_answers(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, oracle -> passages (the sentence that the gold answers need), retrieved.
 
-    The measure is STRINC for short answers and LEXICAL for others, which no sentence contains word for word. If it
-    finds no sentence, the first passage is kept.
+    The measure is the one that the setting silver_measure names, or the best for the answer type. If it finds no
+    sentence, the first passage is kept.
     """
-    answers, passages = state.get("oracle"), state["passages"]
+    answers, passages, context = state.get("oracle"), state["passages"], get_context(runtime)
     if answers is None:
         raise SetupError(
             "filter_mode=silver chooses sentences by the gold answers, and this question has none; give "
             "gold_answers, or choose filter_mode filco, psg or full."
         )
-    short = get_context(runtime).answer_type == "short" and not are_verdicts(answers)
-    chosen = await choose_silver(state["question"], answers, passages, "strinc" if short else "lexical")
+    chosen = await choose_silver(
+        state["question"],
+        answers,
+        passages,
+        get_silver_measure(answers, context),
+        scorer=None if context.scorer is None else await asyncio.to_thread(make_scorer, context.scorer, context),
+        make_prompt=make_generator_prompt(context.answer_type, context.prompts),
+    )
     return make_filter_update(state, shorten_passages(passages, chosen) or passages[:1])
+
+
+def get_silver_measure(answers: Sequence[str], context: Context) -> Measure:
+    """The measure that is set, else the best for the answers. LEXICAL takes the place of CXMI without a scorer."""
+    if context.silver_measure is not None:
+        return context.silver_measure
+    best = choose_measure(answers, context.answer_type)
+    return "lexical" if best == "cxmi" and context.scorer is None else best
 
 
 def get_search_text(state: State) -> str:

@@ -4,7 +4,7 @@ Pure functions. CXMI needs a language model, which the caller passes as `LogProb
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -17,6 +17,8 @@ from quorum.core.text import contains_answer, f1, normalize
 Measure = Literal["strinc", "lexical", "cxmi"]
 Unit = Literal["sentence", "passage"]
 Top = Literal["one", "per_passage"]
+Tokens = Literal["words", "characters"]
+MakePrompt = Callable[[str, "Piece | None"], str]
 
 THRESHOLDS: dict[Measure, float] = {"strinc": 0.0, "lexical": 0.5, "cxmi": 0.0}
 
@@ -57,14 +59,41 @@ def score_strinc(candidates: Sequence[Piece], answers: Sequence[str]) -> list[fl
     return [float(contains_answer(piece.text, answers)) for piece in candidates]
 
 
-def score_lexical(candidates: Sequence[Piece], references: Sequence[str]) -> list[float]:
-    """LEXICAL: token F1 of the piece in 0..1, the best over the references."""
-    return [f1(piece.text, references) for piece in candidates]
+def score_lexical(candidates: Sequence[Piece], references: Sequence[str], tokens: Tokens = "words") -> list[float]:
+    """LEXICAL: token F1 of the piece in 0..1, the best over the references.
+
+    tokens="words" is the published measure. The authors' code counts the characters of the normalised texts, spaces
+    too ("characters"), by which almost any two English texts are alike.
+    """
+    if tokens == "words":
+        return [f1(piece.text, references) for piece in candidates]
+    return [max((count_character_f1(piece.text, one) for one in references), default=0.0) for piece in candidates]
 
 
-async def score_cxmi(candidates: Sequence[Piece], question: str, answer: str, scorer: LogProbabilities) -> list[float]:
-    """CXMI: log p(answer given piece, question) - log p(answer given question), in nats. One batch for all pieces."""
-    pairs = [(format_scoring_prompt(question, piece), answer) for piece in (None, *candidates)]
+def count_character_f1(text: str, reference: str) -> float:
+    """F1 of the characters of two normalised texts, each counted as often as it occurs, in 0..1.
+
+    >>> count_character_f1("abc", "cab")
+    1.0
+    """
+    one, other = Counter(normalize(text)), Counter(normalize(reference))
+    shared = sum((one & other).values())
+    return 2 * shared / (sum(one.values()) + sum(other.values())) if shared else 0.0
+
+
+async def score_cxmi(
+    candidates: Sequence[Piece],
+    question: str,
+    answer: str,
+    scorer: LogProbabilities,
+    make_prompt: "MakePrompt | None" = None,
+) -> list[float]:
+    """CXMI: log p(answer given piece, question) - log p(answer given question), in nats. One batch for all pieces.
+
+    make_prompt: (question, piece or None) -> the prompt before the answer; the generator's own, where there is one.
+    """
+    make = make_prompt or format_scoring_prompt
+    pairs = [(make(question, piece), answer) for piece in (None, *candidates)]
     alone, *with_piece = await scorer.log_probabilities(pairs)
     return [score - alone for score in with_piece]
 
@@ -100,22 +129,40 @@ async def choose_silver(
     unit: Unit = "sentence",
     top: Top = "one",
     scorer: LogProbabilities | None = None,
+    make_prompt: "MakePrompt | None" = None,
+    tokens: Tokens = "words",
+    threshold: float | None = None,
 ) -> list[Piece]:
     """The pieces that the answer needs by this measure, in reading order. The list may be empty.
 
     LEXICAL compares a piece with the answers. If these are verdicts (SUPPORTS, yes ...), which no sentence resembles,
-    it compares with the question instead. CXMI needs a `scorer` and scores the first answer.
+    it compares with the question instead. CXMI needs a `scorer` and scores the first answer. threshold: in place of the
+    measure's own, which a score must exceed.
     """
     candidates = split_pieces(passages, unit)
     if measure == "strinc":
         scores = score_strinc(candidates, answers)
     elif measure == "lexical":
-        scores = score_lexical(candidates, [question] if are_verdicts(answers) else answers)
+        scores = score_lexical(candidates, [question] if are_verdicts(answers) else answers, tokens)
     elif scorer is None:
         raise SetupError("The measure cxmi needs a model that gives log-probabilities; name one as scorer.")
     else:
-        scores = await score_cxmi(candidates, question, answers[0], scorer) if candidates else []
-    return choose_best(candidates, scores, THRESHOLDS[measure], top)
+        asked = score_cxmi(candidates, question, answers[0], scorer, make_prompt) if candidates else None
+        scores = [] if asked is None else await asked
+    return choose_best(candidates, scores, THRESHOLDS[measure] if threshold is None else threshold, top)
+
+
+def choose_measure(answers: Sequence[str], answer_type: str) -> Measure:
+    """The measure that is best for this kind of answer (section 5.1, table 4): STRINC for short answers, LEXICAL for
+    dialogue, CXMI for labels, yes or no, and long answers. (It is CXMI for questions over several passages as well,
+    which the answer does not show.)
+
+    >>> choose_measure(["SUPPORTS"], "label")
+    'cxmi'
+    """
+    if answer_type == "dialogue":
+        return "lexical"
+    return "cxmi" if answer_type != "short" or are_verdicts(answers) else "strinc"
 
 
 def shorten_passages(passages: Sequence[Passage], chosen: Sequence[Piece]) -> list[Passage]:

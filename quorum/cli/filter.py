@@ -11,6 +11,7 @@ from quorum.cli.options import Collection, Embeddings, K, Retriever, Settings, S
 if TYPE_CHECKING:
     from quorum.training.silver import Statistics
 
+MOST_EMPTY = 0.5  # a smaller share of questions with silver gets a warning
 app = typer.Typer(name="filter", help="Make context filters (FILCO) from your own questions.", no_args_is_help=True)
 app.command("train")(train_filter)
 app.command("export")(export)
@@ -24,10 +25,21 @@ def silver(
         typer.Argument(metavar="DATA", help="Questions with answers and passages (also gzip).", show_default=False),
     ],
     measure: Annotated[
-        Literal["strinc", "lexical", "cxmi"],
-        typer.Option("--measure", help="strinc: holds the answer; lexical: resembles it; cxmi: makes it likelier."),
-    ],
+        Literal["auto", "strinc", "lexical", "cxmi"],
+        typer.Option(
+            "--measure",
+            help="strinc: holds the answer; lexical: resembles it; cxmi: makes it likelier; auto: by the answer type.",
+        ),
+    ] = "auto",
+    *,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Silver lines to write (.jsonl).")],
+    tokens: Annotated[
+        Literal["words", "characters"],
+        typer.Option("--tokens", help="lexical counts words, as published, or characters, as the authors' code."),
+    ] = "words",
+    threshold: Annotated[
+        float | None, typer.Option("--threshold", metavar="X", help="The score to exceed, for example 0.3 for lexical.")
+    ] = None,
     top: Annotated[
         Literal["one", "per_passage"], typer.Option("--top", help="The best of all passages, or of each one.")
     ] = "one",
@@ -50,12 +62,12 @@ def silver(
     import asyncio
 
     from quorum.cli.progress import progress_bar
-    from quorum.cli.settings import read_context
+    from quorum.cli.settings import is_stated, read_context
     from quorum.core.errors import SetupError
     from quorum.models.logprobs import make_scorer as scorer_of
     from quorum.training.silver import Recipe, make_silver
 
-    if (measure == "cxmi") != (scorer is not None):
+    if measure != "auto" and (measure == "cxmi") != (scorer is not None):
         raise SetupError(
             "--measure cxmi needs a model that gives log-probabilities; add --scorer transformers:PATH or "
             "--scorer completions:MODEL."
@@ -65,7 +77,20 @@ def silver(
     context = read_context(
         settings, k=k, collection=collection, retriever=retriever, store=store, embeddings=embeddings
     )
-    recipe = Recipe(measure=measure, unit=unit, top=top, k=context.k, scorer=scorer, limit=limit, collection=collection)
+    if tokens != "words" and measure != "lexical":
+        raise SetupError(f"--tokens {tokens} is for --measure lexical; {measure} counts no tokens.")
+    recipe = Recipe(
+        measure=measure,
+        unit=unit,
+        top=top,
+        k=context.k,
+        scorer=scorer,
+        limit=limit,
+        collection=collection,
+        tokens=tokens,
+        threshold=threshold,
+        answer_type=context.answer_type if is_stated("answer_type", settings) else None,
+    )
     with progress_bar() as progress:
         found = asyncio.run(
             make_silver(
@@ -92,7 +117,13 @@ def print_statistics(found: "Statistics", out: Path) -> None:
     )
     if found.precision_before is not None:
         typer.echo(
-            f"Unigram precision where silver was found: {found.precision_before:.1%} of the passages, "
-            f"{found.precision_after:.1%} of the silver."
+            f"Unigram precision: {found.precision_before:.1%} of the passages, {found.precision_after:.1%} of the "
+            "silver (0 where it is empty)."
+        )
+    if share < MOST_EMPTY:
+        typer.echo(
+            f'quorum: {1 - share:.0%} of the targets are "None"; a filter would mostly learn to keep nothing: lower '
+            "--threshold, or take another --measure.",
+            err=True,
         )
     typer.echo(f"quorum: silver lines in {out}", err=True)

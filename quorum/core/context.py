@@ -84,6 +84,14 @@ class Context:
         Literal["full", "psg", "filco", "silver"],
         describe("filco: all text, whole passages, sentences, or the sentences that gold answers choose", "filco"),
     ] = define("filter_mode", "filco")
+    silver_measure: Annotated[
+        Literal["strinc", "lexical", "cxmi"] | None,
+        describe("filter_mode=silver: FILCO's measure; empty: the best for the answer type"),
+    ] = define("silver_measure", None)
+    scorer: Annotated[
+        str | None,
+        describe("filter_mode=silver by cxmi: transformers:PATH or completions:MODEL; empty: lexical takes its place"),
+    ] = define("scorer", None)
     verifier: Annotated[
         str | SkipJsonSchema[InstanceOf[BaseChatModel]] | None,
         describe("sure: chat model for validity and ranking; empty: the model"),

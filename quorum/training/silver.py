@@ -7,8 +7,18 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
-from quorum.algorithms.filco_measures import LogProbabilities, Measure, Top, Unit, choose_silver, unigram_precision
+from quorum.algorithms.filco_measures import (
+    LogProbabilities,
+    Measure,
+    Tokens,
+    Top,
+    Unit,
+    choose_measure,
+    choose_silver,
+    unigram_precision,
+)
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.labels import are_verdicts, infer_answer_type
@@ -16,6 +26,7 @@ from quorum.core.state import Passage
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import Record
 from quorum.datasets.silver import Silver, make_spans, read_silver
+from quorum.prompts.generator import make_generator_prompt
 
 AT_ONCE = 16  # questions: a scorer may be a server
 Progress = Callable[[int], None]
@@ -24,23 +35,28 @@ Progress = Callable[[int], None]
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """The settings of silver data. top: one piece over all passages (the paper) or one of each (the released code);
-    k: passages a question; scorer: the name of the model that CXMI asks; limit: only the first questions.
+    k: passages a question; scorer: the name of the model that CXMI asks; limit: only the first questions. measure:
+    "auto" takes the paper's choice for each question (section 5.1). tokens: what LEXICAL counts; threshold: in place of
+    the measure's own; answer_type: what every question asks for, in place of what the data say.
     """
 
-    measure: Measure
+    measure: Measure | Literal["auto"]
     unit: Unit = "sentence"
     top: Top = "one"
     k: int = 5
     scorer: str | None = None
     limit: int | None = None
     collection: str | None = None
+    tokens: Tokens = "words"
+    threshold: float | None = None
+    answer_type: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Statistics:
     """Means over questions. found: questions for which there is silver; words: of the passages and of the silver;
-    precision: unigram precision with respect to the answers, of the passages and of the silver, where there is some and
-    the answers are no verdicts; null without such a question.
+    precision: unigram precision with respect to the answers, of the passages and of the silver, over the questions
+    whose answers are no verdicts, 0 for an empty silver as in the paper; null without such a question.
     """
 
     questions: int
@@ -129,23 +145,34 @@ async def make_lines(
 
 
 async def make_line(record: Record, recipe: Recipe, scorer: LogProbabilities | None, context: Context | None) -> Silver:
+    """The silver of a question; an empty one if the question has no gold answers."""
     answers = record["answers"]
     passages = await find_passages(record, recipe, context)
-    chosen = (
-        await choose_silver(
-            record["question"], answers, passages, recipe.measure, unit=recipe.unit, top=recipe.top, scorer=scorer
+    stated = recipe.answer_type or (record.get("meta") or {}).get("answer_type")
+    answer_type = str(stated or infer_answer_type(answers))
+    measure = choose_measure(answers, answer_type) if recipe.measure == "auto" else recipe.measure
+    chosen = []
+    if answers:
+        chosen = await choose_silver(
+            record["question"],
+            answers,
+            passages,
+            measure,
+            unit=recipe.unit,
+            top=recipe.top,
+            scorer=scorer,
+            make_prompt=make_generator_prompt(answer_type),
+            tokens=recipe.tokens,
+            threshold=recipe.threshold,
         )
-        if answers
-        else []
-    )
     return Silver(
         id=record["id"],
         question=record["question"],
         answers=answers,
         passages=passages,
         silver=make_spans(passages, chosen),
-        measure=recipe.measure,
-        answer_type=str((record.get("meta") or {}).get("answer_type") or infer_answer_type(answers)),
+        measure=measure,
+        answer_type=answer_type,
     )
 
 
@@ -173,7 +200,7 @@ def compute_statistics(path: Path) -> Statistics | None:
         texts = [" ".join(part["text"] for part in side) for side in (line["passages"], line["silver"])]
         words = [total + len(text.split()) for total, text in zip(words, texts, strict=True)]
         questions, found, answered = questions + 1, found + bool(line["silver"]), answered or bool(line["answers"])
-        if line["silver"] and not are_verdicts(line["answers"]):
+        if line["answers"] and not are_verdicts(line["answers"]):
             read += 1
             here = [unigram_precision(text, line["answers"]) for text in texts]
             precision = [total + value for total, value in zip(precision, here, strict=True)]

@@ -11,6 +11,7 @@ from quorum.algorithms.filco_measures import (
     Piece,
     choose_best,
     choose_silver,
+    count_character_f1,
     format_scoring_prompt,
     score_cxmi,
     score_lexical,
@@ -87,6 +88,14 @@ async def test_lexical_must_exceed_one_half() -> None:
     assert THRESHOLDS["lexical"] == 0.5
     assert await choose_silver("?", ["red blue"], one, "lexical") == []  # exactly 0.5
     assert texts(await choose_silver("?", ["red green blue"], one, "lexical")) == ["Red green."]
+
+
+def test_the_authors_code_counts_characters() -> None:
+    """ "red blue" and "blur deed" share the letters r e d b l u e and the space: 8 of 8 and 9."""
+    assert count_character_f1("red blue", "blur deed") == pytest.approx(2 * 8 / 17)
+    assert score_lexical([Piece(0, 0, 8, "", "red blue")], ["blur deed"], "characters")[0] > 0.9
+    assert score_lexical([Piece(0, 0, 8, "", "red blue")], ["blur deed"]) == [0]
+    assert count_character_f1("", "x") == 0
 
 
 @pytest.mark.parametrize("verdict", ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO", "yes", "No."])

@@ -177,7 +177,9 @@ def test_open_questions_are_asked_and_lost_ones_are_error_rows(dataset: DataSet,
         def row(record: Record, name: str, error: str | None = None) -> Any:
             return make_failed_row(record, name, "short", "", seconds=0) | {"error": error, "malformed": 0}
 
-        writer.write_answers(Answers([row(records[0], "concat"), row(records[0], "post_fusion")], spent=SpentElsewhere(2, 30, 4)))
+        writer.write_answers(
+            Answers([row(records[0], "concat"), row(records[0], "post_fusion")], spent=SpentElsewhere(2, 30, 4))
+        )
         writer.write_answers(Answers([row(records[0], "concat")]))  # twice: its worker ended before it was told
         writer.write_answers(Answers([row(records[1], "concat", "refused")], spent=SpentElsewhere(1, 10, 0)))
         assert [(record["id"], names) for record, names in writer.find_remaining()()] == [

@@ -246,7 +246,23 @@ def test_asqa_by_parts_and_with_the_documents_of_alce(tmp_path: Path) -> None:
 def test_kilt_answers_and_provenance(tmp_path: Path) -> None:
     built, claim = read(tmp_path, lines(KILT, KILT_FEVER))
     assert (built["answers"], built["gold"]) == (["1412", "in 1412"], ["77:2", "77:3", "78:1"])
-    assert (built["meta"], claim["meta"]) == ({}, {"answer_type": "label"})
+    assert built["meta"] == {"gold_articles": [["77"], ["78", "Orm"]]}
+    assert claim["meta"] == {"answer_type": "label", "labels": ["SUPPORTS", "REFUTES"]}
+
+
+def test_kilts_conversations_and_long_answers_are_what_they_are(tmp_path: Path) -> None:
+    """By their turns and their length; a first turn and a short paragraph by the name of their file."""
+    talk = {"id": "w1", "input": "I like hockey.\nSo do I.\nWho won?", "output": [{"answer": "Orm did."}]}
+    why = {"id": "e1", "input": "Why is the sky blue?", "output": [{"answer": "word " * 40}]}
+    first, second = read(tmp_path, lines(talk, why))
+    assert first["question"] == "User: I like hockey.\nAssistant: So do I.\nUser: Who won?"
+    assert [one["meta"]["answer_type"] for one in (first, second)] == ["dialogue", "long"]
+    for name, kind in (("wow-dev-kilt.jsonl", "dialogue"), ("eli5-dev-kilt.jsonl", "long"), ("nq.jsonl", None)):
+        path = tmp_path / name
+        path.write_text(json.dumps({"id": "1", "input": "I like it.", "output": [{"answer": "Me too."}]}))
+        (record,) = read_questions(path)
+        assert record["meta"].get("answer_type") == kind
+        assert record["question"] == ("User: I like it." if kind == "dialogue" else "I like it.")
 
 
 @pytest.mark.parametrize("content", [json.dumps(DPR), lines(*DPR)])

@@ -70,9 +70,10 @@ def test_lines_and_statistics(name: str, tmp_path: Path) -> None:
     assert (found.questions, found.found) == (5, 3)
     assert found.words_before == pytest.approx((14 + 4 + 6 + 4 + 11) / 5)
     assert found.words_after == pytest.approx((5 + 3 + 5) / 5)
-    # q3's answer is a verdict: q1 has 1 of 13 tokens without articles, then 1 of 5; q5 has 1 of 11, then 1 of 5
-    assert found.precision_before == pytest.approx((1 / 13 + 1 / 11) / 2, abs=1e-9)
-    assert found.precision_after == pytest.approx((1 / 5 + 1 / 5) / 2)
+    # q3's answer is a verdict, q4 has none: q1 has 1 of 13 tokens without articles, then 1 of 5; q2 none, then an empty
+    # silver, which counts as 0; q5 has 1 of 11, then 1 of 5
+    assert found.precision_before == pytest.approx((1 / 13 + 1 / 11) / 3, abs=1e-9)
+    assert found.precision_after == pytest.approx((1 / 5 + 1 / 5) / 3)
     assert list(out.parent.iterdir()) == [out]
 
 
@@ -92,6 +93,56 @@ def test_the_task_may_be_named(tmp_path: Path) -> None:
     out = tmp_path / "silver.jsonl"
     made(write(tmp_path / "data.jsonl", told), out)
     assert [line["answer_type"] for line in read_silver(out)] == ["long", "label"]
+
+
+def test_the_commands_answer_type_is_written_and_asked_for(tmp_path: Path) -> None:
+    data, out, scorer = write(tmp_path / "data.jsonl", RECORDS[:1]), tmp_path / "silver.jsonl", Asking()
+    recipe = Recipe(measure="cxmi", answer_type="dialogue", scorer="completions:x")
+    made(data, out, recipe, scorer=scorer)
+    assert [line["answer_type"] for line in read_silver(out)] == ["dialogue"]
+    assert all(prompt.endswith("Conversation:\nWhich, 1?\nNext turn:") for prompt, _ in scorer.pairs)
+    assert "[1] T\nIt is old.\n" in scorer.pairs[2][0]  # the generator's own prompt, with one sentence
+
+
+class Asking:
+    """A scorer that keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.pairs: list[tuple[str, str]] = []
+
+    async def log_probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        self.pairs += pairs
+        return [0.0 for _ in pairs]
+
+
+def test_the_measure_may_follow_the_answer_type(tmp_path: Path) -> None:
+    told = [RECORDS[0], {**RECORDS[0], "id": "d", "meta": {"answer_type": "dialogue"}}, {**RECORDS[2], "id": "c"}]
+    out = tmp_path / "silver.jsonl"
+    made(write(tmp_path / "data.jsonl", told), out, Recipe(measure="auto"), scorer=Asking())
+    assert [line["measure"] for line in read_silver(out)] == ["strinc", "lexical", "cxmi"]
+    with pytest.raises(SetupError, match="cxmi needs a model that gives log-probabilities"):
+        made(write(tmp_path / "data.jsonl", told), out, Recipe(measure="auto"))
+
+
+def test_lexical_as_published_and_as_the_authors_code_counts(tmp_path: Path) -> None:
+    """Characters make almost every sentence resemble the answer; a threshold of one's own changes what is chosen."""
+    data, out = write(tmp_path / "data.jsonl", RECORDS[:1]), tmp_path / "silver.jsonl"
+    found = {}
+    for tokens in ("words", "characters"):
+        for threshold in (None, 0.3):
+            made(data, out, Recipe(measure="lexical", tokens=tokens, threshold=threshold))
+            found[tokens, threshold] = texts(out)[0]
+    assert found["words", None] == []
+    assert found["words", 0.3] == ["It was built in 1931."]
+    assert found["characters", 0.3] == ["It was built in 1931."]
+
+
+def test_mostly_empty_targets_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = write(tmp_path / "data.jsonl", [RECORDS[1], {**RECORDS[1], "id": "q9"}, RECORDS[0]])
+    with pytest.raises(SystemExit) as ended:
+        main(["filter", "silver", str(data), "--measure", "strinc", "--out", str(tmp_path / "s.jsonl")])
+    assert not ended.value.code
+    assert '67% of the targets are "None"; a filter would mostly learn to keep nothing' in capsys.readouterr().err
 
 
 class Stopping:
@@ -212,7 +263,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert said.splitlines() == [
         "5 questions, silver for 3 (60%), nothing for 2.",
         "Words a question: 7.8 in the passages, 2.6 in the silver.",
-        "Unigram precision where silver was found: 8.4% of the passages, 20.0% of the silver.",
+        "Unigram precision: 5.6% of the passages, 13.3% of the silver (0 where it is empty).",
     ]
     assert told == f"quorum: silver lines in {out}\n"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from openai_server import OpenAIServer
+from openai_server import COMPLETIONS, OpenAIServer
 from tower import PASSAGES, QUESTION, make_readers, trace_method
 
 from quorum.core.context import Context, get_filter
@@ -117,6 +117,20 @@ async def test_silver_for_answers_that_no_sentence_holds() -> None:
         assert [p["text"] for p in await silver(gold, [near], **settings)] == ["The Lumen Tower was finished."]
     told = await silver(["It was the Lumen Tower that was finished"], [near], answer_type="long")
     assert [p["text"] for p in told] == ["The Lumen Tower was finished."]
+
+
+async def test_silver_by_the_likelihood_of_the_answer(openai_server: OpenAIServer) -> None:
+    """With a scorer, labels are chosen for by CXMI, asked with the generator's own prompt."""
+    near = Passage(id="n", title="", text="It rained. The Lumen Tower was finished.")
+    told = await silver(["SUPPORTS"], [near], answer_type="label", scorer="completions:test")
+    asked = [request.body["prompt"] for request in openai_server.requests if request.path == COMPLETIONS]
+    prompts = [one for body in asked for one in (body if isinstance(body, list) else [body])]
+    assert len(prompts) == 3  # without a sentence, and with each
+    assert all(f"Claim: {QUESTION}\nLabel:" in prompt for prompt in prompts)
+    assert ["It rained." in prompt for prompt in prompts] == [False, True, False]
+    assert told[0]["id"] == "n"
+    by_words = await silver(["1931"], [PASSAGES[1], LONG], silver_measure="lexical")
+    assert by_words == [PASSAGES[1]]  # no sentence is like the answer: the first passage
 
 
 async def test_silver_needs_gold_answers_and_forgets_those_of_the_question_before() -> None:

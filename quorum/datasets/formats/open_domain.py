@@ -1,6 +1,8 @@
 """Converts data sets of questions without documents, and retrieval results."""
 
 import re
+from collections.abc import Sequence
+from pathlib import PurePath
 from typing import Any
 
 from quorum.core.json_text import parse_json
@@ -17,6 +19,8 @@ from quorum.datasets.formats.convert import (
 )
 from quorum.datasets.records import Record, get_list, parse_passage
 
+TWO_WAY = ("SUPPORTS", "REFUTES")
+LONG = 30  # words of the mean answer from which an answer is a paragraph
 DESCRIPTION = re.compile(r'\(description\s+("(?:[^"\\]|\\.)*"|[^()]*)\)')
 
 
@@ -73,21 +77,54 @@ def convert_webquestions(value: dict[str, Any], where: str) -> Record:
 
 
 def convert_kilt(value: dict[str, Any], where: str) -> Record:
-    """Petroni et al. 2021. The id of a paragraph is WIKIPEDIA_ID:NUMBER."""
+    """Petroni et al. 2021. The id of a paragraph is WIKIPEDIA_ID:NUMBER; `meta.gold_articles` names the articles, by
+    which KILT counts recall. FEVER's claims have two labels here; Wizard of Wikipedia is dialogue, ELI5 is long.
+    """
     answers = check_answers(
         [check_text(output["answer"]) for output in value["output"] if output.get("answer") is not None]
     )
+    sources = [source for output in value["output"] for source in output.get("provenance") or []]
     gold = [
         f"{source['wikipedia_id']}:{paragraph}"
-        for output in value["output"]
-        for source in output.get("provenance") or []
+        for source in sources
         if source.get("wikipedia_id") is not None and source.get("start_paragraph_id") is not None
         for paragraph in range(
             int(source["start_paragraph_id"]), int(source.get("end_paragraph_id", source["start_paragraph_id"])) + 1
         )
     ]
-    answer_type = "label" if set(answers) <= LABELS else None
-    return make_record(value.get("id"), value["input"], answers, gold=gold, answer_type=answer_type)
+    articles = [[str(source[key]) for key in ("wikipedia_id", "title") if source.get(key)] for source in sources]
+    answer_type = find_kilt_type(value["input"], answers, where)
+    return make_record(
+        value.get("id"),
+        mark_turns(value["input"]) if answer_type == "dialogue" else value["input"],
+        answers,
+        gold=gold,
+        answer_type=answer_type,
+        gold_articles=[list(names) for names in dict.fromkeys(map(tuple, articles)) if names],
+        labels=[*TWO_WAY] if answer_type == "label" else None,
+    )
+
+
+def find_kilt_type(text: str, answers: Sequence[str], where: str) -> str | None:
+    """What a KILT task asks for: by its answers and turns, else by the name of its file (wow-dev-kilt.jsonl)."""
+    name = PurePath(where.partition(", line")[0]).name.lower()
+    if set(answers) <= LABELS:
+        return "label"
+    if "\n" in text.strip() or name.startswith(("wow", "wizard")):
+        return "dialogue"
+    mean = sum(len(answer.split()) for answer in answers) / len(answers)
+    return "long" if name.startswith("eli5") or mean >= LONG else None
+
+
+def mark_turns(text: str) -> str:
+    """The turns of a conversation, one per line, each with its speaker; the last one is the user's.
+
+    >>> mark_turns("I like hockey.\\nSo do I.\\nWho won?")
+    'User: I like hockey.\\nAssistant: So do I.\\nUser: Who won?'
+    """
+    turns = [turn.strip() for turn in text.splitlines() if turn.strip()]
+    speakers = ("User", "Assistant")
+    return "\n".join(f"{speakers[(len(turns) - 1 - place) % 2]}: {turn}" for place, turn in enumerate(turns))
 
 
 def convert_dpr(value: dict[str, Any], where: str) -> Record:

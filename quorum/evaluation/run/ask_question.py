@@ -11,6 +11,7 @@ from langchain_core.runnables import RunnableConfig
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError
+from quorum.core.labels import NOT_ENOUGH_INFO
 from quorum.core.state import Passage, Result, is_either, merge_malformed, merge_usage
 from quorum.datasets.records import Record
 from quorum.evaluation.run.columns import Column
@@ -19,9 +20,12 @@ from quorum.evaluation.run.gold_placement import gold_rank, place_gold
 from quorum.evaluation.run.results import Row
 from quorum.evaluation.run.rows import make_answered_row, make_failed_row
 from quorum.evaluation.run.spending import Spending, StoredCalls
-from quorum.evaluation.run.tasks import stated_task
+from quorum.evaluation.run.tasks import labels_of, stated_task
 from quorum.evaluation.watch import Watch
 from quorum.graphs import answer
+from quorum.prompts import BUILT_IN, load_overrides
+
+TWO_WAY = ("answer_label", "answer_candidates_label")  # prompts with a variant for two labels
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class Questioner:
         started, watch = time.perf_counter(), None if details is None else Watch()
         stored = StoredCalls()
         config: RunnableConfig = {"callbacks": [spent, stored] if watch is None else [spent, stored, watch]}
-        context = column.context_for(self.task_of(record))
+        context = ask_for_labels(column.context_for(self.task_of(record)), record)
         try:
             result = await answer_question(record, column, context, given=self.given, config=config)
         except CallError as failure:
@@ -55,6 +59,17 @@ class Questioner:
             details.append(detail_of(record["id"], column.name, result, watch))
         row = partial(make_answered_row, pool=column.counts_votes, seconds=seconds, stored=stored.count, keep=self.keep)
         return await asyncio.to_thread(row, record, column.name, context.answer_type, result)
+
+
+def ask_for_labels(context: Context, record: Record) -> Context:
+    """The context with prompts for two labels, where the data know no NOT ENOUGH INFO (KILT's FEVER). The user's own
+    prompts stay.
+    """
+    labels = labels_of(record)
+    if context.answer_type != "label" or not labels or NOT_ENOUGH_INFO in labels:
+        return context
+    own = load_overrides(context.prompts)
+    return replace(context, prompts={**{name: BUILT_IN[f"{name}.two_way"] for name in TWO_WAY}, **own})
 
 
 async def answer_question(

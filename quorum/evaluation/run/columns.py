@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from quorum.graphs import Graph
 
 ITEM = re.compile(r"\s*(?P<method>[^\[\],;=\s]+)\s*(?:\[(?P<settings>[^\[\]]*)\]\s*)?(?:,|$)")
+SYSTEM = re.compile(r"\s*(?P<name>[A-Za-z][\w.-]*)=(?P<spec>(?:https?|langgraph|python):\S+)\s*")
+OUTSIDE_BRACKETS = re.compile(r",(?![^\[\]]*\])")
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class Column:
 
         composed = None if self.own is None else get_composed(self.own)
         if composed is None:
-            return [self.context]
+            return [self.priced_context]
         stages = composed.stages
         senders = [stage for stage in stages if prompt in stage.prompts] or stages
         return [self.context_of_stage(stage) for stage in senders]
@@ -98,6 +100,12 @@ class Column:
         models = {name: find_model_spec(stage.settings.get(name)) for name in ("model", "verifier")}
         named: dict[str, Any] = {name: spec for name, spec in models.items() if isinstance(spec, str)}
         return replace(self.context, **named)
+
+    @property
+    def priced_context(self) -> Context:
+        """The context whose models have the prices: for a system of somebody's own, one with that system's model."""
+        model = getattr(self.own, "priced_as", None)
+        return self.context if model is None else replace(self.context, model=model)
 
 
 def columns(options: Options) -> list[Column]:
@@ -112,7 +120,8 @@ def columns(options: Options) -> list[Column]:
     context = replace(options.context, **single)
     crossed: dict[str, Column] = {}
     for base in named_columns(options, context):
-        free = {name: values for name, values in several.items() if name not in base.settings}
+        is_system = hasattr(base.own, "priced_as")  # it has a model and passages of its own
+        free = {name: values for name, values in several.items() if name not in base.settings and not is_system}
         for values in product(*free.values()):
             settings = {**base.settings, **dict(zip(free, values, strict=True))}
             column = method_run(base.method_or_graph, settings, context)
@@ -122,9 +131,36 @@ def columns(options: Options) -> list[Column]:
 
 def named_columns(options: Options, context: Context) -> Iterator[Column]:
     """The columns that `options` names, one after the other; each kind of column has its line here."""
-    if options.methods or not options.graphs:
-        yield from parse_methods(options.methods, context)
+    methods, systems = split_systems(options.methods)
+    if methods or not (options.graphs or systems):
+        yield from parse_methods(methods, context)
+    yield from (method_run(make_system_graph(name, spec), {}, context) for name, spec in systems.items())
     yield from (method_run(graph, {}, context) for graph in options.graphs)
+
+
+def split_systems(methods: str) -> tuple[str, dict[str, str]]:
+    """The methods without the systems of somebody's own, and the spec of each of these by its name.
+
+    >>> split_systems("concat,sure[k=3],mine=http://localhost:8000/v1#llama")
+    ('concat,sure[k=3]', {'mine': 'http://localhost:8000/v1#llama'})
+    """
+    names, systems = [], dict[str, str]()
+    for item in OUTSIDE_BRACKETS.split(methods):
+        found = SYSTEM.fullmatch(item)
+        if found is None:
+            names.append(item)
+        elif found["name"] in systems:
+            raise SetupError(f"The system {found['name']!r} is named twice; give each a name of its own.")
+        else:
+            systems[found["name"]] = found["spec"]
+    return ",".join(names), systems
+
+
+def make_system_graph(name: str, spec: str) -> Any:
+    """The graph that asks a system, imported when one is named."""
+    from quorum.graphs.own_system import own_system_graph
+
+    return own_system_graph(name, spec)
 
 
 def parse_methods(text: str, context: Context) -> list[Column]:
@@ -182,6 +218,8 @@ def method_run(method: "str | Graph", settings: Mapping[str, str], context: Cont
 
         method = composed_graph(method)
         context = use_measured_model(method, context)
+    if hasattr(method, "priced_as"):  # a system asks no model of the context's
+        context = replace(context, model="embedded", verifier=None, context_filter=None, reranker=None)
     own, known = (None, method) if isinstance(method, str) else (method, own_name(method))
     typed = {key: parse_setting(key, value) for key, value in settings.items()}
     name = f"{known}[{';'.join(f'{key}={value}' for key, value in settings.items())}]" if settings else known

@@ -52,6 +52,8 @@ class Scores:
         """The measures that decide, the first before the others: what the tasks call for, then a judge's word."""
         tasks = {task for scores in self.by_column.values() for task in scores.tasks}
         measures = measures_of(tasks or {"short"})
+        if tasks == {"long"} and not any(len(one.known("str_em")) for one in self.by_column.values()):
+            measures = ("f1", "rouge_l")  # long answers without short ones in them, such as ELI5's
         return (*measures, "judged") if any("judged" in one.values for one in self.by_column.values()) else measures
 
 

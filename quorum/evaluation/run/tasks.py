@@ -66,6 +66,12 @@ def groups_of(record: Record) -> list[list[str]]:
     return [[str(answer) for answer in group] for group in groups if isinstance(group, list) and group]
 
 
+def labels_of(record: Record) -> list[str]:
+    """`meta.labels`: the labels that a claim may have, where they are not all three; empty if the data do not say."""
+    labels = (record.get("meta") or {}).get("labels")
+    return [str(label) for label in labels] if isinstance(labels, list) else []
+
+
 def articles_of(record: Record) -> list[list[str]]:
     """`meta.gold_articles`: the names (id, title) of each article that supports the answer (KILT)."""
     articles = (record.get("meta") or {}).get("gold_articles")

@@ -34,6 +34,7 @@ OPTIONS = {  # what an experiment needs besides data and a model
     "sure-table-10": ("--verifier", "openai:small", "--prices", "{prices}"),
     "filco-table-4": ("--filters", "embedded", "--variant", "lexical[filter=llm:openai:small;model=openai:small]"),
     "verifier": ("--verifier", "openai:small"),
+    **dict.fromkeys(("post-fusion-figure-5", "sweep_samples"), ("--quick",)),  # 50 samples take minutes
 }
 ALWAYS = {  # one for each analysis, over three questions; over all ten, and all the others, by make test-long
     "best": ("best_of_three", "--methods", "cot"),
@@ -46,11 +47,11 @@ ALWAYS = {  # one for each analysis, over three questions; over all ten, and all
     "coverage": ("filco-table-2",),
 }
 SAID = {  # the last words of a prompt -> what the model says besides the town
-    "Ranking:": "[3] > [1] > [2] > [4]",
+    "Ranking:": "[{gold}] > [2] > [4]",
     "Choice:": "Summary 1",
-    "Relevant passages:": "3",
+    "Relevant passages:": "{gold}",
     "Topic:": "rivers",
-    "Numbers of the passages to keep:": "3",
+    "Numbers of the passages to keep:": "{gold}",
     "Verdict:": "correct",
 }
 
@@ -62,7 +63,8 @@ def reply(request: Request) -> str:
     town = next((town for river, town in RIVERS.items() if river in asked and f"through {town}" in text), "unknown")
     end = text.rstrip().splitlines()[-1]
     if end in SAID:
-        return SAID[end]
+        places = [at for at, line in enumerate(text.split("\n[")) if f"through {town}" in line]
+        return SAID[end].format(gold=places[0] if places else 1)
     if "True or False" in text:
         return "True"
     if "Passage 1" in text and "Passage 2" in text:
@@ -78,13 +80,13 @@ def reply(request: Request) -> str:
 
 @pytest.fixture
 def questions(tmp_path: Path) -> Path:
-    """Ten questions, each with four passages, of which the third holds the answer."""
+    """Ten questions, each with four passages, of which the first or the third holds the answer."""
     other = [{"id": f"o{n}", "title": "", "text": f"Nothing is known of stream {n}."} for n in range(3)]
     lines = []
-    for river, town in RIVERS.items():
+    for number, (river, town) in enumerate(RIVERS.items()):
         gold = {"id": river, "title": river, "text": f"It is long. The {river} flows through {town}. It is wide."}
         question = f"Which town lies on the {river}?"
-        passages = [*other[:2], gold, other[2]]
+        passages = [*other[:2], gold, other[2]] if number % 2 else [gold, *other]
         lines.append({"id": river, "question": question, "answers": [town], "passages": passages, "gold": [river]})
     return write(tmp_path / "nq_rivers.jsonl", lines)
 

@@ -1,0 +1,33 @@
+"""A system of somebody's own as a graph, so that it becomes a column beside the methods.
+
+begin -> the system
+"""
+
+from hashlib import sha256
+from typing import Any
+
+from quorum.core.context import Context
+from quorum.core.state import Question, Result, State
+from quorum.graphs.method_graph import MethodGraph
+from quorum.nodes.ask_system import make_system_node
+from quorum.nodes.begin import begin
+
+
+def own_system_graph(name: str, spec: str) -> Any:
+    """The compiled graph of a system, named NAME; `priced_as` is the model spec that its tokens are priced by.
+
+    spec: "http://localhost:8000/v1#model", "langgraph:http://localhost:2024#assistant" or "python:module:function". The
+    node's name holds a hash of it, so that a folder of results is continued with the same system alone.
+    """
+    node, (ask_system, priced_as) = f"system_{sha256(spec.encode()).hexdigest()[:8]}", make_system_node(name, spec)
+    drawn: Any = MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    graph = (
+        drawn.add_node(begin)
+        .add_node(node, ask_system)
+        .add_edge("__start__", "begin")
+        .add_edge("begin", node)
+        .add_edge(node, "__end__")
+        .compile(name=name)
+    )
+    graph.priced_as = priced_as
+    return graph

@@ -1,0 +1,41 @@
+"""The node that asks a system which somebody brought to be measured."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from langgraph.runtime import Runtime
+
+from quorum.core.context import Context, get_context
+from quorum.core.labels import is_unknown_answer
+from quorum.core.rehearsal import REHEARSING
+from quorum.core.state import State
+from quorum.core.text import UNKNOWN
+from quorum.models.systems import PROMPT, read_system
+from quorum.nodes.answer import make_answer
+from quorum.nodes.answer_types import choose_prompt
+from quorum.nodes.evidence import find_evidence
+
+
+def make_system_node(name: str, spec: str) -> tuple[Callable[[State, Runtime[Context]], Awaitable[State]], str]:
+    """The node that asks the system of a spec, and the model spec whose price its tokens have.
+
+    An estimate rehearses without the system, which may cost something, and act.
+    """
+    system = read_system(name, spec)
+
+    async def ask_system(state: State, runtime: Runtime[Context]) -> State:
+        """question, provided -> answer, passages, usage."""
+        context, question = get_context(runtime), state["question"]
+        if REHEARSING.get():
+            return make_answer(UNKNOWN, True)
+        reply = await system.ask(question, state.get("provided"), replace(context, journal="off"))
+        _, parse = choose_prompt("answer", question, runtime)
+        answer = parse(reply.text).value
+        return {
+            **make_answer(answer, is_unknown_answer(answer, context.answer_type)),
+            "passages": reply.passages,
+            "evidence": find_evidence(answer, reply.passages),
+            "usage": {PROMPT: reply.usage},
+        }
+
+    return ask_system, system.priced_as

@@ -1,0 +1,227 @@
+"""Systems that somebody brings to be measured: a server of OpenAI's protocol, a LangGraph assistant, a Python function.
+
+Each takes a question and gives its answer as text, with passages and tokens where it tells them.
+"""
+
+import asyncio
+import importlib
+import inspect
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from quorum.core.context import Context
+from quorum.core.errors import CallError, QuorumError, SetupError
+from quorum.core.state import Passage, Usage
+from quorum.core.thinking import remove_thinking
+from quorum.models.loops import per_loop
+
+PROMPT = "system"  # the name under which its calls are counted
+NO_TOKENS = Usage(calls=1, input_tokens=0, output_tokens=0, cached_tokens=0)
+SOURCES = "\n\nSources:\n"  # quorum serve appends them to an answer
+EXAMPLE = (
+    "mine=http://localhost:8000/v1#model, mine=langgraph:http://localhost:2024#agent or mine=python:module:function"
+)
+
+
+@dataclass(frozen=True)
+class SystemReply:
+    """What a system says. passages: those that it read, where it tells them; usage: unknown tokens are 0."""
+
+    text: str
+    passages: list[Passage] = field(default_factory=list)
+    usage: Usage = field(default_factory=lambda: NO_TOKENS)
+
+
+class System(Protocol):
+    """Something that answers questions."""
+
+    @property
+    def priced_as(self) -> str:
+        """The model spec by whose price its tokens count."""
+        ...
+
+    async def ask(self, question: str, passages: Sequence[Passage] | None, context: Context) -> SystemReply:
+        """Answer a question. Raises CallError if it fails, SetupError if no question can succeed."""
+        ...
+
+
+def read_system(name: str, spec: str) -> System:
+    """The system of a spec: http(s)://HOST/v1#MODEL, langgraph:URL#ASSISTANT or python:MODULE:FUNCTION.
+
+    >>> read_system("mine", "http://localhost:8000/v1#llama").priced_as
+    'openai:llama'
+    """
+    kind, _, rest = spec.partition(":")
+    address, _, part = (spec if kind in ("http", "https") else rest).partition("#")
+    if kind in ("http", "https", "langgraph"):
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.hostname or not part:
+            raise SetupError(f"The system {name}={spec!r} names no server and part of it; write for example {EXAMPLE}.")
+        return ChatServer(name, address.rstrip("/"), part) if kind != "langgraph" else Assistant(name, address, part)
+    module, _, function = rest.partition(":")
+    if kind != "python" or not module or not function:
+        raise SetupError(f"The system {name}={spec!r} cannot be read; write for example {EXAMPLE}.")
+    return PythonFunction(name, import_function(name, module, function))
+
+
+def find_key(name: str) -> str | None:
+    """The key of the system NAME: the environment variable NAME_API_KEY. OpenAI's own key is sent to nobody else."""
+    return os.environ.get(f"{re.sub(r'[^A-Z0-9]', '_', name.upper())}_API_KEY") or None
+
+
+@dataclass(frozen=True)
+class ChatServer:
+    """A server of OpenAI's chat protocol; its calls are retried, limited and counted as those of a model."""
+
+    name: str
+    url: str
+    model: str
+
+    @property
+    def priced_as(self) -> str:
+        return f"openai:{self.model}"
+
+    async def ask(self, question: str, passages: Sequence[Passage] | None, context: Context) -> SystemReply:
+        """The last message of a chat that holds the question alone; passages are not sent."""
+        from quorum.models.call import call
+
+        [reply] = await call(PROMPT, question, context=context, model=self.make_client(context))
+        return SystemReply(reply.text.partition(SOURCES)[0], usage=reply.usage)
+
+    def make_client(self, context: Context) -> Any:
+        """The client of this event loop, which does not retry by itself."""
+        from quorum.models.chat import make_http_client
+        from quorum.models.openai_chat import OpenAIChat
+
+        state = per_loop()
+        options: dict[str, Any] = {"max_retries": 0, "timeout": context.timeout, "stream_usage": True}
+        access: dict[str, Any] = {"base_url": self.url, "api_key": find_key(self.name) or "none"}
+
+        def make() -> Any:
+            return OpenAIChat(model=self.model, **options, **access, **make_http_client(context.timeout, state))
+
+        return state.get_or_make(("system", self), make)
+
+
+@dataclass(frozen=True)
+class Assistant:
+    """An assistant of a LangGraph server. It gets the question as `question` and as the message of a user."""
+
+    name: str
+    url: str
+    assistant: str
+
+    @property
+    def priced_as(self) -> str:
+        return f"openai:{self.name}"
+
+    async def ask(self, question: str, passages: Sequence[Passage] | None, context: Context) -> SystemReply:
+        """The field `answer` of its state, or its last message."""
+        from langgraph.pregel.remote import RemoteGraph
+        from langgraph_sdk import get_client
+
+        asked: dict[str, Any] = {"question": question, "messages": [{"role": "user", "content": question}]}
+        asked |= {} if passages is None else {"given": [dict(passage) for passage in passages]}
+        client = get_client(url=self.url, api_key=find_key(self.name), timeout=context.timeout)
+        try:
+            async with client, asyncio.timeout(context.timeout):
+                found = await RemoteGraph(self.assistant, client=client).ainvoke(asked)
+        except Exception as error:
+            raise describe_failure(self.name, error) from error
+        return read_found(self.name, found)
+
+
+@dataclass(frozen=True)
+class PythonFunction:
+    """A function of a question, and of `passages` if it has such a parameter; plain or asynchronous."""
+
+    name: str
+    function: Any
+
+    @property
+    def priced_as(self) -> str:
+        return f"openai:{self.name}"
+
+    async def ask(self, question: str, passages: Sequence[Passage] | None, context: Context) -> SystemReply:
+        """What the function returns: a text, or a dictionary with `answer`."""
+        takes = "passages" in inspect.signature(self.function).parameters
+        given: dict[str, Any] = {"passages": passages} if takes else {}
+        try:
+            async with asyncio.timeout(context.timeout):
+                if inspect.iscoroutinefunction(self.function):
+                    found = await self.function(question, **given)
+                else:
+                    found = await asyncio.to_thread(self.function, question, **given)
+        except QuorumError:
+            raise
+        except Exception as error:
+            raise describe_failure(self.name, error) from error
+        return read_found(self.name, found)
+
+
+def import_function(name: str, module: str, function: str) -> Any:
+    """The function of a module, which may lie in the working directory. Raises `SetupError` if it is missing."""
+    if "" not in sys.path and os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        found = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise SetupError(f"The system {name!r} cannot be imported ({error}); give python:module:function.") from None
+    if not callable(found):
+        raise SetupError(f"The system {name!r} names {module}:{function}, which is no function; give one.")
+    return found
+
+
+def describe_failure(name: str, error: Exception) -> CallError:
+    """The error of a question that a system could not answer."""
+    said = " ".join(str(error).split())[:300] or type(error).__name__
+    return CallError(f"The system {name!r} failed: {type(error).__name__}: {said}")
+
+
+def read_found(name: str, found: Any) -> SystemReply:
+    """The reply in what a system returned. Raises CallError if it holds no answer."""
+    if isinstance(found, str):
+        return SystemReply(remove_thinking(found))
+    state = found if isinstance(found, Mapping) else {}
+    text = state.get("answer")
+    if not isinstance(text, str) and state.get("messages"):
+        text = read_content(state["messages"][-1])
+    if not isinstance(text, str):
+        raise CallError(f"The system {name!r} returned no answer: give a text, or {{'answer': text}}.")
+    passages = [read_passage(one, rank) for rank, one in enumerate(state.get("passages") or [], start=1)]
+    return SystemReply(remove_thinking(text), passages, read_usage(state.get("usage")))
+
+
+def read_content(message: Any) -> Any:
+    """The text of a message, as an object or as a dictionary."""
+    content = message.get("content") if isinstance(message, Mapping) else getattr(message, "content", None)
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
+    return content
+
+
+def read_passage(found: Any, rank: int) -> Passage:
+    """A passage that a system read: a text, or a dictionary with id, title and text."""
+    one = found if isinstance(found, Mapping) else {"text": str(found)}
+    return Passage(id=str(one.get("id", rank)), title=str(one.get("title", "")), text=str(one.get("text", "")))
+
+
+def read_usage(found: Any) -> Usage:
+    """The tokens that a system tells, by its own names or summed over Quorum's prompts."""
+    one = found if isinstance(found, Mapping) else {}
+    parts = [part for part in one.values() if isinstance(part, Mapping)] or [one]
+
+    def add(name: str) -> int:
+        return sum(part[name] for part in parts if isinstance(part.get(name), int))
+
+    return Usage(
+        calls=add("calls") or 1,
+        input_tokens=add("input_tokens"),
+        output_tokens=add("output_tokens"),
+        cached_tokens=add("cached_tokens"),
+    )

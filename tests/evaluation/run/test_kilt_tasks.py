@@ -1,0 +1,57 @@
+"""KILT's tasks as they are: claims with two labels, long answers by F1, gold articles in the rows."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from openai_server import OpenAIServer
+
+from quorum.core.context import Context
+from quorum.evaluation.run.evaluate import evaluate
+from quorum.evaluation.run.options import Options
+
+PASSAGES = [{"id": "90", "title": "Vell", "text": "The tower of Vell is of 1412."}]
+
+
+async def run(folder: Path, name: str, line: dict[str, Any], context: Context | None = None) -> tuple[Any, Any]:
+    """The scores and the only row of one question in KILT's form, over a corpus of one passage."""
+    data, corpus = folder / name, folder / "corpus.jsonl"
+    data.write_text(json.dumps(line) + "\n", encoding="utf-8")
+    corpus.write_text("".join(json.dumps(one) + "\n" for one in PASSAGES), encoding="utf-8")
+    context = context or Context(model="openai:test", attempts=1, retriever="bm25", store=str(folder / "store"))
+    options = Options(data=data, methods="concat", context=context, corpus=str(corpus), out=folder / "out")
+    scores = await evaluate(options)
+    (row,) = map(json.loads, (folder / "out/results.jsonl").read_text().splitlines())
+    return scores, row
+
+
+async def test_a_claim_with_two_labels_is_asked_for_two(tmp_path: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply("REFUTES")
+    provenance = [{"wikipedia_id": "77", "title": "Vell", "start_paragraph_id": 2}]
+    claim = {"id": "f", "input": "Vell has no tower.", "output": [{"answer": "REFUTES", "provenance": provenance}]}
+    _, row = await run(tmp_path, "fever.jsonl", claim)
+    asked = openai_server.chats()[-1].text
+    assert "REFUTES" in asked
+    assert "NOT ENOUGH INFO" not in asked
+    assert (row["accuracy"], row["recall"], row["precision"]) == (1, 1, 1)  # by the title of its article
+    assert (row["supported"], row["answer_on_top"]) == (True, True)
+
+
+async def test_three_labels_and_prompts_of_ones_own_stay(tmp_path: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply("REFUTES")
+    claim = {"id": 1, "claim": "Vell has no tower.", "label": "NOT ENOUGH INFO", "evidence": []}
+    await run(tmp_path, "fever.jsonl", claim)
+    assert "NOT ENOUGH INFO" in openai_server.chats()[-1].text
+    own = Context(model="openai:test", attempts=1, prompts={"answer_label": "$passages $question mine"})
+    (tmp_path / "own").mkdir()
+    two = {"id": "f", "input": "Vell has no tower.", "output": [{"answer": "REFUTES"}]}
+    await run(tmp_path / "own", "fever.jsonl", two, own)
+    assert openai_server.chats()[-1].text.endswith("mine")
+
+
+async def test_long_answers_without_short_ones_are_measured_by_f1(tmp_path: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply("The tower of Vell is of 1412.")
+    why = {"id": "e", "input": "Why is it old?", "output": [{"answer": "It is of 1412."}]}
+    scores, row = await run(tmp_path, "eli5-dev-kilt.jsonl", why)
+    assert (row["task"], scores.measures) == ("long", ("f1", "rouge_l"))
+    assert 0 < row["f1"] < 1

@@ -1,0 +1,93 @@
+"""Somebody's own system as a column: measured, compared and continued beside the methods."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import OpenAIServer, Request, make_error
+from quorum_command import Quorum
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.evaluation.compare.prices import Prices
+from quorum.evaluation.run.columns import columns, parse_methods, split_systems
+from quorum.evaluation.run.options import Options
+
+PASSAGE = {"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built by Ada Korn in 1874."}
+QUESTIONS = [("Who built the lighthouse?", "Ada Korn"), ("When was the lighthouse built?", "1874")]
+
+
+@pytest.fixture
+def data() -> Path:
+    lines = [{"id": q, "question": q, "answers": [a], "passages": [PASSAGE]} for q, a in QUESTIONS]
+    Path("questions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return Path("questions.jsonl")
+
+
+def read_rows(folder: str) -> dict[str, Any]:
+    rows = [json.loads(line) for line in (Path(folder) / "results.jsonl").read_text().splitlines()]
+    return {row["question"]: row for row in rows if row["method"] == "mine"}
+
+
+def test_a_served_system_is_a_column_with_its_cost(quorum: Quorum, data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(lambda request: "Ada Korn" if "Who" in request.text else "I don't know.")
+    Path("prices.json").write_text(json.dumps({"openai:their-model": {"input": 1, "output": 1}}))
+    spec = f"concat,mine={openai_server.url}#their-model"
+    ran = quorum("compare", "given", data, "--methods", spec, "--out", "out", "--prices", "prices.json")
+    assert (ran.code, "mine" in ran.out) == (0, True)
+    rows = read_rows("out")
+    assert [(rows[q]["em"], rows[q]["unknown"]) for q, _ in QUESTIONS] == [(1.0, False), (0.0, True)]
+    assert rows[QUESTIONS[0][0]]["calls"] == 1
+    assert len(openai_server.chats()) == 2  # the estimate rehearses without it
+
+
+def test_a_question_that_failed_is_asked_again_alone(quorum: Quorum, data: Path, openai_server: OpenAIServer) -> None:
+    failing = {"is": True}
+
+    def reply(request: Request) -> Any:
+        return make_error(418, "a teapot") if failing["is"] and "When" in request.text else "1874"
+
+    openai_server.reply(reply)
+    command = ("eval", data, "--methods", f"mine={openai_server.url}#m", "--out", "out")
+    assert quorum(*command).code == 1
+    failing["is"] = False
+    assert quorum(*command).code == 0
+    assert len(openai_server.chats()) == 3
+    assert read_rows("out")[QUESTIONS[1][0]]["em"] == 1.0
+
+
+def test_a_folder_is_continued_with_the_same_system_alone(
+    quorum: Quorum, data: Path, openai_server: OpenAIServer
+) -> None:
+    assert quorum("eval", data, "--methods", f"mine={openai_server.url}#m", "--out", "out").code == 0
+    ran = quorum("eval", data, "--methods", f"mine={openai_server.url}#other", "--out", "out")
+    assert (ran.code, "configuration" in ran.err) == (2, True)
+
+
+def test_names_and_settings_around_a_system() -> None:
+    rest, systems = split_systems("sure[k=3;seed=1],a=http://h/v1#m,concat, b=python:json:dumps")
+    assert (rest, systems) == ("sure[k=3;seed=1],concat", {"a": "http://h/v1#m", "b": "python:json:dumps"})
+    with pytest.raises(SetupError, match="'a' is named twice"):
+        split_systems("a=http://h/v1#m,a=http://h/v1#n")
+
+
+def test_models_and_k_are_not_crossed_with_a_system(tmp_path: Path) -> None:
+    options = Options(data=tmp_path, methods="concat,mine=http://h/v1#gpt-4o", k=("3", "5"), context=Context())
+    assert [column.name for column in columns(options)] == ["concat[k=3]", "concat[k=5]", "mine"]
+    usage: Any = {"system": {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0}}
+    mine = columns(options)[-1]
+    assert mine.cost_of(usage) == Prices().cost(Context(model="openai:gpt-4o"), usage)
+    unknown = columns(Options(data=tmp_path, methods="mine=python:json:dumps", context=Context()))[0]
+    assert unknown.cost_of(usage) is None
+
+
+def test_a_name_of_ours_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match="'sure'; give it another name"):
+        columns(Options(data=tmp_path, methods="sure=python:json:dumps", context=Context()))
+
+
+def test_the_page_and_its_links_take_no_system() -> None:
+    for spec in ("mine=python:os:system", "mine=http://127.0.0.1:1/v1#m"):
+        with pytest.raises(SetupError, match="cannot be read"):
+            parse_methods(spec, Context())

@@ -1,0 +1,120 @@
+"""Systems that somebody brings to be measured: their specs, and what they may return."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import OpenAIServer, Response, make_error
+
+from quorum.core.context import Context
+from quorum.core.errors import CallError, SetupError
+from quorum.core.state import Passage
+from quorum.models.systems import ChatServer, read_found, read_system
+
+PASSAGE = Passage(id="1", title="Vell", text="Ada Korn built it.")
+MODULE = """
+import asyncio
+
+def plain(question):
+    return f"<think>so</think>{question}!"
+
+async def later(question, passages):
+    await asyncio.sleep(0)
+    return {"answer": passages[0]["title"], "usage": {"input_tokens": 7}}
+
+def broken(question):
+    raise ValueError("no index")
+
+def silent(question):
+    return 42
+
+text = "no function"
+"""
+
+
+@pytest.fixture
+def module() -> None:
+    Path("bring_your_own.py").write_text(MODULE)
+
+
+async def ask(function: str, passages: Sequence[Passage] | None = None, **settings: Any) -> Any:
+    system = read_system("mine", f"python:bring_your_own:{function}")
+    return await system.ask("Why?", passages, Context(**settings))
+
+
+@pytest.mark.usefixtures("module")
+async def test_a_function_is_plain_or_asynchronous_and_may_read_passages() -> None:
+    assert (await ask("plain")).text == "Why?!"
+    reply = await ask("later", [PASSAGE])
+    assert (reply.text, reply.usage["input_tokens"], reply.usage["calls"]) == ("Vell", 7, 1)
+
+
+@pytest.mark.usefixtures("module")
+@pytest.mark.parametrize(("function", "said"), [("broken", "ValueError: no index"), ("silent", "returned no answer")])
+async def test_a_function_that_fails_fails_its_question(function: str, said: str) -> None:
+    with pytest.raises(CallError, match=said):
+        await ask(function)
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("ftp://host#x", "cannot be read; write for example"),
+        ("http://host/v1", "names no server and part of it"),
+        ("http:///v1#model", "names no server"),
+        ("langgraph:host#agent", "names no server"),
+        ("python:module", "cannot be read"),
+        ("python:no_such_module_here:f", "cannot be imported"),
+        ("python:json:no_such_function", "cannot be imported"),
+        ("python:json:__name__", "no function"),
+    ],
+)
+def test_a_spec_that_does_not_fit_is_told(spec: str, said: str) -> None:
+    with pytest.raises(SetupError, match=said):
+        read_system("mine", spec)
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        ("1931", "1931"),
+        ({"answer": "1931", "messages": [{"content": "other"}]}, "1931"),
+        ({"messages": [{"role": "user", "content": "When?"}, {"role": "assistant", "content": "1931"}]}, "1931"),
+        ({"messages": [{"content": [{"type": "text", "text": "19"}, {"type": "text", "text": "31"}]}]}, "1931"),
+    ],
+)
+def test_the_answer_is_found_in_what_a_system_returns(found: Any, text: str) -> None:
+    assert read_found("mine", found).text == text
+
+
+def test_passages_and_tokens_are_read_where_they_are_told() -> None:
+    usage = {"answer": {"calls": 2, "input_tokens": 5, "output_tokens": 1}, "vote": {"calls": 1, "input_tokens": 3}}
+    found = read_found("mine", {"answer": "a", "passages": ["text", dict(PASSAGE)], "usage": usage})
+    assert [one["text"] for one in found.passages] == ["text", "Ada Korn built it."]
+    assert (found.usage["calls"], found.usage["input_tokens"], found.usage["output_tokens"]) == (3, 8, 1)
+
+
+async def test_a_chat_server_gets_the_question_and_its_own_key_alone(
+    openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "openai-secret")
+    openai_server.reply('<think>so</think>1931\n\nSources:\n1. Towers: "1931"')
+    system = read_system("my-bot", f"{openai_server.url}#their-model")
+    reply = await system.ask("When?", [PASSAGE], Context(journal="off"))
+    assert (reply.text, reply.usage["calls"]) == ("1931", 1)
+    monkeypatch.setenv("MY_BOT_API_KEY", "mine-alone")
+    other = ChatServer("my_bot", openai_server.url, "their-model")
+    await other.ask("When?", None, Context(journal="off"))
+    first, second = openai_server.chats()
+    assert first.body["messages"] == [{"content": "When?", "role": "user"}]
+    assert first.body["model"] == "their-model"
+    assert [one.headers["authorization"] for one in (first, second)] == ["Bearer none", "Bearer mine-alone"]
+
+
+async def test_faults_of_a_chat_server_are_tried_again_as_a_models_are(openai_server: OpenAIServer) -> None:
+    openai_server.reply([make_error(503, "busy", Retry_After="0"), Response("1931", truncate=True), "1931"])
+    system = read_system("mine", f"{openai_server.url}#m")
+    assert (await asyncio.wait_for(system.ask("When?", None, Context()), 60)).text == "1931"
+    assert len(openai_server.chats()) == 3
