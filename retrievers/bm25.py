@@ -1,4 +1,4 @@
-"""BM25 (Robertson et al.; k1 0.9, b 0.4): tokens and ranking. The library bm25s computes the scores."""
+"""BM25 (Robertson et al.; k1 0.9, b 0.4): tokens and ranking."""
 
 import re
 import threading
@@ -6,7 +6,6 @@ import unicodedata
 from array import array
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from quorum.core.sentences import make_word_set
 from quorum.core.state import Passage
 from quorum.documents.split import UNSPACED
+from quorum.retrievers.bm25_index import Index
 from quorum.retrievers.passages import indexed_text, with_score
 
 K1, B = 0.9, 0.4
@@ -82,9 +82,9 @@ def stem_words(words: list[str]) -> list[str]:
 
 
 class Ranking:
-    """A BM25 index over passages. index: an existing bm25s index; None builds one."""
+    """Ranks passages by BM25. index: an index of the passages; None builds one."""
 
-    def __init__(self, passages: Sequence[Passage], index: Any = None) -> None:
+    def __init__(self, passages: Sequence[Passage], index: Index | None = None) -> None:
         self.passages = passages
         self.index = index if index is not None else build_index(map(indexed_text, passages))
 
@@ -101,17 +101,13 @@ class Ranking:
 
     def scores(self, query: str) -> NDArray[np.float32]:
         """One score per passage; 0 for a passage without a word of the query."""
-        known = [] if self.index is None else self.index.get_tokens_ids(tokenize_query(query))
-        if not known:
+        if self.index is None:
             return np.zeros(len(self.passages), dtype=np.float32)
-        found: NDArray[np.float32] = self.index.get_scores_from_ids(known)
-        return found
+        return self.index.compute_scores(tokenize_query(query))
 
 
-def build_index(texts: Iterable[str]) -> Any:
-    """A bm25s index of texts; None if they have no token."""
-    from quorum.retrievers.bm25_index import Index
-
+def build_index(texts: Iterable[str]) -> Index | None:
+    """The index of texts; None if they have no token."""
     lengths, known = array("i"), WordNumbers()
 
     def found(text: str) -> list[str]:

@@ -14,9 +14,10 @@ from filelock import FileLock
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.retrievers.bm25 import Ranking
+from quorum.retrievers.bm25_index import Index
 from quorum.retrievers.store import Store
 
-FORMAT = "1"  # increase it when tokens, parameters or files change: indexes of another format are rebuilt
+FORMAT = "2"  # increase it when tokens, parameters or files change: indexes of another format are rebuilt
 IN_MEMORY = 8
 LOG = logging.getLogger("quorum")
 loaded: OrderedDict[tuple[str, str], tuple[str, Ranking]] = OrderedDict()
@@ -63,13 +64,11 @@ def load_or_build(store: Store, name: str, revision: str) -> tuple[str, Ranking]
 
 def load_index(folder: Path) -> Ranking | None:
     """The index in a folder; None if it is missing or incomplete."""
-    import bm25s
-
     try:
         lines = (folder / "passages.jsonl").read_text(encoding="utf-8").splitlines()
         passages: list[Passage] = [json.loads(line) for line in lines]
-        index = bm25s.BM25.load(folder / "index", load_corpus=False, backend="numpy")
-        whole = index.scores["num_docs"] == len(passages)  # a power failure may have cut either file
+        index = Index.load(folder / "index")
+        whole = index.count == len(passages)  # a power failure may have cut either file
         return Ranking(passages, index) if whole else None
     except (OSError, ValueError, KeyError, TypeError, EOFError):
         return None
@@ -86,7 +85,7 @@ def save_index(index: Ranking, folder: Path) -> None:
         temporary = Path(tempfile.mkdtemp(prefix="new-", dir=folder.parent))
         lines = [json.dumps(passage) for passage in index.passages]
         (temporary / "passages.jsonl").write_text("\n".join(lines), encoding="utf-8")
-        index.index.save(temporary / "index", show_progress=False)
+        index.index.save(temporary / "index")
         for other in folder.parent.iterdir():
             if other.is_dir() and other != temporary:
                 shutil.rmtree(other)

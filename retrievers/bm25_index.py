@@ -1,18 +1,36 @@
-"""Builds a bm25s index from arrays. It computes all scores at once; bm25s computes them text by text."""
+"""A BM25 index as four arrays: the score of every token in every text, computed when the index is built.
 
-from types import SimpleNamespace
+The scores are those of Lucene's BM25 and of the library bm25s (Lu 2024, "BM25S"), to the last bit; a test compares
+them.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-import bm25s
 import numpy as np
 from numpy.typing import NDArray
 
 Integers = NDArray[np.integer[Any]]
 AT_ONCE = 4_000_000  # tokens that are counted together, which takes about 100 MB
+ARRAYS = ("scores", "texts", "starts")
 
 
-class Index(bm25s.BM25):  # type: ignore[misc]
-    """A bm25s index with Lucene's BM25. It is saved, loaded and queried like any other bm25s index."""
+@dataclass(frozen=True)
+class Index:
+    """The scores of tokens in texts, ordered by token and then by text.
+
+    vocabulary: token -> its number. scores, texts: one element for each token in each text that has it. starts: the
+    elements of token i are starts[i] to starts[i + 1]. count: the number of texts.
+    """
+
+    vocabulary: dict[str, int]
+    scores: NDArray[np.float32]
+    texts: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    count: int
 
     @classmethod
     def of(cls, numbers: Integers, lengths: Integers, vocabulary: dict[str, int], k1: float, b: float) -> "Index":
@@ -20,28 +38,43 @@ class Index(bm25s.BM25):  # type: ignore[misc]
 
         numbers: the token numbers of all texts, one text after the other. lengths: the number of tokens of each text.
         """
-        index = cls(method="lucene", k1=k1, b=b, backend="numpy")
-        corpus = SimpleNamespace(ids=(numbers, lengths), vocab=vocabulary)
-        index.index(corpus, show_progress=False, create_empty_token=False)
-        return index
-
-    def build_index_from_ids(
-        self, unique_token_ids: list[int], corpus_token_ids: tuple[Integers, Integers], **_: Any
-    ) -> dict[str, Any]:
-        """The score of each token in each text that has it, ordered by token and then by text (compressed columns)."""
-        numbers, lengths = corpus_token_ids
-        texts, vocabulary = len(lengths), len(unique_token_ids)
         tokens, places, often = count_tokens(numbers, lengths)
-        found_in = np.bincount(tokens, minlength=vocabulary)
-        rarity = np.log(1 + (texts - found_in + 0.5) / (found_in + 0.5)).astype(self.dtype)
-        share = self.k1 * ((1 - self.b) + self.b * lengths / lengths.mean())
-        self.nonoccurrence_array = None
-        return {
-            "data": (rarity[tokens] * (often / (share[places] + often))).astype(self.dtype),
-            "indices": places.astype(self.int_dtype),
-            "indptr": np.concatenate([[0], np.cumsum(found_in)]).astype(np.int64),
-            "num_docs": texts,
-        }
+        found_in = np.bincount(tokens, minlength=len(vocabulary))
+        rarity = np.log(1 + (len(lengths) - found_in + 0.5) / (found_in + 0.5)).astype(np.float32)
+        share = k1 * ((1 - b) + b * lengths / lengths.mean())
+        return cls(
+            vocabulary,
+            (rarity[tokens] * (often / (share[places] + often))).astype(np.float32),
+            places.astype(np.int32),
+            np.concatenate([[0], np.cumsum(found_in)]).astype(np.int64),
+            len(lengths),
+        )
+
+    def compute_scores(self, tokens: Sequence[str]) -> NDArray[np.float32]:
+        """The score of each text for the tokens of a query; 0 for a text without any of them."""
+        found = np.zeros(self.count, dtype=np.float32)
+        for token in tokens:
+            if (number := self.vocabulary.get(token)) is not None:
+                begin, end = self.starts[number], self.starts[number + 1]
+                found[self.texts[begin:end]] += self.scores[begin:end]
+        return found
+
+    def save(self, folder: Path) -> None:
+        """Write the index to a new folder."""
+        folder.mkdir()
+        for name in ARRAYS:
+            np.save(folder / f"{name}.npy", getattr(self, name))
+        content = {"count": self.count, "vocabulary": self.vocabulary}
+        (folder / "vocabulary.json").write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> "Index":
+        """Read an index that `save` wrote. Raises OSError, ValueError or KeyError if its files are damaged."""
+        content = json.loads((folder / "vocabulary.json").read_text(encoding="utf-8"))
+        scores, texts, starts = (np.load(folder / f"{name}.npy") for name in ARRAYS)
+        if not len(content["vocabulary"]) + 1 == len(starts) or not len(scores) == len(texts) == starts[-1]:
+            raise ValueError("the files of the index do not belong together")
+        return cls(content["vocabulary"], scores, texts, starts, int(content["count"]))
 
 
 def count_tokens(numbers: Integers, lengths: Integers) -> tuple[Integers, Integers, Integers]:

@@ -1,6 +1,7 @@
 """Creates the embedding model of a spec once per process."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
+from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
 
@@ -11,6 +12,18 @@ from quorum.models.model_spec import read_spec
 def get_embedder(spec: str | Embeddings) -> Embeddings:
     """Like `quorum.models.embeddings`, but the same object for the same spec and server. The first call blocks."""
     return create_embedder(spec, read_spec(spec, "embeddings").base_url) if isinstance(spec, str) else spec
+
+
+def get_indexing_embedder(spec: str | Embeddings, name: str, folder: Path) -> Embeddings:
+    """The embeddings of passages, whose vectors are cached in `folder` if `spec` is a text.
+
+    An object is used as it is, because its name may not say all that its vectors depend on.
+    """
+    if not isinstance(spec, str):
+        return spec
+    from quorum.retrievers.embedding_cache import CachedEmbeddings
+
+    return CachedEmbeddings(partial(get_embedder, spec), name, folder)
 
 
 @lru_cache(maxsize=16)

@@ -1,9 +1,9 @@
 """Indexes files: splits them into passages and stores these in a collection. Unchanged files are not stored again."""
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
@@ -14,11 +14,12 @@ from quorum.core.ray_cluster import check_engine
 from quorum.core.state import Passage
 from quorum.documents.document import Unreadable
 from quorum.documents.find_files import Choice, choose_files, is_below, reason_not_regular, resolve_roots
-from quorum.documents.pieces import read_file_passages, split_passage
+from quorum.documents.guarded_reading import TIME_LIMIT, FilePassages, GuardedReader, get_reader, read_ahead
+from quorum.documents.pieces import split_passage
 from quorum.documents.read import count_lines, is_passage_file, read_passage_lines
 from quorum.models import embedding_name
 from quorum.retrievers.collection_names import SAMPLE, check_name
-from quorum.retrievers.embedder import get_embedder
+from quorum.retrievers.embedder import get_indexing_embedder
 from quorum.retrievers.index_report import IndexReport, Progress, ProgressCounter, Watch
 from quorum.retrievers.ledger import Change, Ledger
 from quorum.retrievers.store import DEFAULT_FOLDER, open_store
@@ -38,6 +39,7 @@ def index_documents(
     choice: Choice | None = None,
     made_for: str | None = None,
     made_from: str | None = None,
+    time_limit: float = TIME_LIMIT,
 ) -> IndexReport:
     """Index files and folders into a collection, which is created if it does not exist. Blocks.
 
@@ -57,11 +59,16 @@ def index_documents(
     counts files and lines; watch receives passages and bytes. made_for: the command that makes the collection for its
     own use, such as a comparison.
 
+    time_limit: seconds of processor time for reading one file, and 5 s more for each megabyte; a file that takes longer
+    is skipped (see `quorum.documents.guarded_reading`; not with engine "ray").
+
     Raises `SetupError` for a path that does not exist, a collection made with other embeddings, and a bad name.
     """
     if check_name(collection) == SAMPLE:
         raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; give another name with --collection.")
-    options = Options(words, prune, engine, choice or Choice(), made_for=made_for, made_from=made_from)
+    options = Options(
+        words, prune, engine, choice or Choice(), made_for=made_for, made_from=made_from, time_limit=time_limit
+    )
     return add_documents(paths, collection, str(store), embeddings, options, progress, watch)
 
 
@@ -83,8 +90,8 @@ def index_passages(
     report, where = IndexReport(), open_store(store)
     with where.hold_writer_lock():
         model = embedding_name(embeddings)
-        create = partial(get_embedder, embeddings)
-        ledger = Ledger(where, collection, model, create, made_for=made_for, made_from=made_from)
+        embedder = get_indexing_embedder(embeddings, model, where.folder)
+        ledger = Ledger(where, collection, model, lambda: embedder, made_for=made_for, made_from=made_from)
         done = ProgressCounter(progress, len(passages))
         count_change(report, ledger.replace(source, done.count_passages(passages, source), report.skipped))
         report.passages = ledger.finish()
@@ -102,6 +109,7 @@ class Options:
     sample: str | None = None
     made_for: str | None = None
     made_from: str | None = None
+    time_limit: float = TIME_LIMIT
 
 
 def add_documents(
@@ -121,9 +129,8 @@ def add_documents(
     with where.hold_writer_lock():
         mark = None if options.sample is None else ""
         model = embedding_name(embeddings)
-        ledger = Ledger(
-            where, collection, model, lambda: get_embedder(embeddings), mark, options.made_for, options.made_from
-        )
+        embedder = get_indexing_embedder(embeddings, model, where.folder)
+        ledger = Ledger(where, collection, model, lambda: embedder, mark, options.made_for, options.made_from)
         present = check_roots(roots, ledger, options.prune)
         found = choose_files(present, where.folder, options.choice)
         report.skipped, report.notes, report.ignored = found.skipped, found.notes, found.ignored
@@ -132,7 +139,9 @@ def add_documents(
         sizes = {path: get_size(path) for path in found.files}
         lengths = {path: count_units(path) for path in found.files}
         done = ProgressCounter(progress, sum(lengths.values()), watch, list(sizes.values()))
-        with closing(read_files(options.engine, found.files, options.words, report, done, ledger, embeddings)) as read:
+        reader = get_reader(options.time_limit) if options.sample is None else None  # the sample hangs no parser
+        read_all = read_files(options.engine, found.files, options.words, report, done, ledger, embeddings, reader)
+        with closing(read_all) as read:
             for path, pieces in read:
                 counted = done.count_file(pieces, path, sizes[path], lengths[path] if is_passage_file(path) else None)
                 try:
@@ -174,6 +183,7 @@ def read_files(
     done: "ProgressCounter",
     ledger: Ledger,
     embeddings: str | Embeddings,
+    reader: GuardedReader | None,
 ) -> Generator[tuple[Path, Iterator[Passage]], None, None]:
     """(file, its passages) for each file. The passages are read when they are taken."""
     if engine == "ray":
@@ -181,20 +191,21 @@ def read_files(
 
         yield from read_on_ray(files, words, report, done, ledger, embeddings)
         return
-    for path in files:
-        yield (
-            path,
-            read_line_passages(path, words, report, done)
-            if is_passage_file(path)
-            else read_document_passages(path, words, report, done),
-        )
+    documents = [path for path in files if not is_passage_file(path)]
+    with closing(read_ahead(documents, words, reader)) as ahead:
+        for path in files:
+            if is_passage_file(path):
+                yield path, read_line_passages(path, words, report, done)
+            else:
+                yield path, take_passages(next(ahead)[1], report, done)
 
 
-def read_document_passages(path: Path, words: int, report: IndexReport, done: "ProgressCounter") -> Iterator[Passage]:
-    """The passages of a document. The file is read when the first passage is taken."""
-    pieces = list(read_file_passages(path, words, report.notes))
-    done.units = len(pieces)
-    yield from pieces
+def take_passages(future: "Future[FilePassages]", report: IndexReport, done: "ProgressCounter") -> Iterator[Passage]:
+    """The passages of a document. Waits for them when the first is taken."""
+    passages, notes = future.result()
+    report.notes += notes
+    done.units = len(passages)
+    yield from passages
 
 
 def get_size(path: Path) -> int:

@@ -19,7 +19,7 @@ from quorum.core.state import Passage, Place
 from quorum.datasets.records import read_json_lines
 from quorum.models import embedding_name
 from quorum.retrievers.collection_names import SAMPLE, check_name
-from quorum.retrievers.embedder import get_embedder
+from quorum.retrievers.embedder import get_indexing_embedder
 from quorum.retrievers.index_recovery import find_index_folders
 from quorum.retrievers.index_report import IndexReport
 from quorum.retrievers.ledger import Ledger
@@ -153,7 +153,8 @@ def write_export(collection: str, store: str | Path, file: Path) -> int:
 def import_lines(file: Path, collection: str, store: str | Path, embeddings: str | Embeddings) -> IndexReport:
     """Index exported passages with their ids and places. Blocks.
 
-    They are embedded again, so the embeddings may be others. Earlier passages of the same documents are removed.
+    They are embedded by `embeddings`, which need not be those of the exported collection. Earlier passages of the same
+    documents are removed.
     """
     if check_name(collection) == SAMPLE:
         raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; give another name.")
@@ -165,7 +166,9 @@ def import_lines(file: Path, collection: str, store: str | Path, embeddings: str
         raise SetupError(f"{file} cannot be read ({error.strerror}); give a file of JSON lines.") from None
     report, where = IndexReport(), open_store(store)
     with where.hold_writer_lock():
-        ledger = Ledger(where, collection, embedding_name(embeddings), lambda: get_embedder(embeddings))
+        model = embedding_name(embeddings)
+        embedder = get_indexing_embedder(embeddings, model, where.folder)
+        ledger = Ledger(where, collection, model, lambda: embedder)
         for source, passages in group_by_source(file).items():
             change = ledger.replace(source, passages, report.skipped)
             if change != "empty":

@@ -32,6 +32,12 @@ def index(
         bool, typer.Option("--no-gitignore", help="Also read what a .gitignore leaves out.")
     ] = False,
     follow: Annotated[bool, typer.Option("--follow", help="Follow links that lead out of the folders.")] = False,
+    time_limit: Annotated[
+        float,
+        typer.Option(
+            "--time-limit", metavar="SECONDS", min=0.1, help="Skip files that take more processor time to read."
+        ),
+    ] = 60.0,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 when files were skipped.")] = False,
     store: Store = None,
     embeddings: Embeddings = None,
@@ -61,6 +67,7 @@ def index(
                 engine=engine,
                 watch=watch,
                 choice=choice,
+                time_limit=time_limit,
             )
     except KeyboardInterrupt:
         typer.echo(f"quorum: {describe_interruption(collection, context.store)}", err=True)

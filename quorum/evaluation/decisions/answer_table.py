@@ -74,11 +74,18 @@ def read_calls(
                 found = details.get(name, id_)
                 if found is None:
                     continue
-                calls[name, id_] = Counter(
-                    (one["name"], one["input_tokens"], one["output_tokens"], one["reply"]) for one in found["calls"]
-                )
-                votes = found.get("votes") or []
-                stands[name, id_] = graph not in WEIGHTED and (certify_votes(votes) or 0) >= 1
+                try:
+                    calls[name, id_] = Counter(
+                        (one["name"], one["input_tokens"] + 0, one["output_tokens"] + 0, one["reply"])
+                        for one in found["calls"]
+                    )
+                    votes = found.get("votes") or []
+                    stands[name, id_] = graph not in WEIGHTED and (certify_votes(votes) or 0) >= 1
+                except (KeyError, TypeError, AttributeError):
+                    raise SetupError(
+                        f"{results.folder / 'details.jsonl'} has a line that no evaluation wrote, for {name!r} and the "
+                        f"question {id_!r}; remove the line."
+                    ) from None
     return calls, stands
 
 

@@ -1,6 +1,5 @@
 """Reads the results of an evaluation or a comparison as tables of methods by questions."""
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from quorum.algorithms.vote_key import vote_key
 from quorum.core.errors import SetupError
 from quorum.evaluation.metrics.registry import is_binary
+from quorum.evaluation.run.read_rows import is_of, read_rows
 from quorum.evaluation.run.results import read_config
 from quorum.evaluation.run.tasks import measures_of
 
@@ -108,13 +108,10 @@ def read_results(folder: Path, measure: str | None = None) -> RecordedResults:
         raise SetupError(f"{folder} holds no results; name a folder that quorum eval or quorum compare wrote.")
     config = read_config(config_file)
     rows: dict[tuple[str, str], Row] = {}
-    for number, row in read_lines(results):
-        try:
-            key = str(row["method"]), str(row["id"])
-            if key not in rows or (rows[key]["error"] is not None and row["error"] is None):
-                rows[key] = row
-        except KeyError as error:
-            raise SetupError(f"{results}, line {number} is not a result (no {error}); remove the line.") from None
+    for _, row in read_rows(results):
+        key = row["method"], row["id"]
+        if key not in rows or (rows[key].get("error") is not None and row.get("error") is None):
+            rows[key] = {"error": None, "answer": None, **row}
     if not rows:
         raise SetupError(f"{results} holds no answers yet; finish the evaluation first.")
     judged = read_verdicts(folder)
@@ -123,6 +120,8 @@ def read_results(folder: Path, measure: str | None = None) -> RecordedResults:
     chosen = measure or ("judged" if judged else measures_of({row.get("task") or "short" for row in rows.values()})[0])
     if all(row.get(chosen) is None for row in rows.values()):
         raise SetupError(f"The results in {folder} have no measure {chosen!r}; name one of results.jsonl.")
+    if any(row.get(chosen) is not None and not is_of(row[chosen], float) for row in rows.values()):
+        raise SetupError(f"The measure {chosen!r} of {results} is not always a number; name another, or run it again.")
     known = config.get("methods", {}) if isinstance(config, dict) else {}
     methods = tuple(dict.fromkeys([*known, *(method for method, _ in rows)]))
     answered = tuple(method for method in methods if any(key[0] == method for key in rows))
@@ -130,28 +129,19 @@ def read_results(folder: Path, measure: str | None = None) -> RecordedResults:
     return RecordedResults(folder, config, chosen, answered, ids, rows)
 
 
-def read_lines(path: Path) -> "list[tuple[int, dict[str, Any]]]":
-    """(line number, object) of a file of JSON lines; skips a last line that is incomplete after a kill."""
-    found = []
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.endswith("\n"):
-                break
-            try:
-                value = json.loads(line)
-            except ValueError:
-                value = None
-            if not isinstance(value, dict):
-                raise SetupError(f"{path}, line {number} is not a result; remove the line.")
-            found.append((number, value))
-    return found
-
-
 def read_verdicts(folder: Path) -> dict[tuple[str, str], float | None]:
     """The judge's verdicts by method and question; empty without a judge."""
     path = folder / "judged.jsonl"
-    lines = read_lines(path) if path.exists() else []
-    return {(str(line["method"]), str(line["id"])): line.get("judged") for _, line in lines}
+    lines = read_rows(path) if path.exists() else ()
+    return {(line["method"], line["id"]): read_verdict(line, path) for _, line in lines}
+
+
+def read_verdict(line: Mapping[str, Any], path: Path) -> float | None:
+    """The verdict of a line of judged.jsonl."""
+    verdict = line.get("judged")
+    if verdict is not None and not is_of(verdict, float):
+        raise SetupError(f"{path} has a verdict that is no number; remove the file, and run the judge again.")
+    return verdict
 
 
 def check_method(results: RecordedResults, method: str) -> str:

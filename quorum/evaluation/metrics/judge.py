@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langgraph.runtime import Runtime
@@ -21,6 +21,7 @@ from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
 from quorum.core.private_files import open_private_text
 from quorum.core.state import Usage
+from quorum.evaluation.run.read_rows import read_rows
 from quorum.evaluation.run.results import Results, Row, explain_write_errors, read_config, read_whole_lines, write_json
 from quorum.evaluation.run.source import Progress
 from quorum.evaluation.run.spending import Spending
@@ -133,11 +134,10 @@ def append_line(file: TextIO, path: Path, line: JudgedLine) -> None:
 def read_answers(results: Path) -> Iterator[Row]:
     """The answers in results.jsonl, one at a time, each once."""
     seen: set[tuple[str, str]] = set()
-    with results.open(encoding="utf-8") as file:
-        for row in map(json.loads, file):
-            if row["error"] is None and (row["method"], row["id"]) not in seen:
-                seen.add((row["method"], row["id"]))
-                yield row
+    for _, row in read_rows(results):
+        if row.get("error") is None and (row["method"], row["id"]) not in seen:
+            seen.add((row["method"], row["id"]))
+            yield cast(Row, row)
 
 
 def list_unjudged_rows(results: Path, lines: dict[tuple[str, str], JudgedLine]) -> Iterator[Row]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypedDict, cast
 
+from quorum.core.json_text import parse_json
 from quorum.core.private_files import open_private_bytes
 from quorum.core.state import Evidence, Passage, Result, Usage, Vote
 from quorum.evaluation.run.results import explain_write_errors, read_whole_lines
@@ -105,7 +106,7 @@ class LineIndex:
         if place is None or self.file is None:
             return None
         self.file.seek(place)
-        return cast(dict[str, Any], json.loads(self.file.readline()))
+        return cast(dict[str, Any], parse_json(self.file.readline()))
 
     def of_question(self, id_: str, methods: Sequence[str]) -> Iterable[tuple[str, dict[str, Any] | None]]:
         """(method, line) of each method."""
@@ -124,7 +125,8 @@ class LineIndex:
 def key_of(line: bytes) -> tuple[str, str] | None:
     """(method, id) of a line; None for a line that is not ours."""
     try:
-        found = json.loads(line)
-        return found["method"], found["id"]
+        found = parse_json(line)
+        key = found["method"], found["id"]
+        return key if all(isinstance(part, str) for part in key) else None
     except (ValueError, KeyError, TypeError):
         return None

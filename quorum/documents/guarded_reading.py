@@ -1,0 +1,168 @@
+"""Reads documents in another process, so that a file that hangs or crashes its parser is skipped like any bad file."""
+
+import atexit
+import os
+import pickle
+import select
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+from quorum.core.state import Passage
+from quorum.documents.document import Unreadable
+from quorum.documents.pieces import read_file_passages
+from quorum.documents.read_worker import Reply, Request
+from quorum.documents.readers import find_reader
+
+TIME_LIMIT = 60.0  # seconds of processor time for one file
+MORE_FOR_A_MEGABYTE = 5.0  # seconds, because large files take long without being hostile
+LONGEST_WAIT = 900.0  # seconds, and ten times the limit, that we wait for a process without a timer of its own
+SIMPLE = ("plain_text", "source_code", "delimited", "json_file")  # readers of our own whose time is linear
+FilePassages = tuple[list[Passage], list[tuple[str, str]]]  # the passages of a file, and (path, note for the user)
+START = "from quorum.documents.read_worker import main; main()"
+
+
+class GuardedReader:
+    """Reads documents in a process of its own, which is started for the first file and again after a crash."""
+
+    def __init__(self, time_limit: float = TIME_LIMIT) -> None:
+        self.time_limit = time_limit
+        self.process: subprocess.Popen[bytes] | None = None
+        self.owner = 0
+        self.lock = threading.Lock()
+
+    def read(self, path: Path, words: int) -> FilePassages:
+        """(passages, notes for the user) of a document.
+
+        Raises `Unreadable`, also for a file that takes more than the limit of processor time (and 5 s for a megabyte)
+        or crashes its reader.
+        """
+        with self.lock:
+            seconds = self.time_limit + MORE_FOR_A_MEGABYTE * get_megabytes(path)
+            process = self.get_process()
+            try:
+                assert process.stdin is not None
+                pickle.dump(Request(str(path), words, seconds), process.stdin)
+                process.stdin.flush()
+                reply = receive(process, LONGEST_WAIT + 10 * seconds)
+            except TimeoutError:
+                process.kill()
+                raise Unreadable(self.explain_end(process, f"takes more than {LONGEST_WAIT:,.0f} s")) from None
+            except (OSError, EOFError, pickle.UnpicklingError):
+                raise Unreadable(self.explain_end(process, f"takes more than {seconds:,.0f} s")) from None
+        if reply.bug is not None:
+            raise reply.bug
+        if reply.reason:
+            raise Unreadable(reply.reason)
+        return reply.passages, reply.notes
+
+    def get_process(self) -> subprocess.Popen[bytes]:
+        """The running process; a new one if there is none, or if this process is a fork of the one that started it."""
+        if self.process is None or self.owner != os.getpid() or self.process.poll() is not None:
+            if self.process is not None:
+                close_pipes(self.process)
+            path = os.pathsep.join(part for part in sys.path if part)
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", START],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"},
+                start_new_session=True,  # Ctrl-C must not reach it; it ends with its standard input
+            )
+            self.owner = os.getpid()
+        return self.process
+
+    def explain_end(self, process: subprocess.Popen[bytes], limit: str) -> str:
+        """Why the process ended while it read a file; the next file gets a new process."""
+        self.process = None
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=10)
+        process.kill()
+        code = process.wait()
+        close_pipes(process)
+        if code in (-signal.SIGKILL, -getattr(signal, "SIGPROF", 0)):
+            return f"{limit} to read, or too much memory" if code == -signal.SIGKILL else f"{limit} to read"
+        return f"its reader crashed ({signal.Signals(-code).name if code < 0 else f'exit code {code}'})"
+
+    def close(self) -> None:
+        """End the process, also while it reads."""
+        process, self.process = self.process, None
+        if process is not None and self.owner == os.getpid():
+            process.kill()
+            process.wait()
+            close_pipes(process)
+
+
+def receive(process: subprocess.Popen[bytes], seconds: float) -> Reply:
+    """The reply of the process. Raises EOFError if the process ends, OSError after so many seconds."""
+    assert process.stdout is not None
+    if os.name == "posix" and not select.select([process.stdout], [], [], seconds)[0]:
+        raise TimeoutError
+    reply: Reply = pickle.load(process.stdout)
+    return reply
+
+
+def close_pipes(process: subprocess.Popen[bytes]) -> None:
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
+
+
+def get_megabytes(path: Path) -> float:
+    try:
+        return path.stat().st_size / 1e6
+    except OSError:
+        return 0.0
+
+
+def is_guarded(path: Path) -> bool:
+    """Whether a file is read in the other process: by a reader of our own that is not simple.
+
+    Readers that packages add are called in this process, because only here they are known.
+    """
+    reader = find_reader(path.suffix.lower()) if path.suffix else None
+    return isinstance(reader, str) and reader not in SIMPLE and bool(sys.executable) and not hasattr(sys, "frozen")
+
+
+def read_ahead(
+    files: Sequence[Path], words: int, reader: GuardedReader | None
+) -> Generator[tuple[Path, "Future[FilePassages]"], None, None]:
+    """(file, its future passages and notes). The next file is read while the caller works on this one.
+
+    reader: None reads every file in this process.
+    """
+
+    def read(path: Path) -> FilePassages:
+        if reader is not None and is_guarded(path):
+            return reader.read(path, words)
+        notes: list[tuple[str, str]] = []
+        return list(read_file_passages(path, words, notes)), notes
+
+    pool = ThreadPoolExecutor(1, thread_name_prefix="quorum-read")
+    waiting: list[tuple[Path, Future[FilePassages]]] = []
+    try:
+        for path in files:
+            waiting.append((path, pool.submit(read, path)))
+            if len(waiting) > 1:
+                yield waiting.pop(0)
+        yield from waiting
+    finally:
+        if any(not future.done() for _, future in waiting) and reader is not None:
+            reader.close()
+        pool.shutdown(cancel_futures=True)
+
+
+def get_reader(time_limit: float = TIME_LIMIT) -> GuardedReader:
+    """The reader of this process with its limit set. Its process stays for the next files and ends with this one."""
+    SHARED.time_limit = time_limit
+    return SHARED
+
+
+SHARED = GuardedReader()
+atexit.register(SHARED.close)

@@ -1,0 +1,77 @@
+"""Reads results.jsonl and details.jsonl of any origin: each line is checked, and a bad one is named in one sentence."""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
+
+from quorum.core.errors import SetupError
+from quorum.core.files import open_regular, read_bounded_lines
+from quorum.core.json_text import parse_json
+from quorum.evaluation.run.results import Row
+
+LARGEST = 1e15  # no measure, count or time is larger
+REQUIRED = ("method", "id")
+
+
+def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line number, row) of a results.jsonl. A last line that a kill has cut is skipped.
+
+    Raises `SetupError`, which names the line, for a line that is not a result and for a field of the wrong type.
+    """
+    for number, value in read_objects(path):
+        if problem := find_problem(value):
+            raise SetupError(f"{path}, line {number} is not a result ({problem}); remove the line.")
+        yield number, value
+
+
+def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line number, object) of a file of JSON lines. A last line that a kill has cut is skipped."""
+    number = 0
+    try:
+        with open_regular(path) as file:
+            for number, line in enumerate(read_bounded_lines(file), start=1):
+                if not line.endswith(b"\n"):
+                    return
+                yield number, parse_object(line, f"{path}, line {number}")
+    except OSError as error:
+        raise SetupError(f"{path} cannot be read after line {number} ({error.strerror or error}).") from None
+
+
+def parse_object(line: bytes, where: str) -> dict[str, Any]:
+    """The JSON object of a line. Raises `SetupError` for anything else."""
+    try:
+        value = parse_json(line)
+    except UnicodeDecodeError:
+        raise SetupError(f"{where} is not UTF-8; remove the line.") from None
+    except ValueError as error:
+        raise SetupError(f"{where} is not JSON ({str(error)[:60]}); remove the line.") from None
+    if not isinstance(value, dict):
+        raise SetupError(f"{where} is not a result; remove the line.")
+    return value
+
+
+def find_problem(row: dict[str, Any]) -> str:
+    """The first field of a row that is missing or of a wrong type; empty if all are right."""
+    hints = get_type_hints(Row)
+    for name in REQUIRED:
+        if not isinstance(row.get(name), str):
+            return f"its {name} is missing or no text"
+    for name, value in row.items():
+        if name in hints and value is not None and not is_of(value, hints[name]):
+            return f"its {name} is of a wrong type"
+    return ""
+
+
+def is_of(value: Any, hint: Any) -> bool:
+    """Whether a JSON value fits a field. A number may also be given as true or false."""
+    kinds = get_args(hint) if get_origin(hint) not in (list, None) else (hint,)
+    for kind in kinds:
+        if get_origin(kind) is list:
+            if isinstance(value, list) and all(isinstance(item, str) for item in value):
+                return True
+        elif kind is str and isinstance(value, str):
+            return True
+        elif kind in (int, float, bool) and isinstance(value, bool | int | float):
+            return isinstance(value, bool) or (abs(value) <= LARGEST and math.isfinite(value))
+    return False

@@ -1,0 +1,104 @@
+"""Keeps the vectors of texts on the local disk, so that no text is embedded twice by the same embeddings.
+
+All collections of a store share one SQLite file. A vector is found by a hash of the embeddings' name and the text.
+SQLite makes every write atomic, so a crash loses at most the last batch. The file may be removed at any time.
+"""
+
+import logging
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from hashlib import blake2b
+from pathlib import Path
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+from numpy.typing import NDArray
+
+from quorum.core.private_files import make_private_file
+
+FILE = "embeddings.sqlite3"
+LARGEST = 4_000_000_000  # bytes; then the oldest half of the vectors is dropped
+AT_ONCE = 500  # keys of one query
+LOG = logging.getLogger("quorum")
+
+
+class CachedEmbeddings(Embeddings):
+    """Embeddings that look up each text in a cache first. Passages are cached, questions are not.
+
+    create: makes the model; it is called when the first text is not in the cache. name: of the embeddings, with all
+    that their vectors depend on. folder: where the cache is. If the cache cannot be used, every text is embedded.
+    """
+
+    def __init__(self, create: Callable[[], Embeddings], name: str, folder: Path) -> None:
+        self.create, self.name, self.file = create, name, folder / FILE
+        self.usable = True
+
+    @property
+    def similarity(self) -> str | None:
+        """The model's own, "dot" or None."""
+        return getattr(self.create(), "similarity", None)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        keys = [self.make_key(text) for text in texts]
+        found = self.read(list(dict.fromkeys(keys)))
+        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
+        if new:
+            vectors = np.asarray(self.create().embed_documents(list(new.values())), dtype=np.float32)
+            made = dict(zip(new, vectors, strict=True))
+            self.write(made)
+            found |= made
+        return [found[key].tolist() for key in keys]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.create().embed_query(text)
+
+    def make_key(self, text: str) -> bytes:
+        """16 bytes that identify a text under these embeddings."""
+        return blake2b(f"{self.name}\0{text}".encode(errors="surrogatepass"), digest_size=16).digest()
+
+    def read(self, keys: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
+        """The vectors of the keys that the cache holds."""
+        found: dict[bytes, NDArray[np.float32]] = {}
+        if not self.usable or not self.file.exists():
+            return found
+        try:
+            with closing(self.connect()) as database:
+                for begin in range(0, len(keys), AT_ONCE):
+                    some = keys[begin : begin + AT_ONCE]
+                    marks = ",".join("?" * len(some))
+                    rows = database.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", some)
+                    found |= {bytes(key): np.frombuffer(vector, dtype="<f4") for key, vector in rows}
+        except (sqlite3.Error, ValueError) as error:
+            self.give_up(error)
+            return {}
+        return found
+
+    def write(self, vectors: dict[bytes, NDArray[np.float32]]) -> None:
+        """Add vectors to the cache."""
+        if not self.usable:
+            return
+        try:
+            if not self.file.exists():
+                make_private_file(self.file)
+            with closing(self.connect()) as database, database:
+                if self.file.stat().st_size > LARGEST:
+                    database.execute("DELETE FROM vectors WHERE rowid < (SELECT AVG(rowid) FROM vectors)")
+                rows = ((key, vector.astype("<f4").tobytes()) for key, vector in vectors.items())
+                database.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
+        except (sqlite3.Error, OSError) as error:
+            self.give_up(error)
+
+    def connect(self) -> sqlite3.Connection:
+        database = sqlite3.connect(self.file, timeout=30)
+        try:
+            database.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    def give_up(self, error: Exception) -> None:
+        """Work without the cache from now on."""
+        self.usable = False
+        LOG.warning("The cache of vectors %s cannot be used (%s); if it is damaged, remove it.", self.file, error)

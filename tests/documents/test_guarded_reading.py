@@ -1,0 +1,114 @@
+"""Reading in another process: the same passages, and a file that takes too long costs only itself."""
+
+import os
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from wordvectors import WordVectors
+
+from quorum.documents.document import Unreadable
+from quorum.documents.guarded_reading import GuardedReader, is_guarded, read_ahead
+from quorum.documents.pieces import read_file_passages
+from quorum.retrievers.index import index_documents
+
+WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+PACKAGE = "http://schemas.openxmlformats.org"
+
+
+@pytest.fixture
+def reader() -> Iterator[GuardedReader]:
+    made = GuardedReader()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "b.md").write_text("---\nauthor: Mira\n---\n# Lumen\n\nThe lake is fed by the Sarn.\n")
+    return folder
+
+
+def write_endless(path: Path) -> None:
+    """A small Word file whose many paragraphs take minutes to read."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        body = "<w:p><w:r><w:t>The gate.</w:t></w:r></w:p>" * 400_000
+        file.writestr("word/document.xml", f'<w:document xmlns:w="{WORD}"><w:body>{body}</w:body></w:document>')
+        file.writestr(
+            "[Content_Types].xml",
+            f'<Types xmlns="{PACKAGE}/package/2006/content-types"><Override PartName="/word/document.xml" ContentType='
+            '"application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>',
+        )
+        file.writestr(
+            "_rels/.rels",
+            f'<Relationships xmlns="{PACKAGE}/package/2006/relationships"><Relationship Id="r1" '
+            f'Type="{PACKAGE}/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/>'
+            "</Relationships>",
+        )
+
+
+def test_the_passages_are_those_of_reading_here(reader: GuardedReader, docs: Path) -> None:
+    passages, notes = reader.read(docs / "b.md", 100)
+    assert passages == list(read_file_passages(docs / "b.md"))
+    assert notes == []
+    (docs / "latin.md").write_bytes("Köln liegt am Rhein.".encode("cp1252"))
+    ((path, note),) = reader.read(docs / "latin.md", 100)[1]
+    assert (path, "Windows-1252" in note) == (str(docs / "latin.md"), True)
+
+
+def test_a_reason_comes_back(reader: GuardedReader, docs: Path) -> None:
+    (docs / "bad.pdf").write_bytes(b"no pdf")
+    with pytest.raises(Unreadable, match="damaged or not a pdf file"):
+        reader.read(docs / "bad.pdf", 100)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no timer of processor time")
+def test_a_file_that_takes_too_long_is_skipped_and_the_next_is_read(reader: GuardedReader, docs: Path) -> None:
+    write_endless(docs / "a.docx")
+    reader.read(docs / "b.md", 100)
+    reader.time_limit = 0.2
+    with pytest.raises(Unreadable, match=r"takes more than \d s to read$"):
+        reader.read(docs / "a.docx", 100)
+    reader.time_limit = 60
+    assert len(reader.read(docs / "b.md", 100)[0]) == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no timer of processor time")
+def test_indexing_names_a_file_that_takes_too_long(docs: Path, tmp_path: Path) -> None:
+    write_endless(docs / "a.docx")
+    report = index_documents(
+        [docs], collection="docs", store=tmp_path / "store", embeddings=WordVectors(), time_limit=0.5
+    )
+    assert (report.added, report.passages) == (1, 1)
+    ((path, reason),) = report.skipped
+    assert path == str(docs / "a.docx")
+    assert reason.startswith("takes more than ")
+
+
+def test_a_process_that_was_killed_is_started_again(reader: GuardedReader, docs: Path) -> None:
+    reader.read(docs / "b.md", 100)
+    assert reader.process is not None
+    reader.process.kill()
+    reader.process.wait()
+    assert len(reader.read(docs / "b.md", 100)[0]) == 1
+
+
+def test_files_come_in_their_order_and_simple_ones_are_read_here(reader: GuardedReader, docs: Path) -> None:
+    (docs / "a.txt").write_text("A gate.")
+    (docs / "c.py").write_text("x = 1")
+    files = [docs / "a.txt", docs / "b.md", docs / "c.py"]
+    assert [is_guarded(path) for path in files] == [False, True, False]
+    found = [(path, [one["text"] for one in future.result()[0]]) for path, future in read_ahead(files, 100, reader)]
+    assert found == [(path, [one["text"] for one in read_file_passages(path)]) for path in files]
+
+
+def test_a_reading_that_is_given_up_leaves_no_process(docs: Path) -> None:
+    write_endless(docs / "a.docx")
+    reader = GuardedReader()
+    ahead = read_ahead([docs / "b.md", docs / "a.docx"], 100, reader)
+    assert len(next(ahead)[1].result()[0]) == 1
+    ahead.close()
+    assert reader.process is None

@@ -1,0 +1,86 @@
+"""results.jsonl and details.jsonl that somebody else wrote: read, or refused in one sentence that names the line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quorum.core.errors import SetupError
+from quorum.evaluation.decisions.answer_table import read_calls
+from quorum.evaluation.decisions.recorded_results import read_results
+from quorum.evaluation.run.details import LineIndex
+from quorum.evaluation.run.read_rows import read_rows
+
+ROW = {"id": "1", "method": "concat", "question": "When?", "answer": "1931", "gold": ["1931"], "em": 1.0, "error": None}
+BAD: dict[str, bytes] = {
+    "nested": b'{"id": "1", "method": "concat", "em": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "digits": b'{"id": "1", "method": "concat", "em": ' + b"9" * 5000 + b"}",
+    "huge": b'{"id": "1", "method": "concat", "em": 1e300}',
+    "infinite": b'{"id": "1", "method": "concat", "em": 1e999}',
+    "not a number": b'{"id": "1", "method": "concat", "em": NaN}',
+    "text": b'{"id": "1", "method": "concat", "em": "high"}',
+    "object": b'{"id": "1", "method": "concat", "answer": {"a": 1}}',
+    "list": b'{"id": "1", "method": "concat", "gold": [1, 2]}',
+    "id": b'{"id": 1, "method": "concat"}',
+    "method": b'{"id": "1", "method": ["concat"]}',
+    "no id": b'{"method": "concat"}',
+    "no object": b"[1, 2]",
+    "no json": b"{",
+    "latin": '{"id": "K\u00f6ln", "method": "concat"}'.encode("cp1252"),
+}
+
+
+def write_results(folder: Path, *lines: bytes) -> Path:
+    (folder / "config.json").write_text(json.dumps({"methods": {"concat": {"method": "concat"}}}))
+    (folder / "results.jsonl").write_bytes(b"".join(line + b"\n" for line in lines))
+    return folder
+
+
+def line_of(**fields: Any) -> bytes:
+    return json.dumps(ROW | fields).encode()
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_line_is_named(name: str, tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match=r"results\.jsonl, line 2 is not .*; remove the line\.$"):
+        read_results(write_results(tmp_path, line_of(id="0"), BAD[name]))
+
+
+def test_lines_of_an_evaluation_are_read_and_a_cut_one_is_skipped(tmp_path: Path) -> None:
+    folder = write_results(tmp_path, line_of(), line_of(id="2", em=False, seconds=0.5, candidates=None))
+    with (folder / "results.jsonl").open("ab") as file:
+        file.write(b'{"id": "3", "meth')
+    assert [(number, row["id"]) for number, row in read_rows(folder / "results.jsonl")] == [(1, "1"), (2, "2")]
+    assert read_results(folder).ids == ("1", "2")
+
+
+def test_a_device_is_no_results_file(tmp_path: Path) -> None:
+    (tmp_path / "results.jsonl").symlink_to("/dev/zero")
+    with pytest.raises(SetupError, match="cannot be read"):
+        list(read_rows(tmp_path / "results.jsonl"))
+
+
+@pytest.mark.parametrize(
+    "details",
+    [
+        {"calls": 3},
+        {"calls": [1]},
+        {"calls": [{"name": "answer", "input_tokens": "9", "output_tokens": 1, "reply": "x"}]},
+        {"calls": [{"name": [], "input_tokens": 9, "output_tokens": 1, "reply": "x"}]},
+        {},
+    ],
+)
+def test_details_that_no_evaluation_wrote_are_one_sentence(details: dict[str, Any], tmp_path: Path) -> None:
+    folder = write_results(tmp_path, line_of())
+    (folder / "details.jsonl").write_text(json.dumps({"method": "concat", "id": "1", **details}) + "\n")
+    with pytest.raises(SetupError, match=r"details\.jsonl has a line that no evaluation wrote"):
+        read_calls(read_results(folder), ["concat"])
+
+
+def test_details_that_cannot_be_parsed_are_passed_over(tmp_path: Path) -> None:
+    deep = b'{"method": "concat", "id": "1", "calls": ' + b"[" * 100_000
+    odd = b'{"method": {}, "id": 1}'
+    (tmp_path / "details.jsonl").write_bytes(b"\n".join([deep, odd, b"\xff", b"{}"]) + b"\n")
+    with LineIndex(tmp_path / "details.jsonl") as index:
+        assert index.places == {}

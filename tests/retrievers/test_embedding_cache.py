@@ -1,0 +1,114 @@
+"""The cache of vectors: no text is embedded twice, whatever the collection, and a damaged cache costs only time."""
+
+import logging
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+from langchain_core.embeddings import Embeddings
+from openai_server import OpenAIServer
+
+from quorum.core.state import Passage
+from quorum.retrievers import embedding_cache
+from quorum.retrievers.embedding_cache import FILE, CachedEmbeddings
+from quorum.retrievers.index import index_documents, index_passages
+from quorum.retrievers.store import open_store
+
+TEXTS = ["The lake is deep.", "The weir is old.", "The lake is deep."]
+
+
+class Counting(Embeddings):
+    """Vectors of three numbers that name the text; counts the texts that it embeds."""
+
+    def __init__(self) -> None:
+        self.embedded: list[str] = []
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.embedded += texts
+        return [[float(len(text)), float(ord(text[-2])), 0.1] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [float(len(text)), 0.0, 0.1]
+
+
+def test_a_text_is_embedded_once_and_gets_the_same_vector_again(tmp_path: Path) -> None:
+    model = Counting()
+    first = CachedEmbeddings(lambda: model, "count", tmp_path).embed_documents(TEXTS)
+    assert model.embedded == TEXTS[:2]
+    again = CachedEmbeddings(lambda: model, "count", tmp_path).embed_documents(TEXTS[::-1])
+    assert model.embedded == TEXTS[:2]
+    assert again == first[::-1]
+    assert first == np.asarray(Counting().embed_documents(TEXTS), dtype=np.float32).tolist()
+    assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
+
+
+def test_other_embeddings_have_vectors_of_their_own(tmp_path: Path) -> None:
+    model = Counting()
+    for name in ("one", "two"):
+        CachedEmbeddings(lambda: model, name, tmp_path).embed_documents(TEXTS[:1])
+    assert model.embedded == [TEXTS[0]] * 2
+
+
+def test_a_damaged_cache_is_named_and_every_text_is_embedded(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / FILE).write_bytes(b"no database" * 1000)
+    model = Counting()
+    cached = CachedEmbeddings(lambda: model, "count", tmp_path)
+    with caplog.at_level(logging.WARNING, logger="quorum"):
+        assert len(cached.embed_documents(TEXTS)) == 3
+        cached.embed_documents(TEXTS[:1])
+    assert model.embedded == [*TEXTS[:2], TEXTS[0]]
+    assert [record.message.count("cannot be used") for record in caplog.records] == [1]
+
+
+def test_an_unfinished_write_leaves_the_cache_as_it_was(tmp_path: Path) -> None:
+    model = Counting()
+    cached = CachedEmbeddings(lambda: model, "count", tmp_path)
+    cached.embed_documents(TEXTS[:1])
+    database = cached.connect()
+    database.execute("INSERT INTO vectors VALUES (?, ?)", (cached.make_key(TEXTS[1]), b"\0" * 12))
+    database.close()  # without a commit, like a process that is killed
+    assert set(cached.read([cached.make_key(text) for text in TEXTS])) == {cached.make_key(TEXTS[0])}
+
+
+def test_a_cache_that_is_too_large_drops_its_oldest_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cached = CachedEmbeddings(Counting, "count", tmp_path)
+    texts = [f"Gate {number} opens." for number in range(40)]
+    cached.embed_documents(texts)
+    monkeypatch.setattr(embedding_cache, "LARGEST", 1)
+    cached.embed_documents(["The last one."])
+    kept = cached.read([cached.make_key(text) for text in texts])
+    assert set(kept) == {cached.make_key(text) for text in texts[20:]} | (kept.keys() & {cached.make_key(texts[19])})
+
+
+def test_a_second_collection_of_the_same_texts_asks_no_server(tmp_path: Path, openai_server: OpenAIServer) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.txt").write_text("The lake is fed by the Sarn.")
+    store = tmp_path / "store"
+    settings = {"store": store, "embeddings": "openai:embed"}
+    index_documents([tmp_path / "docs"], collection="one", **settings)  # type: ignore[arg-type]
+    asked = len(openai_server.requests)
+    assert asked > 0
+    index_documents([tmp_path / "docs"], collection="two", **settings)  # type: ignore[arg-type]
+    assert len(openai_server.requests) == asked
+    vectors = [
+        open_store(store).get_client().get_collection(name).get(include=["embeddings"])["embeddings"]
+        for name in ("one", "two")
+    ]
+    assert np.array_equal(*vectors)
+
+
+def test_objects_are_not_cached_because_their_name_does_not_say_all(tmp_path: Path) -> None:
+    passage = Passage(id="a", title="", text=TEXTS[0])
+    for collection in ("one", "two"):
+        model = Counting()
+        index_passages([passage], collection=collection, store=tmp_path, embeddings=model)
+        assert model.embedded == [TEXTS[0]]
+    assert not (tmp_path / FILE).exists()
+
+
+def test_the_cache_is_an_ordinary_database(tmp_path: Path) -> None:
+    CachedEmbeddings(Counting, "count", tmp_path).embed_documents(TEXTS)
+    with sqlite3.connect(tmp_path / FILE) as database:
+        assert database.execute("SELECT COUNT(*) FROM vectors").fetchone() == (2,)
+    database.close()
