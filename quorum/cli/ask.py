@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from quorum.api.stream import Event
     from quorum.core.context import Context
-    from quorum.core.state import Passage, Result
+    from quorum.core.state import Passage, Result, ShownResult
     from quorum.evaluation.trace import Step, Tracer
 
 
@@ -54,6 +54,7 @@ def ask(
     import asyncio
 
     from quorum.cli.settings import read_context
+    from quorum.nodes.support import add_support
 
     context = read_context(
         settings,
@@ -89,7 +90,10 @@ def ask(
         result = withhold_unsure_answer(result, method, abstain_below)
     if result.get("suppressed") is not None:
         print_withheld_answer(result)
-    print_result(result, method, as_json=json, numbers=trace)
+    shown = asyncio.run(add_support(question, result, context))
+    if note := shown.get("note"):
+        typer.echo(f"quorum: {note}", err=True)
+    print_result(shown, method, as_json=json, numbers=trace)
     if not is_saved:
         raise typer.Exit(1)
 
@@ -241,7 +245,7 @@ def make_trace_writer(file: Path | None, method: str) -> "Callable[[Step, str], 
     return lambda root, question: save_trace(file, root, question, method)
 
 
-def print_result(result: "Result", method: str, *, as_json: bool, numbers: bool = False) -> None:
+def print_result(result: "ShownResult", method: str, *, as_json: bool, numbers: bool = False) -> None:
     """Print the result for a reader, or as JSON. In JSON, a passage from a file also has its place and a link."""
     if as_json:
         from json import dumps

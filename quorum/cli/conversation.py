@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from quorum.cli.show import format_result, stdout
+from quorum.cli.show import format_headline, format_result, format_support, stdout
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
 from quorum.core.places import describe_place
 
 if TYPE_CHECKING:
     from quorum.api.stream import Event
-    from quorum.core.state import Result
+    from quorum.core.state import Result, ShownResult
 
 HELP = """\
 /method NAME      ask another method; alone: which one is asked
@@ -34,7 +34,7 @@ class Exchange:
 
     question: str
     method: str
-    result: "Result"
+    result: "ShownResult"
 
     @property
     def answer(self) -> str:
@@ -60,6 +60,7 @@ class Conversation:
     async def ask(self, question: str) -> None:
         """Answer a question and print the answer as it comes, after what a follow-up was understood as."""
         from quorum.api.stream import answer_and_report
+        from quorum.nodes.support import add_support
 
         history = [
             turn
@@ -68,9 +69,16 @@ class Conversation:
         ]
         console, shown = stdout(), Pieces(question)
         result = await answer_and_report(question, self.method, self.context, shown.print_event, history=history)
-        self.exchanges.append(Exchange(question, self.method, result))
-        console.print("" if shown.has_answer else Text(self.exchanges[-1].answer, style="bold"))
-        for number, source in enumerate(list_sources(self.exchanges[-1].result), start=1):
+        last = Exchange(question, self.method, await add_support(question, result, self.context))
+        self.exchanges.append(last)
+        console.print("" if shown.has_answer else format_headline(last.result))
+        if note := last.result.get("note"):
+            console.print(Text(note, style="dim"))
+        support = last.result.get("support")
+        if support is not None and support["certainty"] is not None:
+            has_colours = console.color_system is not None
+            console.print(*format_support(support, last.result["passages"], colours=has_colours), sep="\n")
+        for number, source in enumerate(list_sources(last.result), start=1):
             console.print(Text(f"  {number}. {source}", style="dim"))
 
     def run_command(self, line: str) -> None:

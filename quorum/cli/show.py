@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -12,9 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from quorum.core.places import describe_place, make_file_link
-from quorum.core.state import Evidence, Passage, Result
+from quorum.core.state import Evidence, Passage, Result, ShownResult, Support
 from quorum.core.text import format_count
 from quorum.nodes.evidence import is_claimed
+from quorum.nodes.support import is_unsure
 
 
 def stdout() -> Console:
@@ -28,20 +29,21 @@ def stderr() -> Console:
     return Console(file=sys.stderr, markup=False, emoji=False, highlight=False)
 
 
-def format_result(result: Result, method: str, *, colours: bool, numbers: bool = False) -> RenderableType:
-    """The answer on the first line, what it took on the second, then the passages that support it and where they stand.
+def format_result(result: ShownResult, method: str, *, colours: bool, numbers: bool = False) -> RenderableType:
+    """The answer on the first line, what it took on the second, then the sentence that holds it, and the passages.
 
-    numbers: also show ids and scores, for debugging a run.
+    An answer that is not sure is marked as such, and the closest sentence is offered. numbers: also show ids and
+    scores, for debugging a run.
     """
-    head = Text(
-        "unknown" if result["unknown"] else result["answer"], style="bold red" if result["unknown"] else "bold green"
-    )
-    parts: list[RenderableType] = [head, Text(" · ".join(describe_run(result, method)), style="dim")]
+    support = result.get("support")
+    parts: list[RenderableType] = [format_headline(result), Text(" · ".join(describe_run(result, method)), style="dim")]
     if result.get("rationale"):
         parts += [Text(), Text(result["rationale"] or "")]
+    passages = {passage["id"]: (rank, passage) for rank, passage in enumerate(result.get("passages") or [], start=1)}
+    if support is not None:
+        parts += [Text(), *format_support(support, result["passages"], colours=colours)]
     evidence, unsupported = result.get("evidence") or [], result.get("unsupported") or []
     parts += [Text(), Text(name_evidence(result), style="bold")]
-    passages = {passage["id"]: (rank, passage) for rank, passage in enumerate(result.get("passages") or [], start=1)}
     for item in evidence:
         if item["passage"] in passages:
             parts += format_passage(item, *passages[item["passage"]], colours=colours, numbers=numbers)
@@ -52,6 +54,38 @@ def format_result(result: Result, method: str, *, colours: bool, numbers: bool =
         named = f"{rank}. {passage['title'] or id_}" if passage else id_
         parts.append(Padding(Text(named, style="dim"), (0, 0, 0, 3)))
     return Group(*parts)
+
+
+def format_headline(result: ShownResult) -> Text:
+    """The answer; "not sure: perhaps ..." if its certainty is too low; "unknown"."""
+    if result["unknown"]:
+        return Text("unknown", style="bold red")
+    if is_unsure(result):
+        return Text("not sure: perhaps ", style="bold yellow").append(result["answer"])
+    return Text(result["answer"], style="bold green")
+
+
+def format_support(support: Support, passages: Sequence[Passage], *, colours: bool) -> list[RenderableType]:
+    """The sentence with the span that answers, and where it stands."""
+    start, end = support["span"] or (support["start"], support["start"])
+    sentence = mark_span(support["sentence"], start - support["start"], end - support["start"], colours=colours)
+    lead = [] if support["sure"] else [Text("Not sure. The closest sentence:", style="bold")]
+    places = [format_place(passage) for passage in passages if passage["id"] == support["passage"]][:1]
+    return [*lead, Padding(sentence, (0, 0, 0, 3)), *(Padding(place, (0, 0, 0, 3)) for place in places)]
+
+
+def mark_span(text: str, start: int, end: int, *, colours: bool) -> Text:
+    """The text with characters [start, end) marked: by colours, or in double brackets."""
+    marked = Text(text[:start])
+    if start < end:
+        marked.append(text[start:end] if colours else f"[[{text[start:end]}]]", style="bold black on bright_yellow")
+    return marked.append(text[end:])
+
+
+def format_place(passage: Passage) -> Text:
+    """File, page and headings, on a terminal that can as a link that opens the file; else the title."""
+    place = describe_place(passage) or passage["title"] or passage["id"]
+    return Text(place, style=Style(dim=True, link=make_file_link(passage) or None))
 
 
 def name_evidence(result: Result) -> str:
@@ -79,10 +113,7 @@ def format_passage(
     text, start, end = passage["text"], item["start"], item["end"]
     if start is None or end is None:
         return [title, Padding(Text(text), (0, 0, 1, 3))]
-    marked = Text(text[:start])
-    marked.append(text[start:end] if colours else f"[[{text[start:end]}]]", style="bold black on bright_yellow")
-    marked.append(text[end:])
-    return [title, Padding(marked, (0, 0, 1, 3))]
+    return [title, Padding(mark_span(text, start, end, colours=colours), (0, 0, 1, 3))]
 
 
 def describe_run(result: Result, method: str) -> list[str]:

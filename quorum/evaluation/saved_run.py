@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from quorum.core.json_text import parse_json
-from quorum.core.state import Result
+from quorum.core.state import ShownResult
 from quorum.evaluation.trace import FORMAT, Step, step_of
 
 DEEPEST = 60  # lists and objects inside each other; a graph in a graph takes about ten
@@ -74,12 +74,15 @@ def read_number(value: Any) -> float | None:
     raise ValueError("something else stands where a number belongs")
 
 
-def read_result(value: Any) -> Result | None:
+def read_result(value: Any) -> ShownResult | None:
     """A result as a graph returns it, with its answer; null is none. A ValueError for anything else."""
     if value is None:
         return None
     if not isinstance(value, Mapping) or not isinstance(value.get("answer"), str) or value.get("unknown") is None:
         raise ValueError("a result has no answer")
     empty = {name: content for name, content in value.items() if content is not None}
-    TypeAdapter(Result).validate_python(empty)  # pydantic's ValidationError is a ValueError
-    return Result(**value)  # type: ignore[typeddict-item]
+    TypeAdapter(ShownResult).validate_python(empty)  # pydantic's ValidationError is a ValueError
+    support = value.get("support")
+    if support and support.get("span") is not None and len(support["span"]) != 2:
+        raise ValueError("a span has no beginning and end")
+    return ShownResult(**value)  # type: ignore[typeddict-item]

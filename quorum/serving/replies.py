@@ -1,13 +1,15 @@
 """Replies in OpenAI's format: a completion, or its chunks."""
 
 import json
+import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any
 
-from quorum.core.state import Passage, Result, Usage
+from quorum.core.state import Passage, Result, ShownResult, Usage
+from quorum.nodes.support import is_unsure
 
 SNIPPET = 90  # characters of a passage on each side of what supports the answer
 PUBLIC = ("id", "title", "text", "score")  # fields of a passage; clients do not learn where its file lies
@@ -23,14 +25,36 @@ class Reply:
     usage: Mapping[str, Usage] = field(default_factory=dict)
 
 
-def make_reply(result: Result, *, has_sources: bool) -> Reply:
-    """The reply for a method's result."""
+def make_reply(result: ShownResult, *, has_sources: bool) -> Reply:
+    """The reply for a result. With sources, it also says if the answer is not sure, and quotes its sentence."""
     answer = "unknown" if result["unknown"] else result["answer"]
-    sources = write_sources(result) if has_sources else ""
+    if not has_sources:
+        return Reply(answer, "", publish(result), result.get("usage") or {})
+    if is_unsure(result):
+        answer = f"Not sure. Perhaps: {answer}"
+    note = f"\n\n{result['note']}" if result.get("note") else ""
+    sources = note + write_quote(result) + write_sources(result)
     return Reply(answer, sources, publish(result), result.get("usage") or {})
 
 
-def publish(result: Result) -> dict[str, Any]:
+def write_quote(result: ShownResult) -> str:
+    """The sentence on which the embedded reader bases its answer, the span in bold; empty with other models."""
+    support = result.get("support")
+    if support is None or support["certainty"] is None:
+        return ""
+    sentence, (start, end) = support["sentence"], support["span"] or (0, 0)
+    start, end = max(0, start - support["start"]), max(0, end - support["start"])
+    words = f"{escape(sentence[:start])}**{escape(sentence[start:end])}**{escape(sentence[end:])}"
+    quote = " ".join((words if start < end else escape(sentence)).split())
+    return f"\n\n> {quote}" if support["sure"] else f"\n\nNot sure. The closest sentence:\n> {quote}"
+
+
+def escape(text: str) -> str:
+    """Text of a document without a way to put links or pictures into a chat."""
+    return text.replace("[", "\\[").replace("<", "\\<")
+
+
+def publish(result: ShownResult) -> dict[str, Any]:
     """The whole result as a client gets it."""
     passages = [{name: one[name] for name in PUBLIC if name in one} for one in result.get("passages") or []]  # type: ignore[literal-required]
     return {**result, "passages": passages}
@@ -49,11 +73,18 @@ def write_sources(result: Result) -> str:
 
 def write_source(passage: Passage, start: int | None, end: int | None) -> str:
     """'Title: "…the words…"'. Brackets are escaped: a document must not put links or pictures into a chat."""
-    text, first, last = passage["text"], max(0, (start or 0) - SNIPPET), (end or 0) + SNIPPET
+    text = passage["text"]
+    first, last = find_word_edges(text, max(0, (start or 0) - SNIPPET), (end or 0) + SNIPPET)
     words = " ".join(text[first:last].split())
     cut = f"{'…' if first else ''}{words}{'…' if last < len(text) else ''}"
     source = f'{" ".join(passage["title"].split()) or passage["id"]}: "{cut}"'
-    return source.replace("[", "\\[").replace("<", "\\<")
+    return escape(source)
+
+
+def find_word_edges(text: str, first: int, last: int) -> tuple[int, int]:
+    """The range without the words that it cuts at its ends."""
+    before, after = re.compile(r"\S*\s").match(text, first), text.rfind(" ", first, last)
+    return (before.end() if first and before else first), (after if last < len(text) and after > first else last)
 
 
 def count_usage(usage: Mapping[str, Usage]) -> dict[str, Any]:

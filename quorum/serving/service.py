@@ -9,10 +9,11 @@ from typing import Any
 
 from quorum.api.stream import Event, answer_and_report
 from quorum.core.context import Context
-from quorum.core.state import Usage
+from quorum.core.state import Result, Usage
 from quorum.evaluation.compare.prices import Prices
 from quorum.graphs import answer
 from quorum.models.call import call
+from quorum.nodes.support import add_support
 from quorum.serving.chat_request import ChatRequest
 from quorum.serving.conversation import read_question, read_turns
 from quorum.serving.errors import Refusal
@@ -122,7 +123,12 @@ class Service:
             result = await answer(asked, method, job.context, history=job.history, config=config)
         else:
             result = await answer_and_report(asked, method, job.context, on_event, history=job.history, config=config)
-        return make_reply(result, has_sources=job.chat.has_sources)
+        return await self.show(job, result)
+
+    async def show(self, job: Job, result: Result) -> Reply:
+        """The reply for a result, with the sentence that supports it."""
+        shown = await add_support(job.question, result, job.context)
+        return make_reply(shown, has_sources=job.chat.has_sources)
 
     async def do_task(self, job: Job, kind: str, spending: Spending) -> Reply:
         """Answer a side task by the chat model; by a fallback if it is the embedded one, which only reads passages."""

@@ -8,8 +8,11 @@ from typing import Any
 
 from nicegui import html, ui
 
+from quorum.core.places import describe_place
+from quorum.core.state import ShownResult
 from quorum.core.text import format_count
 from quorum.graphs import all_methods
+from quorum.nodes.support import is_unsure
 from quorum.ui.details import list_parts
 from quorum.ui.run import Answer, Run, count_totals, list_visited_nodes, node_states
 from quorum.ui.texts import table, text
@@ -47,6 +50,7 @@ class Card:
                 html.h3(answer.name)
                 self.phase = text("span").classes("phase")
             self.said = text("p").classes("answer").props("aria-live=polite")
+            self.support = html.div().classes("support")
             self.understood = text("p").classes("understood")
             self.facts = text("p").classes("facts")
             self.draw_graph()
@@ -86,9 +90,25 @@ class Card:
         words, kind = write_headline(answer)
         self.said.text = words
         self.said.classes(replace=f"answer {kind}" + (" long" if len(words) > LONG_ANSWER else ""))
+        self.draw_support()
         self.understood.text = write_understood(answer, self.question)
         self.facts.text = " · ".join(list_facts(answer))
         self.rationale.text = (answer.result or {}).get("rationale") or ""
+
+    def draw_support(self) -> None:
+        """Draw the sentence that holds the answer, or the closest one, and where it stands."""
+        self.support.clear()
+        found = describe_support(self.answer.result)
+        if found is None:
+            return
+        lead, parts, place = found
+        with self.support:
+            if lead:
+                html.small(lead)
+            with html.p():
+                for part, is_marked in parts:
+                    (html.mark if is_marked else html.span)(part)
+            html.small(place)
 
     def draw_below(self) -> None:
         """Tabs, each drawn when it is first opened."""
@@ -126,7 +146,23 @@ def write_headline(answer: Answer) -> tuple[str, str]:
         return (f"{', '.join(now)} …" if now else "…"), "pending"
     if answer.result.get("unknown"):
         return "unknown", "unknown"
+    if is_unsure(answer.result):
+        return f"not sure: perhaps {answer.result['answer']}", "unsure"
     return answer.result.get("answer", ""), "known"
+
+
+def describe_support(result: ShownResult | None) -> tuple[str, list[tuple[str, bool]], str] | None:
+    """(a heading or nothing, the sentence in parts with whether each is marked, its place); None without a sentence."""
+    support = (result or {}).get("support")
+    passages = {one["id"]: one for one in (result or {}).get("passages") or []}
+    if support is None or support["passage"] not in passages:
+        return None
+    passage, sentence = passages[support["passage"]], support["sentence"]
+    start, end = support["span"] or (support["start"], support["start"])
+    start, end = start - support["start"], end - support["start"]
+    parts = [(sentence[:start], False), (sentence[start:end], True), (sentence[end:], False)]
+    lead = "" if support["sure"] else "The closest sentence:"
+    return lead, [part for part in parts if part[0]], describe_place(passage) or passage["title"] or passage["id"]
 
 
 def write_understood(answer: Answer, question: str) -> str:
@@ -144,6 +180,7 @@ def list_facts(answer: Answer) -> list[str]:
     malformed = sum(one["count"] for one in (result.get("malformed") or {}).values())
     verbose = sum(one["count"] for one in (result.get("verbose") or {}).values())
     return [
+        *([str(result["note"])] if result.get("note") else []),
         *(["no passage answers the question"] if result.get("unknown") else []),
         *([f"confidence {confidence:.2f}"] if confidence is not None else []),
         *([f"stands with {format_count(certified, 'passage')} replaced"] if certified else []),

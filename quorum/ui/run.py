@@ -14,10 +14,11 @@ from uuid import UUID
 
 from quorum.api.stream import AnswerText, Event, answer_and_report
 from quorum.core.errors import QuorumError
-from quorum.core.state import Result
+from quorum.core.state import ShownResult
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.trace import Step, Tracer
 from quorum.models.tracing import clean_value
+from quorum.nodes.support import add_support
 from quorum.ui.query import Query
 
 QUOTED_PATH = r"(?<=['\"])(?:~|[A-Za-z]:)?[/\\][^'\"]+(?=['\"])"  # may hold spaces
@@ -38,7 +39,7 @@ class Answer:
     name: str
     method: str
     phase: Phase = "running"
-    result: Result | None = None
+    result: ShownResult | None = None
     error: str | None = None
     seconds: float | None = None
     written: str = ""
@@ -143,7 +144,8 @@ async def run_method(question: str, method: Column, into: Answer, read_history: 
                 into.written = event.text if event.replaces else into.written + event.text
                 into.change()
 
-        into.result = await answer_and_report(question, graph, context, show, history=history, config=config)
+        result = await answer_and_report(question, graph, context, show, history=history, config=config)
+        into.result = await add_support(question, result, context)
         phase = "done"
     except asyncio.CancelledError:
         phase = "stopped"

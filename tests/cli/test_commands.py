@@ -7,7 +7,7 @@ import pytest
 from openai_server import OpenAIServer, Request, make_error
 from quorum_command import CommandOutcome, Quorum
 
-from quorum.core.state import Result
+from quorum.core.state import ShownResult
 from quorum.graphs import METHODS
 
 TOWER = "The tower was finished in 1889. Gustave Eiffel's company built it in Paris."
@@ -64,7 +64,7 @@ def test_ask_for_what_no_passage_says(ask: Quorum, openai_server: OpenAIServer) 
 def test_ask_prints_the_whole_result_as_json(ask: Quorum) -> None:
     ran = ask("--json")
     result = json.loads(ran.out)
-    assert set(result) == set(Result.__annotations__)
+    assert set(result) == set(ShownResult.__annotations__)
     assert (result["answer"], result["unknown"], result["confidence"]) == ("1889", False, 1.0)
     assert result["evidence"] == [{"passage": "a", "start": 26, "end": 30}]
     assert ran.err == ""

@@ -222,6 +222,23 @@ def test_the_openapi_document_lists_what_a_client_may_choose(serve: Serve) -> No
     assert json.dumps(found).count("\\u") == 0
 
 
+def test_the_embedded_readers_answer_quotes_its_sentence(serve: Serve) -> None:
+    found = serve(model="embedded").ask()
+    answer, _, rest = found.choices[0].message.content.partition("\n\n")
+    assert answer in ("1931", "Not sure. Perhaps: 1931")
+    assert "> " in rest.partition("Sources:")[0]
+    assert "finished in **1931**" in rest
+    support = found.quorum["support"]
+    assert support["sentence"] == "The Lumen Tower was finished in 1931."
+    assert 0 < support["certainty"] <= 1
+
+
+def test_a_program_gets_no_quote_with_the_answer(serve: Serve) -> None:
+    found = serve(model="embedded").ask(extra_body={"quorum": {"sources": False}})
+    assert found.choices[0].message.content == "1931"
+    assert found.quorum["support"]["sentence"]
+
+
 LONG = "The Lumen Tower was finished in 1931, after a strike of its builders that took two years. It stands in Vell."
 
 

@@ -4,6 +4,7 @@ from quorum.models.embedded import (
     replies,
     replies_baselines,
     replies_blend,
+    replies_compare,
     replies_correctness,
     replies_filter,
     replies_follow_up,
@@ -14,15 +15,17 @@ from quorum.models.embedded import (
 )
 from quorum.models.embedded.replies import Responder
 
-RESPONDERS: dict[str, Responder] = {
-    **replies.RESPONDERS,
-    **replies_baselines.RESPONDERS,
-    **replies_blend.RESPONDERS,
-    **replies_correctness.RESPONDERS,
-    **replies_filter.RESPONDERS,
-    **replies_follow_up.RESPONDERS,
-    **replies_judge.RESPONDERS,
-    **replies_questions.RESPONDERS,
-    **replies_steps.RESPONDERS,
-    **replies_sure.RESPONDERS,
-}
+RESPONDERS: dict[str, Responder] = replies_compare.add_rules(
+    {
+        **replies.RESPONDERS,
+        **replies_baselines.RESPONDERS,
+        **replies_blend.RESPONDERS,
+        **replies_correctness.RESPONDERS,
+        **replies_filter.RESPONDERS,
+        **replies_follow_up.RESPONDERS,
+        **replies_judge.RESPONDERS,
+        **replies_questions.RESPONDERS,
+        **replies_steps.RESPONDERS,
+        **replies_sure.RESPONDERS,
+    }
+)

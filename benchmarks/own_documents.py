@@ -1,0 +1,127 @@
+"""How well the offline reader answers from people's own documents: python -m benchmarks.own_documents [--method NAME]
+
+Indexes data/own_documents, asks its questions, and prints a table and a JSON line. "sentence": the share of answerable
+questions whose right sentence is shown; "span": whose marked span is a right answer; "sure": the share of answers that
+are shown without a warning, and how many of those have the right sentence; "nothing": the share of questions without an
+answer that get "unknown" or "not sure". Intervals are 95% (Clopper and Pearson).
+"""
+
+import argparse
+import asyncio
+import json
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quorum.algorithms.binomial import clopper_pearson_upper
+from quorum.api.documents import index
+from quorum.core.context import Context
+from quorum.core.state import ShownResult
+from quorum.core.text import normalize
+from quorum.graphs import DEFAULT, answer
+from quorum.nodes.support import add_support
+
+FOLDER = Path(__file__).parent.parent / "data" / "own_documents"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one question was answered. sentence, span: None for a question without an answer; sure: without a warning."""
+
+    question: str
+    part: str
+    kind: str
+    sentence: bool | None
+    span: bool | None
+    sure: bool
+    shown: str
+
+
+def read_questions() -> list[dict[str, Any]]:
+    lines = (FOLDER / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+async def ask_all(method: str, context: Context) -> list[Outcome]:
+    """Ask every question, one after the other."""
+    outcomes = []
+    for question in read_questions():
+        result = await answer(question["question"], method, context)
+        outcomes.append(judge(question, await add_support(question["question"], result, context)))
+    return outcomes
+
+
+def judge(question: dict[str, Any], result: ShownResult) -> Outcome:
+    """Compare what is shown with the quote and the answers of a question."""
+    support, meta = result["support"], question["meta"]
+    sentence = support["sentence"] if support else ""
+    begin = support["start"] if support else 0
+    start, end = (support and support["span"]) or (begin, begin)
+    span = sentence[start - begin : end - begin]
+    sure = not result["unknown"] and support is not None and support["sure"]
+    shown = sentence if start == end else f"{sentence[: start - begin]}[[{span}]]{sentence[end - begin :]}"
+    if not question["answers"]:
+        return Outcome(question["question"], meta["part"], meta["kind"], None, None, sure, shown)
+    has_quote = normalize(meta["quote"]) in normalize(sentence)
+    is_answer = normalize(span) in [normalize(one) for one in question["answers"]]
+    return Outcome(question["question"], meta["part"], meta["kind"], has_quote, has_quote and is_answer, sure, shown)
+
+
+def summarize(outcomes: Sequence[Outcome]) -> dict[str, tuple[int, int]]:
+    """(hits, questions) of each measure."""
+    asked = [one for one in outcomes if one.sentence is not None]
+    sure = [one for one in asked if one.sure]
+    nothing = [one for one in outcomes if one.sentence is None]
+    return {
+        "sentence": count(one.sentence for one in asked),
+        "span": count(one.span for one in asked),
+        "sure": count(one.sure for one in asked),
+        "sure and right": count(one.sentence for one in sure),
+        "nothing": count(not one.sure for one in nothing),
+    }
+
+
+def count(flags: Iterable[bool | None]) -> tuple[int, int]:
+    hits = [bool(flag) for flag in flags]
+    return sum(hits), len(hits)
+
+
+def measure(method: str = DEFAULT) -> list[Outcome]:
+    """Index the documents into a store of their own and ask all questions."""
+    with tempfile.TemporaryDirectory() as store:
+        context = Context(store=store, collection="own")
+        index(FOLDER / "documents", collection="own", context=context)
+        return asyncio.run(ask_all(method, context))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--method", default=DEFAULT)
+    parser.add_argument("--list", action="store_true", help="print what is shown for each question")
+    options = parser.parse_args()
+    outcomes = measure(options.method)
+    if options.list:
+        for one in outcomes:
+            right = {True: "right", False: "wrong", None: "nothing"}[one.sentence]
+            print(f"{right:<8}{'sure' if one.sure else '':<6}{one.question} -> {one.shown}")
+    parts = {part: [one for one in outcomes if one.part == part] for part in ("development", "held_out")}
+    parts["all"] = outcomes
+    print(f"{'':<16}" + "".join(f"{name:>22}" for name in parts))
+    tables = {name: summarize(own) for name, own in parts.items()}
+    for measure_ in tables["all"]:
+        print(f"{measure_:<16}" + "".join(f"{format_share(*own[measure_]):>22}" for own in tables.values()))
+    print(json.dumps({"method": options.method, **tables}))
+
+
+def format_share(hits: int, questions: int) -> str:
+    if not questions:
+        return "-"
+    low = 1 - clopper_pearson_upper(questions - hits, questions, 0.025)
+    high = clopper_pearson_upper(hits, questions, 0.025)
+    return f"{hits}/{questions} {hits / questions:.0%} [{low:.0%}, {high:.0%}]"
+
+
+if __name__ == "__main__":
+    main()

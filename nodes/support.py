@@ -1,0 +1,109 @@
+"""Finds the statement that supports an answer, for people to read: a sentence, a list item, a row, a line of code."""
+
+import re
+from typing import TYPE_CHECKING
+
+from quorum.algorithms.question_language import find_foreign_language
+from quorum.core.context import Context
+from quorum.core.state import Passage, Result, ShownResult, Support
+from quorum.core.statements import find_statement
+from quorum.nodes.evidence import find_span, has_no_evidence
+
+CHOICE = re.compile(r"\bor\b", re.IGNORECASE)  # the answer to "A or B?" stands in the question
+HOW = re.compile(r"\s*how (?:do|can|could|should|to)\b", re.IGNORECASE)
+COMMAND = re.compile(r"[a-z$./_-][\w./$-]*(?: \S+){1,11}(?<![.!?:])")
+
+if TYPE_CHECKING:
+    from quorum.models.embedded.statements import Statement
+
+
+async def add_support(question: str, result: Result, context: Context) -> ShownResult:
+    """The result with the statement to show with it. A follow-up question counts as it was understood."""
+    asked = str(result.get("question") or question)
+    return {**result, "support": await find_support(asked, result, context), "note": describe_language(asked, context)}
+
+
+def describe_language(question: str, context: Context) -> str | None:
+    """A sentence for a question that the offline reader cannot read, because it is not English."""
+    language = find_foreign_language(question) if context.model == "embedded" else None
+    if language is None:
+        return None
+    return (
+        f"The question looks like {language}, and the offline reader reads English only; ask in English, or choose a "
+        "chat model, for example --model openai:NAME."
+    )
+
+
+async def find_support(question: str, result: Result, context: Context) -> Support | None:
+    """The statement to show with a result; None if no passage has one.
+
+    With the embedded reader the statements of all passages are ranked. It is sure if the best one holds the answer and
+    is certain enough. With another model the statement is the one around the first evidence.
+    """
+    passages = result.get("passages") or []
+    if context.model != "embedded" or context.answer_type != "short":
+        return find_evidence_statement(result)
+    if not result["unknown"] and has_no_evidence(result["answer"]):
+        return None  # yes and no stand in no statement
+    from quorum.models.embedded.statements import SURE_FROM, find_certainty, rank_statements, repeats_question
+
+    ranked = await rank_statements(question, passages)
+    if not ranked:
+        return None
+    best, passage = ranked[0], passages[ranked[0].passage]
+    answer = None if result["unknown"] else find_answer(result["answer"], best, passage)
+    if not CHOICE.search(question) and repeats_question(result["answer"], question):
+        answer = None
+    certainty = find_certainty(ranked, agrees=answer is not None)
+    span = answer or ((best.span.start, best.span.end) if best.span else None)
+    if HOW.match(question) and is_command(passage["text"][best.start : best.end]):
+        span = (best.start, best.end)
+    return make_support(passage, (best.start, best.end), span, certainty, answer is not None and certainty >= SURE_FROM)
+
+
+def find_evidence_statement(result: Result) -> Support | None:
+    """The statement around the first evidence that has a span."""
+    passages = {passage["id"]: passage for passage in result.get("passages") or []}
+    for item in result.get("evidence") or []:
+        start, end = item["start"], item["end"]
+        if start is None or end is None or item["passage"] not in passages:
+            continue
+        passage = passages[item["passage"]]
+        place = find_statement(passage["text"], start, end, may_wrap=not passage.get("places"))
+        if place is not None:
+            return make_support(passage, place, (start, end), None, not result["unknown"])
+    return None
+
+
+def find_answer(answer: str, statement: "Statement", passage: Passage) -> tuple[int, int] | None:
+    """The characters of the passage that hold the answer inside the statement."""
+    found = find_span(answer, passage["text"][statement.start : statement.end])
+    return None if found is None else (statement.start + found[0], statement.start + found[1])
+
+
+def is_command(statement: str) -> bool:
+    """Whether a statement looks like a command or a line of code, which answers "How do I ...?" as a whole."""
+    return COMMAND.fullmatch(statement) is not None
+
+
+def make_support(
+    passage: Passage, place: tuple[int, int], span: tuple[int, int] | None, certainty: float | None, sure: bool
+) -> Support:
+    """The support, its span cut to the statement."""
+    start, end = place
+    inside = None if span is None else (max(start, span[0]), min(end, span[1]))
+    return Support(
+        passage=passage["id"],
+        start=start,
+        end=end,
+        sentence=passage["text"][start:end],
+        span=[*inside] if inside is not None and inside[0] < inside[1] else None,
+        certainty=None if certainty is None else round(certainty, 3),
+        sure=sure,
+    )
+
+
+def is_unsure(result: ShownResult) -> bool:
+    """Whether the embedded reader is too uncertain of the answer to show it without a warning."""
+    support = result.get("support")
+    return support is not None and not support["sure"] and not result["unknown"]

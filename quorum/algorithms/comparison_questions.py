@@ -1,0 +1,260 @@
+"""Answers questions that compare two things, by the dates and numbers that passages give for each of them.
+
+Rules, without a model: which of two was born first, is older, taller, larger, has more of something, or whether one is
+older than the other.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from quorum.algorithms.answer_dates import write_dates
+from quorum.algorithms.answer_numbers import is_number, write_numbers
+from quorum.core.sentences import make_word_set
+
+Wish = Literal["least", "most"]
+Kind = Literal["date", "number"]
+
+EARLY = make_word_set("first earlier earliest older oldest sooner before")
+LATE = make_word_set("later latest last younger youngest newer newest recently recent after")
+MUCH = make_word_set(
+    "taller tallest higher highest larger largest bigger biggest longer longest more most greater deeper heavier"
+)
+LITTLE = make_word_set("smaller smallest shorter shortest fewer fewest less least lower lowest lighter")
+WISHES: dict[str, tuple[Kind, Wish]] = {
+    **dict.fromkeys(EARLY, ("date", "least")),
+    **dict.fromkeys(LATE, ("date", "most")),
+    **dict.fromkeys(MUCH, ("number", "most")),
+    **dict.fromkeys(LITTLE, ("number", "least")),
+}
+COMPARED = rf"\b(?:{'|'.join(sorted(WISHES))})\b"
+OPTIONS = r"(?P<first>[^?]+?),? or (?P<second>[^?]+?)"
+FORMS = [
+    rf"^(?P<asked>.*?{COMPARED}[^,:?]*?)\s*(?:,|:|--|–)\s*{OPTIONS}$",  # Who was born first, A or B?
+    rf"^(?:which|what|who)\b[^,]*, {OPTIONS}, (?P<asked>.*{COMPARED}.*)$",  # Which band, A or B, has more members?
+    rf"^(?P<asked>.*{COMPARED})\s+{OPTIONS}$",  # Who is older A or B?
+    rf"^(?:in )?between (?:the \w+ )?{OPTIONS.replace(' or ', ' and ')},? (?P<asked>(?:which|who|what).*{COMPARED}.*)$",
+    rf"^(?:did|was|were|is) {OPTIONS} (?P<asked>(?-i:[a-z]+(?: [a-z]+)*) {COMPARED})$",  # Did A or B happen first?
+]
+THAN = re.compile(
+    rf"^(?:is|was|are|were|did|does|has|have) (?P<first>[^?]+) (?P<asked>{COMPARED}.*?) than (?P<second>[^?]+)$",
+    re.IGNORECASE,
+)
+QUESTIONS = [*(re.compile(form, re.IGNORECASE) for form in FORMS), THAN]
+LEADING = re.compile(r"^(?:the|a|an|either|film|movie)\s+", re.IGNORECASE)
+ASIDE = re.compile(r"\s*\([^)]*\)")
+YEAR = re.compile(
+    r"(?<![\d.,$€£])(?P<year>[12]\d{3}|[5-9]\d\d(?=m\d\d))(?:m(?P<month>\d\d)(?:d(?P<day>\d\d))?)?(?![\d,.]\d|\d)"
+)
+WORD = re.compile(r"[^\W_]+")
+METRES = {
+    "m": 1.0,
+    "km": 1000.0,
+    "cm": 0.01,
+    "mm": 0.001,
+    "mile": 1609.3,
+    "foot": 0.3048,
+    "inch": 0.0254,
+    "yard": 0.9144,
+}
+SIZES = make_word_set("taller tallest higher highest longer longest deeper shorter shortest lower lowest")
+FUNCTION_WORDS = make_word_set(
+    """which who what was were is are has had have did do does the a an of in on to by for with or and more most than
+    that it one between these those two their its"""
+)
+
+
+NAME = r"[A-Z][\w.'’-]*(?: (?:[A-Z][\w.'’-]*|de|la|von|van|del|der|di))*(?<!\.)"
+LINKS = {
+    "director": "directed",
+    "performer": "performed",
+    "composer": "composed",
+    "author": "written",
+    "writer": "written",
+}
+LINKED = re.compile(rf"\b(?:{'|'.join(LINKS)})\b", re.IGNORECASE)
+LIVED = re.compile(r"\blived\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """kind: what is compared; wish: which end is asked for; asked: the question without the options.
+
+    is_yes_no: the question is whether the first has more (or less) of it than the second.
+    """
+
+    first: str
+    second: str
+    kind: Kind
+    wish: Wish
+    asked: str
+    is_yes_no: bool = False
+
+
+def parse_comparison(question: str) -> Comparison | None:
+    """The two options and what is compared; None for any other question.
+
+    >>> found = parse_comparison("Who was born first, Ada Lovelace or Mary Somerville?")
+    >>> found.first, found.second, found.kind, found.wish
+    ('Ada Lovelace', 'Mary Somerville', 'date', 'least')
+    >>> parse_comparison("Who built the tower?") is None
+    True
+    """
+    text = " ".join(question.split()).rstrip(" ?")
+    for form in QUESTIONS:
+        found = form.match(text)
+        if found is None:
+            continue
+        first, second = tidy_option(found["first"]), tidy_option(found["second"])
+        if not first or not second:
+            return None
+        kind, wish = find_wish(found["asked"])
+        return Comparison(first, second, kind, wish, found["asked"], form is THAN)
+    return None
+
+
+def tidy_option(text: str) -> str:
+    """The option without article, quotation marks and commas."""
+    return LEADING.sub("", text.strip(" ,;:\"“”'")).strip(' ,"“”')
+
+
+def find_wish(asked: str) -> tuple[Kind, Wish]:
+    """What is compared and which end is asked for: "more recently" is a late date, "died first" an early one."""
+    words = [word.lower() for word in WORD.findall(asked)]
+    found = [WISHES[word] for word in words if word in WISHES]
+    dates = [one for one in found if one[0] == "date"]
+    return (dates or found)[-1]
+
+
+def answer_comparison(question: str, passages: Sequence[tuple[str, str]]) -> str | None:
+    """The option that wins, or yes or no; None if a value is missing or both are equal.
+
+    passages: (title, text) of each.
+
+    >>> passages = [("Ada Lovelace", "Ada Lovelace (10 December 1815 – 27 November 1852) was a writer."),
+    ...             ("Mary Somerville", "Mary Somerville (26 December 1780 – 29 November 1872) was a scientist.")]
+    >>> answer_comparison("Who was born first, Ada Lovelace or Mary Somerville?", passages)
+    'Mary Somerville'
+    >>> answer_comparison("Is Ada Lovelace older than Mary Somerville?", passages)
+    'no'
+    """
+    comparison = parse_comparison(question)
+    if comparison is None:
+        return None
+    values = [read_value(comparison, option, passages) for option in (comparison.first, comparison.second)]
+    first, second = values
+    if first is None or second is None or first == second:
+        return None
+    is_first = first < second if comparison.wish == "least" else first > second
+    if comparison.is_yes_no:
+        return "yes" if is_first else "no"
+    return comparison.first if is_first else comparison.second
+
+
+def read_value(comparison: Comparison, option: str, passages: Sequence[tuple[str, str]]) -> tuple[float, ...] | None:
+    """The date or number that the passages give for an option."""
+    text = find_text(option, passages)
+    if text is not None and (link := LINKED.search(comparison.asked)):
+        text = follow_link(link.group().lower(), text, passages)
+    if text is None:
+        return None
+    if LIVED.search(comparison.asked):
+        return read_age(text)
+    if comparison.kind == "date":
+        return read_date(comparison.asked, text)
+    return read_number_of(comparison.asked, text)
+
+
+def find_text(option: str, passages: Sequence[tuple[str, str]]) -> str | None:
+    """The text about an option: its title has the same words, or more of them than any other; else None."""
+    wanted = list_words(option)
+    best, text = 0.0, None
+    for title, body in passages:
+        named = list_words(ASIDE.sub("", title))
+        shared = len(wanted & named) / max(1, len(wanted | named))
+        if wanted and wanted <= list_words(body[:160]):
+            shared = max(shared, 0.6)
+        if shared > best:
+            best, text = shared, body
+    return text if best >= 0.5 else None
+
+
+def follow_link(role: str, text: str, passages: Sequence[tuple[str, str]]) -> str | None:
+    """The text about the person whom a text names as its director (performer, composer ...)."""
+    found = re.search(rf"\b{LINKS[role]} by (?P<name>{NAME})", text)
+    return find_text(found["name"], passages) if found else None
+
+
+def list_words(text: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in WORD.findall(text)) - {"the", "a", "an"}
+
+
+def read_date(asked: str, text: str) -> tuple[float, ...] | None:
+    """(year, month, day) of the event that is asked for: death, birth, or whatever the text dates first."""
+    written = write_dates(text)
+    dates = [(found.start(), date_of(found)) for found in YEAR.finditer(written)]
+    if not dates:
+        return None
+    if re.search(r"\bdi(?:ed|e)\b|\bdeath\b", asked, re.IGNORECASE):
+        return read_death(written, dates)
+    after = find_after(written, r"\bborn\b") if re.search(r"\bborn|older|oldest|younger|youngest", asked) else None
+    return next((date for place, date in dates if after is None or place > after), dates[0][1])
+
+
+def read_age(text: str) -> tuple[float, ...] | None:
+    """The years between birth and death."""
+    born, died = read_date("born", text), read_date("died", text)
+    if born is None or died is None or died <= born:
+        return None
+    return (sum((end - begin) * share for begin, end, share in zip(born, died, (1, 1 / 12, 1 / 365), strict=True)),)
+
+
+def read_death(written: str, dates: Sequence[tuple[int, tuple[float, ...]]]) -> tuple[float, ...] | None:
+    """The second date of a life span in brackets, or the date after "died"."""
+    span = re.search(r"\([^)]*?\d[^)]*?\s?[–—-]\s?[^)]*?\d{3}[^)]*\)", written)
+    if span is not None:
+        inside = [date for place, date in dates if span.start() < place < span.end()]
+        if len(inside) > 1:
+            return inside[-1]
+    after = find_after(written, r"\bdied\b|\bdeath\b")
+    return None if after is None else next((date for place, date in dates if place > after), None)
+
+
+def find_after(text: str, pattern: str) -> int | None:
+    found = re.search(pattern, text, re.IGNORECASE)
+    return found.end() if found else None
+
+
+def date_of(found: re.Match[str]) -> tuple[float, ...]:
+    """(year, month, day); a part that is missing is 0, so that 1931 comes before 4 July 1931."""
+    return tuple(float(found[name] or 0) for name in ("year", "month", "day"))
+
+
+def read_number_of(asked: str, text: str) -> tuple[float, ...] | None:
+    """A length in metres where the question is about size; else the number before a word of the question."""
+    words = write_numbers(re.findall(r"[$€£¥]|\d+(?:\.\d+)?|[^\W\d_]+", re.sub(r"(?<=\d),(?=\d{3})", "", text.lower())))
+    numbers = [(place, float(word)) for place, word in enumerate(words) if is_number(word) and not is_year(word)]
+    asked_words = {word.lower() for word in WORD.findall(asked)}
+    if asked_words & SIZES:
+        for place, value in numbers:
+            unit = words[place + 1] if place + 1 < len(words) else ""
+            if unit in METRES:
+                return (value * METRES[unit],)
+        return None
+    nouns = {stem(word) for word in asked_words - FUNCTION_WORDS - set(WISHES)}
+    for place, value in numbers:
+        if any(stem(word) in nouns for word in words[place + 1 : place + 4]):
+            return (value,)
+    for place, value in numbers:
+        if any(stem(word) in nouns for word in words[max(0, place - 4) : place]):
+            return (value,)
+    return None
+
+
+def is_year(word: str) -> bool:
+    return len(word) == 4 and word.isdecimal() and 1500 <= int(word) <= 2100
+
+
+def stem(word: str) -> str:
+    return word.rstrip("s") if len(word) > 3 else word

@@ -1,0 +1,158 @@
+"""Answers whether two things share a trait, by what the passage about each of them says: "Are A and B both X?", "Are A
+and B from the same country?". Rules, without a model.
+"""
+
+import re
+from collections.abc import Sequence
+
+from quorum.algorithms.comparison_questions import ASIDE, LINKED, WORD, follow_link
+from quorum.core.sentences import make_word_set
+
+BEGINS = re.compile(r"^(?:are|were|is|was|do|did|does|can|could|have|has|both)\b", re.IGNORECASE)
+SAME_COUNTRY = re.compile(r"\bsame (?:country|nationality)|\bnationality\b", re.IGNORECASE)
+SAME = re.compile(r"\b(?:same|share|different|similar)\b", re.IGNORECASE)
+COUNTRIES = {
+    name: country
+    for country, names in {
+        "usa": "american us usa u.s. america",
+        "uk": "british english scottish welsh england scotland wales britain uk",
+        "canada": "canada canadian",
+        "ireland": "ireland irish",
+        "australia": "australia australian",
+        "new zealand": "zealand",
+        "france": "france french",
+        "germany": "germany german",
+        "austria": "austria austrian",
+        "switzerland": "switzerland swiss",
+        "italy": "italy italian",
+        "spain": "spain spanish",
+        "portugal": "portugal portuguese",
+        "netherlands": "netherlands dutch",
+        "belgium": "belgium belgian",
+        "denmark": "denmark danish",
+        "norway": "norway norwegian",
+        "sweden": "sweden swedish",
+        "finland": "finland finnish",
+        "iceland": "iceland icelandic",
+        "poland": "poland polish",
+        "czech": "czech czechoslovak",
+        "hungary": "hungary hungarian",
+        "romania": "romania romanian",
+        "bulgaria": "bulgaria bulgarian",
+        "greece": "greece greek",
+        "turkey": "turkey turkish",
+        "russia": "russia russian soviet",
+        "ukraine": "ukraine ukrainian",
+        "serbia": "serbia serbian yugoslav",
+        "israel": "israel israeli",
+        "iran": "iran iranian",
+        "iraq": "iraq iraqi",
+        "egypt": "egypt egyptian",
+        "tunisia": "tunisia tunisian",
+        "algeria": "algeria algerian",
+        "morocco": "morocco moroccan",
+        "south africa": "africa",
+        "nigeria": "nigeria nigerian",
+        "kenya": "kenya kenyan",
+        "botswana": "botswana",
+        "india": "india indian",
+        "pakistan": "pakistan pakistani",
+        "bangladesh": "bangladesh bangladeshi",
+        "nepal": "nepal nepalese",
+        "china": "china chinese",
+        "japan": "japan japanese",
+        "korea": "korea korean",
+        "vietnam": "vietnam vietnamese",
+        "thailand": "thailand thai",
+        "philippines": "philippines filipino philippine",
+        "indonesia": "indonesia indonesian",
+        "malaysia": "malaysia malaysian",
+        "mexico": "mexico mexican",
+        "brazil": "brazil brazilian",
+        "argentina": "argentina argentine argentinian",
+        "chile": "chile chilean",
+        "colombia": "colombia colombian",
+        "peru": "peru peruvian",
+        "cuba": "cuba cuban",
+        "cape verde": "verde",
+        "azerbaijan": "azerbaijan azerbaijani",
+        "armenia": "armenia armenian",
+        "georgia": "georgian",
+    }.items()
+    for name in names.split()
+}
+OPENING = 260  # characters of a text that say where somebody or something is from
+COMMON = make_word_set(
+    """are were is was do did does can could have has both the a an of in on to and or by for from with considered be
+    type types kind kinds what which located made used known also as at film films movie movies band bands
+    magazine magazines their they it its that this"""
+)
+
+
+def answer_about_both(question: str, passages: Sequence[tuple[str, str]]) -> str | None:
+    """ "yes" or "no"; None if the question is another one, or if the passages leave it open.
+
+    passages: (title, text) of each.
+
+    >>> passages = [("Ada Lovelace", "Ada Lovelace was an English writer."), ("Ida Rhodes", "An American scientist.")]
+    >>> answer_about_both("Are Ada Lovelace and Ida Rhodes from the same country?", passages)
+    'no'
+    """
+    if not BEGINS.match(question.strip()) or not re.search(r"\b(?:and|both)\b", question, re.IGNORECASE):
+        return None
+    named = find_named(question, passages)
+    if len(named) != 2:
+        return None
+    texts = [text for _, text in named]
+    if SAME_COUNTRY.search(question):
+        return compare_countries(question, texts, passages)
+    if SAME.search(question) or not re.search(r"\bboth\b", question, re.IGNORECASE):
+        return None
+    rest = question
+    for title, _ in named:
+        rest = re.sub(re.escape(title), " ", rest, count=1, flags=re.IGNORECASE)
+    asked = {stem(word) for word in WORD.findall(rest.lower()) if word not in COMMON}
+    if not asked:
+        return None
+    return "yes" if all(asked <= {stem(word) for word in WORD.findall(text.lower())} for text in texts) else "no"
+
+
+def find_named(question: str, passages: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """(name, text) of the passages whose titles stand in the question, longer titles first; none inside another."""
+    low = " ".join(WORD.findall(question.lower()))
+    found: list[tuple[str, str]] = []
+    for title, text in sorted(passages, key=lambda passage: -len(passage[0])):
+        name = ASIDE.sub("", title)
+        words = " ".join(WORD.findall(name.lower()))
+        if words and re.search(rf"\b{re.escape(words)}\b", low):
+            low = re.sub(rf"\b{re.escape(words)}\b", " ", low, count=1)
+            found.append((name, text))
+    return found
+
+
+def compare_countries(question: str, texts: Sequence[str], passages: Sequence[tuple[str, str]]) -> str | None:
+    """Whether two texts, or those about their directors and the like, name the same country."""
+    link = LINKED.search(question.replace("directors", "director"))
+    if link is not None:
+        followed = [follow_link(link.group().lower(), text, passages) for text in texts]
+        if any(text is None for text in followed):
+            return None
+        texts = [text or "" for text in followed]
+    first, second = (list_countries(text) for text in texts)
+    if not first or not second:
+        return None
+    return "yes" if first & second else "no"
+
+
+def list_countries(text: str) -> set[str]:
+    """The countries in the opening of a text."""
+    opening = text[:OPENING].replace("United States", "USA").replace("United Kingdom", "UK").replace("U.S.", "USA")
+    return {COUNTRIES[word] for word in (found.lower() for found in WORD.findall(opening)) if word in COUNTRIES}
+
+
+def stem(word: str) -> str:
+    """A word without its plural ending."""
+    for ending, instead in (("ies", "y"), ("es", "e"), ("s", "")):
+        if word.endswith(ending) and len(word) > 3:
+            return word.removesuffix(ending) + instead
+    return word

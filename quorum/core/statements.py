@@ -1,0 +1,47 @@
+"""Cuts a passage into what can be shown alone: sentences, list items, rows of tables, lines of code."""
+
+from quorum.core.sentences import find_sentences
+
+WRAPPED = 60  # characters: a longer line of prose may go on in the next one
+
+
+def find_statements(text: str, *, may_wrap: bool = True) -> list[tuple[int, int]]:
+    """(start, end) of each statement, in order. No statement runs over a line end, unless prose was wrapped there.
+
+    may_wrap: False for passages of files, whose prose was unwrapped when they were read.
+
+    >>> text = "Opening hours\\nMonday: 9 to 5; Sunday: closed\\nDr. Li answers. Ask her."
+    >>> [text[start:end] for start, end in find_statements(text)]
+    ['Opening hours', 'Monday: 9 to 5; Sunday: closed', 'Dr. Li answers.', 'Ask her.']
+    """
+    found: list[tuple[int, int]] = []
+    for begin, end in find_blocks(text, may_wrap):
+        found += [(begin + start, begin + stop) for start, stop in find_sentences(text[begin:end])]
+    return found
+
+
+def find_blocks(text: str, may_wrap: bool) -> list[tuple[int, int]]:
+    """(start, end) of the lines, where a line of wrapped prose goes on with the next."""
+    blocks: list[tuple[int, int]] = []
+    begin = at = 0
+    for line in text.splitlines(keepends=True):
+        at += len(line)
+        if not (may_wrap and is_wrapped(line, text[at : at + 40])):
+            blocks.append((begin, at))
+            begin = at
+    return [*blocks, (begin, len(text))] if begin < len(text) else blocks
+
+
+def is_wrapped(line: str, following: str) -> bool:
+    """Whether a sentence goes on after the line: it is long, does not end one, and the next begins in lower case."""
+    words = line.rstrip()
+    return len(words) >= WRAPPED and words[-1] not in ".!?:;" and following[:1].islower()
+
+
+def find_statement(text: str, start: int, end: int, *, may_wrap: bool = True) -> tuple[int, int] | None:
+    """The statement that holds the characters [start, end), or most of them."""
+    shared = [
+        (min(end, stop) - max(start, begin), -begin, stop) for begin, stop in find_statements(text, may_wrap=may_wrap)
+    ]
+    best = max(shared, default=None)
+    return None if best is None or best[0] <= 0 else (-best[1], best[2])

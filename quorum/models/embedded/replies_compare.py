@@ -1,0 +1,54 @@
+"""The reader's replies to questions that compare two things, by rules on the passages' dates, numbers and words.
+
+A span reader cannot compare. Where the rules of `quorum.algorithms` find a value for both things, their answer
+takes the place of the reader's; at any temperature, because there is nothing to draw.
+"""
+
+from collections.abc import Callable
+
+from quorum.algorithms.comparison_questions import answer_comparison
+from quorum.algorithms.shared_traits import answer_about_both
+from quorum.models.embedded.replies import Draw, Inputs, Responder, remove_labels
+from quorum.models.embedded.replies_blend import write_conclusion
+
+THOUGHT = "The passages give a value for both."
+
+
+def answer_by_rule(inputs: Inputs) -> str | None:
+    """The option that wins, yes or no; None for other questions and for passages without both values."""
+    passages = [(passage["title"], passage["text"]) for passage in inputs.get("passages") or []]
+    question = inputs["question"]
+    return answer_comparison(question, passages) or answer_about_both(question, passages)
+
+
+def prefer_rules(respond: Responder, write: Callable[[str], str]) -> Responder:
+    """A responder that replies by rule where it can. write: puts the answer into the prompt's form."""
+
+    async def reply(inputs: Inputs, draw: Draw) -> str:
+        found = answer_by_rule(inputs)
+        return await respond(inputs, draw) if found is None else write(found)
+
+    return reply
+
+
+def write_verdict(answer: str) -> str:
+    return answer.capitalize() if answer in ("yes", "no") else remove_labels(answer)
+
+
+FORMS: dict[str, Callable[[str], str]] = {
+    "answer": remove_labels,
+    "answer_base": remove_labels,
+    "direct": remove_labels,
+    "self_ask_answer": remove_labels,
+    "self_ask_final": remove_labels,
+    "answer_yes_no": write_verdict,
+    "direct_yes_no": write_verdict,
+    "reason": lambda answer: write_conclusion(THOUGHT, answer),
+    "reason_yes_no": lambda answer: write_conclusion(THOUGHT, write_verdict(answer)),
+    "zero_shot_cot": lambda answer: f"Rationale: {THOUGHT}\nAnswer: {remove_labels(answer)}",
+}
+
+
+def add_rules(responders: dict[str, Responder]) -> dict[str, Responder]:
+    """The responders, those in `FORMS` with rules first."""
+    return {name: prefer_rules(one, FORMS[name]) if name in FORMS else one for name, one in responders.items()}

@@ -1,0 +1,161 @@
+"""Ranks the statements of the passages by how well they answer a question, and marks the span that answers.
+
+Three signals add up: how surely the reader finds a span in the statement, how close its embedding is to the question's,
+and how many of the question's words it holds, headings included. README.md in this folder says where the weights and
+the calibration of the certainty come from.
+"""
+
+import asyncio
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from quorum.core.sentences import make_word_set
+from quorum.core.state import Passage
+from quorum.core.statements import find_statements
+from quorum.models.embedded import read_manifest
+from quorum.models.embedded.batching import WORKER, Job, read_jobs
+from quorum.models.embedded.encoder import get_encoder
+from quorum.models.embedded.reading import Calibration, Span, find_spans
+
+MOST_SPANS = 300  # of a window
+MOST_EMBEDDED = 16  # statements, those with the best spans and words
+NO_SPAN = -12.0  # the score of a statement without a span
+WORD = re.compile(r"[^\W_]+")
+CELL = re.compile(r"; [^;:]+:")  # the next cell in a row of a table: "Setting: timeout; Default: 12 s"
+FUNCTION_WORDS = make_word_set(
+    """a an and any are as at be been being by can could did do does for from had has have he her his how i if in into
+    is it its me may might much many must my of on or our she shall should so such than that the their them then there
+    these they this those to was we were what when where which who whom whose why will with would you your"""
+)
+WEIGHTS = {"span": 0.6, "closeness": 6.0, "words": 2.5}
+CERTAINTY = {"bias": -2.351, "span": 0.722, "closeness": 1.173, "words": 0.67, "lead": 0.313, "agrees": 0.157}
+SURE_FROM = 0.45
+MOST_LEAD = 4.0
+LEAD_ALONE = 2.0  # of a single statement
+
+
+@dataclass(frozen=True)
+class Statement:
+    """start, end: characters of the passage's text; span: the reader's best span in it; the rest: the three signals."""
+
+    passage: int
+    start: int
+    end: int
+    span: Span | None
+    closeness: float
+    words: float
+
+    @property
+    def reading(self) -> float:
+        """The log-odds that the span answers, by the reader's calibration."""
+        return max(NO_SPAN, self.span.score) if self.span else NO_SPAN
+
+    @property
+    def score(self) -> float:
+        """The weighted sum of the signals."""
+        return WEIGHTS["span"] * self.reading + WEIGHTS["closeness"] * self.closeness + WEIGHTS["words"] * self.words
+
+
+async def rank_statements(question: str, passages: Sequence[Passage]) -> list[Statement]:
+    """The statements of all passages, best first."""
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(WORKER, measure_statements, question, passages)
+
+
+def measure_statements(question: str, passages: Sequence[Passage]) -> list[Statement]:
+    """As `rank_statements`; blocking."""
+    places = [
+        (n, start, end)
+        for n, passage in enumerate(passages)
+        for start, end in find_statements(passage["text"], may_wrap=not passage.get("places"))
+    ]
+    if not places or not WORD.search(question):
+        return []
+    texts = [f"{describe_headings(passages[n])}: {passages[n]['text'][start:end]}" for n, start, end in places]
+    words, spans = measure_words(question, texts), read_spans(question, passages)
+    found = [
+        (Statement(n, start, end, choose_span(spans[n], question, start, end), 0.0, share), text)
+        for (n, start, end), share, text in zip(places, words, texts, strict=True)
+    ]
+    found = sorted(found, key=lambda pair: -pair[0].score)[:MOST_EMBEDDED]
+    vectors = get_encoder().embed([question, *(text for _, text in found)])
+    closeness = vectors[1:] @ vectors[0]
+    ranked = [replace(one, closeness=float(close)) for (one, _), close in zip(found, closeness, strict=True)]
+    return sorted(ranked, key=lambda one: -one.score)
+
+
+def describe_headings(passage: Passage) -> str:
+    """The title and the headings above a passage."""
+    places = passage.get("places") or []
+    headings = places[0].get("headings", []) if places else []
+    return " > ".join(dict.fromkeys(part for part in (passage["title"], *headings) if part))
+
+
+def read_spans(question: str, passages: Sequence[Passage]) -> list[list[Span]]:
+    """The spans of each passage, read alone, best first."""
+    fit = Calibration.of(read_manifest())
+    done = read_jobs([Job(question, [passage]) for passage in passages])
+    found = []
+    for passage, one in zip(passages, done, strict=True):
+        pairs = zip(one.windows, one.logits, strict=True)
+        spans = [span for window, logits in pairs for span in find_spans(window, logits, [passage], fit, MOST_SPANS)]
+        found.append(sorted(spans, key=lambda span: -span.score))
+    return found
+
+
+def choose_span(spans: Sequence[Span], question: str, start: int, end: int) -> Span | None:
+    """The best span inside the statement that closes its brackets and says more than the question does.
+
+    It ends with its cell of a table, without punctuation.
+    """
+    for span in spans:
+        text = CELL.split(span.text)[0].rstrip(" .,;:")
+        if start <= span.start and span.end <= end and is_whole(text) and not repeats_question(text, question):
+            return replace(span, text=text, end=span.start + len(text))
+    return None
+
+
+def is_whole(text: str) -> bool:
+    """Whether a span has a word and closes its brackets."""
+    return bool(WORD.search(text)) and text.count("(") == text.count(")")
+
+
+def repeats_question(text: str, question: str) -> bool:
+    """Whether a text says nothing but words of the question."""
+    said = list_stems(text)
+    return bool(said) and set(list_stems(question)).issuperset(said)
+
+
+def measure_words(question: str, texts: Sequence[str]) -> list[float]:
+    """For each text the share (0..1) of the question's words that it holds; a word weighs more if few texts hold it."""
+    held = [set(list_stems(text)) for text in texts]
+    asked = list(dict.fromkeys(list_stems(question)))
+    weights = {word: math.log(1 + len(texts) / (1 + sum(word in own for own in held))) for word in asked}
+    total = sum(weights.values()) or 1.0
+    return [sum(weight for word, weight in weights.items() if word in own) / total for own in held]
+
+
+def list_stems(text: str) -> list[str]:
+    """The content words of a text without their endings."""
+    return [stem(word.lower()) for word in WORD.findall(text) if word.lower() not in FUNCTION_WORDS]
+
+
+def stem(word: str) -> str:
+    """A word without plural and verb endings: "copies" and "copy" may still differ."""
+    for ending in ("ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word.removesuffix(ending).rstrip("e")
+    return word.rstrip("e") if len(word) > 4 else word
+
+
+def find_certainty(ranked: Sequence[Statement], agrees: bool) -> float:
+    """The probability (0..1) that the best statement holds the answer. agrees: it holds the method's answer as well."""
+    if not ranked:
+        return 0.0
+    best = ranked[0]
+    lead = min(MOST_LEAD, best.score - ranked[1].score) if len(ranked) > 1 else LEAD_ALONE
+    signals = {"span": best.reading, "closeness": best.closeness, "words": best.words, "lead": lead, "agrees": agrees}
+    odds = CERTAINTY["bias"] + sum(CERTAINTY[name] * float(value) for name, value in signals.items())
+    return 1 / (1 + math.exp(-max(-60.0, min(60.0, odds))))

@@ -1,0 +1,43 @@
+"""Whether two things share a trait, by what the passages say of each."""
+
+import pytest
+
+from quorum.algorithms.shared_traits import answer_about_both
+
+PASSAGES = [
+    ("Ada Korn", "Ada Korn was a Norwegian engineer and writer."),
+    ("Per Lund (painter)", "Per Lund was a painter and writer, born in Oslo, Norway."),
+    ("Ida Brenn", "Ida Brenn is a Swiss painter."),
+    ("Rope", "Rope is a film directed by Per Lund."),
+    ("The Salt Road", "The Salt Road is a drama directed by Ida Brenn."),
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Are Ada Korn and Per Lund both writers?", "yes"),
+        ("Are Ada Korn and Ida Brenn both painters?", "no"),
+        ("Were both Per Lund and Ida Brenn painters?", "yes"),
+        ("Are Ada Korn and Per Lund from the same country?", "yes"),
+        ("Are Ada Korn and Ida Brenn of the same nationality?", "no"),
+        ("Are the directors of the films Rope and The Salt Road from the same country?", "no"),
+    ],
+)
+def test_what_the_passages_say_of_both_decides(question: str, answer: str) -> None:
+    assert answer_about_both(question, PASSAGES) == answer
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Are Ada Korn and Unni Vik both writers?",  # no passage about one of them
+        "Do Ada Korn and Per Lund share a birthday?",
+        "Who knew both Ada Korn and Per Lund?",
+        "Is Ada Korn a writer?",
+        "Are Ada Korn and Per Lund friends?",
+        "",
+    ],
+)
+def test_other_questions_stay_open(question: str) -> None:
+    assert answer_about_both(question, PASSAGES) is None

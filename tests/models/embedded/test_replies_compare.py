@@ -1,0 +1,33 @@
+"""The embedded reader compares by rules, through its prompts."""
+
+import pytest
+
+from quorum import Context, Passage, answer
+
+PASSAGES = [
+    Passage(id="a", title="Ada Korn", text="Ada Korn (12 March 1851 – 4 May 1920) was a Norwegian engineer."),
+    Passage(id="p", title="Per Lund", text="Per Lund (born 3 July 1849; died 1931) was a painter from Oslo, Norway."),
+    Passage(id="t", title="Tea", text="Tea is a drink made from leaves."),
+]
+
+
+@pytest.mark.parametrize("method", ["concat", "direct", "base", "cot", "zero_shot_cot", "concat_pf", "self_ask"])
+async def test_every_method_over_all_passages_compares(method: str) -> None:
+    result = await answer("Who was born first, Ada Korn or Per Lund?", method, Context(), given=PASSAGES)
+    assert (result["answer"], result["malformed"]) == ("Per Lund", {})
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [("Are Ada Korn and Per Lund from the same country?", "yes"), ("Is Ada Korn older than Per Lund?", "no")],
+)
+async def test_yes_and_no_by_values(question: str, said: str) -> None:
+    short = await answer(question, "concat", Context(), given=PASSAGES)
+    assert short["answer"].lower() == said
+    verdict = await answer(question, "direct", Context(answer_type="yes_no"), given=PASSAGES)
+    assert verdict["answer"].lower() == said
+
+
+async def test_other_questions_are_read() -> None:
+    result = await answer("What was Ada Korn?", "concat", Context(), given=PASSAGES)
+    assert "engineer" in result["answer"]

@@ -1,0 +1,116 @@
+"""The sentence that is shown with an answer."""
+
+import pytest
+from openai_server import OpenAIServer
+
+from quorum import Context, Passage, Result, answer
+from quorum.core.state import Evidence
+from quorum.nodes.support import add_support, find_support, is_unsure
+
+HANDBOOK = [
+    Passage(
+        id="hours",
+        title="Handbook",
+        text="Working hours\nThe office opens at 7:30. Core time is 10:00 to 14:30. A week has 37.5 hours.",
+    ),
+    Passage(id="table", title="Handbook", text="What: Hotel; Limit: 140 euros\nWhat: Lunch; Limit: 24 euros"),
+    Passage(id="desk", title="Handbook", text="New laptops are handed out by Maren Solvik in room 2.14."),
+]
+
+
+def make_result(found: str, *evidence: Evidence, unknown: bool = False) -> Result:
+    return Result(answer=found, unknown=unknown, evidence=list(evidence), passages=HANDBOOK)
+
+
+async def test_another_models_answer_is_shown_in_the_sentence_of_its_evidence() -> None:
+    place = HANDBOOK[0]["text"].index("10:00")
+    result = make_result("10:00", Evidence(passage="hours", start=place, end=place + 5))
+    support = await find_support("When is core time?", result, Context(model="openai:test"))
+    assert support is not None
+    assert (support["sentence"], support["span"]) == ("Core time is 10:00 to 14:30.", [place, place + 5])
+    assert (support["certainty"], support["sure"]) == (None, True)
+    assert HANDBOOK[0]["text"][support["start"] : support["end"]] == support["sentence"]
+
+
+async def test_a_span_over_a_line_end_is_cut_to_its_sentence() -> None:
+    text = HANDBOOK[1]["text"]
+    result = make_result("140 euros What", Evidence(passage="table", start=20, end=text.index("What: Lunch") + 4))
+    support = await find_support("How much?", result, Context(model="openai:test"))
+    assert support is not None
+    assert support["span"] is not None
+    assert text[slice(*support["span"])] == "140 euros"
+
+
+@pytest.mark.parametrize("result", [make_result("yes"), make_result("unknown", unknown=True)])
+async def test_without_evidence_another_model_has_no_sentence(result: Result) -> None:
+    assert await find_support("Is it open?", result, Context(model="openai:test")) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("What is the limit for a hotel?", "What: Hotel; Limit: 140 euros"),
+        ("What is the limit for lunch?", "What: Lunch; Limit: 24 euros"),
+        ("Who hands out new laptops?", "New laptops are handed out by Maren Solvik in room 2.14."),
+        ("How many hours has a week?", "A week has 37.5 hours."),
+    ],
+)
+async def test_the_embedded_reader_finds_rows_and_sentences(question: str, sentence: str) -> None:
+    result = await answer(question, "concat", Context(), given=HANDBOOK)
+    support = (await add_support(question, result, Context()))["support"]
+    assert support is not None
+    assert support["sentence"] == sentence
+    assert 0 <= (support["certainty"] or 0) <= 1
+
+
+async def test_a_question_without_an_answer_is_not_sure_or_unknown() -> None:
+    question = "Which dentist does the company recommend?"
+    shown = await add_support(question, await answer(question, "concat", Context(), given=HANDBOOK), Context())
+    assert shown["unknown"] or is_unsure(shown)
+
+
+async def test_an_answer_outside_the_best_sentence_is_not_sure() -> None:
+    question = "Who hands out new laptops?"
+    shown = await add_support(question, make_result("37.5 hours"), Context())
+    assert shown["support"] is not None
+    assert is_unsure(shown)
+
+
+async def test_no_passage_and_no_word_have_no_sentence() -> None:
+    nothing = Result(answer="unknown", unknown=True, evidence=[], passages=[])
+    assert await find_support("Who is it?", nothing, Context()) is None
+    assert await find_support("?", make_result("unknown", unknown=True), Context()) is None
+
+
+async def test_a_served_models_answer_has_its_sentence(openai_server: OpenAIServer) -> None:
+    openai_server.reply("37.5 hours")
+    context = Context(model="openai:test")
+    result = await answer("How long is a week?", "concat", context, given=HANDBOOK)
+    support = await find_support("How long is a week?", result, context)
+    assert support is not None
+    assert support["sentence"] == "A week has 37.5 hours."
+
+
+async def test_the_offline_reader_says_that_it_reads_english_only() -> None:
+    nothing = make_result("unknown", unknown=True)
+    shown = await add_support("Wann öffnet das Büro?", nothing, Context())
+    assert (shown["note"] or "").startswith("The question looks like German, and the offline reader reads English")
+    assert (await add_support("When does it open?", nothing, Context()))["note"] is None
+    assert (await add_support("Wann öffnet das Büro?", nothing, Context(model="openai:test")))["note"] is None
+
+
+@pytest.mark.parametrize("follow_up", ["Who hands out new laptops?", "Which one?"])
+async def test_a_follow_up_question_counts_as_it_was_understood(follow_up: str) -> None:
+    result = make_result("Maren Solvik") | {"question": "Who hands out new laptops?"}
+    shown = await add_support(follow_up, result, Context())  # type: ignore[arg-type]
+    assert shown["support"] is not None
+    assert shown["support"]["sentence"] == HANDBOOK[2]["text"]
+
+
+async def test_a_command_is_marked_whole() -> None:
+    text = "heron back\nBrings files back:\nheron back --all --into /tmp/restore"
+    passage = Passage(id="c", title="heron", text=text)
+    result = Result(answer="unknown", unknown=True, evidence=[], passages=[passage])
+    support = await find_support("How do I restore all files with heron back into a folder?", result, Context())
+    assert support is not None
+    assert support["span"] == [support["start"], support["end"]]
