@@ -1,6 +1,6 @@
 """How much rules with an error guarantee save, and how often they and others err: python -m benchmarks.decisions
 
-    record --data nq_search=FILE squad_open=FILE,CORPUS ... --out DIR     (resumable: the same command goes on)
+    record --data nq_search=FILE squad_open=FILE,CORPUS ... --out DIR     (the same command resumes it)
     replay [DIR] [--orders 1000] [--draws 200]
 
 `record` asks every method every question (400 of each set) with the embedded reader and keeps numbers only, in

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from quorum.algorithms.cascades import Recorded
+from quorum.algorithms.cascades import RecordedAnswers
 from quorum.core.context import Context
 from quorum.evaluation.decisions.answer_table import make_answer_table
 from quorum.evaluation.decisions.recorded_results import read_results
@@ -43,10 +43,10 @@ class Matrix:
         """1 for a right answer, 0 for any other; questions by methods."""
         return self.arrays["right"].T.astype(np.float64)
 
-    def recorded(self, cost: Cost) -> Recorded:
+    def recorded(self, cost: Cost) -> RecordedAnswers:
         """The tables from which cascades are designed and certified."""
         right, failed = self.arrays["right"].astype(np.float64), self.arrays["failed"].astype(np.bool_)
-        return Recorded(
+        return RecordedAnswers(
             methods=self.methods,
             worst=right,
             best=np.where(failed, 1.0, right),

@@ -21,7 +21,7 @@ from quorum.datasets.records import read_passages
 from quorum.documents.pieces import read_file_passages
 from quorum.models.embedded.batching import Job, read_jobs
 from quorum.models.embedded.encoder import Encoder, get_encoder
-from quorum.retrievers.passages import indexed_text
+from quorum.retrievers.passages import make_indexed_text
 
 SAMPLE = Path(__file__).parent.parent / "data" / "sample" / "corpus"
 
@@ -48,7 +48,7 @@ def measure_ratios() -> dict[str, float]:
     of five passages that are read.
     """
     passages, model = read_sample()[:64], get_encoder()
-    texts = [indexed_text(passage) for passage in passages]
+    texts = [make_indexed_text(passage) for passage in passages]
     square = np.random.default_rng(0).normal(size=(768, 768)).astype(np.float32)
     times: dict[str, list[float]] = {"product": [], "embed": [], "read": []}
     for number in range(6):
@@ -76,7 +76,7 @@ def main() -> None:
     options = parser.parse_args()
     passages = read_passages(options.passages) if options.passages else read_sample()
     passages = passages[: options.limit]
-    texts = [indexed_text(passage) for passage in passages]
+    texts = [make_indexed_text(passage) for passage in passages]
     model = get_encoder()
     ways: dict[str, Callable[[], object]] = {"embedded, int8": lambda: model.embed(texts)}
     if options.reference:

@@ -6,7 +6,7 @@ transport   20% of the calls fail on the way (429, 500, 502, dropped, hanging, s
             every answer equal to that of a run without faults
 content     10% of the replies are empty, refusals or garbage: each that breaks its prompt's contract is counted as
             malformed and no other, and no question fails
-outage      the server is gone for a while in the middle: the run waits and goes on
+outage      the server is down for a while in the middle: the run waits and continues
 key         a key that the server does not take: the run stops at once with what the server said
 """
 
@@ -89,7 +89,7 @@ def is_breach(prompt: str, kind: str) -> bool:
 
 
 def restart_server(server: Control, folder: Path, questions: int, down: float) -> Found:
-    """Kill the server a moment after the start, and restart it so many seconds later."""
+    """Kill the server a moment after the start, and restart it `down` seconds later."""
     data = write_question_file(folder, questions, 5)
     settings = {"concat_unknown": 0.3, "latency": 0.05}
     server.behave(**settings)

@@ -28,7 +28,7 @@ class ForkedRun:
         self.returncode: int | None = None
 
     def poll(self, seconds: float = 0.0) -> int | None:
-        """The exit code, if the run ends within so many seconds; else None."""
+        """The exit code if the run ends within `seconds`, otherwise None."""
         if self.returncode is None and select.select([self.forks.process.stdout], [], [], seconds)[0]:
             self.returncode = int(self.forks.line())
         return self.returncode

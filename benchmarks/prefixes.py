@@ -37,7 +37,7 @@ class PrefixCache:
         """
         tokens = split_tokens(text)
         cached, beginning = self.serve(tokens)
-        most = min(max(beginning, self.seen_before(FAMILY.get(name, name), slots)), len(tokens) - 1)
+        most = min(max(beginning, self.count_seen_tokens(FAMILY.get(name, name), slots)), len(tokens) - 1)
         return len(tokens), cached, most // BLOCK * BLOCK
 
     def serve(self, tokens: list[str]) -> tuple[int, int]:
@@ -54,7 +54,7 @@ class PrefixCache:
                 cached += BLOCK if hit else 0
         return cached, beginning
 
-    def seen_before(self, family: str, slots: dict[str, str]) -> int:
+    def count_seen_tokens(self, family: str, slots: dict[str, str]) -> int:
         """The number of tokens in pieces that the family had before. The question counts only if its passages do,
         because it follows them.
         """

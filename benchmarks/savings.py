@@ -77,7 +77,7 @@ class Cost:
 
 
 async def ask_all(dataset: DataSet, runs: Sequence[Column], at_once: int, spent: Spending) -> dict[str, Cost]:
-    """Ask every question by every run; the runs follow one another, and so many questions are asked at once."""
+    """Ask every question by every run: one run after the other, `at_once` questions at the same time."""
     took: dict[str, Cost] = {run.name: Cost() for run in runs}
     waiting = dataset.questions()
 

@@ -136,24 +136,24 @@ class Server:
             if fault:
                 counts.transport[fault] += 1
             async with self.slots:
-                await asyncio.sleep(self.delay(key))
-            reply = self.content(name, slots, key)
+                await asyncio.sleep(self.draw_delay(key))
+            reply = self.make_content(name, slots, key)
             usage = self.usage(text, reply, name, slots)
             if fault:
-                return await self.faulty(fault, make_completion(body, reply, usage), reader, writer)
+                return await self.send_fault(fault, make_completion(body, reply, usage), reader, writer)
             if body.get("stream"):
                 return send_stream(writer, body, reply, usage)
             return send_response(writer, 200, make_completion(body, reply, usage))
         finally:
             counts.at_once -= 1
 
-    def delay(self, key: str) -> float:
+    def draw_delay(self, key: str) -> float:
         """Seconds that this reply takes."""
         if not self.behaviour.spread:
             return self.behaviour.latency
         return self.behaviour.latency * math.exp(random.Random(f"latency {key}").gauss(0, self.behaviour.spread))
 
-    def content(self, name: str, slots: dict[str, str], key: str) -> str:
+    def make_content(self, name: str, slots: dict[str, str], key: str) -> str:
         """The reply's text. A fault in it depends on the message alone, so another try gets the same fault."""
         fault = draw_fault(f"content {key}", self.behaviour.content, self.behaviour.content_kinds)
         if fault:
@@ -178,7 +178,7 @@ class Server:
             "prompt_tokens_details": details,
         }
 
-    async def faulty(
+    async def send_fault(
         self, fault: str, body: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
         """Serve a transport fault. `hang` ends early when the client leaves; `slow` sends the whole reply in pieces."""
@@ -235,7 +235,7 @@ def send_response(writer: asyncio.StreamWriter, status: int, body: Any, headers:
 
 
 async def send_slowly(writer: asyncio.StreamWriter, data: bytes, seconds: float) -> bool:
-    """The body in ten pieces over so many seconds."""
+    """Send the body in ten pieces over `seconds`."""
     writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n".encode())
     size = len(data) // 10 + 1
     for start in range(0, len(data), size):

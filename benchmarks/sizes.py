@@ -1,9 +1,9 @@
-"""What a passage costs to keep and to find: python -m benchmarks.sizes [--passages FILE] [--sizes 5000,20000]
+"""What storing and finding a passage costs: python -m benchmarks.sizes [--passages FILE] [--sizes 5000,20000]
 
 For each size, over real passages or as many generated ones: bytes on disk and in memory of the Chroma collection and of
 the BM25 index, processor seconds to embed, to store and to index, and milliseconds of a search. The stored
 vectors are random, because that does not change the time of a search. Processor time depends less on other load than
-the clock's. docs/scale.md calculates from these numbers.
+clock time does. docs/scale.md calculates from these numbers.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from quorum.models import embeddings
 from quorum.retrievers import search
 from quorum.retrievers.bm25_cache import get_ranking
 from quorum.retrievers.index import index_passages
-from quorum.retrievers.passages import indexed_text
+from quorum.retrievers.passages import make_indexed_text
 from quorum.retrievers.store import open_store
 
 EMBEDDED = 256
@@ -104,7 +104,7 @@ def measure_all(passages: list[Passage]) -> Found:
 
 def measure_embedding(passages: list[Passage]) -> Found:
     """Processor milliseconds to embed a passage, and its length."""
-    model, texts = embeddings("embedded"), [indexed_text(passage) for passage in passages[:EMBEDDED]]
+    model, texts = embeddings("embedded"), [make_indexed_text(passage) for passage in passages[:EMBEDDED]]
     model.embed_documents(texts[:8])
     seconds = time_work(lambda: model.embed_documents(texts))
     words = statistics.mean(len(text.split()) for text in texts)

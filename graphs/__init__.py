@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # imported when a graph is used: LangGraph is slow to import
 
     Graph = CompiledStateGraph[
         Any, Any, Any, Any
-    ]  # one of ours, or one that begins with quorum.nodes.begin and was compiled
+    ]  # a method's graph, or a compiled graph of the user's that begins with quorum.nodes.begin
 
 __all__ = ["DEFAULT", "METHODS", "Method", "all_methods", "answer", "answer_sync", "method_of"]
 

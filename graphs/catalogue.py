@@ -161,10 +161,10 @@ METHODS = {
 
 def all_methods() -> dict[str, Method]:
     """Our methods and, after them, those of installed packages (docs/plugins.md)."""
-    return plugins.add_plugins(plugins.METHODS, METHODS, as_method)
+    return plugins.add_plugins(plugins.METHODS, METHODS, accept_plugin_method)
 
 
-def as_method(name: str, value: object) -> Method:
+def accept_plugin_method(name: str, value: object) -> Method:
     """Check what a package registers: a `Method`, which takes the name of its entry point."""
     if not isinstance(value, Method) or not value.module:
         raise TypeError(f"expected a quorum.Method that names its module, found {value!r}")

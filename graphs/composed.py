@@ -6,7 +6,7 @@ begin -> first stage -> its test passes: end | second stage -> its test passes: 
 from dataclasses import dataclass, replace
 from typing import Any
 
-from quorum.core.composed_file import Composed, read_composed
+from quorum.core.composed_file import ComposedCascade, read_composed
 from quorum.core.context import MOST_SUPERSTEPS, Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.catalogue import Method, method_of
@@ -26,7 +26,7 @@ def composed_graph(file: str) -> Any:
 
 @dataclass(frozen=True)
 class ComposedMethod(Method):
-    """The cascade in a file, as a method: `name` is the file's."""
+    """The cascade in a file, as a method; `name` is the path of the file."""
 
     @property
     def graph(self) -> Any:
@@ -35,7 +35,7 @@ class ComposedMethod(Method):
 
 
 def make_composed_method(file: str) -> ComposedMethod:
-    """The cascade in a file, beside the methods of the catalogue."""
+    """Make a method of the cascade in a file, like those of the catalogue."""
     composed = read_composed(file)
     words = [stage.method + (f" (accepted: {stage.accept.words})" if stage.accept else "") for stage in composed.stages]
     return ComposedMethod(
@@ -47,7 +47,7 @@ def make_composed_method(file: str) -> ComposedMethod:
     )
 
 
-def build_graph(composed: Composed) -> Any:
+def build_graph(composed: ComposedCascade) -> Any:
     """Draw the graph of a cascade."""
     names = [name_stage(composed, number) for number in range(len(composed.stages))]
     graph: Any = MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context).add_node(begin)
@@ -64,13 +64,13 @@ def build_graph(composed: Composed) -> Any:
     return made
 
 
-def get_composed(graph: Any) -> Composed | None:
+def get_composed(graph: Any) -> ComposedCascade | None:
     """The cascade that a graph was built from; None for any other graph."""
     return getattr(graph, "composed", None)
 
 
-def name_stage(composed: Composed, number: int) -> str:
-    """The node's name of a stage: the method, with a number if an earlier stage has the same method."""
+def name_stage(composed: ComposedCascade, number: int) -> str:
+    """Name the node of a stage: the method, with a number if an earlier stage has the same method."""
     method = composed.stages[number].method
     before = sum(stage.method == method for stage in composed.stages[:number])
     return f"{method}_{before + 1}" if before else method

@@ -54,7 +54,7 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
         if calibration is None:
             return await super().ainvoke(input, config, context=context, **settings)
         promise = await asyncio.to_thread(read_calibration, calibration)
-        await asyncio.to_thread(check_calibration, promise, self.get_name(), as_context(context))
+        await asyncio.to_thread(check_calibration, promise, self.get_name(), make_context(context))
         found = await super().ainvoke(input, config, context=context, **settings)
         return suppress_unsure(found, promise)
 
@@ -190,5 +190,5 @@ def take_calibration(context: Any, config: RunnableConfig | None) -> tuple[str |
     return calibration, replace(context, calibration=None) if calibration else context
 
 
-def as_context(context: Any) -> Context:
+def make_context(context: Any) -> Context:
     return Context(**context) if isinstance(context, Mapping) else cast(Context, context)

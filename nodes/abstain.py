@@ -7,7 +7,7 @@ from typing import Any
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.core.state import Result, Suppressed
+from quorum.core.state import Result, SuppressedAnswer
 from quorum.core.text import UNKNOWN
 from quorum.nodes.describe_settings import RUN_SETTINGS, describe_settings
 
@@ -66,5 +66,5 @@ def suppress_unsure(result: Result, calibration: Calibration) -> Result:
     confidence = result.get("confidence")
     if result["unknown"] or (confidence is not None and confidence >= calibration.answer_from):
         return result
-    kept = Suppressed(answer=result["answer"], confidence=confidence, answer_from=calibration.answer_from)
+    kept = SuppressedAnswer(answer=result["answer"], confidence=confidence, answer_from=calibration.answer_from)
     return {**result, "answer": UNKNOWN, "unknown": True, "evidence": [], "suppressed": kept}

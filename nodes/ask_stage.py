@@ -11,7 +11,7 @@ from langgraph.types import Overwrite
 
 from quorum.algorithms.vote_key import vote_key
 from quorum.core.cascade_memory import CASCADE_MEMORY, forget_run, get_memory
-from quorum.core.composed_file import Acceptance, Composed, ComposedStage
+from quorum.core.composed_file import Acceptance, ComposedCascade, ComposedStage
 from quorum.core.context import Context, get_context
 from quorum.core.errors import SetupError
 from quorum.core.rehearsal import REHEARSING
@@ -35,7 +35,9 @@ BY_IDENTITY = {"context_filter", "embeddings", "examples"}  # config.json holds 
 UNKNOWN: Any = object()
 
 
-def make_stage_node(composed: Composed, number: int, graph: "CompiledStateGraph[Any, Any, Any, Any]") -> StageNode:
+def make_stage_node(
+    composed: ComposedCascade, number: int, graph: "CompiledStateGraph[Any, Any, Any, Any]"
+) -> StageNode:
     """The node that asks stage `number`, from 0, of a cascade."""
     stage = composed.stages[number]
 
@@ -74,7 +76,7 @@ def is_accepted(state: State, accept: Acceptance) -> bool:
     return True
 
 
-def make_stage_context(context: Context, composed: Composed, stage: ComposedStage) -> Context:
+def make_stage_context(context: Context, composed: ComposedCascade, stage: ComposedStage) -> Context:
     """The context with the settings that the stage was measured with.
 
     Raises `SetupError` if a given setting differs from those, or if a model, prompt or file has changed since. A
@@ -97,7 +99,7 @@ def make_stage_context(context: Context, composed: Composed, stage: ComposedStag
     return made
 
 
-def collect_recorded(composed: Composed, name: str) -> list[Any]:
+def collect_recorded(composed: ComposedCascade, name: str) -> list[Any]:
     """The values of a setting with which the stages were measured. The context may hold any of them."""
     recorded = [stage.settings.get(name) for stage in composed.stages]
     return [find_model_spec(one) for one in recorded] if name in MODELS else recorded
@@ -112,7 +114,7 @@ def find_model_spec(recorded: Any) -> Any:
     return UNKNOWN if recorded["provider"] == "transformers" else f"{recorded['provider']}:{recorded['model']}"
 
 
-def check_unchanged(context: Context, composed: Composed, stage: ComposedStage) -> None:
+def check_unchanged(context: Context, composed: ComposedCascade, stage: ComposedStage) -> None:
     """Raise a `SetupError` for a setting or prompt that differs from those with which the stage was measured."""
     now = describe_settings(context, FROM_THE_CONTEXT)
     for name, recorded in stage.settings.items():
@@ -124,7 +126,7 @@ def check_unchanged(context: Context, composed: Composed, stage: ComposedStage) 
             raise make_changed_error(composed, stage, f"prompt {name}", recorded, found)
 
 
-def check_collection(composed: Composed, context: Context) -> None:
+def check_collection(composed: ComposedCascade, context: Context) -> None:
     """Raise a `SetupError` if the collection has changed since the cascade was measured on it. Blocks."""
     recorded = composed.collection or {}
     if recorded.get("revision") is None or recorded.get("name") != context.collection:
@@ -139,7 +141,9 @@ def check_collection(composed: Composed, context: Context) -> None:
         )
 
 
-def make_changed_error(composed: Composed, stage: ComposedStage, name: str, recorded: Any, now: Any) -> SetupError:
+def make_changed_error(
+    composed: ComposedCascade, stage: ComposedStage, name: str, recorded: Any, now: Any
+) -> SetupError:
     """The error for a setting that differs from the one that the stage was measured with."""
     return SetupError(
         f"{composed.file} was made for {stage.name} with {name}={format_setting(recorded)}, and it is "

@@ -11,7 +11,7 @@ from quorum.core.errors import SetupError
 from quorum.nodes.begin import check_question, make_empty_state
 
 SPEAKERS = {"human": "user", "ai": "assistant"}
-SOURCES = "\n\nSources:\n"  # quorum serve appends them to an answer; they are no part of what was said
+SOURCES = "\n\nSources:\n"  # quorum serve appends the sources to an answer; they are not part of the conversation
 
 
 async def begin_turn(state: ConversationState, runtime: Runtime[Context]) -> ConversationState:

@@ -27,8 +27,8 @@ def split_voters(
 ) -> tuple[list[Evidence], list[str]]:
     """The passages that voted for the answer: evidence, and the ids of those that do not contain it.
 
-    voters: each passage with its own wording of the answer. A verdict or a long answer stands in no passage; there the
-    vote is all that the method claims, so that every voter is evidence, without a span.
+    voters: each passage with its own wording of the answer. No passage contains a verdict or a long answer
+    literally; there the vote is the method's only claim, so every voter is evidence, without a span.
     """
     evidence: list[Evidence] = []
     unsupported: list[str] = []

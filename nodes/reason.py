@@ -12,7 +12,7 @@ from quorum.nodes.answer import make_answer
 from quorum.nodes.ask import ParsedReplies, ask
 from quorum.nodes.demonstrations import choose_variant, format_demonstrations
 from quorum.nodes.evidence import find_evidence
-from quorum.parsing.answers import Parsed, Reasoned, parse_short_answer
+from quorum.parsing.answers import Parsed, ReasonedAnswer, parse_short_answer
 from quorum.parsing.reasoning import parse_conclusion, parse_free_text, parse_yes_no_conclusion
 from quorum.parsing.yes_no import parse_yes_no
 from quorum.prompts.passages import number_passages_or_none
@@ -74,12 +74,12 @@ async def ask_for_reasoning(
     )
 
 
-def get_conclusion_parser(runtime: Runtime[Context]) -> Callable[[str, str], Parsed[Reasoned]]:
+def get_conclusion_parser(runtime: Runtime[Context]) -> Callable[[str, str], Parsed[ReasonedAnswer]]:
     """The parser of a chain of thought for the answer type."""
     return parse_yes_no_conclusion if choose_variant("reason", runtime).endswith("_yes_no") else parse_conclusion
 
 
-def make_outcome(asked: ParsedReplies[Reasoned]) -> State:
+def make_outcome(asked: ParsedReplies[ReasonedAnswer]) -> State:
     """The update after a chain of thought: answer, rationale, evidence and counters."""
     found = asked.values[0]
     return {

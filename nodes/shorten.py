@@ -17,7 +17,7 @@ from quorum.core.state import Malformed, State, Usage, merge_usage
 from quorum.core.text import is_unknown
 from quorum.models.call import Reply, call
 from quorum.models.chat import chat_model_async
-from quorum.parsing.answers import Parsed, Reasoned, parse_short_answer
+from quorum.parsing.answers import Parsed, ReasonedAnswer, parse_short_answer
 from quorum.prompts import Overrides, render
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
-class Shortened:
+class ShortenedAnswer:
     """answer: the cut answer, or None if the wordy one stays; reply: the reply to the prompt that asks for the cut."""
 
     answer: str | None
@@ -89,12 +89,12 @@ async def shorten(
 async def can_be_asked(context: Context, model: str | BaseChatModel | None) -> bool:
     """Whether a model follows the prompt `shorten`. The embedded reader and models trained on one prompt do not."""
     client = await chat_model_async(context.model if model is None else model, context)
-    return not getattr(client, "wants_inputs", False) and not getattr(client, "knows_its_prompts_only", False)
+    return not getattr(client, "wants_inputs", False) and not getattr(client, "is_trained_by_quorum", False)
 
 
 async def ask_for_cut(
     question: str, text: str, context: Context, overrides: Overrides, model: str | BaseChatModel | None
-) -> Shortened | None:
+) -> ShortenedAnswer | None:
     """Ask for the short answer in a text; None if the text does not fit the window."""
     rendered = render(PROMPT, overrides, question=question, answer=text)
     try:
@@ -104,7 +104,7 @@ async def ask_for_cut(
     except TooLong:
         return None
     answer = parse_short_answer(reply.text, question).value
-    return Shortened(answer if is_cut_of(answer, text) else None, reply)
+    return ShortenedAnswer(answer if is_cut_of(answer, text) else None, reply)
 
 
 def is_cut_of(answer: str, text: str) -> bool:
@@ -120,21 +120,21 @@ def is_cut_of(answer: str, text: str) -> bool:
 
 def get_answer(value: object) -> str:
     """The answer in a parsed value."""
-    return value.answer if isinstance(value, Reasoned) else value if isinstance(value, str) else ""
+    return value.answer if isinstance(value, ReasonedAnswer) else value if isinstance(value, str) else ""
 
 
 def choose_text_to_cut(reply: Reply, value: object) -> str:
     """The text to cut: the reply, or only the answer of a chain of thought."""
-    text = value.answer if isinstance(value, Reasoned) else reply.text
+    text = value.answer if isinstance(value, ReasonedAnswer) else reply.text
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
 
 
 def replace_answer(value: T, answer: str, parse: Callable[[str], Parsed[T]]) -> T:
     """The parsed value with the cut answer in place of its own."""
-    return cast(T, replace(value, answer=answer)) if isinstance(value, Reasoned) else parse(answer).value
+    return cast(T, replace(value, answer=answer)) if isinstance(value, ReasonedAnswer) else parse(answer).value
 
 
-def count_cuts(cuts: Sequence[Shortened | None]) -> Mapping[str, Any]:
+def count_cuts(cuts: Sequence[ShortenedAnswer | None]) -> Mapping[str, Any]:
     """The counters of these calls. A reply that is not a cut counts as malformed."""
     asked = [one for one in cuts if one is not None]
     usage: dict[str, Usage] = {}

@@ -19,7 +19,7 @@ from quorum.parsing.yes_no import parse_yes_no
 
 ANSWER_FORMS = {"short": "a name, a place, a date, a number, or yes or no", "yes_no": "Yes or No"}
 
-Stepped = TypeVar("Stepped", Action, FollowUp)
+ParsedStep = TypeVar("ParsedStep", Action, FollowUp)
 
 
 def describe_answer(prompt: str, runtime: Runtime[Context]) -> str:
@@ -35,7 +35,7 @@ async def format_step_demonstrations(runtime: Runtime[Context], written: Callabl
     return "\n\n".join(map(written, [example for example in given if example.get("steps")] or own))
 
 
-def normalize_verdict(parsed: Parsed[Stepped], runtime: Runtime[Context]) -> Parsed[Stepped]:
+def normalize_verdict(parsed: Parsed[ParsedStep], runtime: Runtime[Context]) -> Parsed[ParsedStep]:
     """The final answer as "yes", "no" or "unknown" for answer_type yes_no; malformed if it is none of them."""
     answer = parsed.value.answer
     if answer is None or get_context(runtime).answer_type != "yes_no":

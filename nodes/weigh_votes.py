@@ -10,7 +10,7 @@ from langgraph.types import Overwrite
 from quorum.algorithms.tfidf import compute_cosines
 from quorum.core.context import Context, get_context
 from quorum.core.state import State, Vote
-from quorum.retrievers.passages import indexed_text
+from quorum.retrievers.passages import make_indexed_text
 from quorum.retrievers.similarity import compute_similarities
 
 TEMPERATURE = 0.1
@@ -18,7 +18,7 @@ TEMPERATURE = 0.1
 
 async def weigh_by_words(state: State) -> State:
     """question, passages, votes -> votes, weighted by TF-IDF cosine (Lazaridou et al. 2022)."""
-    weights = compute_cosines(state["question"], [indexed_text(passage) for passage in state["passages"]])
+    weights = compute_cosines(state["question"], [make_indexed_text(passage) for passage in state["passages"]])
     return set_weights(state.get("votes") or [], weights)
 
 

@@ -41,7 +41,7 @@ def retriever(context: "Context") -> "BaseRetriever":
 async def search(
     query: str, context: "Context", given: list[Passage] | None = None, *, config: "RunnableConfig | None" = None
 ) -> list[Passage]:
-    """The best `context.k` passages for a query, best first, with scores; fewer if there are not so many.
+    """The best `context.k` passages for a query, best first, with scores; fewer if the collection has fewer.
 
     given: passages to rank by BM25; None searches the context's collection with its retriever.
     """

@@ -14,7 +14,7 @@ from quorum.core.sentences import make_word_set
 from quorum.core.state import Passage
 from quorum.documents.split import UNSPACED
 from quorum.retrievers.bm25_index import Index
-from quorum.retrievers.passages import indexed_text, with_score
+from quorum.retrievers.passages import copy_with_score, make_indexed_text
 
 K1, B = 0.9, 0.4
 HANGUL = "\uac00-\ud7a3"
@@ -86,7 +86,7 @@ class Ranking:
 
     def __init__(self, passages: Sequence[Passage], index: Index | None = None) -> None:
         self.passages = passages
-        self.index = index if index is not None else build_index(map(indexed_text, passages))
+        self.index = index if index is not None else build_index(map(make_indexed_text, passages))
 
     def top(self, query: str, k: int) -> list[Passage]:
         """The best k passages, or all if there are fewer. Passages with equal scores stay in their own order."""
@@ -97,7 +97,7 @@ class Ranking:
         least = np.partition(scores, len(scores) - k)[len(scores) - k]
         eligible = np.flatnonzero(scores >= least)
         best = eligible[np.argsort(-scores[eligible], kind="stable")][:k]
-        return [with_score(self.passages[i], scores[i]) for i in best]
+        return [copy_with_score(self.passages[i], scores[i]) for i in best]
 
     def scores(self, query: str) -> NDArray[np.float32]:
         """One score per passage; 0 for a passage without a word of the query."""
@@ -110,12 +110,12 @@ def build_index(texts: Iterable[str]) -> Index | None:
     """The index of texts; None if they have no token."""
     lengths, known = array("i"), WordNumbers()
 
-    def found(text: str) -> list[str]:
+    def split_and_count(text: str) -> list[str]:
         every = split_words(text)
         lengths.append(len(every))
         return every
 
-    numbers = np.fromiter(map(known.__getitem__, chain.from_iterable(map(found, texts))), np.int32)
+    numbers = np.fromiter(map(known.__getitem__, chain.from_iterable(map(split_and_count, texts))), np.int32)
     if not known:
         return None
     stems = WordNumbers()

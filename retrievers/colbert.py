@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from quorum.core.state import Passage
 from quorum.models.token_embeddings import TokenEncoder
-from quorum.retrievers.passages import with_score
+from quorum.retrievers.passages import copy_with_score
 
 Vectors = NDArray[np.float16]
 TOKENS_AT_ONCE = 1 << 16
@@ -37,7 +37,7 @@ class TokenIndex:
         if not self.passages:
             return []
         scores = self.scores(encoder.question(query))
-        return [with_score(self.passages[i], scores[i]) for i in np.argsort(-scores, kind="stable")[:k]]
+        return [copy_with_score(self.passages[i], scores[i]) for i in np.argsort(-scores, kind="stable")[:k]]
 
     def scores(self, question: NDArray[np.float32]) -> NDArray[np.float32]:
         """For each passage: the sum, over the question's tokens, of the best inner product with one of its tokens.

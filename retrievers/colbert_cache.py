@@ -19,7 +19,7 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.models.token_embeddings import TokenEncoder
 from quorum.retrievers.colbert import TokenIndex, Vectors
-from quorum.retrievers.passages import indexed_text
+from quorum.retrievers.passages import make_indexed_text
 from quorum.retrievers.store import Store
 
 FORMAT = "1"  # increase it when the files change: indexes of another format are rebuilt
@@ -133,9 +133,9 @@ def write_memory_mapped_array(folder: Path, count: int, dimension: int) -> None:
 
 def compute_token_vectors(passages: list[Passage], encoder: TokenEncoder, old: TokenIndex | None) -> Iterator[Vectors]:
     """The token vectors of each passage in order: (tokens, dimension). Known texts take theirs from the old index."""
-    known = {indexed_text(passage): row for row, passage in enumerate(old.passages)} if old else {}
+    known = {make_indexed_text(passage): row for row, passage in enumerate(old.passages)} if old else {}
     for first in range(0, len(passages), ENCODED_AT_ONCE):
-        texts = [indexed_text(passage) for passage in passages[first : first + ENCODED_AT_ONCE]]
+        texts = [make_indexed_text(passage) for passage in passages[first : first + ENCODED_AT_ONCE]]
         new = list(dict.fromkeys(text for text in texts if text not in known))
         computed = dict(zip(new, encoder.passages(new) if new else [], strict=True))
         for text in texts:

@@ -22,7 +22,7 @@ from quorum.documents.read import is_passage_file, read_passage_lines
 from quorum.retrievers.embedder import get_embedder
 from quorum.retrievers.index_report import IndexReport, ProgressCounter
 from quorum.retrievers.ledger import Ledger
-from quorum.retrievers.passages import indexed_text
+from quorum.retrievers.passages import make_indexed_text
 
 LINES_AT_ONCE = 64
 Digests = NDArray[np.uint64]
@@ -95,7 +95,7 @@ class Reader:
         except Unreadable as reason:
             return replace(read, broken=str(reason))
         found = self.vectors([passage for passage in passages if not self.is_known(passage)])
-        read.passages = [(passage, found.get(indexed_text(passage))) for passage in passages]
+        read.passages = [(passage, found.get(make_indexed_text(passage))) for passage in passages]
         return read
 
     def lines(self, part: Part, read: ReadPart) -> Iterator[Passage]:
@@ -112,7 +112,7 @@ class Reader:
         return place < len(self.known) and bool(self.known[place] == digest)
 
     def vectors(self, passages: Sequence[Passage]) -> dict[str, Vector]:
-        texts = list(dict.fromkeys(map(indexed_text, passages)))
+        texts = list(dict.fromkeys(map(make_indexed_text, passages)))
         if not texts:
             return {}
         vectors = np.asarray(self.model.embed_documents(texts), dtype=np.float32)  # as Chroma keeps them
@@ -158,7 +158,7 @@ def take_passages(
         report.skipped += read.skipped
         report.notes += read.notes
         for passage, vector in read.passages:
-            text = indexed_text(passage)
+            text = make_indexed_text(passage)
             if vector is not None:
                 ahead.vectors[text] = vector
             yield passage

@@ -23,7 +23,7 @@ from quorum.retrievers.bm25 import Ranking
 from quorum.retrievers.bm25_cache import get_ranking
 from quorum.retrievers.colbert_cache import get_token_index
 from quorum.retrievers.embedder import get_embedder
-from quorum.retrievers.passages import check_question, to_document, with_score
+from quorum.retrievers.passages import check_question, copy_with_score, to_document
 from quorum.retrievers.store import open_store
 
 RRF_K = 60
@@ -143,7 +143,7 @@ def fuse_rankings(rankings: list[list[Passage]]) -> list[Passage]:
             sums[passage["id"]] = sums.get(passage["id"], 0.0) + 1 / (RRF_K + rank)
             named.setdefault(passage["id"], passage)
     order = sorted(sums, key=lambda id_: -sums[id_])
-    return [with_score(named[id_], sums[id_]) for id_ in order]
+    return [copy_with_score(named[id_], sums[id_]) for id_ in order]
 
 
 def refuse_empty(collection: str) -> NoReturn:

@@ -14,7 +14,7 @@ from quorum.documents.pieces import get_headings, hash_passage
 from quorum.retrievers.chroma_rows import Changes
 from quorum.retrievers.copies import CopyFinder
 from quorum.retrievers.metadata import FORMAT, Entry, Info, get_spot
-from quorum.retrievers.passages import indexed_text
+from quorum.retrievers.passages import make_indexed_text
 from quorum.retrievers.store import Store
 
 LOG = logging.getLogger("quorum")
@@ -70,7 +70,7 @@ class Ledger:
         """
         if not self.store.is_torn(self.name):
             return
-        self.info = replace(info, torn=True).revised(writing=True)
+        self.info = replace(info, torn=True).make_revision(writing=True)
         passages = self.store.drop_vectors(self.name, self.info)
         said = "The vector index of %r was damaged by an abrupt end; its %d passages are embedded anew."
         LOG.warning(said, self.name, len(passages))
@@ -157,7 +157,7 @@ class Ledger:
         self.removed_ids.pop(id_, None)
         changed = True
         if entry is not None and (entry.hash == hash_ or id_ != passage["id"]):
-            held = entry.with_place(source, place, spot)
+            held = entry.add_place(source, place, spot)
             changed = entry.places.get(source) != place
             if (held.places, held.where) == (entry.places, entry.where):
                 return False
@@ -166,7 +166,7 @@ class Ledger:
         else:
             sketch = make_sketch(passage) if is_comparable(passage) else ()
             empty = Entry(passage["title"], hash_, {}, tuple(get_headings(passage)), sketch=sketch)
-            self.entries[id_] = empty.with_place(source, place, spot)
+            self.entries[id_] = empty.add_place(source, place, spot)
             self.new[id_] = passage
             if self.copies is not None:
                 self.copies.add(id_, self.entries[id_])
@@ -181,7 +181,7 @@ class Ledger:
 
     def release_passage(self, source: str, id_: str) -> None:
         """Record that a document no longer holds a passage. A passage that no document holds is removed."""
-        entry = self.entries[id_].without_place(source)
+        entry = self.entries[id_].remove_place(source)
         if entry.places:
             self.entries[id_] = entry
             self.changed_entries[id_] = None
@@ -208,7 +208,7 @@ class Ledger:
         if not self.new:
             return []
         model = self.model()
-        vectors = model.embed_documents([indexed_text(passage) for passage in self.new.values()])
+        vectors = model.embed_documents([make_indexed_text(passage) for passage in self.new.values()])
         sizes = {len(vector) for vector in vectors}
         if self.info is None:
             self.info = Info(
@@ -218,7 +218,7 @@ class Ledger:
                 format=FORMAT,
                 made_for=self.made_for,
                 made_from=self.made_from,
-            ).revised(writing=True)
+            ).make_revision(writing=True)
             by_dot = getattr(model, "similarity", None) == "dot"
             self.store.create(self.name, self.info, "dot" if by_dot else "cosine")
         if sizes != {self.info.dimension}:
@@ -230,7 +230,7 @@ class Ledger:
 
     def write_info(self, writing: bool, changes: Changes | None = None) -> None:
         if self.info is not None:
-            self.info = self.info.revised(writing)
+            self.info = self.info.make_revision(writing)
             self.store.write(self.name, self.info, changes)
 
     @property

@@ -134,7 +134,7 @@ def export_lines(collection: str, store: str | Path) -> Iterator[str]:
 
 
 def write_export(collection: str, store: str | Path, file: Path) -> int:
-    """Write these lines to a file completely or not at all. Returns their number."""
+    """Write these lines to a file; a failed write leaves the old file. Returns their number."""
     count = 0
     draft = file.with_name(f".{file.name}.part")
     try:

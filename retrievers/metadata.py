@@ -43,7 +43,7 @@ class Info:
     def metadata(self) -> dict[str, str | int | bool]:
         return {name: value for name, value in vars(self).items() if value is not None}
 
-    def revised(self, writing: bool) -> "Info":
+    def make_revision(self, writing: bool) -> "Info":
         now = datetime.now(UTC).isoformat(timespec="seconds")
         return replace(self, revision=uuid4().hex[:12], writing=writing, changed=now)
 
@@ -78,12 +78,12 @@ class Entry:
         found: dict[str, dict[str, Any]] = json.loads(self.where) if self.where else {}
         return found
 
-    def with_place(self, source: str, place: int, spot: Mapping[str, Any] | None) -> "Entry":
+    def add_place(self, source: str, place: int, spot: Mapping[str, Any] | None) -> "Entry":
         """The entry with a place in one more document."""
         spots = self.read_spots() | ({source: dict(spot)} if spot is not None else {})
         return replace(self, places={**self.places, source: place}, where=dump_spots(spots))
 
-    def without_place(self, source: str) -> "Entry":
+    def remove_place(self, source: str) -> "Entry":
         """The entry without its place in a document."""
         places = {other: place for other, place in self.places.items() if other != source}
         return replace(

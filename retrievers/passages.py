@@ -11,7 +11,7 @@ from quorum.datasets.records import content_hash as content_hash  # also for tho
 from quorum.documents.pieces import get_headings
 
 
-def indexed_text(passage: Passage) -> str:
+def make_indexed_text(passage: Passage) -> str:
     """The text that is embedded and matched: the title, the headings above the passage, and its text."""
     parts = [passage["title"], " > ".join(get_headings(passage)), passage["text"]]
     return "\n".join(part for part in parts if part)
@@ -41,7 +41,7 @@ def from_document(document: Document) -> Passage:
     return passage
 
 
-def with_score(passage: Passage, score: float) -> Passage:
+def copy_with_score(passage: Passage, score: float) -> Passage:
     """A copy of the passage with a retriever's score."""
     return {**passage, "score": float(score)}
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from quorum.core.state import Passage
 from quorum.retrievers.embedder import get_embedder
-from quorum.retrievers.passages import indexed_text
+from quorum.retrievers.passages import make_indexed_text
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -21,7 +21,7 @@ async def compute_similarities(query: str, passages: Sequence[Passage], embeddin
         return []
     model = await asyncio.to_thread(get_embedder, embeddings)
     asked, found = await asyncio.gather(
-        model.aembed_query(query), model.aembed_documents([indexed_text(passage) for passage in passages])
+        model.aembed_query(query), model.aembed_documents([make_indexed_text(passage) for passage in passages])
     )
     return [compute_cosine(asked, vector) for vector in found]
 

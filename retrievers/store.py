@@ -19,7 +19,7 @@ from quorum.retrievers.chroma_client import connect, damaged_index_error, explai
 from quorum.retrievers.chroma_rows import Changes, list_names, read_rows
 from quorum.retrievers.index_recovery import is_cut, is_torn, keep_write_mark, remove_index, write_pending_vectors
 from quorum.retrievers.metadata import Entry, Info, read_entry, read_info, read_passage
-from quorum.retrievers.passages import with_score
+from quorum.retrievers.passages import copy_with_score
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -173,7 +173,9 @@ class Store:
                 query_embeddings=wanted, n_results=k, include=["documents", "metadatas", "distances"]
             )
         rows = zip(*(found[part][0] for part in ("ids", "documents", "metadatas", "distances")), strict=True)
-        return [with_score(read_passage(id_, text, metadata), 1 - distance) for id_, text, metadata, distance in rows]
+        return [
+            copy_with_score(read_passage(id_, text, metadata), 1 - distance) for id_, text, metadata, distance in rows
+        ]
 
     def passages(self, name: str) -> tuple[str, list[Passage]]:
         """(revision, all passages in order of their document and position)."""

@@ -42,12 +42,12 @@ def make_writer(say: Say | None = None) -> Callable[[Request], str]:
         about = own if prompt.startswith("question") else own.rpartition("Question: ")[2]
         number = int(re.findall(r"[a-z](\d+)", about)[0])
         said = say(prompt, number, text) if say else None
-        return reply_soundly(prompt, number, own) if said is None else said
+        return write_sound_reply(prompt, number, own) if said is None else said
 
     return reply
 
 
-def reply_soundly(prompt: str, n: int, text: str) -> str:
+def write_sound_reply(prompt: str, n: int, text: str) -> str:
     if prompt == "question_single":
         return write_single_question(n, lamp=f"lamp of Vell{n} holds" in text)
     if prompt == "question_two":

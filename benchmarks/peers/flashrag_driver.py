@@ -22,9 +22,9 @@ class Settings(dict[str, Any]):
         return None
 
 
-def settings(given: dict[str, Any], folder: Path) -> Settings:
+def make_settings(given: dict[str, Any], folder: Path) -> Settings:
     """Settings for OpenAI's API, with one concurrent prompt per slot and the passages in the cache of retrievals."""
-    (folder / "cache.json").write_text(json.dumps({one["question"]: documents(one) for one in given["questions"]}))
+    (folder / "cache.json").write_text(json.dumps({one["question"]: make_documents(one) for one in given["questions"]}))
     return Settings(
         framework="openai",
         generator_model="gpt-4o",  # a name that its tokenizer knows; the server accepts any name
@@ -35,7 +35,7 @@ def settings(given: dict[str, Any], folder: Path) -> Settings:
         retrieval_method="bm25",
         bm25_backend="bm25s",
         retrieval_topk=max(len(one["passages"]) for one in given["questions"]),
-        index_path=str(empty_index(folder / "index")),
+        index_path=str(write_empty_index(folder / "index")),
         use_retrieval_cache=True,
         retrieval_cache_path=str(folder / "cache.json"),
         save_dir=str(folder),
@@ -44,11 +44,11 @@ def settings(given: dict[str, Any], folder: Path) -> Settings:
     )
 
 
-def documents(question: dict[str, Any]) -> list[dict[str, Any]]:
+def make_documents(question: dict[str, Any]) -> list[dict[str, Any]]:
     return [{**one, "contents": f"{one['title']}\n{one['text']}", "score": 1.0} for one in question["passages"]]
 
 
-def empty_index(folder: Path) -> Path:
+def write_empty_index(folder: Path) -> Path:
     """Write an index that the retriever loads and never searches."""
     import bm25s
 
@@ -58,7 +58,7 @@ def empty_index(folder: Path) -> Path:
     return folder
 
 
-def ready_tokenizer() -> None:
+def prepare_tokenizer() -> None:
     """Make FlashRAG's tokenizer work without a network: it then counts bytes instead of tokens."""
     import tiktoken
     import tiktoken.registry
@@ -73,17 +73,17 @@ def ready_tokenizer() -> None:
         tiktoken.registry.ENCODINGS["o200k_base"] = bytes_only
 
 
-def pipeline(configuration: Settings) -> Any:
+def make_pipeline(configuration: Settings) -> Any:
     """FlashRAG's SuRe. Its generator wraps a single prompt in one list too many, which servers refuse: undo that."""
     from flashrag.generator import OpenaiGenerator  # type: ignore[import-not-found]
     from flashrag.pipeline import SuRePipeline  # type: ignore[import-not-found]
 
-    class Unwrapped(OpenaiGenerator):  # type: ignore[misc]
+    class UnwrappingGenerator(OpenaiGenerator):  # type: ignore[misc]
         async def get_response(self, input: list[Any], **params: Any) -> Any:
             return await super().get_response(input[0] if isinstance(input[0], list) else input, **params)
 
     sure = SuRePipeline(configuration)
-    sure.generator = Unwrapped(configuration)
+    sure.generator = UnwrappingGenerator(configuration)
     return sure
 
 
@@ -92,19 +92,19 @@ def main() -> None:
     from flashrag.dataset.dataset import Item  # type: ignore[import-not-found]
 
     given = json.load(sys.stdin)
-    ready_tokenizer()
+    prepare_tokenizer()
     asyncio.set_event_loop(asyncio.new_event_loop())
     with tempfile.TemporaryDirectory() as name:
-        configuration = settings(given, Path(name))
-        sure = pipeline(configuration)
+        configuration = make_settings(given, Path(name))
+        sure = make_pipeline(configuration)
         items = [Item({"id": one["id"], "question": one["question"], "output": {}}) for one in given["questions"]]
         first, rest = items[:1], items[1:]
         sure.run(Dataset(configuration, data=first), do_eval=False)  # connects
         begin = time.perf_counter()
         done = sure.run(Dataset(configuration, data=rest), do_eval=False)
         seconds = time.perf_counter() - begin
-    told = {"seconds": seconds, "version": importlib.metadata.version("flashrag-dev"), "answers": done.pred}
-    print("\n" + json.dumps(told), flush=True)
+    result = {"seconds": seconds, "version": importlib.metadata.version("flashrag-dev"), "answers": done.pred}
+    print("\n" + json.dumps(result), flush=True)
 
 
 if __name__ == "__main__":

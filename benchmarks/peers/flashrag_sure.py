@@ -36,7 +36,7 @@ PEERS_PROMPTS = {
 }
 
 
-def installed(python: str) -> bool:
+def is_installed(python: str) -> bool:
     """Whether that interpreter finds the package. It does not import the package, because that is slow."""
     look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('flashrag') is None)"
     try:
@@ -45,17 +45,17 @@ def installed(python: str) -> bool:
         return False
 
 
-def theirs(python: str, url: str, slots: int, questions: list[dict[str, Any]]) -> dict[str, Any]:
+def time_flashrag(python: str, url: str, slots: int, questions: list[dict[str, Any]]) -> dict[str, Any]:
     """FlashRAG's seconds for all questions but the first, and its answers."""
     given = {"url": url, "slots": slots, "questions": questions}
     process = subprocess.run([python, str(DRIVER)], input=json.dumps(given), capture_output=True, text=True)
     if process.returncode:
         raise SystemExit(f"FlashRAG could not be run: {process.stderr.strip().splitlines()[-1:]}")
-    told: dict[str, Any] = json.loads(process.stdout.strip().splitlines()[-1])
-    return told
+    result: dict[str, Any] = json.loads(process.stdout.strip().splitlines()[-1])
+    return result
 
 
-async def ours(context: Context, questions: list[dict[str, Any]]) -> float:
+async def time_quorum(context: Context, questions: list[dict[str, Any]]) -> float:
     """Quorum's seconds for all questions but the first, asked at once."""
 
     async def one(question: dict[str, Any]) -> None:
@@ -67,7 +67,7 @@ async def ours(context: Context, questions: list[dict[str, Any]]) -> float:
     return time.perf_counter() - begin
 
 
-def counted(server: Control, questions: int) -> dict[str, Any]:
+def count_timed_calls(server: Control, questions: int) -> dict[str, Any]:
     """The calls of the timed questions (all questions take the same number), and the most in flight."""
     stats = server.stats()
     return {"calls": sum(stats["calls"].values()) * questions // (questions + 1), "in_flight": stats["most_at_once"]}
@@ -80,18 +80,20 @@ def main() -> None:
     parser.add_argument("--slots", type=int, default=16)
     parser.add_argument("--latency", type=float, default=0.2, help="seconds")
     options = parser.parse_args()
-    if not installed(options.python):
+    if not is_installed(options.python):
         raise SystemExit(INSTALL.format(python=options.python))
     questions = list(make_questions(options.questions + 1, 10))
     behaviour = {"latency": options.latency, "slots": options.slots, "foreign": PEERS_PROMPTS}
     with run_server() as server, tempfile.TemporaryDirectory() as folder:
         server.behave(**behaviour)
-        peer = theirs(options.python, server.url, options.slots, questions)
-        found = {f"FlashRAG {peer['version']}": {"seconds": peer["seconds"], **counted(server, options.questions)}}
+        peer = time_flashrag(options.python, server.url, options.slots, questions)
+        found = {
+            f"FlashRAG {peer['version']}": {"seconds": peer["seconds"], **count_timed_calls(server, options.questions)}
+        }
         server.behave(**behaviour)
         context = Context(model=MODEL, k=10, concurrency=2 * options.slots, journal=str(Path(folder) / "j.sqlite"))
-        seconds = asyncio.run(ours(context, questions))
-        found["Quorum"] = {"seconds": seconds, **counted(server, options.questions)}
+        seconds = asyncio.run(time_quorum(context, questions))
+        found["Quorum"] = {"seconds": seconds, **count_timed_calls(server, options.questions)}
     times = round(peer["seconds"] / seconds, 1)
     rows = [(name, one["calls"], one["in_flight"], f"{one['seconds']:.2f}") for name, one in found.items()]
     figures = {"runs": found, "times_as_fast": times, **judge_targets({"speed": times >= 10})}

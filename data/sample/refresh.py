@@ -32,7 +32,7 @@ def gold_of(record: dict[str, object], passages: dict[str, dict[str, str]]) -> l
     return list(found)
 
 
-def refreshed(path: Path, passages: dict[str, dict[str, str]]) -> str:
+def refresh_text(path: Path, passages: dict[str, dict[str, str]]) -> str:
     """The text of a question file with `gold` up to date."""
     records = [record | {"gold": gold_of(record, passages)} for _, record in read_json_lines(path)]
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
@@ -42,7 +42,7 @@ def main() -> None:
     passages = passages_by_document(HERE / "corpus")
     for name in QUESTION_FILES:
         path = HERE / name
-        path.write_text(refreshed(path, passages), encoding="utf-8")
+        path.write_text(refresh_text(path, passages), encoding="utf-8")
     count = sum(map(len, passages.values()))
     print(f"{len(passages)} documents, {count} passages; gold ids are up to date.", file=sys.stderr)
 

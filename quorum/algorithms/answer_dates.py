@@ -37,10 +37,10 @@ def write_dates(text: str) -> str:
 def write_date(found: re.Match[str]) -> str:
     parts = found.groupdict()
     year, day = parts.get("year") or "", parts.get("day")
-    return f"{year}m{number_of_month(parts['month']):02}" + (f"d{int(day):02}" if day else "")
+    return f"{year}m{parse_month(parts['month']):02}" + (f"d{int(day):02}" if day else "")
 
 
-def number_of_month(name: str) -> int:
+def parse_month(name: str) -> int:
     """1 to 12, of a month's name, its short form or its digits."""
     if name.isdecimal():
         return int(name)

@@ -25,7 +25,7 @@ BETTER = 1e-12
 
 
 @dataclass(frozen=True)
-class Accept:
+class AcceptanceTest:
     """The test of a stage. An unknown answer never passes.
 
     known: every other answer passes; confidence: if its confidence is `at_least` or more; same: if an earlier stage
@@ -47,20 +47,20 @@ class Stage:
     """A method and the test of its answer; None for the last stage, whose answer is always accepted."""
 
     method: str
-    accept: Accept | None
+    accept: AcceptanceTest | None
 
 
 Cascade = tuple[Stage, ...]
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedAnswers:
     """The answers of several methods to the same questions, as arrays of methods by questions.
 
     worst, best: the worth of an answer; if the method failed, the lowest and the highest worth possible. known: there
     is an answer, and it is not unknown; failed: there is none; key: equal answers have equal numbers; confidence: NaN
-    if there is none; certified: see `Accept`. cost: of all calls for an answer; shared [A, B]: the cost of those of B's
-    calls that A makes, too. group: questions of the same document or conversation have the same number.
+    if there is none; certified: see `AcceptanceTest`. cost: of all calls for an answer; shared [A, B]: the cost of
+    those of B's calls that A makes, too. group: questions of the same document or conversation have the same number.
     """
 
     methods: tuple[str, ...]
@@ -79,7 +79,7 @@ class Recorded:
     def questions(self) -> int:
         return int(self.worst.shape[1])
 
-    def at(self, questions: NDArray[np.int64]) -> "Recorded":
+    def at(self, questions: NDArray[np.int64]) -> "RecordedAnswers":
         """The answers to these questions only."""
         names = ("worst", "best", "known", "failed", "key", "confidence", "certified", "cost")
         parts = {name: getattr(self, name)[:, questions] for name in names}
@@ -87,7 +87,7 @@ class Recorded:
 
 
 @dataclass(frozen=True)
-class Replayed:
+class ReplayResult:
     """The outcome of a cascade on recorded questions. worst, cost: by question; asked: stages by questions."""
 
     worst: Floats
@@ -103,7 +103,7 @@ def split_questions(group: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int
     return np.flatnonzero(designs), np.flatnonzero(~designs)
 
 
-def find_accepted(recorded: Recorded, method: int, accept: Accept, earlier: Sequence[int]) -> Flags:
+def find_accepted(recorded: RecordedAnswers, method: int, accept: AcceptanceTest, earlier: Sequence[int]) -> Flags:
     """The questions on which the method's answer passes the test. earlier: the methods of the stages before it."""
     known: Flags = recorded.known[method]
     if accept.test == "confidence":
@@ -119,7 +119,7 @@ def find_accepted(recorded: Recorded, method: int, accept: Accept, earlier: Sequ
     return known
 
 
-def compute_added_cost(recorded: Recorded, method: int, earlier: Sequence[int]) -> Floats:
+def compute_added_cost(recorded: RecordedAnswers, method: int, earlier: Sequence[int]) -> Floats:
     """The cost that a stage adds: its calls, less those shared with the earlier stage that shares most."""
     found: Floats = recorded.cost[method]
     if earlier:
@@ -127,7 +127,7 @@ def compute_added_cost(recorded: Recorded, method: int, earlier: Sequence[int]) 
     return found
 
 
-def replay_cascade(recorded: Recorded, cascade: Cascade) -> Replayed:
+def replay_cascade(recorded: RecordedAnswers, cascade: Cascade) -> ReplayResult:
     """Answer the recorded questions with the cascade. If a stage failed on a question, the cascade fails, too."""
     places = [recorded.methods.index(stage.method) for stage in cascade]
     n = recorded.questions
@@ -141,22 +141,22 @@ def replay_cascade(recorded: Recorded, cascade: Cascade) -> Replayed:
         worst = np.where(done, recorded.worst[place], worst)
         open_ = open_ & ~done
     lowest = float(recorded.worst.min()) if n else 0.0
-    return Replayed(np.where(failed, lowest, worst), cost, asked)
+    return ReplayResult(np.where(failed, lowest, worst), cost, asked)
 
 
-def list_tests(recorded: Recorded, method: int, *, first: bool) -> list[Accept]:
+def list_tests(recorded: RecordedAnswers, method: int, *, first: bool) -> list[AcceptanceTest]:
     """The tests that fit the recorded answers of this method."""
-    found = [Accept("known")]
+    found = [AcceptanceTest("known")]
     known = recorded.known[method]
     sure = recorded.confidence[method]
     values = np.unique(sure[known & np.isfinite(sure)])
     if len(values) > MOST_THRESHOLDS:
         values = np.unique(np.quantile(values, np.linspace(0, 1, MOST_THRESHOLDS), method="nearest"))
-    found += [Accept("confidence", float(value)) for value in values]
+    found += [AcceptanceTest("confidence", float(value)) for value in values]
     if recorded.certified[method].any():
-        found.append(Accept("certified"))
+        found.append(AcceptanceTest("certified"))
     if not first:
-        found.append(Accept("same"))
+        found.append(AcceptanceTest("same"))
     return found
 
 
@@ -169,7 +169,7 @@ class Candidate:
     cost: float
 
 
-def design_cascades(recorded: Recorded) -> list[Candidate]:
+def design_cascades(recorded: RecordedAnswers) -> list[Candidate]:
     """The Pareto front of all cascades cheaper than the best single method, from the highest score to the cheapest.
 
     Of cascades with equal score and cost, the front has the one with fewest stages.
@@ -184,7 +184,7 @@ def design_cascades(recorded: Recorded) -> list[Candidate]:
     return front[::-1]
 
 
-def list_cascades(recorded: Recorded) -> Iterator[Candidate]:
+def list_cascades(recorded: RecordedAnswers) -> Iterator[Candidate]:
     """All cascades that can be on the Pareto front: for the same first two stages, only the cheapest of each score."""
     names, count, n = recorded.methods, len(recorded.methods), max(recorded.questions, 1)
     for method in range(count):
@@ -209,7 +209,7 @@ def list_cascades(recorded: Recorded) -> Iterator[Candidate]:
 
 
 def list_three_stage_cascades(
-    recorded: Recorded,
+    recorded: RecordedAnswers,
     worst: Floats,
     places: tuple[int, int],
     first: Stage,
@@ -257,7 +257,7 @@ class Certificate:
     passed: bool
 
 
-def compute_losses(recorded: Recorded, cascade: Cascade, wrong_cost: float) -> dict[str, Floats]:
+def compute_losses(recorded: RecordedAnswers, cascade: Cascade, wrong_cost: float) -> dict[str, Floats]:
     """For each single method, its worth minus the cascade's, averaged by group and scaled to [-1, 1]."""
     worth = replay_cascade(recorded, cascade).worst
     same = cascade[0].method if len(cascade) == 1 else None
@@ -276,7 +276,11 @@ def average_by_group(values: Floats, group: NDArray[np.int64]) -> Floats:
 
 
 def certify_cascades(
-    recorded: Recorded, candidates: Sequence[Candidate], lose_at_most: float, error: float, wrong_cost: float = 0.0
+    recorded: RecordedAnswers,
+    candidates: Sequence[Candidate],
+    lose_at_most: float,
+    error: float,
+    wrong_cost: float = 0.0,
 ) -> list[Certificate]:
     """Test the candidates in their order, up to and including the first that fails.
 
@@ -297,7 +301,7 @@ def certify_cascades(
     return found
 
 
-def compute_stage_shares(recorded: Recorded, cascade: Cascade) -> Mapping[str, float]:
+def compute_stage_shares(recorded: RecordedAnswers, cascade: Cascade) -> Mapping[str, float]:
     """The share of questions that reach each stage, by method."""
     asked = replay_cascade(recorded, cascade).asked.mean(axis=1)
     return {stage.method: float(share) for stage, share in zip(cascade, asked, strict=True)}

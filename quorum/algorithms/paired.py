@@ -79,8 +79,7 @@ def safe_log(chance: float) -> float:
 def list_extreme_tables(n: int, most: float, seen: float, margin: float) -> tuple[Counts, Counts]:
     """All pairs (losses, gains) whose score statistic is at most the observed one.
 
-    Leaves out tables with so many unequal answers that their probability is negligible even if a share `most` of the
-    answers is unequal.
+    Leaves out tables with more unequal answers than is at all probable if a share `most` of the answers is unequal.
     """
     widest = min(n, math.ceil(n * most + 9 * math.sqrt(n * most * (1 - most) + 1) + 9))
     ones, others = np.meshgrid(np.arange(widest + 1), np.arange(widest + 1), indexing="ij")

@@ -37,11 +37,11 @@ def vote_key(answer: str) -> str:
     >>> vote_key("Paris, which is its capital") == vote_key("Paris"), vote_key("Paris, Texas") == vote_key("Paris")
     (True, False)
     """
-    return short_key(answer) if len(answer) <= LONGEST else long_key(answer)
+    return make_short_key(answer) if len(answer) <= LONGEST else make_long_key(answer)
 
 
 @lru_cache(maxsize=4096)  # a staged vote counts the same votes several times
-def short_key(answer: str) -> str:
+def make_short_key(answer: str) -> str:
     said = drop_explanation(fold_characters(answer))
     verdict = YES_NO.match(said)
     if verdict:
@@ -74,7 +74,7 @@ def begins_with_key(words: list[str], start: int, key: str) -> bool:
     return joined == key
 
 
-def long_key(answer: str) -> str:
+def make_long_key(answer: str) -> str:
     """The key of a long answer, by SQuAD's normalisation; of a very long one a digest, to save memory."""
     return (
         normalize(answer) if len(answer) <= VERY_LONG else hashlib.sha256(answer.encode("utf-8", "replace")).hexdigest()

@@ -85,7 +85,7 @@ def evaluate(
     first questions only. out: the folder of the results; without it one under results/, named by the configuration.
     corpus: a folder or file to retrieve from, or "pool", the passages of all questions; collection: an indexed one;
     without both, each question's own passages are read. baseline: the method to compare with, else the first. judge: a
-    chat model that says whether an answer that is no exact match is right. skip_bad: pass over broken records.
+    chat model that says whether an answer that is not an exact match is right. skip_bad: pass over broken records.
     concurrency: questions at once. progress: called with stage, steps done, steps in all.
 
     Works in a script and inside a running event loop, where it blocks; there, `await evaluate_async(...)` does not.

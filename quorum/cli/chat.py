@@ -45,7 +45,7 @@ def chat(
     has_failed = False
     with asyncio.Runner() as runner:
         while (line := read_line()) is not None:
-            has_failed |= not do_line(line, conversation, runner)
+            has_failed |= not run_line(line, conversation, runner)
             if conversation.is_over:
                 break
     if has_failed and not sys.stdin.isatty():
@@ -53,7 +53,7 @@ def chat(
 
 
 def read_line() -> str | None:
-    """The next line that is not empty; None at the end of the input. Ctrl-C begins the line anew."""
+    """The next line that is not empty; None at the end of the input. Ctrl-C clears the line."""
     while True:
         try:
             line = input(PROMPT if sys.stdin.isatty() else "").strip()
@@ -66,7 +66,7 @@ def read_line() -> str | None:
             return line
 
 
-def do_line(line: str, conversation: "Conversation", runner: "asyncio.Runner") -> bool:
+def run_line(line: str, conversation: "Conversation", runner: "asyncio.Runner") -> bool:
     """Answer a question or run a command. Returns whether it succeeded; a failure ends the line, not the chat."""
     from quorum.cli.ask import replace_invalid_bytes
 

@@ -30,7 +30,7 @@ HELP = """\
 
 @dataclass(frozen=True)
 class Exchange:
-    """A question as it was typed, by which method it was answered, and the result."""
+    """The question as the user typed it, the method that answered it, and the result."""
 
     question: str
     method: str
@@ -42,7 +42,7 @@ class Exchange:
 
     @property
     def understood_as(self) -> str | None:
-        """The question that was answered, where it differs from the one that was typed."""
+        """The question that was answered, if it differs from the typed one."""
         asked = self.result.get("question")
         return str(asked) if asked and asked != self.question else None
 

@@ -53,13 +53,13 @@ Variants: TypeAlias = Annotated[
     typer.Option("--variant", metavar="NAME[filter=SPEC;model=SPEC]", help="A variant's own filter and generator."),
 ]
 Quick: TypeAlias = Annotated[bool, typer.Option("--quick", help="A smaller run; it says what it leaves out.")]
-Beside: TypeAlias = Annotated[
+PaperColumns: TypeAlias = Annotated[
     str | None, typer.Option("--beside", metavar="WORDS", help="The paper's figures to show, such as 'NQ gpt-4'.")
 ]
 DropKnown: TypeAlias = Annotated[
     bool, typer.Option("--drop-known", help="Ask only what the model does not know without a context.")
 ]
-GoldFrom: TypeAlias = Annotated[
+GoldFile: TypeAlias = Annotated[
     Path | None, typer.Option("--gold-from", metavar="FILE", help="Passages, gold ones among them.")
 ]
 Corpus: TypeAlias = Annotated[
@@ -78,10 +78,10 @@ def experiment(
     filters: Filters = None,
     variant: Variants = None,
     quick: Quick = False,
-    beside: Beside = None,
+    beside: PaperColumns = None,
     out: Out = None,
     drop_known: DropKnown = False,
-    gold_from: GoldFrom = None,
+    gold_from: GoldFile = None,
     limit: Limit = None,
     skip_bad: SkipBad = False,
     concurrency: Concurrency = 8,

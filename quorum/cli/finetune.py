@@ -24,7 +24,7 @@ Base: TypeAlias = Annotated[
 Rate: TypeAlias = Annotated[float, typer.Option("--rate", metavar="R", help="Learning rate.")]
 Epochs: TypeAlias = Annotated[int, typer.Option("--epochs", metavar="N", help="Times through the data.")]
 Batch: TypeAlias = Annotated[int, typer.Option("--batch", metavar="N", help="Examples in a step.")]
-AtOnce: TypeAlias = Annotated[
+ExamplesAtOnce: TypeAlias = Annotated[
     int, typer.Option("--at-once", metavar="N", help="Examples in memory at once; changes no result but rounding.")
 ]
 Length: TypeAlias = Annotated[int, typer.Option("--length", metavar="N", help="Tokens of a prompt.")]
@@ -59,7 +59,7 @@ def train_filter(
     ] = None,
     epochs: Epochs = 3,
     batch: Batch = 32,
-    at_once: AtOnce = 4,
+    at_once: ExamplesAtOnce = 4,
     length: Length = 1024,
     output: Output = 512,
     lora: Lora = None,
@@ -126,7 +126,7 @@ def train_generator(
     rate: Rate = 5e-5,
     epochs: Epochs = 3,
     batch: Batch = 32,
-    at_once: AtOnce = 4,
+    at_once: ExamplesAtOnce = 4,
     length: Length = 1024,
     output: Output = 128,
     lora: Lora = None,

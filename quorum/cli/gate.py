@@ -46,7 +46,7 @@ def gate(
     if json:
         from json import dumps
 
-        typer.echo(dumps(decided.as_json(), ensure_ascii=False, indent=2))
+        typer.echo(dumps(decided.to_json(), ensure_ascii=False, indent=2))
     else:
         typer.echo(describe_gate(decided))
     raise typer.Exit(EXIT_CODES[decided.verdict])

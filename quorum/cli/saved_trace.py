@@ -41,9 +41,14 @@ def save_trace(file: Path, root: "Step", question: str, method: str) -> bool:
     """
     from json import dumps
 
-    from quorum.evaluation.trace import FORMAT, plain
+    from quorum.evaluation.trace import FORMAT, step_to_json
 
-    kept = {"format": FORMAT, "question": question, "method": method, "steps": [plain(step) for step in root.steps]}
+    kept = {
+        "format": FORMAT,
+        "question": question,
+        "method": method,
+        "steps": [step_to_json(step) for step in root.steps],
+    }
     try:
         replace_file(file.resolve(), dumps(kept, ensure_ascii=False, indent=1) + "\n")
     except OSError as error:

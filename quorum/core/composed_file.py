@@ -14,7 +14,7 @@ TestName = Literal["known", "confidence", "same", "certified"]
 
 @dataclass(frozen=True)
 class Acceptance:
-    """When a stage's answer is accepted: it is known and passes `test` (see `quorum.algorithms.cascades.Accept`)."""
+    """An answer is accepted if it is known and passes `test` (see `quorum.algorithms.cascades.AcceptanceTest`)."""
 
     test: TestName
     at_least: float | None = None
@@ -41,7 +41,7 @@ class ComposedStage:
 
 
 @dataclass(frozen=True)
-class Composed:
+class ComposedCascade:
     """What a file says. hash: of its bytes; collection: the name and revision of what was searched, null where the
     questions brought their passages.
     """
@@ -63,7 +63,7 @@ def is_composed_name(name: str) -> bool:
     return name.strip().endswith(".json")
 
 
-def read_composed(file: str) -> Composed:
+def read_composed(file: str) -> ComposedCascade:
     """The cascade in a file. Raises `SetupError` where there is none."""
     path = Path(file.strip())
     try:
@@ -79,7 +79,7 @@ def read_composed(file: str) -> Composed:
         stages = tuple(read_stage(one) for one in found["stages"])
         if not stages or stages[-1].accept is not None or any(one.accept is None for one in stages[:-1]):
             raise ValueError("stages")
-        return Composed(
+        return ComposedCascade(
             str(path), sha256(content).hexdigest(), stages, found.get("certificate"), found.get("collection")
         )
     except (ValueError, KeyError, TypeError, AttributeError):

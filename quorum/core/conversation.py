@@ -51,7 +51,7 @@ def read_history(history: Sequence[Mapping[str, Any]]) -> list[Turn]:
     for number, one in enumerate(history, start=1):
         if not (isinstance(one, Mapping) and one.get("role") in ROLES and isinstance(one.get("content"), str)):
             raise SetupError(
-                f"Item {number} of the history is no turn ({one!r:.80}); give {{'role': 'user' or 'assistant', "
+                f"Item {number} of the history is not a turn ({one!r:.80}); give {{'role': 'user' or 'assistant', "
                 "'content': text}."
             )
     return [Turn(role=str(one["role"]), content=str(one["content"])) for one in history]

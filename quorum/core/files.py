@@ -26,7 +26,7 @@ Line = TypeVar("Line", str, bytes)
 def open_regular(path: str | Path) -> BufferedReader:
     """A regular file, opened to read bytes.
 
-    A folder, a pipe or a device is an OSError whose `strerror` says so; none of them is waited for or read.
+    A folder, a pipe or a device is an OSError whose `strerror` says so; none of them is read, or waited for.
 
     >>> open_regular("/dev/zero")
     Traceback (most recent call last):

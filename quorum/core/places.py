@@ -8,7 +8,7 @@ from quorum.core.state import Passage, Place
 
 
 def describe_place(passage: Passage) -> str:
-    """Where a passage stands: "handbook.pdf, p. 12, Leave > Parental"; empty for one that stands in no file.
+    """Where a passage stands: "handbook.pdf, p. 12, Leave > Parental"; empty for a passage that comes from no file.
 
     >>> place = {"file": "/docs/handbook.pdf", "page": 12, "headings": ["Leave", "Parental"]}
     >>> describe_place({"id": "1", "title": "Handbook", "text": "...", "places": [place]})

@@ -74,7 +74,7 @@ def read_entry_points(group: str) -> dict[str, object]:
             continue
         try:
             found[point.name] = point.load()
-        except Exception as error:  # noqa: BLE001  a package may fail in any way; Quorum goes on without it
+        except Exception as error:  # noqa: BLE001  a package may fail in any way; Quorum works without it
             warn_about_plugin(group, point, f"{type(error).__name__}: {error}")
     return found
 

@@ -183,8 +183,8 @@ def merge_malformed(left: dict[str, Malformed] | None, right: dict[str, Malforme
     return merged
 
 
-class Suppressed(TypedDict):
-    """An answer that was withheld as not sure enough: its confidence, and the one from which on it would be given."""
+class SuppressedAnswer(TypedDict):
+    """An answer withheld for low confidence: its confidence, and the lowest at which an answer is given."""
 
     answer: str
     confidence: float | None
@@ -235,7 +235,7 @@ class Answer(TypedDict, total=False):
     scores: list[float] | None  # one per candidate
     passages: list[Passage]
     retrieved: list[str] | None  # ids of the passages before a filter; null in a method without a filter
-    suppressed: Suppressed | None  # the answer that a calibration withheld: Context.calibration
+    suppressed: SuppressedAnswer | None  # the answer that a calibration withheld: Context.calibration
 
 
 class Result(Answer, Counters, total=False):

@@ -28,7 +28,7 @@ class LoopThread:
         self.thread.start()
 
     def serve(self) -> None:
-        """Run the loop until `close`. A task that raises SystemExit stops a loop; this one goes on."""
+        """Run the loop until `close`. A task that raises SystemExit stops a loop; this one is started again."""
         asyncio.set_event_loop(self.loop)
         closing = False
         while not closing:
@@ -65,7 +65,7 @@ class LoopThread:
         def cancel() -> None:
             if tasks:
                 tasks[0].cancel()
-            else:  # interrupted before the loop was told to start it
+            else:  # interrupted before the loop was asked to start it
                 work.close()
                 outcome.set_exception(asyncio.CancelledError())
 
@@ -124,7 +124,7 @@ def find_loop() -> tuple[LoopThread, Context]:
 
 
 def run_sync(work: Coroutine[Any, Any, T]) -> T:
-    """What the coroutine returns; what it raises arrives unchanged. Blocks. A running event loop is no hindrance.
+    """Return what the coroutine returns, and raise what it raises. Blocks. It works inside a running event loop, too.
 
     >>> async def add(a: int, b: int) -> int:
     ...     return a + b

@@ -22,14 +22,14 @@ DETECTED_BYTES = 200_000  # bytes that the detector reads
 MOST_FOREIGN = 0.25  # share of non-ASCII letters up to which a text is in Latin script
 
 
-class Decoded(NamedTuple):
+class DecodedText(NamedTuple):
     """A text with "\\n" as line end, and a note for the user if its encoding was assumed."""
 
     text: str
     note: str = ""
 
 
-def decode_text(data: bytes, declared: str = "") -> Decoded:
+def decode_text(data: bytes, declared: str = "") -> DecodedText:
     """The text of a file. declared: the encoding that the file itself names; it is tried after UTF-8.
 
     Raises `Unreadable` if the bytes are not text.
@@ -39,20 +39,20 @@ def decode_text(data: bytes, declared: str = "") -> Decoded:
     """
     for mark, name in MARKS:
         if data.startswith(mark):
-            return Decoded(unify_line_ends(decode_strictly(data, name)))
+            return DecodedText(unify_line_ends(decode_strictly(data, name)))
     if b"\0" in data:
         return decode_without_mark(data)
     try:
-        return Decoded(unify_line_ends(data.decode("utf-8")))
+        return DecodedText(unify_line_ends(data.decode("utf-8")))
     except UnicodeDecodeError:
         pass
     if declared:
         try:
-            return Decoded(unify_line_ends(data.decode(declared)))
+            return DecodedText(unify_line_ends(data.decode(declared)))
         except (LookupError, UnicodeDecodeError):
             pass
     name = detect_encoding(data)
-    return Decoded(unify_line_ends(data.decode(name, "replace")), describe_assumption(name))
+    return DecodedText(unify_line_ends(data.decode(name, "replace")), describe_assumption(name))
 
 
 def unify_line_ends(text: str) -> str:
@@ -66,7 +66,7 @@ def decode_strictly(data: bytes, name: str) -> str:
         raise Unreadable(f"its mark says {name.upper()}, which breaks off at byte {error.start}") from None
 
 
-def decode_without_mark(data: bytes) -> Decoded:
+def decode_without_mark(data: bytes) -> DecodedText:
     """Decode UTF-16 without its mark. Raises `Unreadable` for other data with NUL bytes."""
     name = "utf-16-le" if data[1::2].count(0) >= data[::2].count(0) else "utf-16-be"
     zeros = data[1::2] if name == "utf-16-le" else data[::2]
@@ -76,7 +76,7 @@ def decode_without_mark(data: bytes) -> Decoded:
         except UnicodeDecodeError:
             text = "\0"
         if "\0" not in text:
-            return Decoded(unify_line_ends(text), describe_assumption(name))
+            return DecodedText(unify_line_ends(text), describe_assumption(name))
     raise Unreadable("NUL bytes in it: not a text file")
 
 

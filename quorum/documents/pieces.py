@@ -25,7 +25,7 @@ DEEPEST_INDENT = 200
 LONGEST_NAME = 200  # characters of a heading in a path
 
 
-class Located(NamedTuple):
+class LocatedUnit(NamedTuple):
     """A unit of the splitter, the block that contains it, and the headings above it."""
 
     unit: Unit
@@ -89,7 +89,7 @@ def split_document(document: Document, words: int = 100) -> Iterator[Piece]:
     No passage crosses a section, which is the text below one heading. Rows of tables and lines of code stay whole, a
     heading stays with the text after it, and prose is split as in `quorum.documents.split`.
     """
-    section: list[Located] = []
+    section: list[LocatedUnit] = []
     for one in locate_units(document, 2 * words):
         if one.unit.heading and one.block.kind == "heading" and any(not is_heading(before) for before in section):
             yield from split_section(document, section, 2 * words)
@@ -98,11 +98,11 @@ def split_document(document: Document, words: int = 100) -> Iterator[Piece]:
     yield from split_section(document, section, 2 * words)
 
 
-def is_heading(one: Located) -> bool:
+def is_heading(one: LocatedUnit) -> bool:
     return one.block.kind == "heading"
 
 
-def locate_units(document: Document, limit: int) -> Iterator[Located]:
+def locate_units(document: Document, limit: int) -> Iterator[LocatedUnit]:
     """The units of all blocks in order. Their offsets refer to the document's text."""
     text, begin = document.text, 0
     above: list[tuple[int, str]] = []
@@ -112,7 +112,7 @@ def locate_units(document: Document, limit: int) -> Iterator[Located]:
             above.append((block.level, join_lines(block.text)[:LONGEST_NAME]))
         headings = (*(name for _, name in above), *block.names)
         for unit in split_block(text, begin, begin + len(block.text), block, limit):
-            yield Located(unit, block, headings)
+            yield LocatedUnit(unit, block, headings)
         begin += len(block.text) + len(GAP)
 
 
@@ -143,7 +143,7 @@ def find_line_spans(text: str, begin: int, end: int) -> Iterator[tuple[int, int]
         begin = stop + 1
 
 
-def split_section(document: Document, section: Sequence[Located], limit: int) -> Iterator[Piece]:
+def split_section(document: Document, section: Sequence[LocatedUnit], limit: int) -> Iterator[Piece]:
     """The passages of one section."""
     for first, last in pack_ranges([one.unit for one in section], limit):
         some = section[first:last]

@@ -38,7 +38,7 @@ def example_id(dataset: UUID, row: Row) -> UUID:
 
 
 def example_of(dataset: UUID, row: Row, hide: bool) -> dict[str, Any]:
-    """A question with its accepted answers; our id stands in its metadata."""
+    """A question with its accepted answers; its metadata contain our id."""
     return {
         "id": example_id(dataset, row),
         "inputs": clean_value({"question": row["question"]}, hide),

@@ -39,7 +39,7 @@ FAILURES = (LangSmithError, RequestException, ValidationError)
 
 
 @dataclass(frozen=True)
-class Uploaded:
+class UploadSummary:
     """What LangSmith now holds. url: of the dataset, if LangSmith reports it; experiments: their names; runs: how many
     were sent this time.
     """
@@ -59,7 +59,7 @@ def check_access(name: str) -> None:
             "own), or leave --langsmith out."
         )
     try:
-        with connected() as client:
+        with connect_langsmith() as client:
             client.has_dataset(dataset_name=name)
     except FAILURES as error:
         raise SetupError(
@@ -68,10 +68,10 @@ def check_access(name: str) -> None:
         ) from None
 
 
-def upload(folder: Path, name: str, progress: Progress = ignore_progress) -> Uploaded:
+def upload(folder: Path, name: str, progress: Progress = ignore_progress) -> UploadSummary:
     """Send the results of a folder to the dataset `name`. Raises `SetupError` on failure; the results are kept."""
     try:
-        with connected() as client, LineIndex(folder / "results.jsonl") as lines:
+        with connect_langsmith() as client, LineIndex(folder / "results.jsonl") as lines:
             return send(client, read_config(folder / "config.json"), lines, name, progress)
     except FAILURES as error:
         raise SetupError(
@@ -81,7 +81,7 @@ def upload(folder: Path, name: str, progress: Progress = ignore_progress) -> Upl
 
 
 @contextmanager
-def connected() -> Iterator["Sender"]:
+def connect_langsmith() -> Iterator["Sender"]:
     """A client that is closed at the end. We report failures ourselves, so LangSmith's log is silenced."""
     log = logging.getLogger("langsmith")
     level, client = log.level, Sender()
@@ -100,7 +100,7 @@ class Sender(TraceClient):
         self.failures: list[Exception] = []
         super().__init__(tracing_error_callback=self.failures.append, tracing_sampling_rate=1.0)
 
-    def arrived(self) -> None:
+    def wait_for_uploads(self) -> None:
         """Wait for pending uploads; raises their error."""
         self.flush()
         if self.failures:
@@ -113,7 +113,7 @@ def reason(error: Exception) -> str:
     return said if len(said) <= LONGEST else f"{said[:LONGEST]} ..."
 
 
-def send(client: Sender, config: Mapping[str, Any], lines: LineIndex, name: str, progress: Progress) -> Uploaded:
+def send(client: Sender, config: Mapping[str, Any], lines: LineIndex, name: str, progress: Progress) -> UploadSummary:
     """The dataset, its examples, then one experiment after the other."""
     dataset = dataset_of(client, name, config)
     add_examples(client, dataset.id, lines)
@@ -132,7 +132,7 @@ def send(client: Sender, config: Mapping[str, Any], lines: LineIndex, name: str,
                 sent += len(chunk)
                 progress("upload", sent, total)
             client.update_project(experiment.id, metadata=about | {"results": digest})
-    return Uploaded(dataset.url, titles, sent)
+    return UploadSummary(dataset.url, titles, sent)
 
 
 def dataset_of(client: langsmith.Client, name: str, config: Mapping[str, Any]) -> Dataset:
@@ -172,12 +172,12 @@ def experiment_of(
 
 def metadata_of(config: Mapping[str, Any], method: str) -> dict[str, Any]:
     """The metadata that identifies an experiment: the settings of its method that are set."""
-    settings = {name: in_words(value) for name, value in config["methods"][method].items()}
+    settings = {name: format_model_identity(value) for name, value in config["methods"][method].items()}
     known = {name: value for name, value in settings.items() if isinstance(value, SET)}
     return dict(clean_value({"quorum": config["quorum"], "configuration": short_hash(config), **known}, False))
 
 
-def in_words(value: Any) -> Any:
+def format_model_identity(value: Any) -> Any:
     """A model's identity as in the settings, "openai:gpt-4o"; any other value unchanged."""
     if not isinstance(value, dict) or "provider" not in value:
         return value
@@ -208,8 +208,8 @@ def send_rows(client: Sender, place: Place, rows: Sequence[Row]) -> None:
     for row in rows:
         for run in runs_of(place, row):
             client.create_run(**run)
-    client.arrived()
+    client.wait_for_uploads()
     for row in rows:
         for feedback in feedback_of(place, row):
             client.create_feedback(**feedback)
-    client.arrived()
+    client.wait_for_uploads()

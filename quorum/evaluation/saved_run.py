@@ -28,7 +28,7 @@ def read_saved_run(data: bytes) -> tuple[dict[str, Any], list[Step]]:
     kept = parse_json(data)
     check_bounds(kept)
     if not isinstance(kept, dict) or "format" not in kept:
-        raise ValueError("it is no object with a format")
+        raise ValueError("it is not an object with a format")
     if kept["format"] != FORMAT:
         raise ValueError(f"it says {str(kept['format'])[:40]!r} where {FORMAT!r} is known")
     steps = kept.get("steps")
@@ -52,9 +52,9 @@ def check_bounds(value: Any) -> None:
 
 
 def check_steps(steps: Any) -> None:
-    """ValueError unless these are the steps of a run as `quorum.evaluation.trace.plain` writes them."""
+    """ValueError unless these are the steps of a run as `quorum.evaluation.trace.step_to_json` writes them."""
     if not isinstance(steps, list):
-        raise ValueError("its steps are no list")
+        raise ValueError("its steps are not a list")
     for step in steps:
         if not isinstance(step, dict) or not step.keys() <= STEP or not {"kind", "name"} <= step.keys():
             raise ValueError("a step has no kind and name, or unknown keys")

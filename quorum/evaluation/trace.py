@@ -156,12 +156,12 @@ def describe_changes(node: str, update: dict[str, Any]) -> list[str]:
     return [str(clean_value({"answer": line}, hides_passages())["answer"]) for line in lines]
 
 
-def plain(step: Step) -> dict[str, Any]:
+def step_to_json(step: Step) -> dict[str, Any]:
     """A step as JSON, without empty fields and without its start time, which means nothing in another process."""
     found = {name: value for name, value in asdict(step).items() if value not in (None, "", []) and name != "started"}
-    return found | ({"steps": [plain(inner) for inner in step.steps]} if step.steps else {})
+    return found | ({"steps": [step_to_json(inner) for inner in step.steps]} if step.steps else {})
 
 
 def step_of(saved: dict[str, Any]) -> Step:
-    """The step that `plain` wrote down."""
+    """The step that `step_to_json` wrote down."""
     return Step(**saved | {"steps": [step_of(inner) for inner in saved.get("steps", [])]})

@@ -125,12 +125,12 @@ def longest_path(
     rounds: dict[int, float] = {}
     for number, step in enumerate(steps):
         if step["within"] == within and number != within:
-            inner = longest_path(steps, spans, number) + in_turn([span for span in spans if span[0] == number])
+            inner = longest_path(steps, spans, number) + sum_node_seconds([span for span in spans if span[0] == number])
             rounds[step["round"]] = max(rounds.get(step["round"], 0.0), step["seconds"], inner)
     return sum(rounds.values())
 
 
-def in_turn(spans: Sequence[tuple[int | None, float, float, float]]) -> float:
+def sum_node_seconds(spans: Sequence[tuple[int | None, float, float, float]]) -> float:
     """Seconds of the calls of one node; overlapping calls count as the longest of them."""
     total, longest, until = 0.0, 0.0, float("-inf")
     for _, start, end, took in sorted(spans, key=lambda span: span[1]):

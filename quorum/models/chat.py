@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 
 from quorum.core.context import Context
-from quorum.models.loops import PerLoop, per_loop
+from quorum.models.loops import LoopCache, get_loop_cache
 from quorum.models.model_spec import Spec, get_openai_access, hide_login, make_client, read_spec
 from quorum.models.pretrained import fingerprint_model
 
@@ -27,7 +27,7 @@ def chat_model(spec: str | BaseChatModel, context: Context | None = None) -> Bas
         return spec
     read, context = read_spec(spec), context or Context()
     try:
-        state = per_loop()
+        state = get_loop_cache()
     except RuntimeError:  # no event loop: a client that nobody shares
         return make_chat(read, context, None)
     return state.get_or_make(make_client_key(read, context), lambda: make_chat(read, context, state))
@@ -37,7 +37,7 @@ async def chat_model_async(spec: str | BaseChatModel, context: Context) -> BaseC
     """As `chat_model`, but a thread reads imports and certificates, so that the event loop is not blocked."""
     if not isinstance(spec, str):
         return spec
-    read, state = read_spec(spec), per_loop()
+    read, state = read_spec(spec), get_loop_cache()
     key = make_client_key(read, context)
     if key in state.entries:
         known: BaseChatModel = state.entries[key]
@@ -55,7 +55,7 @@ def make_client_key(spec: Spec, context: Context) -> Any:
     return ("chat", spec, os.environ.get("OPENAI_API_KEY") if spec.provider == "openai" else None, context.timeout)
 
 
-def make_chat(spec: Spec, context: Context, state: PerLoop | None) -> BaseChatModel:
+def make_chat(spec: Spec, context: Context, state: LoopCache | None) -> BaseChatModel:
     """A new client, which is closed with the loop that `state` belongs to."""
     if spec.provider in ("embedded", "scripted"):
         with MAKING:
@@ -80,7 +80,7 @@ def make_chat(spec: Spec, context: Context, state: PerLoop | None) -> BaseChatMo
     return make_client(spec, make)
 
 
-def make_http_client(timeout: float, state: PerLoop | None) -> dict[str, Any]:
+def make_http_client(timeout: float, state: LoopCache | None) -> dict[str, Any]:
     """An HTTP client for one event loop: langchain-openai shares one between loops, and a closed loop breaks it."""
     import openai
 

@@ -6,7 +6,7 @@ from typing import Any
 from langchain_core.embeddings import Embeddings
 
 from quorum.models.embeddings_spec import Options, make_prefix, read_encoders
-from quorum.models.load_encoder import load_encoder, load_sentence_encoder, need_library, resolve_model
+from quorum.models.load_encoder import load_encoder, load_sentence_encoder, require_library, resolve_model
 from quorum.models.model_spec import Spec
 
 BATCH = 32
@@ -22,7 +22,7 @@ class HuggingFaceEmbeddings(Embeddings):
         """Raise a `SetupError` for an invalid spec, a missing package or a missing folder."""
         self.model = spec.text
         encoders = read_encoders(spec.name)
-        need_library(f"The embeddings {spec.text!r}", "huggingface")
+        require_library(f"The embeddings {spec.text!r}", "huggingface")
         self.similarity = encoders.options.similarity
         self.passages = SentenceEncoder(encoders.passage, encoders.options)
         same = encoders.question == encoders.passage

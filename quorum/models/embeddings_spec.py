@@ -53,7 +53,9 @@ def read_options(text: str) -> Options:
     for part in filter(None, text.split("&")):
         name, equals, value = part.partition("=")
         if name.strip() not in known or not equals:
-            raise SetupError(f"{part!r} is no option of huggingface embeddings; the options are: {', '.join(known)}.")
+            raise SetupError(
+                f"{part!r} is not an option of huggingface embeddings; the options are: {', '.join(known)}."
+            )
         found[name.strip()] = parse_option(name.strip(), unquote(value).strip())
     return Options(**found)  # type: ignore[arg-type]  # `parse_option` has checked them
 

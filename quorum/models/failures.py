@@ -164,7 +164,7 @@ def get_retry_after(error: BaseException, date: float) -> float | None:
 
 def is_garbled(error: BaseException, provider_package: str) -> bool:
     """Whether the provider's package failed on the server's response: an HTML page, a reply without choices, bytes that
-    are no text. Only library code may lie between our call and the error; otherwise the error is a bug.
+    are not text. Only library code may lie between our call and the error; otherwise the error is a bug.
     """
     if not isinstance(error, GARBLED) or not provider_package:
         return False

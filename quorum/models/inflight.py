@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from quorum.models.loops import per_loop
+from quorum.models.loops import get_loop_cache
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ async def share_call(key: str | None, work: Callable[[], Awaitable[T]]) -> tuple
     """
     if key is None:
         return await work(), True
-    calls: dict[str, SharedCall] = per_loop().get_or_make("shared calls", dict)
+    calls: dict[str, SharedCall] = get_loop_cache().get_or_make("shared calls", dict)
     call = calls.get(key)
     is_first = call is None
     if call is None:

@@ -23,7 +23,7 @@ from typing import Any, Protocol
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.models.journal_database import Record, open_database, read_records, write_records
-from quorum.models.loops import per_loop
+from quorum.models.loops import get_loop_cache
 
 
 def make_key(identity: Mapping[str, Any], decoding: Mapping[str, Any], text: str, inputs: Any, sample: int) -> str:
@@ -185,7 +185,7 @@ async def find_journal(context: Context) -> Replies | None:
     path = journal_path(context)
     if path is None:
         return None
-    state = per_loop()
+    state = get_loop_cache()
     opener: Callable[[str], Replies] | None = state.get_or_make("journals", lambda: None)
     if opener is not None:
         return opener(path)
@@ -197,4 +197,4 @@ async def find_journal(context: Context) -> Replies | None:
 
 def share_journals(opener: Callable[[str], Replies]) -> None:
     """Make the running loop get its journals from `opener`, for several processes with one writer."""
-    per_loop().entries["journals"] = opener
+    get_loop_cache().entries["journals"] = opener

@@ -9,13 +9,13 @@ from typing import Protocol
 
 from quorum.core.context import Context
 from quorum.models.clock import Clock
-from quorum.models.loops import per_loop
+from quorum.models.loops import get_loop_cache
 
 MINUTE = 60.0
 
 
 @dataclass
-class Share:
+class TakenAmount:
     """An amount taken from an allowance at some time; corrected once the true amount is known."""
 
     time: float
@@ -25,7 +25,7 @@ class Share:
         self.amount = amount
 
 
-class Correctable(Protocol):
+class CorrectableAmount(Protocol):
     """An amount taken from an allowance, in this process or another."""
 
     def correct(self, amount: float) -> None: ...
@@ -34,7 +34,7 @@ class Correctable(Protocol):
 class Allowance(Protocol):
     """A limit that serves its callers in order: a `Minute` of this loop, or one that several processes share."""
 
-    async def take(self, amount: float, clock: Clock) -> Correctable: ...
+    async def take(self, amount: float, clock: Clock) -> CorrectableAmount: ...
 
 
 class Minute:
@@ -42,15 +42,15 @@ class Minute:
 
     def __init__(self, limit: float) -> None:
         self.limit = limit
-        self.shares: deque[Share] = deque()
+        self.shares: deque[TakenAmount] = deque()
         self.order = asyncio.Lock()
 
-    async def take(self, amount: float, clock: Clock) -> Share:
+    async def take(self, amount: float, clock: Clock) -> TakenAmount:
         """Wait until `amount` fits, and take it."""
         async with self.order:
             while (wait := self.wait(amount, clock.now())) > 0:
                 await clock.sleep(wait)
-            share = Share(clock.now(), amount)
+            share = TakenAmount(clock.now(), amount)
             self.shares.append(share)
             return share
 
@@ -74,10 +74,10 @@ AllowanceMaker = Callable[[str, str, float], Allowance]
 @asynccontextmanager
 async def wait_for_limits(
     context: Context, model: str, estimate: int, clock: Clock
-) -> AsyncGenerator[list[Correctable], None]:
+) -> AsyncGenerator[list[CorrectableAmount], None]:
     """Wait until the limits allow one call. Yields its token shares, to be corrected to the real number of tokens."""
-    state = per_loop()
-    shares: list[Correctable] = []
+    state = get_loop_cache()
+    shares: list[CorrectableAmount] = []
     async with state.get_or_make(("concurrency", context.concurrency), lambda: asyncio.Semaphore(context.concurrency)):
         if context.tokens_per_minute is not None:
             shares.append(await get_allowance("tokens", model, context.tokens_per_minute).take(estimate, clock))
@@ -88,11 +88,11 @@ async def wait_for_limits(
 
 def get_allowance(kind: str, model: str, limit: float) -> Allowance:
     """A model's allowance per minute: this loop's own, unless `share_allowances` has set another maker."""
-    state = per_loop()
+    state = get_loop_cache()
     make: AllowanceMaker = state.get_or_make("allowances", lambda: lambda kind, model, limit: Minute(limit))
     return state.get_or_make((kind, model, limit), lambda: make(kind, model, limit))
 
 
 def share_allowances(make: AllowanceMaker) -> None:
     """Make the running loop get its allowances from `make(kind, model, limit)`, for work in several processes."""
-    per_loop().entries["allowances"] = make
+    get_loop_cache().entries["allowances"] = make

@@ -15,7 +15,7 @@ T = TypeVar("T")
 PATH = re.compile(r"[./~\\]|[A-Za-z]:[\\/]")
 
 
-def need_library(what: str, extra: str) -> None:
+def require_library(what: str, extra: str) -> None:
     """Raise a `SetupError` that names the extra to install if the library is missing."""
     if importlib.util.find_spec("sentence_transformers") is None:
         raise SetupError(

@@ -8,7 +8,7 @@ from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
 from quorum.models.clock import REAL, Clock
 from quorum.models.failures import Failure, classify
-from quorum.models.loops import per_loop
+from quorum.models.loops import get_loop_cache
 from quorum.models.model_spec import Spec, get_openai_access, get_openai_url, hide_login
 
 AT_ONCE = 32  # prompts in one request
@@ -37,7 +37,7 @@ class CompletionsScorer:
 
     async def score_part(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """Send one request until it succeeds or no further try can."""
-        limit = per_loop().get_or_make(("completions", self.spec, self.context.concurrency), self.semaphore)
+        limit = get_loop_cache().get_or_make(("completions", self.spec, self.context.concurrency), self.semaphore)
         texts, tried = [f"{prompt} {continuation}" for prompt, continuation in pairs], 0
         while True:
             try:
@@ -68,10 +68,10 @@ class CompletionsScorer:
 
         def make() -> Any:
             made = openai.AsyncOpenAI(**self.access, timeout=self.context.timeout, max_retries=0)
-            per_loop().closers.append(made.close)
+            get_loop_cache().closers.append(made.close)
             return made
 
-        return per_loop().get_or_make(
+        return get_loop_cache().get_or_make(
             ("completions client", self.spec, self.access["api_key"], self.context.timeout), make
         )
 

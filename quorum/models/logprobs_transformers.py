@@ -70,7 +70,7 @@ def score_batch(loaded: Pretrained, batch: Sequence[tuple[list[int], list[int]]]
 
     model, pad = loaded.model, loaded.codec.tokenizer.pad_token_id
 
-    def padded(rows: Sequence[list[int]], filler: int) -> Any:
+    def pad_rows(rows: Sequence[list[int]], filler: int) -> Any:
         longest = max(map(len, rows))
         return torch.tensor([row + [filler] * (longest - len(row)) for row in rows], device=model.device)
 
@@ -78,9 +78,9 @@ def score_batch(loaded: Pretrained, batch: Sequence[tuple[list[int], list[int]]]
     inputs = [prompt if seq2seq else prompt + target for prompt, target in batch]
     begun = [model.config.decoder_start_token_id] if seq2seq else []
     with torch.inference_mode():
-        given = {"input_ids": padded(inputs, pad), "attention_mask": padded([[1] * len(row) for row in inputs], 0)}
+        given = {"input_ids": pad_rows(inputs, pad), "attention_mask": pad_rows([[1] * len(row) for row in inputs], 0)}
         if seq2seq:
-            given["decoder_input_ids"] = padded([begun + target[:-1] for _, target in batch], pad)
+            given["decoder_input_ids"] = pad_rows([begun + target[:-1] for _, target in batch], pad)
         logits = model(**given).logits
         scores = []
         for row, (prompt, target) in enumerate(batch):

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class PerLoop:
+class LoopCache:
     """Things made once per event loop, by key."""
 
     def __init__(self) -> None:
@@ -33,10 +33,10 @@ class PerLoop:
                 await close()
 
 
-LOOPS: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, PerLoop]" = weakref.WeakKeyDictionary()
+LOOPS: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, LoopCache]" = weakref.WeakKeyDictionary()
 
 
-async def close_with_loop(state: PerLoop) -> AsyncGenerator[None, None]:
+async def close_with_loop(state: LoopCache) -> AsyncGenerator[None, None]:
     """Suspended for the life of the loop; asyncio ends every such generator when the loop shuts down."""
     try:
         yield
@@ -45,14 +45,14 @@ async def close_with_loop(state: PerLoop) -> AsyncGenerator[None, None]:
         await state.close()
 
 
-def per_loop() -> PerLoop:
+def get_loop_cache() -> LoopCache:
     """The objects of the running loop. RuntimeError if no loop runs."""
     loop = asyncio.get_running_loop()
     state = LOOPS.get(loop)
     if state is None:
         for other in [known for known in LOOPS if known.is_closed()]:
             del LOOPS[other]  # closed without shutdown_asyncgens: its objects can only be dropped
-        state = LOOPS[loop] = PerLoop()
+        state = LOOPS[loop] = LoopCache()
         with suppress(StopIteration):
             state.guard.asend(None).send(None)  # run to its yield: now the loop knows the generator and will end it
     return state

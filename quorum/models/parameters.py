@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.language_models import BaseChatModel
 
-from quorum.models.loops import per_loop
+from quorum.models.loops import get_loop_cache
 
 if TYPE_CHECKING:
     from quorum.models.request import Request
@@ -37,7 +37,7 @@ def get_refusals(request: "Request") -> set[str]:
     """The names that this model has refused so far. The caller may add to the set."""
     if request.is_named:
         return REFUSALS.setdefault(request.label, Refusals()).names
-    made = per_loop().get_or_make(("refusals", id(request.model)), lambda: Refusals(model=request.model))
+    made = get_loop_cache().get_or_make(("refusals", id(request.model)), lambda: Refusals(model=request.model))
     return made.names
 
 

@@ -45,7 +45,7 @@ class ModelCard:
 
 
 @dataclass(frozen=True)
-class Generated:
+class GeneratedReply:
     """A reply; read, written: tokens of the prompt and of the reply; cut: the length limit ended it."""
 
     text: str
@@ -54,7 +54,7 @@ class Generated:
     cut: bool
 
 
-def need_transformers(what: str) -> None:
+def require_transformers(what: str) -> None:
     """Raise a SetupError that says what to install if PyTorch or transformers is missing."""
     try:
         import torch  # noqa: F401
@@ -74,7 +74,7 @@ def read_card(folder: str | Path) -> ModelCard | None:
     try:
         return TypeAdapter(ModelCard).validate_python(parse_json(read_regular(path)))
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no card of a trained model"
+        why = error.strerror if isinstance(error, OSError) else "it is not the card of a trained model"
         raise SetupError(f"{path} cannot be read ({why}); train again, or copy the folder whole.") from None
 
 
@@ -111,7 +111,7 @@ class Codec:
         self.tokenizer, self.seq2seq = tokenizer, seq2seq
         self.chat = not seq2seq and bool(getattr(tokenizer, "chat_template", None))
 
-    def wrapped(self, prompt: str) -> str:
+    def wrap_prompt(self, prompt: str) -> str:
         """The text that the model reads."""
         if not self.chat:
             return prompt
@@ -119,7 +119,7 @@ class Codec:
         return str(self.tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True))
 
     def prompt(self, text: str) -> list[int]:
-        ids: list[int] = self.tokenizer(self.wrapped(text), add_special_tokens=not self.chat).input_ids
+        ids: list[int] = self.tokenizer(self.wrap_prompt(text), add_special_tokens=not self.chat).input_ids
         return ids
 
     def target(self, text: str) -> list[int]:
@@ -153,7 +153,7 @@ class Pretrained:
 
     def generate(
         self, text: str, output: int, temperature: float = 0.0, top_p: float = 1.0, seed: int = 0
-    ) -> Generated:
+    ) -> GeneratedReply:
         """The reply to a prompt, at most `output` tokens; greedy at temperature 0. Blocking."""
         import torch
 
@@ -169,12 +169,12 @@ class Pretrained:
                 **sampling,
             )
         new = made[0, 1 if self.codec.seq2seq else ids.shape[1] :].tolist()
-        return Generated(self.codec.text(new), ids.shape[1], len(new), bool(new) and new[-1] not in self.ends)
+        return GeneratedReply(self.codec.text(new), ids.shape[1], len(new), bool(new) and new[-1] not in self.ends)
 
 
 def load_pretrained(folder: str) -> Pretrained:
     """Load the model of a folder (or of a name that transformers knows) and merge its adapters, or raise SetupError."""
-    need_transformers(f"The model 'transformers:{folder}'")
+    require_transformers(f"The model 'transformers:{folder}'")
     card = read_card(folder)
     if card is not None and card.adapter:
         return Pretrained(*load_adapted(folder, card), card)

@@ -20,7 +20,7 @@ from quorum.models.clock import Clock
 from quorum.models.failures import Failure, GarbledReply, classify
 from quorum.models.journal_database import Record
 from quorum.models.limits import wait_for_limits
-from quorum.models.loops import per_loop
+from quorum.models.loops import get_loop_cache
 from quorum.models.parameters import (
     SCHEMA,
     apply_parameters,
@@ -170,7 +170,7 @@ def get_server_wait(request: Request, failure: Failure, waited: float) -> float:
             f"{request.label} could not be reached for {UNREACHABLE_SECONDS / 60:.0f} minutes ({failure.said}); start "
             "the server or correct its address, then run the same again."
         )
-    said: set[str] = per_loop().get_or_make("unreachable", set)
+    said: set[str] = get_loop_cache().get_or_make("unreachable", set)
     if request.label not in said:
         said.add(request.label)
         LOG.warning("%s cannot be reached; waiting for it up to %.0f minutes.", request.label, UNREACHABLE_SECONDS / 60)

@@ -18,7 +18,7 @@ from quorum.core.context import Context
 from quorum.core.errors import CallError, QuorumError, SetupError
 from quorum.core.state import Passage, Usage
 from quorum.core.thinking import remove_thinking
-from quorum.models.loops import per_loop
+from quorum.models.loops import get_loop_cache
 
 PROMPT = "system"  # the name under which its calls are counted
 NO_TOKENS = Usage(calls=1, input_tokens=0, output_tokens=0, cached_tokens=0)
@@ -98,7 +98,7 @@ class ChatServer:
         from quorum.models.chat import make_http_client
         from quorum.models.openai_chat import OpenAIChat
 
-        state = per_loop()
+        state = get_loop_cache()
         options: dict[str, Any] = {"max_retries": 0, "timeout": context.timeout, "stream_usage": True}
         access: dict[str, Any] = {"base_url": self.url, "api_key": find_key(self.name) or "none"}
 

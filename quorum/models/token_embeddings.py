@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorum.models.load_encoder import load_encoder, load_multi_vector_encoder, need_library, resolve_model
+from quorum.models.load_encoder import load_encoder, load_multi_vector_encoder, require_library, resolve_model
 
 BATCH = 32
 
@@ -19,7 +19,7 @@ class TokenEncoder:
 
     def __init__(self, name: str) -> None:
         """Raise a `SetupError` if the package or the folder is missing."""
-        need_library(f"The retriever 'colbert:{name}'", "colbert")
+        require_library(f"The retriever 'colbert:{name}'", "colbert")
         self.name, self.place = name, resolve_model(name)
         self.lock = threading.Lock()
         self.encoder: Any = None

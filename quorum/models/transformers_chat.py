@@ -12,7 +12,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
 from quorum.core.errors import SetupError, TooLong
-from quorum.models.pretrained import Generated, ModelCard, Pretrained, load_pretrained
+from quorum.models.pretrained import GeneratedReply, ModelCard, Pretrained, load_pretrained
 
 REPLY = 512  # tokens of a reply, where the folder does not say
 WORKER = ThreadPoolExecutor(1, thread_name_prefix="transformers")
@@ -38,7 +38,7 @@ class TransformersModel(BaseChatModel):
         self._loaded = load_pretrained(self.folder)  # a thread makes models, so that the disk blocks no event loop
 
     @property
-    def knows_its_prompts_only(self) -> bool:
+    def is_trained_by_quorum(self) -> bool:
         """Whether Quorum trained the model, so that it refuses all other prompts."""
         return self._loaded.card is not None
 
@@ -89,7 +89,7 @@ class TransformersModel(BaseChatModel):
         return make_result(made)
 
 
-def make_result(made: Generated) -> ChatResult:
+def make_result(made: GeneratedReply) -> ChatResult:
     usage = UsageMetadata(input_tokens=made.read, output_tokens=made.written, total_tokens=made.read + made.written)
     finish = {"finish_reason": "length" if made.cut else "stop"}
     message = AIMessage(made.text, usage_metadata=usage, response_metadata=finish)

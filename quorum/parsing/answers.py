@@ -22,18 +22,18 @@ class Parsed(Generic[T]):
     malformed: bool = False
 
 
-def with_malformed_flag(parse: Callable[[str], Parsed[T]]) -> Callable[[str], Parsed[Parsed[T]]]:
+def add_malformed_flag(parse: Callable[[str], Parsed[T]]) -> Callable[[str], Parsed[Parsed[T]]]:
     """Wrap a parser so that its value also carries the malformed flag."""
 
-    def whole(reply: str) -> Parsed[Parsed[T]]:
+    def parse_with_flag(reply: str) -> Parsed[Parsed[T]]:
         found = parse(reply)
         return Parsed(found, found.malformed)
 
-    return whole
+    return parse_with_flag
 
 
 @dataclass(frozen=True)
-class Reasoned:
+class ReasonedAnswer:
     """An answer and the reasoning before it, which is None if there is none."""
 
     answer: str
@@ -73,7 +73,7 @@ def remove_tagged_reasoning(text: str) -> str:
     return REASONS.sub("", text) or text if "</" in text else text
 
 
-def parse_reasoned_answer(reply: str, question: str = "") -> Parsed[Reasoned]:
+def parse_reasoned_answer(reply: str, question: str = "") -> Parsed[ReasonedAnswer]:
     """The answer after the last "Answer:" that belongs to this question, and the rationale before it.
 
     Without "Answer:" the reply is malformed, and the answer is the last line with text. If nothing follows "Answer:",
@@ -84,9 +84,9 @@ def parse_reasoned_answer(reply: str, question: str = "") -> Parsed[Reasoned]:
     text, marker = cut_invented_question(unwrap(reply), question)
     if marker:
         answer = clean_answer(get_first_line(text[marker.end() :]))
-        return Parsed(Reasoned(answer or UNKNOWN, get_rationale(text[: marker.start()])), malformed=not answer)
+        return Parsed(ReasonedAnswer(answer or UNKNOWN, get_rationale(text[: marker.start()])), malformed=not answer)
     *reasoning, last = list(list_lines(text)) or [""]
-    return Parsed(Reasoned(clean_answer(last) or UNKNOWN, get_rationale("\n".join(reasoning))), malformed=True)
+    return Parsed(ReasonedAnswer(clean_answer(last) or UNKNOWN, get_rationale("\n".join(reasoning))), malformed=True)
 
 
 # "Answer:", or "Answer" alone on a line. The prompt's other labels may begin a question that the model invents.
@@ -146,7 +146,7 @@ def get_rationale(text: str) -> str | None:
 BROKEN = re.compile(r"[\"']answer[\"']\s*:\s*([\"'])(.*?)(?:\1|\Z)", re.IGNORECASE)
 
 
-def read_json_answer(reply: str) -> Parsed[Reasoned] | None:
+def read_json_answer(reply: str) -> Parsed[ReasonedAnswer] | None:
     """The answer and the rationale of a JSON object, alone or after some words; None if the reply has no such object.
 
     A null answer is "unknown". These are malformed: a list of answers (the value is the first), an object with one
@@ -156,7 +156,7 @@ def read_json_answer(reply: str) -> Parsed[Reasoned] | None:
     value = read_object(text[text.find("{") : text.rfind("}") + 1])
     if value is None:
         broken = BROKEN.search(text) if text.startswith("{") else None
-        return Parsed(Reasoned(clean_answer(broken[2]) or UNKNOWN, None), malformed=True) if broken else None
+        return Parsed(ReasonedAnswer(clean_answer(broken[2]) or UNKNOWN, None), malformed=True) if broken else None
     if not text.startswith("{") and "answer" not in value:
         return None
     sound = "answer" in value
@@ -165,7 +165,7 @@ def read_json_answer(reply: str) -> Parsed[Reasoned] | None:
         content, sound = next(iter(content), None), sound and len(content) == 1
     answer = clean_answer(get_first_line(format_value(content)))
     rationale = value.get("rationale", value.get("reasoning"))
-    found = Reasoned(answer or UNKNOWN, str(rationale).strip() or None if rationale else None)
+    found = ReasonedAnswer(answer or UNKNOWN, str(rationale).strip() or None if rationale else None)
     return Parsed(found, malformed=not sound or not answer)
 
 

@@ -6,7 +6,7 @@ from quorum.core.sentences import find_sentences
 from quorum.core.text import UNKNOWN, is_unknown
 from quorum.parsing.answers import (
     Parsed,
-    Reasoned,
+    ReasonedAnswer,
     clean_answer,
     cut_invented_question,
     get_first_line,
@@ -50,7 +50,7 @@ def parse_topic(reply: str, question: str = "") -> Parsed[str]:
     return Parsed(question, malformed=True) if is_unknown(text) else Parsed(text, named.malformed)
 
 
-def parse_conclusion(reply: str, question: str = "") -> Parsed[Reasoned]:
+def parse_conclusion(reply: str, question: str = "") -> Parsed[ReasonedAnswer]:
     """The answer after the last "the answer is" or "Answer:", and the rationale before it.
 
     The answer ends with its sentence. Without either phrase the reply is malformed, and the answer is the last line
@@ -66,14 +66,14 @@ def parse_conclusion(reply: str, question: str = "") -> Parsed[Reasoned]:
     if last is None or (marker and marker.start() > last.start()):
         return parse_reasoned_answer(reply, question)
     answer = read_stated_answer(text, last)
-    return Parsed(Reasoned(answer or UNKNOWN, get_rationale(text[: last.start()])), malformed=not answer)
+    return Parsed(ReasonedAnswer(answer or UNKNOWN, get_rationale(text[: last.start()])), malformed=not answer)
 
 
-def parse_yes_no_conclusion(reply: str, question: str = "") -> Parsed[Reasoned]:
+def parse_yes_no_conclusion(reply: str, question: str = "") -> Parsed[ReasonedAnswer]:
     """Like `parse_conclusion`, but the answer is "yes", "no" or "unknown". Without a verdict the reply is malformed."""
     found = parse_conclusion(reply, question)
     verdict = parse_yes_no(found.value.answer)
-    return Parsed(Reasoned(verdict.value, found.value.rationale), found.malformed or verdict.malformed)
+    return Parsed(ReasonedAnswer(verdict.value, found.value.rationale), found.malformed or verdict.malformed)
 
 
 def read_stated_answer(text: str, conclusion: re.Match[str]) -> str:

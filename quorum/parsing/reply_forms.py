@@ -59,11 +59,11 @@ def make_choice_form(name: str, choices: Sequence[str], write: Callable[[str], s
 def make_number_form(name: str, write: Callable[[list[int]], str | None]) -> ReplyForm:
     """A reply that is a list of passages' numbers."""
 
-    def written(value: Any) -> str | None:
+    def write_if_numbers(value: Any) -> str | None:
         sound = isinstance(value, list) and all(type(item) is int for item in value)
         return write(value) if sound else None
 
-    return ReplyForm(name, {"type": "array", "items": {"type": "integer"}}, written)
+    return ReplyForm(name, {"type": "array", "items": {"type": "integer"}}, write_if_numbers)
 
 
 def write_numbers(found: list[int]) -> str:

@@ -6,7 +6,7 @@ from quorum.core.text import is_unknown
 from quorum.parsing.answers import EDGE, PAIRS, Parsed, list_lines
 from quorum.parsing.wrapping import unwrap
 
-LONGEST_QUESTION = 1_000  # characters; a longer line is no question
+LONGEST_QUESTION = 1_000  # characters; a longer line is not a question
 MARKS = ("?", "？", "؟")
 LABEL = re.compile(
     rf"{EDGE}(?:(?:rewritten|stand-?alone|new|last|the)[ \t]+){{0,3}}question(?:[ \t]+that[ \t]+stands[ \t]+alone)?"

@@ -6,7 +6,7 @@ from quorum.core.state import MaskedStatement
 from quorum.core.text import UNKNOWN, is_unknown, normalize
 from quorum.parsing.answers import (
     Parsed,
-    Reasoned,
+    ReasonedAnswer,
     clean_answer,
     format_value,
     list_lines,
@@ -86,7 +86,7 @@ NOTES = re.compile(
 )
 
 
-def parse_noted_answer(reply: str, question: str = "") -> Parsed[Reasoned]:
+def parse_noted_answer(reply: str, question: str = "") -> Parsed[ReasonedAnswer]:
     """The answer after the last "Answer:" and the notes before it; in other respects like `parse_reasoned_answer`.
 
     Without notes the reply is malformed, and they are None. If there are only notes, the answer is "unknown".
@@ -98,4 +98,4 @@ def parse_noted_answer(reply: str, question: str = "") -> Parsed[Reasoned]:
     text = unwrap(reply)
     value = read_object(text[text.find("{") : text.rfind("}") + 1]) or {}
     notes = format_value(value.get("notes", "")) or NOTES.sub("", before).strip() or None
-    return Parsed(Reasoned(answer, notes), found.malformed or notes is None)
+    return Parsed(ReasonedAnswer(answer, notes), found.malformed or notes is None)

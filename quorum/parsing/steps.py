@@ -45,7 +45,7 @@ COLON = r"[*_\"'`]{0,3}[ \t]*[:：][*_]{0,3}"
 NUMBER = r"(?:[ \t]*\[?#?\d{1,3}\]?\.?)?"
 
 
-def verb_pattern(number: int) -> str:
+def make_verb_pattern(number: int) -> str:
     """Pattern of an action's name, in group `verbN`."""
     return rf"[*_\"'`]{{0,3}}(?P<verb{number}>search|finish)(?:ing|es|ed)?\b[*_\"'`]{{0,3}}"
 
@@ -53,10 +53,10 @@ def verb_pattern(number: int) -> str:
 STEP = re.compile(
     rf"{EDGE}(?P<observation>observation{NUMBER}{COLON})"
     rf"|{EDGE}(?P<thought>(?:thought|reasoning){NUMBER}{COLON})"
-    rf"|{BEGIN}(?:(?:next )?action{NUMBER}{COLON})\s{{0,9}}{verb_pattern(1)}"
-    rf"|{EDGE}(?:\d{{1,3}}[.)][ \t]*)?{verb_pattern(2)}(?=[ \t]*[\[［【(（:：])"
+    rf"|{BEGIN}(?:(?:next )?action{NUMBER}{COLON})\s{{0,9}}{make_verb_pattern(1)}"
+    rf"|{EDGE}(?:\d{{1,3}}[.)][ \t]*)?{make_verb_pattern(2)}(?=[ \t]*[\[［【(（:：])"
     rf"|{EDGE}(?P<label>(?:final |short )?answer{COLON})"
-    rf"|\b{verb_pattern(3)}(?=[\[［【])",
+    rf"|\b{make_verb_pattern(3)}(?=[\[［【])",
     re.MULTILINE | re.IGNORECASE,
 )
 

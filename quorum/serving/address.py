@@ -47,7 +47,7 @@ def check_tokens(host: str, tokens: Sequence[str]) -> tuple[str, ...]:
 def listen(host: str, port: int) -> socket.socket:
     """A socket at the address. Raises `SetupError` if it is taken, or is not this machine's."""
     if not 0 <= port <= LARGEST_PORT:
-        raise SetupError(f"--port {port} is no port; give one from 1 to {LARGEST_PORT}, or 0 for any that is free.")
+        raise SetupError(f"--port {port} is not a port; give one from 1 to {LARGEST_PORT}, or 0 for any that is free.")
     listening = None
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]

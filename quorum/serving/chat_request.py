@@ -1,4 +1,4 @@
-"""The body of POST /v1/chat/completions, read and checked. Fields of OpenAI's that mean nothing here are ignored."""
+"""The body of POST /v1/chat/completions, read and checked. OpenAI's fields without a meaning here are ignored."""
 
 import json
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ class ChatRequest:
 
 
 async def read_body(request: Request) -> Any:
-    """The JSON of a request. Raises `Refusal` if it is too large (413) or is no JSON (400)."""
+    """The JSON of a request. Raises `Refusal` if it is too large (413) or is not JSON (400)."""
     too_large = Refusal(413, f"The request has more than {LARGEST_BODY // 1_000_000} MB.", "request_too_large")
     length = request.headers.get("content-length", "0")
     if length.isdecimal() and int(length) > LARGEST_BODY:
@@ -42,7 +42,7 @@ async def read_body(request: Request) -> Any:
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
-        raise Refusal(400, "The body is no JSON; send a chat completion request.") from None
+        raise Refusal(400, "The body is not JSON; send a chat completion request.") from None
 
 
 def read_chat(body: Any) -> ChatRequest:

@@ -88,7 +88,7 @@ class Permissions:
     def read_setting(self, name: str, value: Any) -> Any:
         """The value of one setting from a client. Raises `SetupError` if the client may not choose it."""
         if not (value is None or isinstance(value, str | int | float)):
-            raise SetupError(f"Setting {name[:40]!r} is no text, number, true or false; give one of these.")
+            raise SetupError(f"Setting {name[:40]!r} is not a text, a number, true or false; give one of these.")
         if name in MODELS:
             return self.read_model(name, value)
         if name in CHOICES:

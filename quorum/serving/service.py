@@ -85,7 +85,7 @@ class Service:
         """Wait for a free slot, then make the reply."""
         async with self.hold_slot():
             if job.task is not None:
-                return await self.do_task(job, job.task, spending)
+                return await self.answer_side_task(job, job.task, spending)
             return await self.answer(job, spending, on_event)
 
     def record_end(self, job: Job, done: "asyncio.Task[Reply]", spending: Spending, seconds: float) -> None:
@@ -130,7 +130,7 @@ class Service:
         shown = await add_support(job.question, result, job.context)
         return make_reply(shown, has_sources=job.chat.has_sources)
 
-    async def do_task(self, job: Job, kind: str, spending: Spending) -> Reply:
+    async def answer_side_task(self, job: Job, kind: str, spending: Spending) -> Reply:
         """Answer a side task by the chat model; by a fallback if it is the embedded one, which only reads passages."""
         if job.context.model == "embedded":
             return Reply(write_fallback(kind, job.question))

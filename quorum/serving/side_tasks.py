@@ -1,7 +1,7 @@
 """Side tasks that chat clients send besides questions: titles, tags, follow-ups, searches.
 
 Open WebUI begins such a prompt with "### Task:" and puts the chat in <chat_history>; LibreChat asks for a title in a
-sentence. The chat model answers them, without retrieval; the embedded model cannot, so a short fallback stands in.
+sentence. The chat model answers them, without retrieval; the embedded model cannot, so it gets a short fallback.
 """
 
 import json
@@ -48,7 +48,7 @@ def find_last_user_message(messages: Sequence[Message]) -> str:
 def write_fallback(kind: str, text: str) -> str:
     """The fallback reply to a side task: a title from the first question, else an almost empty reply."""
     if kind == "title":
-        title = shorten(first_question(text))
+        title = shorten(get_first_question(text))
         return json.dumps({"title": title}, ensure_ascii=False) if "json" in text.lower() else title
     if kind == "emoji":
         return "💬"
@@ -56,7 +56,7 @@ def write_fallback(kind: str, text: str) -> str:
     return json.dumps({kind: empty})
 
 
-def first_question(text: str) -> str:
+def get_first_question(text: str) -> str:
     """What the user said first in the chat that a side task quotes."""
     inside = HISTORY.search(text)
     found = re.search(r"(?im)^(?:user|human): *(.+)$", inside.group(1) if inside else text)

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from quorum.training.encoder import Layer, TwoTowers
-from quorum.training.examples import Encoded, encode, read_examples
+from quorum.training.examples import EncodedExample, encode, read_examples
 from quorum.training.reader import pad
 
 Batch = tuple[Tensor, Tensor, Tensor]  # ids, segment types, mask
@@ -24,7 +24,7 @@ class Ranges:
     low: float = 0.0
     high: float = 0.0
 
-    def see(self, values: Tensor, tail: float) -> None:
+    def add_values(self, values: Tensor, tail: float) -> None:
         flat = values.flatten()
         if tail:
             keep = max(1, int(flat.numel() * tail))
@@ -68,13 +68,13 @@ def calibrate(
 
     def walk(batches: Iterable[Batch], path: list[tuple[str, Layer]]) -> None:
         for ids, types, mask in batches:
-            x = model.lowest(ids, types)
+            x = model.embed_tokens(ids, types)
             for name, layer in path:
                 for point, values in observe_layer(layer, x, mask):
                     if point == "out":
                         x = values
                     else:
-                        ranges.setdefault(f"{name}.{point}", Ranges()).see(values[mask], tail)
+                        ranges.setdefault(f"{name}.{point}", Ranges()).add_values(values[mask], tail)
 
     base: list[tuple[str, Layer]] = [(f"base.{n}", layer) for n, layer in enumerate(model.base)]
     tower: list[tuple[str, Layer]] = [(f"tower.{n}", layer) for n, layer in enumerate(model.tower)]
@@ -88,7 +88,7 @@ def merge_updates(model: TwoTowers) -> list[Layer]:
     layers = []
     for number in range(model.low):
         layer: Layer = copy.deepcopy(model.base[number])
-        layer.load_state_dict(layer.state_dict() | model.updated(number))
+        layer.load_state_dict(layer.state_dict() | model.merge_updates(number))
         layers.append(layer)
     return layers
 
@@ -96,7 +96,9 @@ def merge_updates(model: TwoTowers) -> list[Layer]:
 def make_text_batches(texts: Sequence[str], tokenizer: Tokenizer, size: int = 16) -> list[Batch]:
     """Padded batches of texts as the sentence encoder reads them."""
     rows = sorted((tokenizer.encode(text).ids[:256] for text in texts), key=len)
-    return [pad([Encoded(row, [0] * len(row), []) for row in rows[i : i + size]]) for i in range(0, len(rows), size)]
+    return [
+        pad([EncodedExample(row, [0] * len(row), []) for row in rows[i : i + size]]) for i in range(0, len(rows), size)
+    ]
 
 
 def make_calibration_batches(

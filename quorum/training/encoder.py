@@ -118,7 +118,7 @@ class TwoTowers(nn.Module):
         self.span = nn.Linear(hidden, 2)
         self.answerable = nn.Linear(hidden, 1)
 
-    def lowest(self, ids: Tensor, types: Tensor) -> Tensor:
+    def embed_tokens(self, ids: Tensor, types: Tensor) -> Tensor:
         """The common input of both towers: the embeddings, summed and normalised."""
         at = torch.arange(ids.shape[1], device=ids.device)
         normed: Tensor = self.embedded_norm(self.words(ids) + self.positions(at) + self.types(types))
@@ -127,16 +127,16 @@ class TwoTowers(nn.Module):
     def read(self, ids: Tensor, types: Tensor, mask: Tensor, levels: int = 0) -> tuple[Tensor, Tensor]:
         """-> span logits (batch, length, 2: start, end) and answerability logits (batch).
 
-        `levels`: compute as a file exported with so many weight steps to each side; 0 computes in float.
+        `levels`: compute like a file that is exported with this many weight steps to each side; 0 computes in float.
         """
-        x = self.lowest(ids, types)
+        x = self.embed_tokens(ids, types)
         for number in range(self.low):
-            x = torch.func.functional_call(self.base[number], self.updated(number), (x, mask, levels))
+            x = torch.func.functional_call(self.base[number], self.merge_updates(number), (x, mask, levels))
         for layer in self.tower:
             x = layer(x, mask, levels)
         return self.span(x), self.answerable(x[:, 0]).squeeze(-1)
 
-    def updated(self, number: int) -> dict[str, Tensor]:
+    def merge_updates(self, number: int) -> dict[str, Tensor]:
         """The weights of the reader's low layer `number` that differ from the sentence encoder's."""
         layer, updates = self.base[number], self.updates[number]
         return {f"{name}.weight": layer.get_submodule(name).weight + update() for name, update in updates.items()}
@@ -144,13 +144,13 @@ class TwoTowers(nn.Module):
     @torch.no_grad()
     def embed(self, ids: Tensor, mask: Tensor) -> Tensor:
         """-> mean-pooled, normalised sentence embeddings (batch, hidden), as the base model defines them."""
-        x = self.lowest(ids, torch.zeros_like(ids))
+        x = self.embed_tokens(ids, torch.zeros_like(ids))
         for layer in self.base:
             x = layer(x, mask)
         weights = mask[..., None].to(x.dtype)
         return F.normalize((x * weights).sum(1) / weights.sum(1), dim=-1)
 
-    def trained(self) -> dict[str, Tensor]:
+    def get_trained_weights(self) -> dict[str, Tensor]:
         """The reader's own weights, which training changes."""
         return {name: value.detach().contiguous() for name, value in self.state_dict().items() if name.startswith(OWN)}
 

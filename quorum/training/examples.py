@@ -31,7 +31,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodedExample:
     """Token ids and segment types of one example, with its gold spans as (first, last) token positions."""
 
     ids: list[int]
@@ -104,7 +104,7 @@ def join_contexts(example: Example, other: str, rng: random.Random) -> Example:
     return replace(example, context=f"{other}\n{example.context}", spans=spans)
 
 
-def encode(tokenizer: Tokenizer, example: Example, length: int, rng: random.Random | None = None) -> Encoded:
+def encode(tokenizer: Tokenizer, example: Example, length: int, rng: random.Random | None = None) -> EncodedExample:
     """[CLS] question [SEP] context [SEP], at most `length` tokens.
 
     A longer context is cut to a window of whole tokens. With `rng` the window is random, around a gold span if there
@@ -129,7 +129,7 @@ def encode(tokenizer: Tokenizer, example: Example, length: int, rng: random.Rand
     window = context.ids[begin : begin + room]
     cls, sep = get_special_id(tokenizer, "[CLS]"), get_special_id(tokenizer, "[SEP]")
     offset = len(question) + 2 - begin
-    return Encoded(
+    return EncodedExample(
         [cls, *question, sep, *window, sep],
         [0] * (len(question) + 2) + [1] * (len(window) + 1),
         [(a + offset, b + offset) for a, b in tokens if begin <= a and b < begin + len(window)],

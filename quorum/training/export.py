@@ -87,7 +87,7 @@ class Exporter:
         values, scales = quantise(to_array(weight).T, self.levels)
         stored, stored_scales = graph.constant(f"{name}.weight", values), graph.constant(f"{name}.scales", scales)
         if updates:
-            stored, stored_scales = self.updated(stored, stored_scales, name, weight, updates)
+            stored, stored_scales = self.add_updates(stored, stored_scales, name, weight, updates)
         zeros = graph.constant(f"zeros.{values.shape[1]}", np.zeros(values.shape[1], np.int8))
         inputs = (
             small,
@@ -100,7 +100,7 @@ class Exporter:
         )
         return graph.node("MatMulIntegerToFloat", *inputs, domain=MICROSOFT)
 
-    def updated(
+    def add_updates(
         self, stored: str, scales: str, name: str, weight: Tensor, updates: Sequence[Update]
     ) -> tuple[str, str]:
         """The stored int8 weight plus low-rank updates, as int8. The runtime folds it once, at loading."""
@@ -150,7 +150,7 @@ class Exporter:
         out = self.product(inner, f"{name}.outer", f"{point}.inner", part.weight, part.bias, change("outer"))
         return self.norm(out, x, f"{name}.norm2", layer.outer_norm)
 
-    def lowest(self, model: TwoTowers) -> str:
+    def embed_tokens(self, model: TwoTowers) -> str:
         graph = self.graph
         words, scales = quantise(to_array(model.words.weight).T, 127)
         small = graph.node("Gather", graph.constant("words", words.T), "ids")
@@ -172,7 +172,7 @@ class Exporter:
     def export(self, model: TwoTowers) -> onnx.ModelProto:
         graph = self.graph
         graph.nodes.append(helper.make_node("Cast", ["mask"], ["mask32"], to=TensorProto.INT32))
-        x = self.lowest(model)
+        x = self.embed_tokens(model)
         stem = x
         for number, layer in enumerate(model.base):
             x = self.layer(x, f"base.{number}", layer)

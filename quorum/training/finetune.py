@@ -22,7 +22,7 @@ from quorum.models.pretrained import (
     hash_base,
     is_seq2seq,
     load_base,
-    need_transformers,
+    require_transformers,
     silence_transformers,
     write_card,
 )
@@ -84,7 +84,7 @@ def finetune(
     """Train and write the folder `out`. The same call again continues an interrupted run and leaves a finished one.
     Raises SetupError if the base cannot be trained or `out` holds something else.
     """
-    need_transformers(f"Training a {task.kind}")
+    require_transformers(f"Training a {task.kind}")
     base = str(Path(base).resolve()) if Path(base).is_dir() else base
     run = describe_run(task, lines, data, base, settings)
     if (done := read_finished_report(out, run)) is not None:
@@ -94,7 +94,7 @@ def finetune(
     model, tokenizer = load_base(base, half=lora)
     check_window(model, base, settings.length, output)
     work, codec = open_working_folder(out, run), Codec(tokenizer, seq2seq)
-    items, shortened = encoded_lines(task, lines, codec, settings.length, output)
+    items, shortened = encode_lines(task, lines, codec, settings.length, output)
     training = prepare_training(model, codec, items, settings, lora, work)
     report = Report(len(items), len(lines) - len(items), shortened, training.run(report_step))
     card = ModelCard(
@@ -113,7 +113,7 @@ def finetune(
     return report
 
 
-def encoded_lines(
+def encode_lines(
     task: Task, lines: Sequence[Silver], codec: Codec, length: int, output: int
 ) -> "tuple[list[Item], int]":
     """-> the examples that fit, and how many of them lost passages."""

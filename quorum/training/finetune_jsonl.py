@@ -84,7 +84,7 @@ def find_mistakes(messages: Any) -> Iterator[str]:
     for role, message in zip(roles, messages, strict=True):
         content = message.get("content")
         if not isinstance(content, str):
-            yield f"the content of the {role} is no text."
+            yield f"the content of the {role} is not a text."
         elif not content.strip():
             yield f"the content of the {role} is empty" + (
                 f"; write {NOTHING} where no sentence helps." if role == "assistant" else "."

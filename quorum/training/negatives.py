@@ -21,7 +21,7 @@ from quorum.core.state import Passage
 from quorum.core.text import contains_answer
 from quorum.datasets.records import parse_passage, read_json_lines
 from quorum.retrievers.bm25 import Ranking
-from quorum.retrievers.passages import indexed_text
+from quorum.retrievers.passages import make_indexed_text
 
 DEPTH = 12  # search results looked at
 SHORTEST = 150  # characters that a passage must exceed
@@ -111,7 +111,7 @@ def find_negatives(asked: SearchedQuestion, ranking: Ranking) -> list[Passage]:
         if len(found) == asked.wanted or not passage["score"]:
             break
         if asked.own.isdisjoint({passage["id"], passage["text"].strip()}) and not contains_answer(
-            indexed_text(passage), asked.answers
+            make_indexed_text(passage), asked.answers
         ):
             found.append(passage)
     return found

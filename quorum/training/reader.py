@@ -20,7 +20,7 @@ from torch import Tensor
 from quorum.training.encoder import TwoTowers, load_base, start_from
 from quorum.training.examples import (
     CALIBRATION_PERCENT,
-    Encoded,
+    EncodedExample,
     Example,
     encode,
     is_held_out,
@@ -32,7 +32,7 @@ from quorum.training.examples import (
 MULTI_PASSAGE_SHARE = 0.15
 
 
-def pad(batch: list[Encoded]) -> tuple[Tensor, Tensor, Tensor]:
+def pad(batch: list[EncodedExample]) -> tuple[Tensor, Tensor, Tensor]:
     """-> token ids, segment types and mask (true where a token is), each (batch, longest)."""
     longest = max(len(item.ids) for item in batch)
     ids = torch.tensor([item.ids + [0] * (longest - len(item.ids)) for item in batch])
@@ -48,10 +48,12 @@ def allowed_positions(types: Tensor, mask: Tensor) -> Tensor:
     return allowed
 
 
-def compute_loss(model: TwoTowers, batch: list[Encoded], answerable_weight: float = 0.5, levels: int = 0) -> Tensor:
+def compute_loss(
+    model: TwoTowers, batch: list[EncodedExample], answerable_weight: float = 0.5, levels: int = 0
+) -> Tensor:
     """Marginal likelihood of all gold spans (of [CLS] where there is none), and of answerability.
 
-    `levels`: compute as a file exported with so many weight steps (0: in float).
+    `levels`: compute like a file that is exported with this many weight steps (0: in float).
     """
     ids, types, mask = (part.to(model.words.weight.device) for part in pad(batch))
     span, answerable = model.read(ids, types, mask, levels)
@@ -77,7 +79,7 @@ class Mixture:
         self.others = [example.context for example in examples if 80 < len(example.context) < 900]
         self.tokenizer, self.length, self.rng = tokenizer, length, random.Random(seed)
 
-    def chunk(self, batch: int, count: int) -> list[list[Encoded]]:
+    def chunk(self, batch: int, count: int) -> list[list[EncodedExample]]:
         """Draw `count` batches together; examples are sorted by length and then split."""
         drawn = self.rng.choices(self.examples, self.weights, k=batch * count)
         items = [self.encoded(example) for example in drawn]
@@ -86,7 +88,7 @@ class Mixture:
         self.rng.shuffle(batches)
         return batches
 
-    def encoded(self, example: Example) -> Encoded:
+    def encoded(self, example: Example) -> EncodedExample:
         length = self.length
         if self.others and self.rng.random() < MULTI_PASSAGE_SHARE:
             example, length = join_contexts(example, self.rng.choice(self.others), self.rng), int(self.length * 1.4)
@@ -151,8 +153,8 @@ def train(
                 print(f"{elapsed:.1f} min, {step * batch} examples, loss {running:.3f}", file=sys.stderr, flush=True)
             if time.monotonic() - saved > save_every:
                 saved = time.monotonic()
-                write_weights(model.trained() | mean, out)
-    write_weights(model.trained() | mean, out)
+                write_weights(model.get_trained_weights() | mean, out)
+    write_weights(model.get_trained_weights() | mean, out)
     with torch.no_grad():
         for name, value in own.items():
             value.copy_(mean[name])

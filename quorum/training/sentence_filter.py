@@ -103,7 +103,7 @@ def export_head(head: Head, sample: Sequence[Item]) -> onnx.ModelProto:
         states, mask, _, _ = collate(sample[begin : begin + 16])
         for point, values in observe_layer(head.layer, states, mask):
             if point != "out":
-                ranges.setdefault(f"head.{point}", Ranges()).see(values[mask], 0.0)
+                ranges.setdefault(f"head.{point}", Ranges()).add_values(values[mask], 0.0)
     made = Exporter(ranges, LEVELS)
     graph = made.graph
     graph.nodes.append(helper.make_node("Cast", ["mask"], ["mask32"], to=TensorProto.INT32))

@@ -28,7 +28,7 @@ from quorum.datasets.records import Record
 from quorum.datasets.silver import Silver, make_spans, read_silver
 from quorum.prompts.generator import make_generator_prompt
 
-AT_ONCE = 16  # questions: a scorer may be a server
+AT_ONCE = 16  # questions processed at the same time, because a scorer may be a server
 Progress = Callable[[int], None]
 
 
@@ -76,13 +76,15 @@ async def make_silver(
     context: Context | None = None,
     progress: Progress = lambda done: None,
 ) -> Statistics:
-    """Write the silver lines of a data set to `out`, whole or not at all; a stopped run goes on where it stopped.
+    """Write the silver lines of a data set to `out` once all are there; a stopped run continues where it stopped.
 
     A question without passages of its own gets them from the context's collection, where the recipe names one. One
     without gold answers gets an empty silver. Raises SetupError for data without passages or without any gold answer.
     """
     if out.suffix == ".gz":
-        raise SetupError(f"--out {out} is a gzip file, which cannot be gone on with; write a plain .jsonl file.")
+        raise SetupError(
+            f"--out {out} is a gzip file, which cannot be continued after an interruption; write a plain .jsonl file."
+        )
     part = name_part_file(data, out, recipe, context if recipe.collection else None)
     done = count_finished_lines(part)
     try:

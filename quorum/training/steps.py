@@ -49,12 +49,12 @@ def collate(items: Sequence[Item], seq2seq: bool, pad: int, device: Any) -> dict
     inputs = [item.prompt if seq2seq else item.prompt + item.target for item in items]
     labels = [item.target if seq2seq else [IGNORED] * len(item.prompt) + item.target for item in items]
 
-    def padded(rows: Sequence[list[int]], filler: int) -> Tensor:
+    def pad_rows(rows: Sequence[list[int]], filler: int) -> Tensor:
         longest = max(map(len, rows))
         return torch.tensor([row + [filler] * (longest - len(row)) for row in rows], device=device)
 
-    mask = padded([[1] * len(row) for row in inputs], 0)
-    return {"input_ids": padded(inputs, pad), "attention_mask": mask, "labels": padded(labels, IGNORED)}
+    mask = pad_rows([[1] * len(row) for row in inputs], 0)
+    return {"input_ids": pad_rows(inputs, pad), "attention_mask": mask, "labels": pad_rows(labels, IGNORED)}
 
 
 def make_batches(count: int, plan: Plan, epoch: int) -> list[list[int]]:

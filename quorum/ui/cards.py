@@ -166,7 +166,7 @@ def describe_support(result: ShownResult | None) -> tuple[str, list[tuple[str, b
 
 
 def write_understood(answer: Answer, question: str) -> str:
-    """How a follow-up question was understood; empty where it stayed as it was typed."""
+    """How a follow-up question was understood; empty if it did not change."""
     asked = (answer.result or {}).get("question")
     return f"Understood as: {asked}" if isinstance(asked, str) and asked != question else ""
 

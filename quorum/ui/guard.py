@@ -106,7 +106,7 @@ class Guard:
         await reply(send, 200, PAGE.format(head=head, body=""), (b"set-cookie", cookie.encode()))
 
     async def forward(self, scope: Scope, headers: MutableMapping[str, str], receive: Receive, send: Send) -> None:
-        """Serve the page. Reading stops at a body that is too large. A visitor who leaves early is no error."""
+        """Serve the page. Reading stops at a body that is too large. A visitor who leaves early causes no error."""
         begun, left, came = False, False, 0
 
         async def receive_counted() -> Message:

@@ -15,7 +15,7 @@ from quorum.core.errors import SetupError
 from quorum.core.files import read_regular
 from quorum.core.private_files import make_private_folder, open_private_text
 from quorum.evaluation.saved_run import read_number, read_result, read_saved_run
-from quorum.evaluation.trace import FORMAT, Step, plain
+from quorum.evaluation.trace import FORMAT, Step, step_to_json
 from quorum.models.tracing import clean_value, hides_passages
 from quorum.ui.query import Query
 from quorum.ui.run import Answer, Phase, Run
@@ -70,7 +70,7 @@ def run_to_json(run: Run) -> dict[str, Any]:
         "question": run.query.question,
         "method": ",".join(one.name for one in run.answers),
         "page": {"asked": run.asked, **query, "answers": answers},
-        "steps": [plain(step) for one in run.answers for step in one.root.steps],
+        "steps": [step_to_json(step) for one in run.answers for step in one.root.steps],
     }
 
 

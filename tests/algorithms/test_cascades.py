@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from quorum.algorithms.cascades import (
-    Accept,
+    AcceptanceTest,
     Candidate,
-    Recorded,
+    RecordedAnswers,
     Stage,
     certify_cascades,
     compute_losses,
@@ -22,11 +22,11 @@ from quorum.algorithms.cascades import (
 )
 
 
-def recorded(right: np.ndarray, cost: list[float], known: np.ndarray | None = None) -> Recorded:
+def make_recorded_answers(right: np.ndarray, cost: list[float], known: np.ndarray | None = None) -> RecordedAnswers:
     """Answers that are right or wrong; a right one has key 1, each wrong one its own."""
     count, n = right.shape
     wrong = 2 + np.arange(count * n).reshape(count, n)
-    return Recorded(
+    return RecordedAnswers(
         methods=tuple("abcdefgh"[:count]),
         worst=right.astype(float),
         best=right.astype(float),
@@ -41,35 +41,41 @@ def recorded(right: np.ndarray, cost: list[float], known: np.ndarray | None = No
     )
 
 
-THREE = recorded(np.array([[1, 0, 0, 0], [0, 1, 0, 1], [0, 1, 1, 0]]), [1.0, 2.0, 5.0])
+THREE = make_recorded_answers(np.array([[1, 0, 0, 0], [0, 1, 0, 1], [0, 1, 1, 0]]), [1.0, 2.0, 5.0])
 
 
 def test_a_cascade_goes_on_until_a_stage_passes_its_test() -> None:
     known = np.array([[True, False, True, False], [True, True, False, False], [True] * 4])
     table = replace(THREE, known=known)
-    found = replay_cascade(table, (Stage("a", Accept("known")), Stage("b", Accept("known")), Stage("c", None)))
+    found = replay_cascade(
+        table, (Stage("a", AcceptanceTest("known")), Stage("b", AcceptanceTest("known")), Stage("c", None))
+    )
     assert found.worst.tolist() == [1.0, 1.0, 0.0, 0.0]
     assert found.cost.tolist() == [1.0, 3.0, 1.0, 8.0]
     assert found.asked.tolist() == [[True] * 4, [False, True, False, True], [False, False, False, True]]
-    shares = compute_stage_shares(table, (Stage("a", Accept("known")), Stage("b", None)))
+    shares = compute_stage_shares(table, (Stage("a", AcceptanceTest("known")), Stage("b", None)))
     assert shares == {"a": 1.0, "b": 0.5}
 
 
 @pytest.mark.parametrize(
     ("accept", "expected"),
     [
-        (Accept("confidence", 0.5), [0.0, 1.0, 1.0, 0.0]),
-        (Accept("certified"), [0.0, 1.0, 0.0, 0.0]),
-        (Accept("same"), [0.0, 1.0, 1.0, 0.0]),
+        (AcceptanceTest("confidence", 0.5), [0.0, 1.0, 1.0, 0.0]),
+        (AcceptanceTest("certified"), [0.0, 1.0, 0.0, 0.0]),
+        (AcceptanceTest("same"), [0.0, 1.0, 1.0, 0.0]),
     ],
 )
-def test_every_test_of_a_stage(accept: Accept, expected: list[float]) -> None:
+def test_every_test_of_a_stage(accept: AcceptanceTest, expected: list[float]) -> None:
     table = replace(
         THREE,
         confidence=np.array([[np.nan] * 4, [0.9, 0.5, 0.2, np.nan], [np.nan] * 4]),
         certified=np.array([[False] * 4, [True, True, True, True], [False] * 4]),
     )
-    cascade = (Stage("a", Accept("confidence", 0.9)), Stage("b", accept), Stage("c", None))  # a has no confidence
+    cascade = (
+        Stage("a", AcceptanceTest("confidence", 0.9)),
+        Stage("b", accept),
+        Stage("c", None),
+    )  # a has no confidence
     assert replay_cascade(table, cascade).worst.tolist() == (expected if accept.test != "certified" else [0, 1, 0, 1])
 
 
@@ -77,7 +83,7 @@ def test_calls_that_an_earlier_stage_made_are_not_paid_again() -> None:
     shared = np.zeros((3, 3, 4))
     shared[0, 1], shared[1, 2], shared[0, 2] = 1.0, 2.0, 1.0
     table = replace(THREE, shared=shared, known=np.zeros((3, 4), dtype=bool))
-    cascade = (Stage("a", Accept("known")), Stage("b", Accept("known")), Stage("c", None))
+    cascade = (Stage("a", AcceptanceTest("known")), Stage("b", AcceptanceTest("known")), Stage("c", None))
     assert replay_cascade(table, cascade).cost.tolist() == [1 + 1 + 3] * 4
 
 
@@ -87,13 +93,13 @@ def test_a_stage_that_failed_fails_the_question() -> None:
     worst = THREE.worst.copy()
     worst[2, 1] = 1.0
     table = replace(THREE, failed=failed, worst=worst, known=np.zeros((3, 4), dtype=bool))
-    assert replay_cascade(table, (Stage("a", Accept("known")), Stage("c", None))).worst[1] == 0.0
+    assert replay_cascade(table, (Stage("a", AcceptanceTest("known")), Stage("c", None))).worst[1] == 0.0
 
 
-def random_answers(seed: int, n: int = 90) -> Recorded:
+def random_answers(seed: int, n: int = 90) -> RecordedAnswers:
     draw = np.random.default_rng(seed)
     right = (draw.random((5, n)) < np.array([[0.3], [0.35], [0.4], [0.4], [0.45]])).astype(float)
-    table = recorded(right, [1, 2, 3, 5, 7], known=draw.random((5, n)) < 0.8)
+    table = make_recorded_answers(right, [1, 2, 3, 5, 7], known=draw.random((5, n)) < 0.8)
     sure = np.where(draw.random((5, n)) < 0.9, np.round(draw.random((5, n)), 1), np.nan)
     shared = draw.random((5, 5, n)) * 0.5
     return replace(table, confidence=sure, shared=shared, certified=draw.random((5, n)) < 0.5)
@@ -124,7 +130,7 @@ def test_the_design_is_a_front_below_the_cost_of_the_best_method() -> None:
 
 def test_the_cascade_is_tested_against_every_single_method() -> None:
     table = random_answers(6)
-    cascade = (Stage("a", Accept("known")), Stage("e", None))
+    cascade = (Stage("a", AcceptanceTest("known")), Stage("e", None))
     found = compute_losses(table, cascade, 0.0)
     assert sorted(found) == ["a", "b", "c", "d", "e"]
     assert found["e"].tolist() == (table.worst[4] - replay_cascade(table, cascade).worst).tolist()
@@ -142,7 +148,7 @@ def test_questions_of_one_document_count_as_one() -> None:
 
 def test_the_certificate_stops_at_the_first_failure() -> None:
     right = np.array([[1.0] * 300, [1.0] * 300, [0.0] * 300])
-    table = recorded(right, [5.0, 3.0, 1.0])
+    table = make_recorded_answers(right, [5.0, 3.0, 1.0])
     front = [Candidate((Stage(name, None),), 0.0, 0.0) for name in "bc"]
     assert [one.passed for one in certify_cascades(table, front, 0.03, 0.1)] == [True, False]
     assert [one.passed for one in certify_cascades(table, front[::-1], 0.03, 0.1)] == [False]
@@ -153,7 +159,7 @@ def test_a_cascade_that_loses_too_much_is_seldom_certified() -> None:
     draw, broken, repetitions = np.random.default_rng(8), 0, 150
     for _ in range(repetitions):
         right = (draw.random((3, 200)) < np.array([[0.45], [0.45], [0.4]])).astype(float)
-        table = recorded(right, [5.0, 5.0, 1.0])
+        table = make_recorded_answers(right, [5.0, 5.0, 1.0])
         candidates = [one for one in list_cascades(table) if one.cascade == (Stage("c", None),)]
         broken += certify_cascades(table, candidates, 0.05, 0.1)[0].passed
     assert broken / repetitions <= 0.1 + 3 * math.sqrt(0.09 / repetitions)

@@ -30,21 +30,21 @@ def ballots(passages: tuple[Answers, ...]) -> list[Vote]:
     ]
 
 
-def outcome(passages: tuple[Answers, ...]) -> str | None:
+def find_outcome(passages: tuple[Answers, ...]) -> str | None:
     found = count_votes(ballots(passages))
     return None if found.unknown else vote_key(found.answer)
 
 
 def can_change(passages: tuple[Answers, ...], replaced: int, said: list[Answers]) -> bool:
-    """Whether any replacement of so many passages by ones that say anything, put at any rank, changes the winner."""
-    before = outcome(passages)
+    """Whether replacing `replaced` passages, with any answers at any ranks, can change the winner."""
+    before = find_outcome(passages)
     for kept in combinations(passages, len(passages) - replaced):
         for new in product(said, repeat=replaced):
             for places in combinations(range(len(passages)), replaced):
                 order, rest, fresh = [], iter(kept), iter(new)
                 for rank in range(len(passages)):
                     order.append(next(fresh) if rank in places else next(rest))
-                if outcome(tuple(order)) != before:
+                if find_outcome(tuple(order)) != before:
                     return True
     return False
 
@@ -95,7 +95,7 @@ def test_answers_count_as_the_vote_counts_them() -> None:
 
 
 @given(st.lists(st.sampled_from("?abc"), min_size=1, max_size=12))
-def test_with_one_sample_the_lead_must_exceed_what_the_votes_can_move(answers: list[str]) -> None:
+def test_one_sample_is_certified_if_its_lead_exceeds_the_votes_that_can_change(answers: list[str]) -> None:
     """From a winner with w votes, m passages take min(m, w) votes and give m: the textbook rule where m <= w."""
     safe = certify_votes(ballots(tuple((answer,) for answer in answers)))
     counts = sorted((answers.count(answer) for answer in "abc"), reverse=True)

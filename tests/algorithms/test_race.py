@@ -66,7 +66,7 @@ def test_a_missing_answer_counts_as_the_worst_for_what_is_claimed() -> None:
     assert race.leads.tolist() == [[0.0, 0.0], [-6.0, 0.0]]
 
 
-def test_what_a_dropped_method_would_have_answered_is_not_read() -> None:
+def test_answers_of_a_dropped_method_are_not_read() -> None:
     table = np.array([[1.0, 0.0, 1.0]] * 30 + [[0.0, 1.0, 1.0]] * 30)
     other = table.copy()
     race = run_race(table, "questions")

@@ -24,7 +24,7 @@ def preferences(outcome: Outcome) -> list[Preference]:
     return [Preference(first=i, second=j, preferred=preferred) for (i, j), preferred in outcome.items()]
 
 
-def by_definition(validity: Sequence[bool] | None, outcome: Outcome, count: int) -> list[float]:
+def compute_scores_by_definition(validity: Sequence[bool] | None, outcome: Outcome, count: int) -> list[float]:
     """v(k) + sum over i of the mean of two comparisons, equations 4 to 6 written out."""
     scores = []
     for k in range(count):
@@ -37,12 +37,12 @@ def by_definition(validity: Sequence[bool] | None, outcome: Outcome, count: int)
     return scores
 
 
-def outcomes(count: int) -> list[Outcome]:
+def list_outcomes(count: int) -> list[Outcome]:
     pairs = list_pairs(count)
     return [dict(zip(pairs, said, strict=True)) for said in product(*((i, j, None) for i, j in pairs))]
 
 
-def lazily(count: int, validity: list[bool] | None, outcome: Outcome) -> tuple[Choice, int]:
+def choose_lazily(count: int, validity: list[bool] | None, outcome: Outcome) -> tuple[Choice, int]:
     """The choice, and the comparisons that were asked for it."""
     asked: Outcome = {}
     while pairs := choose_next_pairs(count, validity, preferences(asked)):
@@ -53,9 +53,9 @@ def lazily(count: int, validity: list[bool] | None, outcome: Outcome) -> tuple[C
 
 def check(count: int, validity: list[bool] | None, outcome: Outcome) -> int:
     """One outcome, eagerly and lazily. Returns the comparisons that lazy ranking asked."""
-    scores = by_definition(validity, outcome, count)
+    scores = compute_scores_by_definition(validity, outcome, count)
     eager = choose_candidate(count, validity, preferences(outcome))
-    lazy, asked = lazily(count, validity, outcome)
+    lazy, asked = choose_lazily(count, validity, outcome)
     assert eager.scores == scores
     assert eager.best == lazy.best == scores.index(max(scores))
     assert eager.margin is not None
@@ -66,13 +66,13 @@ def check(count: int, validity: list[bool] | None, outcome: Outcome) -> int:
 
 @pytest.mark.parametrize("judged", [True, False])
 def test_two_candidates_over_all_outcomes(judged: bool) -> None:
-    for validity, outcome in product(product((True, False), repeat=2), outcomes(2)):
+    for validity, outcome in product(product((True, False), repeat=2), list_outcomes(2)):
         asked = check(2, list(validity) if judged else None, outcome)
         assert asked == (0 if judged and validity == (True, False) else 2)
 
 
 def test_three_candidates_over_all_outcomes() -> None:
-    calls = [check(3, list(v), outcome) for v in product((True, False), repeat=3) for outcome in outcomes(3)]
+    calls = [check(3, list(v), outcome) for v in product((True, False), repeat=3) for outcome in list_outcomes(3)]
     assert set(calls) == {4, 6}
     assert sum(calls) / len(calls) < 5.2
 
@@ -135,14 +135,14 @@ def judge(validity: Sequence[str], outcome: Outcome) -> ScriptedModel:
 SAID = {"True": True, "False": False, "Hm.": False}
 
 
-async def both_ways(validity: Sequence[str], outcome: Outcome) -> int:
+async def check_eager_and_lazy(validity: Sequence[str], outcome: Outcome) -> int:
     """The graph's answer, eager and lazy, against the definition. Returns the calls that lazy ranking saved."""
     results: list[Any] = []
     for ranking in ("eager", "lazy"):
         context = Context(model=judge(validity, outcome), candidates=len(validity), ranking=ranking)
         results.append(await answer(QUESTION, "sure", context, given=PASSAGES[:2]))
     eager, lazy = results
-    scores = by_definition([SAID[said] for said in validity], outcome, len(validity))
+    scores = compute_scores_by_definition([SAID[said] for said in validity], outcome, len(validity))
     same = ("answer", "unknown", "rationale", "validity", "candidates", "summaries", "evidence", "passages")
     assert {key: eager[key] for key in same} == {key: lazy[key] for key in same}
     assert (eager["scores"], eager["answer"]) == (scores, ["1931", "1950", "1929"][scores.index(max(scores))])
@@ -158,18 +158,20 @@ async def both_ways(validity: Sequence[str], outcome: Outcome) -> int:
 async def test_the_graph_over_all_outcomes_of_two_candidates() -> None:
     """Verdicts true and false, preferences for either and garbled: 36 questions, both ways."""
     for validity in product(("True", "False"), repeat=2):
-        for outcome in outcomes(2):
-            saved = await both_ways(validity, outcome)
+        for outcome in list_outcomes(2):
+            saved = await check_eager_and_lazy(validity, outcome)
             assert saved == (2 if SAID[validity[0]] and not SAID[validity[1]] else 0)
 
 
-SAMPLED = outcomes(3)[::91]
+SAMPLED = list_outcomes(3)[::91]
 
 
 async def test_the_graph_over_sampled_outcomes_of_three_candidates() -> None:
     """Some of the verdicts are garbled, too."""
     validities = list(product(SAID, repeat=3))
-    saved = [await both_ways(validities[5 * n % len(validities)], outcome) for n, outcome in enumerate(SAMPLED)]
+    saved = [
+        await check_eager_and_lazy(validities[5 * n % len(validities)], outcome) for n, outcome in enumerate(SAMPLED)
+    ]
     assert set(saved) == {0, 2}
 
 

@@ -56,7 +56,7 @@ def test_weights_are_summed() -> None:
     assert outcome.share == pytest.approx(0.5 / 0.9)
 
 
-def staged(answers: tuple[str, ...], samples: int) -> tuple[list[Vote], list[int]]:
+def run_stages(answers: tuple[str, ...], samples: int) -> tuple[list[Vote], list[int]]:
     """Run the stages over votes that are known beforehand: the votes asked for, and the size of each stage."""
     everything = ballots(*answers, samples=samples)
     passages, asked, stages = len(answers) // samples, 0, []
@@ -71,7 +71,7 @@ def staged(answers: tuple[str, ...], samples: int) -> tuple[list[Vote], list[int
 )
 def test_staged_equals_all_for_every_outcome(passages: int, samples: int) -> None:
     for answers in product("?abc", repeat=passages * samples):
-        votes, stages = staged(answers, samples)
+        votes, stages = run_stages(answers, samples)
         everything = ballots(*answers, samples=samples)
         found, full = count_votes(votes), count_votes(everything)
         assert (found.answer, found.unknown) == (full.answer, full.unknown), (answers, stages)
@@ -80,7 +80,7 @@ def test_staged_equals_all_for_every_outcome(passages: int, samples: int) -> Non
 @given(st.lists(st.sampled_from("?abcd"), min_size=1, max_size=24), st.integers(1, 3))
 def test_staged_equals_all(answers: list[str], samples: int) -> None:
     usable = tuple(answers[: len(answers) // samples * samples])
-    votes, _ = staged(usable, samples)
+    votes, _ = run_stages(usable, samples)
     full = count_votes(ballots(*usable, samples=samples))
     assert (count_votes(votes).answer, count_votes(votes).unknown) == (full.answer, full.unknown)
 
@@ -105,7 +105,9 @@ def test_the_first_stage_is_the_smallest_that_could_decide(passages: int, sample
 def test_nothing_is_asked_once_decided() -> None:
     assert size_next_stage(ballots("a", "a", "a"), 2, 1) == 0
     assert size_next_stage(ballots("?", "?"), 0, 1) == 0
-    stages = {"".join(answers): staged(answers, 1)[1] for answers in [tuple("aaabc"), tuple("aabbc"), tuple("?????")]}
+    stages = {
+        "".join(answers): run_stages(answers, 1)[1] for answers in [tuple("aaabc"), tuple("aabbc"), tuple("?????")]
+    }
     assert stages == {"aaabc": [3], "aabbc": [3, 1, 1], "?????": [3, 1, 1]}
 
 

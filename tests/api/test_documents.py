@@ -18,7 +18,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def test_what_is_indexed_is_answered(folder: Path) -> None:
+def test_questions_are_answered_from_indexed_documents(folder: Path) -> None:
     report = index(folder, collection="handbook")
     assert (report.added, report.passages, report.skipped) == (1, 1, [])
     assert index([folder / "travel.md"], collection="handbook").unchanged == 1
@@ -34,7 +34,7 @@ def test_the_context_names_collection_and_store(folder: Path, tmp_path: Path) ->
     assert answer_sync("Who books train tickets?", context=context)["answer"] == "Mira Oduya"
 
 
-def test_what_is_gone_is_removed_when_asked(folder: Path) -> None:
+def test_prune_removes_deleted_documents(folder: Path) -> None:
     index(folder, collection="handbook")
     (folder / "travel.md").unlink()
     (folder / "kitchen.txt").write_text("The coffee machine is cleaned on Fridays.", encoding="utf-8")

@@ -45,7 +45,7 @@ def test_importing_it_imports_nothing_heavy(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["METHODS", "SetupError", "is_unknown", "__version__"])
-def test_what_is_small_stays_small(name: str, tmp_path: Path) -> None:
+def test_light_names_import_no_heavy_package(name: str, tmp_path: Path) -> None:
     code = f"import sys, quorum; quorum.{name}; print(*sorted({{name.split('.')[0] for name in sys.modules}}))"
     assert set(run_python(code, tmp_path).stdout.split()) & HEAVY == set()
 

@@ -61,7 +61,7 @@ def test_method_and_settings_change_for_the_next_question(chat: Quorum) -> None:
     assert ran.out.splitlines()[-1].startswith("post_fusion: ")
 
 
-def test_mistakes_are_told_in_a_sentence_and_end_nothing(chat: Quorum) -> None:
+def test_mistakes_are_reported_in_one_sentence_and_do_not_end_the_chat(chat: Quorum) -> None:
     ran = chat("/nope", "/k many", "/k 0", "/set k", "/sources", "/save", "/method none", "Where is the Lumen Tower?")
     said = ran.err.splitlines()
     assert (ran.code, len(said)) == (1, 7)
@@ -76,7 +76,7 @@ def test_a_failed_call_ends_its_question_alone(chat: Quorum, openai_server: Open
     assert ran.code == 1
     assert "a teapot" in ran.err
     assert ran.out.splitlines()[0] == "Vell"
-    assert len(openai_server.chats()) == 2  # what failed is no part of what was said
+    assert len(openai_server.chats()) == 2  # a failed question is not part of the conversation
 
 
 def test_a_conversation_is_saved_as_markdown_and_as_json(chat: Quorum) -> None:

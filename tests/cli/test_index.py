@@ -42,7 +42,7 @@ def test_the_last_line_says_what_was_done(docs: Path, quorum: Quorum) -> None:
     assert quorum("index", docs, "--collection", "notes", "--strict", "--include", "*.md").code == 0
 
 
-def test_names_that_lie_are_shown_as_they_are_and_many_of_a_kind_are_counted(docs: Path, quorum: Quorum) -> None:
+def test_misleading_file_names_are_escaped_and_many_skipped_files_are_counted(docs: Path, quorum: Quorum) -> None:
     (docs / "a\nquorum: all is well\u202e.png").write_bytes(b"x")
     for number in range(30):
         (docs / f"{number:02}.jpg").write_bytes(b"x")
@@ -166,7 +166,7 @@ def test_an_export_comes_back_as_it_was(docs: Path, quorum: Quorum, tmp_path: Pa
     assert quorum("collections", "export", "notes", "--out", tmp_path / "no" / "out.jsonl").code == 2
 
 
-def test_what_an_evaluation_made_for_itself_is_marked_and_cleared(docs: Path, quorum: Quorum, tmp_path: Path) -> None:
+def test_collections_made_by_evaluations_are_marked_and_cleared(docs: Path, quorum: Quorum, tmp_path: Path) -> None:
     (tmp_path / "q.jsonl").write_text('{"id": "1", "question": "How many weeks?", "answers": ["fourteen"]}\n')
     quorum("index", docs, "--collection", "notes")
     quorum("eval", tmp_path / "q.jsonl", "--methods", "concat", "--corpus", docs, "--out", tmp_path / "out")

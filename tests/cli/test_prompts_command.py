@@ -28,7 +28,7 @@ def test_the_table_names_families_and_methods(quorum: Quorum) -> None:
     assert {"sure", "blendfilter", "validity", "(yours)"} & set(ran.out.split()) == {"sure", "blendfilter", "validity"}
 
 
-def test_what_sends_a_prompt_is_a_method_or_a_command() -> None:
+def test_every_prompt_is_sent_by_a_method_or_a_command() -> None:
     assert set(SENT_BY) <= set(BUILT_IN)
     for name in BUILT_IN:
         assert all(sender in METHODS or " " in sender for sender in senders_of(name))

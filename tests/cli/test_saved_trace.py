@@ -60,7 +60,7 @@ def test_hidden_passages_are_not_kept(monkeypatch: pytest.MonkeyPatch, capsys: p
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "quorum trace 9", "steps": []}', '{"format": 1}'])
-def test_what_is_no_trace_is_told_in_one_sentence(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_without_a_trace_is_refused_in_one_sentence(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("run.json").write_text(text, encoding="utf-8")
     assert quorum("trace", "run.json") == 2
     said = capsys.readouterr().err

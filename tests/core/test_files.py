@@ -1,4 +1,4 @@
-"""Files that somebody names: what is no regular file is refused at once, and nothing is read without end."""
+"""Files given by a user: pipes and devices are refused at once, and reading is bounded."""
 
 import gzip
 import io
@@ -24,7 +24,7 @@ def odd(tmp_path: Path) -> Path:
     ("name", "reason"),
     [("pipe", "a pipe"), ("zero", "a device"), ("null", "a device"), ("folder", "a folder"), ("gone", "No such file")],
 )
-def test_what_is_no_regular_file_is_refused(name: str, reason: str, odd: Path) -> None:
+def test_pipes_and_devices_are_refused(name: str, reason: str, odd: Path) -> None:
     for read in (open_regular, open_unpacked, read_regular):
         with pytest.raises(OSError, match=reason):
             read(odd / name)

@@ -10,7 +10,7 @@ def passage(*places: Place) -> Passage:
     return Passage(id="1", title="T", text="text", places=list(places))
 
 
-def test_words() -> None:
+def test_places_are_described_in_words() -> None:
     assert describe_place(Passage(id="1", title="T", text="text")) == ""
     place = Place(file="/x/handbook.pdf", page=12, headings=["Leave", "Parental"])
     assert describe_place(passage(place)) == "handbook.pdf, p. 12, Leave > Parental"

@@ -15,13 +15,13 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no 
 
 @pytest.fixture(autouse=True)
 def permissive() -> Iterator[None]:
-    """A machine on which everybody may read what is made without care."""
+    """A umask with which new files are readable by everybody."""
     before = os.umask(0)
     yield
     os.umask(before)
 
 
-def mode(path: Path) -> int:
+def read_mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
@@ -33,8 +33,8 @@ def test_new_files_are_private(tmp_path: Path) -> None:
         file.write("caf\ud800é")
     with open_private_bytes(folder / "three", "a+b") as lines:
         lines.write(b"x\n")
-    assert [mode(one) for one in (tmp_path / "a", folder)] == [0o700, 0o700]
-    assert [mode(folder / name) for name in ("one", "two", "three")] == [0o600] * 3
+    assert [read_mode(one) for one in (tmp_path / "a", folder)] == [0o700, 0o700]
+    assert [read_mode(folder / name) for name in ("one", "two", "three")] == [0o600] * 3
     assert (folder / "two").read_text(encoding="utf-8") == "caf?é"
 
 
@@ -47,7 +47,7 @@ def test_existing_files_keep_their_permissions(tmp_path: Path) -> None:
     make_private_file(file)
     with open_private_text(file, "a") as more:
         more.write("er")
-    assert (mode(folder), mode(file), file.read_text(encoding="utf-8")) == (0o755, 0o644, "older")
+    assert (read_mode(folder), read_mode(file), file.read_text(encoding="utf-8")) == (0o755, 0o644, "older")
 
 
 def test_a_file_in_the_place_of_a_folder_is_an_error(tmp_path: Path) -> None:

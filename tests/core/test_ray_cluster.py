@@ -32,7 +32,7 @@ from quorum.evaluation.run.engine_ray import (
     share_concurrency,
     size_worker_pool,
 )
-from quorum.evaluation.run.engine_worker import Answers, Services, forwarded_environment
+from quorum.evaluation.run.engine_worker import Answers, Services, select_environment
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.results import Results
@@ -89,7 +89,7 @@ def test_a_package_that_a_machine_lacks_is_named(
     check_machine("far", [], find_version("quorum-rag") or "unknown", [])
 
 
-def runs_of(methods: str = "concat,post_fusion", **settings: Any) -> list[Column]:
+def parse_columns(methods: str = "concat,post_fusion", **settings: Any) -> list[Column]:
     return parse_methods(methods, Context(**settings))
 
 
@@ -100,7 +100,7 @@ def runs_of(methods: str = "concat,post_fusion", **settings: Any) -> list[Column
 def test_workers_never_ask_more_at_once_than_one_process_would(
     concurrency: int, cores: int, calls: int, workers: int, at_once: int
 ) -> None:
-    runs = runs_of(concurrency=calls)
+    runs = parse_columns(concurrency=calls)
     crew = size_worker_pool(runs, concurrency, cores)
     assert (crew.workers, crew.at_once) == (workers, at_once)
     assert crew.workers * crew.at_once <= concurrency
@@ -130,7 +130,7 @@ def test_workers_get_server_addresses_and_keys(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("OPENAI_BASE_URL", "http://there/v1")
     monkeypatch.setenv("SOME_API_KEY", "key")
     monkeypatch.setenv("UNRELATED", "no")
-    given = forwarded_environment()
+    given = select_environment()
     assert (given["OPENAI_BASE_URL"], given["SOME_API_KEY"], given.get("UNRELATED")) == ("http://there/v1", "key", None)
 
 
@@ -168,7 +168,7 @@ async def test_one_connection_serves_one_call_after_another(dataset: DataSet, op
 
 
 def test_open_questions_are_asked_and_lost_ones_are_error_rows(dataset: DataSet, tmp_path: Path) -> None:
-    runs, told = runs_of(), []
+    runs, told = parse_columns(), []
     with Results(tmp_path / "results.jsonl", [run.name for run in runs]) as results:
         recorder = Recorder(results, None, Spending(), lambda: told.append(len(results.done)))
         writer = AnswerWriter(Round(runs, dataset), recorder)
@@ -198,10 +198,10 @@ def test_open_questions_are_asked_and_lost_ones_are_error_rows(dataset: DataSet,
 
 
 def test_the_folders_that_every_machine_must_see() -> None:
-    here = share_retrieval(runs_of(store="stored", collection="notes", examples="examples.jsonl"))
+    here = share_retrieval(parse_columns(store="stored", collection="notes", examples="examples.jsonl"))
     assert find_needed_files(here) == ["stored", "examples.jsonl"]
-    assert find_needed_files(share_retrieval(runs_of(store="http://there:8000", collection="notes"))) == []
-    assert find_needed_files(runs_of()) == []
+    assert find_needed_files(share_retrieval(parse_columns(store="http://there:8000", collection="notes"))) == []
+    assert find_needed_files(parse_columns()) == []
 
 
 async def test_a_thread_hands_over_its_items_and_its_error() -> None:

@@ -1,4 +1,4 @@
-"""What a server repeats of a key, a token or a password is shown to nobody."""
+"""Keys, tokens and passwords that a server repeats are removed from messages."""
 
 import base64
 

@@ -17,11 +17,11 @@ from quorum.core.sync import LOOP_THREADS, iterate_sync, run_sync
 SETTING: ContextVar[str] = ContextVar("SETTING")
 
 
-async def loop_here() -> asyncio.AbstractEventLoop:
+async def get_loop() -> asyncio.AbstractEventLoop:
     return asyncio.get_running_loop()
 
 
-async def fail(error: BaseException) -> None:
+async def raise_error(error: BaseException) -> None:
     raise error
 
 
@@ -36,30 +36,30 @@ async def count(seen: list[Any]) -> AsyncIterator[int]:
 
 
 def test_all_calls_share_one_loop() -> None:
-    loops = [run_sync(loop_here()) for _ in range(2)]
+    loops = [run_sync(get_loop()) for _ in range(2)]
     with_thread: list[Any] = []
-    thread = threading.Thread(target=lambda: with_thread.append(run_sync(loop_here())))
+    thread = threading.Thread(target=lambda: with_thread.append(run_sync(get_loop())))
     thread.start()
     thread.join()
     assert {*loops, *with_thread} == {LOOP_THREADS.at(0).loop}
 
 
 async def test_it_works_inside_a_running_loop() -> None:
-    assert run_sync(loop_here()) is not asyncio.get_running_loop()
+    assert run_sync(get_loop()) is not asyncio.get_running_loop()
 
 
 def test_the_caller_gets_the_original_error() -> None:
     error = LookupError("gone")
     with pytest.raises(LookupError) as caught:
-        run_sync(fail(error))
+        run_sync(raise_error(error))
     assert caught.value is error
 
 
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError()])
 def test_the_loop_survives_errors_and_cancellation(error: BaseException) -> None:
     with pytest.raises(type(error)):
-        run_sync(fail(error))
-    assert run_sync(loop_here()) is LOOP_THREADS.at(0).loop
+        run_sync(raise_error(error))
+    assert run_sync(get_loop()) is LOOP_THREADS.at(0).loop
 
 
 def test_asynchronous_work_may_call_synchronous_code_that_uses_the_loop() -> None:
@@ -154,7 +154,7 @@ def test_a_generator_may_be_dropped_on_the_loop_itself() -> None:
         held.clear()
 
     run_sync(drop())
-    run_sync(loop_here())  # the loop goes on, and does first what it was given first
+    run_sync(get_loop())  # the loop goes on, and does first what it was given first
     assert seen == [1, "closed"]
 
 

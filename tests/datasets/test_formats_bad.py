@@ -93,7 +93,7 @@ def test_any_record_is_converted_or_refused(value: dict[str, Any]) -> None:
             json.dumps(record)
 
 
-def ran(*args: str) -> int:
+def run_command(*args: str) -> int:
     with pytest.raises(SystemExit) as ended:
         main(list(args))
     return int(ended.value.code or 0)
@@ -102,7 +102,7 @@ def ran(*args: str) -> int:
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz"])
 def test_converted_files_can_be_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
     path, out = written(tmp_path, f"{json.dumps(GOOD)}\n"), tmp_path / name
-    assert ran("data", "convert", str(path), "--out", str(out)) == 0
+    assert run_command("data", "convert", str(path), "--out", str(out)) == 0
     assert capsys.readouterr().out.endswith("1 question, 0 skipped.\n")
     assert list(read_questions(out)) == list(read_questions(path))
     assert (out.read_bytes()[:2] == b"\x1f\x8b") == name.endswith("gz")
@@ -110,22 +110,22 @@ def test_converted_files_can_be_read_again(tmp_path: Path, capsys: pytest.Captur
 
 def test_convert_stops_at_a_broken_record_or_skips_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out = written(tmp_path, f"{json.dumps(GOOD)}\n" + "{\n" * 7), tmp_path / "out.jsonl"
-    assert ran("data", "convert", str(path), "--out", str(out)) == 2
+    assert run_command("data", "convert", str(path), "--out", str(out)) == 2
     assert "line 2: not JSON" in capsys.readouterr().err
     assert [file.name for file in tmp_path.iterdir()] == ["data.json"]
-    assert ran("data", "convert", str(path), "--out", str(out), "--skip-bad") == 0
+    assert run_command("data", "convert", str(path), "--out", str(out), "--skip-bad") == 0
     told = capsys.readouterr()
     assert told.out.endswith("1 question, 7 skipped.\n")
     assert "skipped 2 more" in told.err
-    assert ran("data", "convert", str(path), "--out", str(path)) == 2
+    assert run_command("data", "convert", str(path), "--out", str(path)) == 2
 
 
 def test_convert_takes_one_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record = {"qa_pairs": [], "ambiguous_question": "When?", "annotations": [{"long_answer": "Then."}]}
     path = written(tmp_path, json.dumps({"train": {"1": record}, "dev": {"2": record, "3": record}}))
-    assert ran("data", "convert", str(path), "--out", str(tmp_path / "dev.jsonl"), "--split", "dev") == 0
+    assert run_command("data", "convert", str(path), "--out", str(tmp_path / "dev.jsonl"), "--split", "dev") == 0
     assert [found["id"] for found in read_questions(tmp_path / "dev.jsonl")] == ["2", "3"]
-    assert ran("data", "convert", str(path), "--out", str(tmp_path / "none.jsonl"), "--split", "test") == 1
+    assert run_command("data", "convert", str(path), "--out", str(tmp_path / "none.jsonl"), "--split", "test") == 1
     assert "0 questions" in capsys.readouterr().out
 
 

@@ -1,4 +1,4 @@
-"""Data files: what is read, and one clear sentence for what cannot be."""
+"""Data files: which records are read, and one clear sentence for those that cannot be."""
 
 import gzip
 import json
@@ -51,7 +51,7 @@ def test_a_question_of_the_wrong_shape_is_named(tmp_path: Path, change: dict[str
         list(read_questions(path))
 
 
-def broken_in_the_middle() -> bytes:
+def make_broken_gzip() -> bytes:
     packed = bytearray(gzip.compress(json.dumps(PASSAGE).encode() * 50, mtime=0))
     packed[10:14] = b"\xff" * 4  # where the compressed data begin
     return bytes(packed)
@@ -65,7 +65,7 @@ def broken_in_the_middle() -> bytes:
         ("p.jsonl", b'{"id": 1, "text": "caf\xe9"}\n', "cannot be read after line 0"),
         ("p.jsonl.gz", b"no gzip", "cannot be read after line 0"),
         ("p.jsonl.gz", gzip.compress(json.dumps(PASSAGE).encode() * 50, mtime=0)[:-12], "cannot be read after line 0"),
-        ("p.jsonl.gz", broken_in_the_middle(), "cannot be read after line 0"),
+        ("p.jsonl.gz", make_broken_gzip(), "cannot be read after line 0"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, content: bytes, said: str) -> None:

@@ -1,4 +1,4 @@
-"""Silver data: made from questions with passages, stopped and gone on with, read again."""
+"""Silver data: made from questions with passages, continued after an interruption, read again."""
 
 import asyncio
 import gzip
@@ -43,7 +43,7 @@ def write(path: Path, records: Sequence[dict[str, Any]] = RECORDS) -> Path:
     return path
 
 
-def made(data: Path, out: Path, recipe: Recipe = STRINC, **more: Any) -> Statistics:
+def make_statistics(data: Path, out: Path, recipe: Recipe = STRINC, **more: Any) -> Statistics:
     return asyncio.run(make_silver(data, out, recipe, **more))
 
 
@@ -54,7 +54,7 @@ def texts(out: Path) -> list[list[str]]:
 @pytest.mark.parametrize("name", ["data.jsonl", "data.jsonl.gz"])
 def test_lines_and_statistics(name: str, tmp_path: Path) -> None:
     out = tmp_path / "new" / "silver.jsonl"
-    found = made(write(tmp_path / name), out)
+    found = make_statistics(write(tmp_path / name), out)
     assert texts(out) == [["It was built in 1931."], [], ["Yes, it is."], [], ["Built in 1950 by Lee."]]
     first = next(read_silver(out))
     assert first == {
@@ -79,11 +79,11 @@ def test_lines_and_statistics(name: str, tmp_path: Path) -> None:
 
 def test_top_unit_k_and_limit(tmp_path: Path) -> None:
     data, out = write(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
-    made(data, out, replace(STRINC, top="per_passage"))
+    make_statistics(data, out, replace(STRINC, top="per_passage"))
     assert texts(out)[4] == ["Built in 1950 by Lee.", "Painted in 1950."]
-    made(data, out, replace(STRINC, unit="passage"))
+    make_statistics(data, out, replace(STRINC, unit="passage"))
     assert texts(out)[0] == ["It was built in 1931. It is red."]
-    found = made(data, out, replace(STRINC, k=1, limit=2))
+    found = make_statistics(data, out, replace(STRINC, k=1, limit=2))
     assert (texts(out), found.questions) == ([[], []], 2)
     assert [len(line["passages"]) for line in read_silver(out)] == [1, 1]
 
@@ -91,14 +91,14 @@ def test_top_unit_k_and_limit(tmp_path: Path) -> None:
 def test_the_task_may_be_named(tmp_path: Path) -> None:
     told = [{**RECORDS[0], "meta": {"answer_type": "long"}}, {**RECORDS[2], "answers": ["REFUTES"]}]
     out = tmp_path / "silver.jsonl"
-    made(write(tmp_path / "data.jsonl", told), out)
+    make_statistics(write(tmp_path / "data.jsonl", told), out)
     assert [line["answer_type"] for line in read_silver(out)] == ["long", "label"]
 
 
 def test_the_commands_answer_type_is_written_and_asked_for(tmp_path: Path) -> None:
     data, out, scorer = write(tmp_path / "data.jsonl", RECORDS[:1]), tmp_path / "silver.jsonl", Asking()
     recipe = Recipe(measure="cxmi", answer_type="dialogue", scorer="completions:x")
-    made(data, out, recipe, scorer=scorer)
+    make_statistics(data, out, recipe, scorer=scorer)
     assert [line["answer_type"] for line in read_silver(out)] == ["dialogue"]
     assert all(prompt.endswith("Conversation:\nWhich, 1?\nNext turn:") for prompt, _ in scorer.pairs)
     assert "[1] T\nIt is old.\n" in scorer.pairs[2][0]  # the generator's own prompt, with one sentence
@@ -118,10 +118,10 @@ class Asking:
 def test_the_measure_may_follow_the_answer_type(tmp_path: Path) -> None:
     told = [RECORDS[0], {**RECORDS[0], "id": "d", "meta": {"answer_type": "dialogue"}}, {**RECORDS[2], "id": "c"}]
     out = tmp_path / "silver.jsonl"
-    made(write(tmp_path / "data.jsonl", told), out, Recipe(measure="auto"), scorer=Asking())
+    make_statistics(write(tmp_path / "data.jsonl", told), out, Recipe(measure="auto"), scorer=Asking())
     assert [line["measure"] for line in read_silver(out)] == ["strinc", "lexical", "cxmi"]
     with pytest.raises(SetupError, match="cxmi needs a model that gives log-probabilities"):
-        made(write(tmp_path / "data.jsonl", told), out, Recipe(measure="auto"))
+        make_statistics(write(tmp_path / "data.jsonl", told), out, Recipe(measure="auto"))
 
 
 def test_lexical_as_published_and_as_the_authors_code_counts(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_lexical_as_published_and_as_the_authors_code_counts(tmp_path: Path) -> 
     found = {}
     for tokens in ("words", "characters"):
         for threshold in (None, 0.3):
-            made(data, out, Recipe(measure="lexical", tokens=tokens, threshold=threshold))
+            make_statistics(data, out, Recipe(measure="lexical", tokens=tokens, threshold=threshold))
             found[tokens, threshold] = texts(out)[0]
     assert found["words", None] == []
     assert found["words", 0.3] == ["It was built in 1931."]
@@ -162,17 +162,17 @@ def test_a_continued_run_writes_the_same_bytes(tmp_path: Path) -> None:
     many = [{**RECORDS[at % 3], "id": f"m{at}"} for at in range(50)]
     data, cxmi = write(tmp_path / "data.jsonl", many), Recipe(measure="cxmi")
     whole, broken = tmp_path / "whole.jsonl", tmp_path / "broken.jsonl"
-    made(data, whole, cxmi, scorer=Stopping(0))
+    make_statistics(data, whole, cxmi, scorer=Stopping(0))
     scorer = Stopping(40)
     with pytest.raises(KeyboardInterrupt):
-        made(data, broken, cxmi, scorer=scorer)
+        make_statistics(data, broken, cxmi, scorer=scorer)
     assert not broken.exists()
     (part,) = tmp_path.glob(".broken.jsonl.*.part")
     assert part.read_text(encoding="utf-8").count("\n") == 32
     with part.open("a", encoding="utf-8") as file:
         file.write('{"id": "m32", "quest')  # killed while it wrote
     seen: list[int] = []
-    made(data, broken, cxmi, scorer=scorer, progress=seen.append)
+    make_statistics(data, broken, cxmi, scorer=scorer, progress=seen.append)
     assert broken.read_bytes() == whole.read_bytes()
     assert seen == list(range(33, 51))
     assert not part.exists()
@@ -181,11 +181,11 @@ def test_a_continued_run_writes_the_same_bytes(tmp_path: Path) -> None:
 def test_another_recipe_or_other_data_start_over(tmp_path: Path) -> None:
     data, out = write(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        made(data, out, Recipe(measure="cxmi"), scorer=Stopping(1), progress=lambda _: None)
-    made(data, out)
+        make_statistics(data, out, Recipe(measure="cxmi"), scorer=Stopping(1), progress=lambda _: None)
+    make_statistics(data, out)
     before = out.read_bytes()
     write(data, RECORDS[::-1])
-    made(data, out)
+    make_statistics(data, out)
     assert out.read_bytes().splitlines() == before.splitlines()[::-1]
 
 
@@ -201,15 +201,15 @@ def test_another_recipe_or_other_data_start_over(tmp_path: Path) -> None:
 def test_useless_data_leave_nothing_behind(records: list[dict[str, Any]], said: str, tmp_path: Path) -> None:
     data = write(tmp_path / "data.jsonl", records)
     with pytest.raises(SetupError, match=said):
-        made(data, tmp_path / "silver.jsonl")
+        make_statistics(data, tmp_path / "silver.jsonl")
     assert list(tmp_path.iterdir()) == [data]
 
 
 def test_unusable_paths_are_setup_errors(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="There is no file"):
-        made(tmp_path / "none.jsonl", tmp_path / "silver.jsonl")
+        make_statistics(tmp_path / "none.jsonl", tmp_path / "silver.jsonl")
     with pytest.raises(SetupError, match="write a plain"):
-        made(write(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl.gz")
+        make_statistics(write(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl.gz")
 
 
 @pytest.mark.parametrize(
@@ -244,13 +244,13 @@ def test_passages_are_retrieved_for_questions_without_any(tmp_path: Path) -> Non
     asked = {**record(1, ["SUPPORTS"]), "question": "The Lumen Tower was finished in 1931."}
     recipe = Recipe(measure="lexical", k=1, collection="own")
     context = Context(k=1, collection="own", retriever="bm25", store=store)
-    made(write(tmp_path / "data.jsonl", [asked]), out, recipe, context=context)
+    make_statistics(write(tmp_path / "data.jsonl", [asked]), out, recipe, context=context)
     (line,) = read_silver(out)
     assert [passage["text"] for passage in line["passages"]] == ["The Lumen Tower was finished in 1931. It is tall."]
     assert (texts(out), line["answer_type"]) == ([["The Lumen Tower was finished in 1931."]], "label")
 
 
-def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
+def run_filter_silver(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
     with pytest.raises(SystemExit) as stopped:
         main(["filter", "silver", *args])
     return (int(stopped.value.code or 0), *capsys.readouterr())
@@ -258,7 +258,7 @@ def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data, out = write(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
-    code, said, told = run(capsys, str(data), "--measure", "strinc", "--out", str(out))
+    code, said, told = run_filter_silver(capsys, str(data), "--measure", "strinc", "--out", str(out))
     assert code == 0
     assert said.splitlines() == [
         "5 questions, silver for 3 (60%), nothing for 2.",
@@ -269,9 +269,11 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_cxmi_by_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str], openai_server: OpenAIServer) -> None:
-    """The loopback server finds an answer likely that stands in the prompt."""
+    """The loopback server gives a high probability to an answer that the prompt contains."""
     data, out = write(tmp_path / "data.jsonl", RECORDS[:2]), tmp_path / "silver.jsonl"
-    code, said, _ = run(capsys, str(data), "--measure", "cxmi", "--scorer", "completions:any", "--out", str(out))
+    code, said, _ = run_filter_silver(
+        capsys, str(data), "--measure", "cxmi", "--scorer", "completions:any", "--out", str(out)
+    )
     assert code == 0
     assert said.startswith("2 questions, silver for 1 (50%)")
     assert texts(out) == [["It was built in 1931."], []]
@@ -284,7 +286,7 @@ def test_mistakes_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixt
         (["--measure", "strinc", "--scorer", "completions:x"], "strinc asks no model"),
         (["--measure", "cxmi", "--scorer", "embedded"], "scorer='embedded' cannot be used for cxmi"),
     ):
-        code, _, told = run(capsys, data, *more, "--out", str(tmp_path / "silver.jsonl"))
+        code, _, told = run_filter_silver(capsys, data, *more, "--out", str(tmp_path / "silver.jsonl"))
         assert code == 2
         assert said in told
         assert told.count("\n") == 1

@@ -29,7 +29,7 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(code)
 
 
-def test_there_are_five() -> None:
+def test_there_are_five_notebooks() -> None:
     assert [path.stem[:2] for path in NOTEBOOKS] == ["01", "02", "03", "04", "05"]
 
 

@@ -32,7 +32,9 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_commands_run(workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_in_the_docs_run(
+    workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """In one test, for later lines need what earlier ones made."""
     monkeypatch.chdir(workplace)
     for line in COMMANDS:
@@ -44,7 +46,7 @@ def test_commands_run(workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.splitlines()[0])
-def test_python_runs(
+def test_python_examples_in_the_docs_run(
     script: str, workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(workplace)
@@ -53,7 +55,7 @@ def test_python_runs(
 
 
 @pytest.mark.parametrize("file", make_parts())
-def test_what_is_taken_from_the_code_is_up_to_date(file: str) -> None:
+def test_generated_parts_of_the_docs_are_up_to_date(file: str) -> None:
     text = (ROOT / file).read_text(encoding="utf-8")
     assert fill_marks(text, make_parts()[file]) == text, "run: make readme"
 
@@ -92,10 +94,10 @@ def test_links_lead_somewhere(page: str) -> None:
             file, _, place = link.partition("#")
             target = (ROOT / page).parent / file if file else ROOT / page
             assert target.exists(), link
-            assert not place or place in anchors(target.read_text(encoding="utf-8")), link
+            assert not place or place in list_anchors(target.read_text(encoding="utf-8")), link
 
 
-def anchors(text: str) -> set[str]:
+def list_anchors(text: str) -> set[str]:
     """The names by which GitHub links a page's headings."""
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

@@ -32,7 +32,7 @@ def names(found: FoundFiles, root: Path) -> list[str]:
         (Choice(exclude=("deep/**/*.txt", "/a.md")), ["b.txt", "deep/er/d.md", "drafts/c.md"]),
     ],
 )
-def test_patterns_choose(choice: Choice, expected: list[str], root: Path) -> None:
+def test_patterns_choose_files(choice: Choice, expected: list[str], root: Path) -> None:
     assert names(choose_files([root], choice=choice), root) == expected
 
 

@@ -48,7 +48,7 @@ def test_encodings_are_told_or_assumed_and_said(data: bytes, text: str, assumed:
 
 
 @pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"abc\x01\xff\xfe\x02", b"\xff\xfea"])
-def test_what_is_no_text_is_refused(data: bytes) -> None:
+def test_binary_data_is_refused(data: bytes) -> None:
     with pytest.raises(Unreadable):
         decode_text(data)
 
@@ -153,13 +153,13 @@ def test_an_epub_reads_nothing_outside_itself(tmp_path: Path) -> None:
         read_document(tmp_path / "a.epub")
 
 
-def image_pdf(path: Path, pages: int) -> None:
+def write_image_pdf(path: Path, pages: int) -> None:
     """A PDF of pictures, as a scanner makes it."""
     write_pdf(path, [[("p", ") Tj ET BI /W 1 /H 1 /CS /G /BPC 8 ID \x7f EI BT (")] for _ in range(pages)])
 
 
 def test_a_scanned_pdf_is_named(tmp_path: Path) -> None:
-    image_pdf(tmp_path / "scan.pdf", 3)
+    write_image_pdf(tmp_path / "scan.pdf", 3)
     with pytest.raises(Unreadable, match="scanned: 3 of 3 pages are pictures without text; run OCR first"):
         read_document(tmp_path / "scan.pdf")
 
@@ -175,7 +175,7 @@ def test_running_titles_and_page_numbers_are_left_out(tmp_path: Path) -> None:
     )
 
 
-def bomb(path: Path, name: str, content: bytes) -> Path:
+def write_zip_bomb(path: Path, name: str, content: bytes) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr(name, content)
     return path
@@ -184,10 +184,10 @@ def bomb(path: Path, name: str, content: bytes) -> Path:
 def test_bombs_are_named_before_they_are_unpacked(tmp_path: Path) -> None:
     entities = b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><x>&b;</x>'
     with pytest.raises(Unreadable, match=r"word/document.xml in it unpacks to 60 MB; at most 50 MB are read"):
-        read_document(bomb(tmp_path / "a.docx", "word/document.xml", b" " * 60_000_000))
+        read_document(write_zip_bomb(tmp_path / "a.docx", "word/document.xml", b" " * 60_000_000))
     for kind in ("docx", "xlsx", "pptx"):
         with pytest.raises(Unreadable, match="its XML declares entities"):
-            read_document(bomb(tmp_path / f"b.{kind}", "part.xml", entities))
+            read_document(write_zip_bomb(tmp_path / f"b.{kind}", "part.xml", entities))
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_bombs_are_named_before_they_are_unpacked(tmp_path: Path) -> None:
         ("a.xyz", "x", "files of type '.xyz' are not read"),
     ],
 )
-def test_what_cannot_be_read_is_a_reason(name: str, text: str, reason: str, tmp_path: Path) -> None:
+def test_an_unreadable_document_is_refused_with_its_reason(name: str, text: str, reason: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(Unreadable, match=reason):
         read_document(tmp_path / name)

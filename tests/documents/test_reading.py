@@ -30,13 +30,13 @@ def passages(context: Context) -> list[Passage]:
     return collections.list_passages(context)
 
 
-def of_file(passages: list[Passage], name: str) -> list[Passage]:
+def select_passages_of_file(passages: list[Passage], name: str) -> list[Passage]:
     return [passage for passage in passages if Path(passage["places"][0]["file"]).name == name]
 
 
 @pytest.mark.parametrize("asked", QUESTIONS, ids=lambda asked: asked.question)
 async def test_the_right_passage_is_found_and_read(asked: DocumentQuestion, context: Context) -> None:
-    found = of_file(await search(asked.question, context), asked.file)
+    found = select_passages_of_file(await search(asked.question, context), asked.file)
     assert any(asked.text in passage["text"] for passage in found)
 
 
@@ -80,7 +80,7 @@ def test_a_sentence_that_goes_on_overleaf_is_whole(passages: list[Passage]) -> N
 
 
 def test_front_matter_is_title_and_metadata_and_is_searched(passages: list[Passage]) -> None:
-    found = of_file(passages, "setup.md")
+    found = select_passages_of_file(passages, "setup.md")
     assert {passage["title"] for passage in found} == {"Setting up the gauge"}
     assert found[0]["places"][0]["metadata"] == {"author": "Mira Holm", "tags": "gauge, server"}
     assert [passage["text"] for passage in found if "Mira" in passage["text"]] == [
@@ -95,7 +95,7 @@ def test_lines_of_code_stay_lines(passages: list[Passage]) -> None:
 
 @pytest.mark.parametrize("name", ["notes.txt", "setup.md", "handbook.pdf", "dams.html", "driver.py"])
 def test_offsets_are_those_of_the_text_as_it_was_read(name: str, passages: list[Passage]) -> None:
-    found = of_file(passages, name)
+    found = select_passages_of_file(passages, name)
     text = read_document(Path(found[0]["places"][0]["file"])).text
     for passage in found:
         place = passage["places"][0]

@@ -15,7 +15,7 @@ def texts_of(text: str) -> list[str]:
     return [text[start:end] for start, end in find_sentences(text)]
 
 
-def bare(text: str) -> str:
+def remove_spaces(text: str) -> str:
     return "".join(text.split())
 
 
@@ -44,7 +44,7 @@ def bare(text: str) -> str:
         (" \n\t ", []),
     ],
 )
-def test_sentences(text: str, expected: list[str]) -> None:
+def test_sentences_are_found(text: str, expected: list[str]) -> None:
     assert texts_of(text) == expected
 
 
@@ -56,7 +56,7 @@ prose = st.text(
 @given(prose)
 def test_sentences_hold_everything_in_order(text: str) -> None:
     spans = find_sentences(text)
-    assert "".join(bare(text[start:end]) for start, end in spans) == bare(text)
+    assert "".join(remove_spaces(text[start:end]) for start, end in spans) == remove_spaces(text)
     assert all(start < end for start, end in spans)
     assert all(before[1] <= after[0] for before, after in itertools.pairwise(spans))
     assert all(text[start:end] == text[start:end].strip() for start, end in spans)
@@ -65,7 +65,7 @@ def test_sentences_hold_everything_in_order(text: str) -> None:
 @given(prose, st.integers(5, 40))
 def test_split_loses_nothing_and_keeps_the_limit(text: str, words: int) -> None:
     passages = split_text(text, words)
-    assert bare("".join(passages)) == bare(text)
+    assert remove_spaces("".join(passages)) == remove_spaces(text)
     assert all(passage.strip() == passage != "" for passage in passages)
     assert all(count_half_words(passage) <= 2 * words for passage in passages)
 

@@ -61,7 +61,7 @@ def reader(request: Request) -> Response:
     return Response(f"Builder {number}" if known else "unknown", usage=USAGE)
 
 
-def tops(workspace: Workspace, project: str | None = None) -> list[dict[str, Any]]:
+def list_answer_runs(workspace: Workspace, project: str | None = None) -> list[dict[str, Any]]:
     """The runs of answers, of one experiment or all."""
     runs = [run for run in workspace.runs.values() if not run.get("parent_run_id")]
     return [run for run in runs if project is None or run["session_name"] == project]
@@ -92,7 +92,9 @@ def test_an_evaluation_is_a_dataset_with_an_experiment_for_each_method(
     assert made["name"].startswith("towers: post_fusion[k=2] ")
     assert made["reference_dataset_id"] == dataset["id"]
     assert {"model": "openai:test", "k": 2}.items() <= made["extra"]["metadata"].items()
-    run = next(one for one in tops(workspace, made["name"]) if one["inputs"]["question"] == "Who built tower 1?")
+    run = next(
+        one for one in list_answer_runs(workspace, made["name"]) if one["inputs"]["question"] == "Who built tower 1?"
+    )
     assert run["reference_example_id"] == examples["q1"]["id"]
     assert (run["outputs"]["answer"], run["outputs"]["unknown"]) == ("Builder 1", False)
     assert [one["id"] for one in run["outputs"]["passages"]] == ["p1", "o1"]
@@ -130,11 +132,11 @@ def test_the_same_again_asks_nothing_and_sends_nothing(
     for name in ("config.json", "results.jsonl"):
         (Path("elsewhere") / name).write_bytes((Path("out") / name).read_bytes())
     assert quorum("eval", data, *METHODS, "--out", "elsewhere").code == 0
-    assert (len(workspace.sessions), len(tops(workspace)), len(workspace.examples)) == (2, 6, 3)
+    assert (len(workspace.sessions), len(list_answer_runs(workspace)), len(workspace.examples)) == (2, 6, 3)
 
 
 @pytest.mark.parametrize("refused", ["/runs/multipart", "/examples", "/datasets"])
-def test_what_could_not_be_sent_is_sent_by_the_same_command(
+def test_a_failed_upload_is_completed_by_the_same_command(
     refused: str, workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
     openai_server.reply(reader)
@@ -150,8 +152,8 @@ def test_what_could_not_be_sent_is_sent_by_the_same_command(
     workspace.refused = set()
     again = quorum("eval", data, *METHODS, "--out", "out")
     assert (again.code, "6 runs sent now" in again.err) == (0, True)
-    assert (len(tops(workspace)), len(workspace.examples)) == (6, 3)
-    assert all({"em", "f1", "unknown"} <= scores(workspace, run).keys() for run in tops(workspace))
+    assert (len(list_answer_runs(workspace)), len(workspace.examples)) == (6, 3)
+    assert all({"em", "f1", "unknown"} <= scores(workspace, run).keys() for run in list_answer_runs(workspace))
     assert len(openai_server.requests) == asked
 
 
@@ -163,12 +165,12 @@ def test_a_failed_question_is_a_failed_run_and_its_exit_code_stays(
     )
     ran = quorum("eval", data, *METHODS, "--out", "out", "--set", "attempts=1")
     assert ran.code == 1
-    failed = [run for run in tops(workspace) if run.get("error")]
+    failed = [run for run in list_answer_runs(workspace) if run.get("error")]
     assert [("no such luck" in run["error"], run.get("outputs")) for run in failed] == [(True, None)] * 2
     assert [scores(workspace, run) for run in failed] == [{}, {}]
     openai_server.reply(reader)
     assert quorum("eval", data, *METHODS, "--out", "out", "--set", "attempts=1").code == 0
-    answered = [run for run in tops(workspace) if not run.get("error")]
+    answered = [run for run in list_answer_runs(workspace) if not run.get("error")]
     assert len(answered) == 6
     assert {run["reference_example_id"] for run in failed} < {run["reference_example_id"] for run in answered}
     assert (len(workspace.sessions), len(workspace.examples)) == (2, 3)
@@ -210,9 +212,12 @@ def test_comparisons_and_experiments_are_uploaded_and_passages_stay_here(
     monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "1")
     ran = quorum(*(part.format(data=data) for part in command), "--langsmith", "towers", "--limit", "2")
     assert ran.code == 0, ran.err
-    assert len(tops(workspace)) == 4
+    assert len(list_answer_runs(workspace)) == 4
     assert LONG[-60:] not in workspace.text
-    assert {run["inputs"]["question"] for run in tops(workspace)} == {"Who built tower 0?", "Who built tower 1?"}
+    assert {run["inputs"]["question"] for run in list_answer_runs(workspace)} == {
+        "Who built tower 0?",
+        "Who built tower 1?",
+    }
     assert all(one["outputs"]["answers"][0].startswith("Builder") for one in workspace.examples.values())
     assert {one["extra"]["metadata"]["model"] for one in workspace.sessions.values()} == {"embedded"}
 

@@ -224,7 +224,7 @@ async def test_a_small_window_drops_the_lowest_passages_from_judging_and_choosin
     assert result["malformed"] == {}
 
 
-def any_reply(said: str = "Jillian Belk", model: ScriptedModel | None = None) -> ScriptedModel:
+def make_constant_model(said: str = "Jillian Belk", model: ScriptedModel | None = None) -> ScriptedModel:
     """A model that always says the same."""
     model = model or ScriptedModel()
     for name in ("reason", "reason_from_memory"):
@@ -239,27 +239,27 @@ async def test_two_questions_on_one_thread(method: str) -> None:
     graph = METHODS[method].graph.builder.compile(checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
     second: Any = {"question": "Second?", "given": PASSAGES[3:]}
-    alone = await METHODS[method].graph.ainvoke(second, context=Context(model=any_reply("tea")))
-    await graph.ainvoke({"question": QUESTION, "given": PASSAGES}, thread, context=Context(model=any_reply()))
-    assert await graph.ainvoke(second, thread, context=Context(model=any_reply("tea"))) == alone
+    alone = await METHODS[method].graph.ainvoke(second, context=Context(model=make_constant_model("tea")))
+    await graph.ainvoke({"question": QUESTION, "given": PASSAGES}, thread, context=Context(model=make_constant_model()))
+    assert await graph.ainvoke(second, thread, context=Context(model=make_constant_model("tea"))) == alone
 
 
 @pytest.mark.parametrize("method", ["blendfilter", "direct", "cot"])
 async def test_with_and_without_a_context(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     given: Any = {"question": QUESTION, "given": PASSAGES}
-    model = any_reply()
+    model = make_constant_model()
     with_one = await METHODS[method].graph.ainvoke(given, context=Context(model=model))
-    assert await METHODS[method].graph.ainvoke(given, context={"model": any_reply()}) == with_one
+    assert await METHODS[method].graph.ainvoke(given, context={"model": make_constant_model()}) == with_one
     monkeypatch.setenv("QUORUM_MODEL", "scripted")
     default = chat_model("scripted")
     assert isinstance(default, ScriptedModel)
-    any_reply(model=default)
+    make_constant_model(model=default)
     assert await METHODS[method].graph.ainvoke(given) == with_one
     assert with_one["answer"] == "Jillian Belk"
 
 
 async def test_direct() -> None:
-    model = any_reply()
+    model = make_constant_model()
     result = await answer(QUESTION, "direct", Context(model=model, k=5), given=PASSAGES)
     assert (result["answer"], result["rationale"], result["evidence"][0]["passage"]) == ("Jillian Belk", None, "bell")
     assert (len(result["passages"]), result["retrieved"]) == (5, None)
@@ -267,7 +267,7 @@ async def test_direct() -> None:
 
 
 async def test_cot() -> None:
-    model = any_reply()
+    model = make_constant_model()
     result = await answer(QUESTION, "cot", Context(model=model, k=5), given=PASSAGES)
     assert (result["answer"], result["rationale"]) == ("Jillian Belk", "It is so.")
     assert [sent.name for sent in model.history] == ["reason"]
@@ -275,7 +275,7 @@ async def test_cot() -> None:
 
 @pytest.mark.parametrize(("method", "prompt"), [("direct", "direct_from_memory"), ("cot", "reason_from_memory")])
 async def test_from_memory_nothing_is_retrieved_or_shown(method: str, prompt: str) -> None:
-    model = any_reply()
+    model = make_constant_model()
     result = await answer(QUESTION, method, Context(model=model, retrieve=False, collection="nowhere"))
     assert (result["answer"], result["passages"], result["evidence"]) == ("Jillian Belk", [], [])
     assert [sent.name for sent in model.history] == [prompt]

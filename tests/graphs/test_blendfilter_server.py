@@ -27,7 +27,7 @@ def reply(request: Request) -> str:
     return next(said for ending, said in KINDS.items() if request.text.endswith(ending))
 
 
-def in_rounds(sizes: list[int]) -> Callable[[Request], str | Response]:
+def reply_in_rounds(sizes: list[int]) -> Callable[[Request], str | Response]:
     """Replies that are held until all calls of their round have arrived; a call too few or too many is an error."""
     ends = list(accumulate(sizes))
     barriers = [threading.Barrier(size) for size in sizes]
@@ -49,7 +49,7 @@ def in_rounds(sizes: list[int]) -> Callable[[Request], str | Response]:
     return held
 
 
-async def blend(**settings: Any) -> Result:
+async def run_blendfilter(**settings: Any) -> Result:
     return await answer(QUESTION, "blendfilter", Context(model="openai:test", k=3, **settings), given=PASSAGES)
 
 
@@ -70,8 +70,8 @@ async def test_independent_calls_are_made_at_the_same_time(
     openai_server: OpenAIServer, settings: dict[str, Any], sizes: list[int]
 ) -> None:
     """Every round's calls are under way together before one of them is answered: so many rounds is the depth."""
-    openai_server.reply(in_rounds(sizes))
-    result = await blend(**settings)
+    openai_server.reply(reply_in_rounds(sizes))
+    result = await run_blendfilter(**settings)
     assert len(openai_server.chats()) == sum(sizes)
     assert result["unknown"] == (settings.get("answer_type") == "yes_no")
     assert sum(usage["calls"] for usage in result["usage"].values()) == sum(sizes)
@@ -80,7 +80,7 @@ async def test_independent_calls_are_made_at_the_same_time(
 @pytest.mark.parametrize("kind", ["short", "yes_no"])
 async def test_judge_and_choice_share_everything_through_the_passages(openai_server: OpenAIServer, kind: str) -> None:
     openai_server.reply(reply)
-    await blend(answer_type=kind)
+    await run_blendfilter(answer_type=kind)
     judged = {text for request in openai_server.chats() if (text := request.text).endswith("\nJudgement:")}
     chosen = {text for request in openai_server.chats() if (text := request.text).endswith("\nRelevant passages:")}
     assert len(judged) == len(chosen) == 3
@@ -94,7 +94,7 @@ async def test_judge_and_choice_share_everything_through_the_passages(openai_ser
 
 async def test_reasoning_prompts_share_task_and_examples(openai_server: OpenAIServer) -> None:
     openai_server.reply(reply)
-    await blend()
+    await run_blendfilter()
     reasoned = [request.text for request in openai_server.chats() if request.text.endswith("\nRationale:")]
     assert len(reasoned) == 2
     assert len({text[: text.rindex("Passages:")] for text in reasoned}) == 1
@@ -103,7 +103,7 @@ async def test_reasoning_prompts_share_task_and_examples(openai_server: OpenAISe
 
 async def test_the_choice_is_told_the_judgement_and_the_topic(openai_server: OpenAIServer) -> None:
     openai_server.reply(reply)
-    await blend()
+    await run_blendfilter()
     chosen = [request.text for request in openai_server.chats() if request.text.endswith("\nRelevant passages:")]
     assert all("The topic of the question is: Television\n" in text for text in chosen)
     assert all("Passage 1 helps, and so does passage 2." in text for text in chosen)
@@ -111,7 +111,7 @@ async def test_the_choice_is_told_the_judgement_and_the_topic(openai_server: Ope
 
 async def test_the_extraction_sees_question_and_reasoning_alone(openai_server: OpenAIServer) -> None:
     openai_server.reply(reply)
-    await blend()
+    await run_blendfilter()
     last = openai_server.chats()[-1].text
     assert f"Question: {QUESTION}\n\nReasoning:\n{REASONING}\n\nAnswer:" in last
     assert PASSAGES[0]["text"] not in last
@@ -120,7 +120,7 @@ async def test_the_extraction_sees_question_and_reasoning_alone(openai_server: O
 async def test_an_empty_judgement_and_an_unreadable_choice_keep_all_passages(openai_server: OpenAIServer) -> None:
     silent = {"\nJudgement:": "", "\nRelevant passages:": "It depends."}
     openai_server.reply(lambda request: next((silent[e] for e in silent if request.text.endswith(e)), reply(request)))
-    result = await blend()
+    result = await run_blendfilter()
     assert (result["answer"], len(result["passages"])) == ("Jillian Belk", len(result["retrieved"] or []))
     assert {name: found["count"] for name, found in result["malformed"].items()} == {"judge": 3, "choose": 3}
 

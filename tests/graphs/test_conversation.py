@@ -50,7 +50,7 @@ async def test_a_follow_up_is_asked_as_a_question_of_its_own(openai_server: Open
     assert "When was it finished?" not in second.text
 
 
-async def test_without_a_history_all_is_as_it_was(openai_server: OpenAIServer) -> None:
+async def test_without_a_history_the_method_runs_unchanged(openai_server: OpenAIServer) -> None:
     openai_server.reply("1931")
     found = await ask(history=())
     assert found == await answer("When was it finished?", "concat", SERVED, given=PASSAGES)
@@ -102,7 +102,7 @@ async def test_thoughts_are_no_part_of_the_question(openai_server: OpenAIServer)
 
 @pytest.mark.parametrize("turn", [{"role": "robot", "content": "x"}, {"role": "user"}, {"content": "x"}, "text", None])
 async def test_a_history_of_something_else_is_refused(turn: Any) -> None:
-    with pytest.raises(SetupError, match=r"Item 2 of the history is no turn .*give \{'role'"):
+    with pytest.raises(SetupError, match=r"Item 2 of the history is not a turn .*give \{'role'"):
         await ask(history=[HISTORY[0], turn])
 
 

@@ -23,17 +23,17 @@ BEGIN: list[tuple[str, dict[str, Any]]] = [("begin", {}), ("retrieve", {"passage
 LONG = Passage(id="l", title="Tower", text="It is tall. It was finished in 1931. It is red.")
 
 
-def scripted(kept: str, reply: str = "1931") -> ScriptedModel:
+def make_model(kept: str, reply: str = "1931") -> ScriptedModel:
     return ScriptedModel().on("filter_sentences", kept).on("answer", reply)
 
 
-def shown(model: ScriptedModel) -> str:
+def get_shown_passages(model: ScriptedModel) -> str:
     """What the last prompt showed as passages."""
     return model.history[-1].text.split("Passages:\n\n")[-1].split("\n\nQuestion:")[0]
 
 
 async def test_filco_reads_from_the_sentences_that_were_copied() -> None:
-    model = scripted(f"{FINISHED}\n{ENDED}")
+    model = make_model(f"{FINISHED}\n{ENDED}")
     assert await trace_method("filco", model) == [
         *BEGIN,
         ("filter_context", {"passages": "p1 p3", "retrieved": ["p1", "p2", "p3"]}),
@@ -49,11 +49,11 @@ async def test_filco_reads_from_the_sentences_that_were_copied() -> None:
         ),
     ]
     assert [sent.name for sent in model.history] == ["filter_sentences", "answer"]
-    assert shown(model) == f"[1] Lumen Tower\n{FINISHED}\n\n[2] Towers\n{ENDED}"
+    assert get_shown_passages(model) == f"[1] Lumen Tower\n{FINISHED}\n\n[2] Towers\n{ENDED}"
 
 
 async def test_a_passage_is_cut_down_and_keeps_its_name() -> None:
-    model = scripted('"It was finished in 1931"')
+    model = make_model('"It was finished in 1931"')
     result = await answer(QUESTION, "filco", Context(model=model), given=[LONG, PASSAGES[1]])
     assert result["passages"] == [{"id": "l", "title": "Tower", "text": "It was finished in 1931."}]
     assert result["evidence"] == [{"passage": "l", "start": 19, "end": 23}]
@@ -63,21 +63,21 @@ async def test_a_passage_is_cut_down_and_keeps_its_name() -> None:
 
 
 async def test_an_empty_context_is_shown_to_the_model_as_such() -> None:
-    model = scripted("None", "Unknown")
+    model = make_model("None", "Unknown")
     result = await answer(QUESTION, "filco", Context(model=model), given=PASSAGES)
     assert (result["passages"], result["unknown"], result["malformed"]) == ([], True, {})
     assert result["retrieved"] == ["p1", "p2", "p3", "p4", "p5"]
-    assert shown(model) == "(none)"
+    assert get_shown_passages(model) == "(none)"
 
 
 async def test_invented_sentences_are_dropped_and_counted() -> None:
     made_up = f"{FINISHED}\nIt was opened by the king himself."
-    result = await answer(QUESTION, "filco", Context(model=scripted(made_up)), given=PASSAGES)
+    result = await answer(QUESTION, "filco", Context(model=make_model(made_up)), given=PASSAGES)
     assert [passage["id"] for passage in result["passages"]] == ["p1"]
     assert result["malformed"] == {"filter_sentences": {"count": 1, "replies": [made_up]}}
 
 
-async def test_whole_passages() -> None:
+async def test_filter_mode_passages_keeps_whole_passages() -> None:
     model = ScriptedModel().on("filter_passages", "1, 3").on("answer", "1931")
     steps = await trace_method("filco", model, filter_mode="psg")
     assert steps[2] == ("filter_context", {"passages": "p1 p3", "retrieved": ["p1", "p2", "p3"]})
@@ -147,9 +147,9 @@ async def test_two_questions_on_one_thread() -> None:
     graph = METHODS["filco"].graph.builder.compile(checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
     second: Any = {"question": "Second?", "given": PASSAGES[3:]}
-    alone = await METHODS["filco"].graph.ainvoke(second, context=Context(model=scripted("None", "1929")))
-    await graph.ainvoke({"question": QUESTION, "given": PASSAGES}, thread, context=Context(model=scripted(FINISHED)))
-    assert await graph.ainvoke(second, thread, context=Context(model=scripted("None", "1929"))) == alone
+    alone = await METHODS["filco"].graph.ainvoke(second, context=Context(model=make_model("None", "1929")))
+    await graph.ainvoke({"question": QUESTION, "given": PASSAGES}, thread, context=Context(model=make_model(FINISHED)))
+    assert await graph.ainvoke(second, thread, context=Context(model=make_model("None", "1929"))) == alone
 
 
 async def test_without_a_context_the_environment_decides(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,7 +229,7 @@ async def test_passages_are_filtered_for_what_was_searched() -> None:
 
 
 async def test_the_filter_is_asked_once_at_temperature_zero() -> None:
-    model = scripted(FINISHED).on("answer", "1931", "1931")
+    model = make_model(FINISHED).on("answer", "1931", "1931")
     context = Context(model=model, temperature=0.7, samples=3)
     result = await answer(QUESTION, "filco", context, given=PASSAGES)
     assert {name: usage["calls"] for name, usage in result["usage"].items()} == {"filter_sentences": 1, "answer": 3}

@@ -21,15 +21,17 @@ async def ask(method: str, **settings: Any) -> Result:
     return await answer(QUESTION, method, Context(model="openai:test", k=3, **settings), given=PASSAGES)
 
 
-def shown(request: Request) -> list[str]:
+def list_shown_passages(request: Request) -> list[str]:
     """The passages of a request: those after its demonstrations."""
     asked = request.text.rsplit("Passages:", 1)[1]
     return [passage["id"] for passage in PASSAGES if passage["text"] in asked]
 
 
-def by_passage(replies: dict[str, str], otherwise: str) -> Callable[[Request], str]:
+def reply_by_passage(replies: dict[str, str], otherwise: str) -> Callable[[Request], str]:
     """Replies to the readers of single passages, and one to every other request."""
-    return lambda request: replies[shown(request)[0]] if len(shown(request)) == 1 else otherwise
+    return lambda request: (
+        replies[list_shown_passages(request)[0]] if len(list_shown_passages(request)) == 1 else otherwise
+    )
 
 
 @pytest.mark.parametrize("method", STEPS)
@@ -77,31 +79,31 @@ async def test_base_prompt_and_second_round_share_the_passages_too(openai_server
     await ask("pf_concat")
     requests = openai_server.chats()
     base, distilled = requests[0].text, requests[-1].text
-    assert shown(requests[-1]) == ["p1", "p2", "p3"]
+    assert list_shown_passages(requests[-1]) == ["p1", "p2", "p3"]
     assert distilled.startswith(base[: base.index("\nAnswer:", base.index(QUESTION))])
     assert distilled.index("\n- 1931\n") > distilled.index(QUESTION)
 
 
 async def test_every_passage_is_asked_alone(openai_server: OpenAIServer) -> None:
-    openai_server.reply(by_passage({"p1": "1931", "p2": "1950", "p3": "1931."}, ""))
+    openai_server.reply(reply_by_passage({"p1": "1931", "p2": "1950", "p3": "1931."}, ""))
     result = await ask("post_fusion")
-    assert sorted(shown(request) for request in openai_server.chats()) == [["p1"], ["p2"], ["p3"]]
+    assert sorted(list_shown_passages(request) for request in openai_server.chats()) == [["p1"], ["p2"], ["p3"]]
     assert [vote["answer"] for vote in result["votes"]] == ["1931", "1950", "1931"]
     assert (result["answer"], result["confidence"]) == ("1931", pytest.approx(2 / 3))
 
 
 async def test_the_fallback_sees_each_passage_after_an_unknown(openai_server: OpenAIServer) -> None:
-    openai_server.reply(by_passage({"p1": "unknown", "p2": "1950", "p3": "unknown"}, "I don't know."))
+    openai_server.reply(reply_by_passage({"p1": "unknown", "p2": "1950", "p3": "unknown"}, "I don't know."))
     result = await ask("concat_pf")
-    assert [len(shown(request)) for request in openai_server.chats()] == [3, 1, 1, 1]
+    assert [len(list_shown_passages(request)) for request in openai_server.chats()] == [3, 1, 1, 1]
     assert (result["answer"], result["usage"]["answer"]["calls"]) == ("1950", 4)
 
 
 async def test_the_distiller_sees_the_passages_that_answered(openai_server: OpenAIServer) -> None:
-    openai_server.reply(by_passage({"p1": "1931", "p2": "Unknown.", "p3": "1929"}, "1931"))
+    openai_server.reply(reply_by_passage({"p1": "1931", "p2": "Unknown.", "p3": "1929"}, "1931"))
     result = await ask("pf_concat")
     last = openai_server.chats()[-1]
-    assert shown(last) == ["p1", "p3"]
+    assert list_shown_passages(last) == ["p1", "p3"]
     assert "\n- 1931\n- 1929\n" in last.text
     assert [passage["id"] for passage in result["passages"]] == ["p1", "p3"]
     assert result["candidates"] == ["1931", "1929"]
@@ -158,7 +160,7 @@ async def test_replies_to_reasoning_prompts(
 
 
 async def test_one_garbled_reader_does_not_spoil_the_vote(openai_server: OpenAIServer) -> None:
-    openai_server.reply(by_passage({"p1": "", "p2": "It may be:\n\nunclear\n", "p3": "1931"}, ""))
+    openai_server.reply(reply_by_passage({"p1": "", "p2": "It may be:\n\nunclear\n", "p3": "1931"}, ""))
     result = await ask("post_fusion")
     assert [vote["unknown"] for vote in result["votes"]] == [True, True, False]
     assert (result["answer"], result["malformed"]["answer"]["count"]) == ("1931", 2)
@@ -167,7 +169,7 @@ async def test_one_garbled_reader_does_not_spoil_the_vote(openai_server: OpenAIS
 async def test_a_window_smaller_than_estimated_drops_the_last_passage(openai_server: OpenAIServer) -> None:
     openai_server.reply([make_too_long(), "1931"])
     result = await ask("concat")
-    assert [shown(request) for request in openai_server.chats()] == [["p1", "p2", "p3"], ["p1", "p2"]]
+    assert [list_shown_passages(request) for request in openai_server.chats()] == [["p1", "p2", "p3"], ["p1", "p2"]]
     assert (result["answer"], result["dropped"], len(result["passages"])) == ("1931", 1, 2)
 
 

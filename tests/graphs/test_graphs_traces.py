@@ -27,7 +27,7 @@ def supported(evidence: str, unsupported: str) -> dict[str, list[str]]:
 SILENT = {"answer": "unknown", "unknown": True, "confidence": None, "evidence": []}
 
 
-def voted(rank: int, *answers: str, node: str = "passage_answer") -> tuple[str, dict[str, Any]]:
+def make_vote_step(rank: int, *answers: str, node: str = "passage_answer") -> tuple[str, dict[str, Any]]:
     return (node, {"votes": [f"{rank} {answer}" for answer in answers]})
 
 
@@ -98,9 +98,9 @@ async def test_reasoning_prompts_unknown_and_malformed(method: str, node: str) -
 async def test_post_fusion() -> None:
     assert await trace_method("post_fusion", make_readers("1931", "1950", "in 1931")) == [
         *BEGIN,
-        voted(0, "1931"),
-        voted(1, "1950"),
-        voted(2, "in 1931"),
+        make_vote_step(0, "1931"),
+        make_vote_step(1, "1950"),
+        make_vote_step(2, "in 1931"),
         ("vote", {"answer": "1931", "unknown": False, "confidence": 2 / 3, "evidence": ["p1 32-36", "p3 33-37"]}),
     ]
 
@@ -117,9 +117,9 @@ async def test_post_fusion_tie_goes_to_the_highest_rank() -> None:
 async def test_post_fusion_all_unknown() -> None:
     assert await trace_method("post_fusion", make_readers("unknown", "I don't know", "")) == [
         *BEGIN,
-        voted(0, "?"),
-        voted(1, "?"),
-        (voted(2, "?")[0], {**voted(2, "?")[1], "malformed": {"answer": [""]}}),
+        make_vote_step(0, "?"),
+        make_vote_step(1, "?"),
+        (make_vote_step(2, "?")[0], {**make_vote_step(2, "?")[1], "malformed": {"answer": [""]}}),
         ("vote", SILENT),
     ]
 
@@ -128,9 +128,9 @@ async def test_post_fusion_sampled_is_a_pool_of_all_samples() -> None:
     model = make_readers(["1931", "1950"], ["1950", "1950"], ["unknown", "unknown"])
     assert await trace_method("post_fusion", model, samples=2, temperature=0.7) == [
         *BEGIN,
-        voted(0, "1931", "1950"),
-        voted(1, "1950", "1950"),
-        voted(2, "?", "?"),
+        make_vote_step(0, "1931", "1950"),
+        make_vote_step(1, "1950", "1950"),
+        make_vote_step(2, "?", "?"),
         (
             "vote",
             {"answer": "1950", "unknown": False, "confidence": 0.75, **supported("p2 29-33", "p1")},
@@ -141,8 +141,8 @@ async def test_post_fusion_sampled_is_a_pool_of_all_samples() -> None:
 async def test_post_fusion_staged_stops_when_decided() -> None:
     assert await trace_method("post_fusion", make_readers("1931", "1931"), vote="staged") == [
         *BEGIN,
-        voted(0, "1931"),
-        voted(1, "1931"),
+        make_vote_step(0, "1931"),
+        make_vote_step(1, "1931"),
         (
             "vote",
             {"answer": "1931", "unknown": False, "confidence": None, **supported("p1 32-36", "p2")},
@@ -155,11 +155,11 @@ async def test_post_fusion_staged_goes_on_while_it_is_open() -> None:
     assert await trace_method("post_fusion", make_readers("1931", "1950", "unknown", "1931"), k=5, vote="staged") == [
         ("begin", {}),
         ("retrieve", {"passages": "p1 p2 p3 p4 p5"}),
-        voted(0, "1931"),
-        voted(1, "1950"),
-        voted(2, "?"),
+        make_vote_step(0, "1931"),
+        make_vote_step(1, "1950"),
+        make_vote_step(2, "?"),
         ("vote", open_vote),
-        voted(3, "1931"),
+        make_vote_step(3, "1931"),
         ("vote", {**open_vote, "unsupported": ["p4"]}),
     ]
 
@@ -178,9 +178,9 @@ async def test_concat_pf_falls_back() -> None:
         *BEGIN,
         ("concat_answer", {**SILENT, "passages": "p1 p2 p3"}),
         ("unknown_check", {"unknown": True}),
-        voted(0, "1931"),
-        voted(1, "?"),
-        voted(2, "1931"),
+        make_vote_step(0, "1931"),
+        make_vote_step(1, "?"),
+        make_vote_step(2, "1931"),
         ("vote", {**KNOWN, "confidence": 1.0}),
     ]
 
@@ -202,7 +202,7 @@ async def test_concat_pf_speculative_known() -> None:
     assert await trace_method("concat_pf", model, speculative=True) == [
         *BEGIN,
         ("concat_answer", {**KNOWN, "passages": "p1 p2 p3"}),
-        *(voted(rank, "1950", node="passage_answer_ahead") for rank in range(3)),
+        *(make_vote_step(rank, "1950", node="passage_answer_ahead") for rank in range(3)),
         ("unknown_check", {"unknown": False, "votes": []}),
     ]
 
@@ -212,9 +212,9 @@ async def test_concat_pf_speculative_unknown() -> None:
     assert await trace_method("concat_pf", model, speculative=True) == [
         *BEGIN,
         ("concat_answer", {**SILENT, "passages": "p1 p2 p3"}),
-        voted(0, "1931", node="passage_answer_ahead"),
-        voted(1, "?", node="passage_answer_ahead"),
-        voted(2, "1931", node="passage_answer_ahead"),
+        make_vote_step(0, "1931", node="passage_answer_ahead"),
+        make_vote_step(1, "?", node="passage_answer_ahead"),
+        make_vote_step(2, "1931", node="passage_answer_ahead"),
         ("unknown_check", {"unknown": True}),
         ("vote", {**KNOWN, "confidence": 1.0}),
     ]
@@ -234,9 +234,9 @@ async def test_pf_concat() -> None:
     model = make_readers("1931", "unknown", "1950").on("answer_candidates", "1931")
     assert await trace_method("pf_concat", model) == [
         *BEGIN,
-        voted(0, "1931"),
-        voted(1, "?"),
-        voted(2, "1950"),
+        make_vote_step(0, "1931"),
+        make_vote_step(1, "?"),
+        make_vote_step(2, "1950"),
         ("keep_answered", {"passages": "p1 p3", "candidates": ["1931", "1950"]}),
         ("distill_answer", {**KNOWN, "passages": "p1 p3"}),
     ]
@@ -279,7 +279,7 @@ async def test_speculative_and_staged_change_no_answer() -> None:
         for options in ({"speculative": True}, {"vote": "staged"}, {"speculative": True, "vote": "staged"}):
             other = await result("concat_pf", first, tuple(pool), **options)
             assert (other["answer"], other["unknown"]) == (plain["answer"], plain["unknown"])
-            if "vote" not in options:  # the same result, but for what it took
+            if "vote" not in options:  # the same result, except its usage
                 assert {**other, "usage": None} == {**plain, "usage": None}
             assert other["confidence"] is None or "vote" not in options
 

@@ -41,7 +41,7 @@ class SynchronousSaver(InMemorySaver):
     aput = aput_writes = alist = aget_delta_channel_history = aget_tuple  # type: ignore[assignment]
 
 
-def steps(updates: list[Any]) -> list[Any]:
+def sort_steps(updates: list[Any]) -> list[Any]:
     """Updates in their order; the branches of a fan-out, which end in any order, sorted among themselves."""
     names = [next(iter(update)) for update in updates]
     return [names, sorted(map(repr, updates))]
@@ -56,7 +56,7 @@ async def test_synchronous_and_asynchronous_runs_are_the_same(name: str) -> None
     assert graph.batch([ASKED, ASKED], context=context) == [found, found]
     assert [*graph.batch_as_completed([ASKED], context=context)] == [(0, found)]
     updates = [update async for update in graph.astream(ASKED, context=context, stream_mode="updates")]
-    assert steps([*graph.stream(ASKED, context=context, stream_mode="updates")]) == steps(updates)
+    assert sort_steps([*graph.stream(ASKED, context=context, stream_mode="updates")]) == sort_steps(updates)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -82,11 +82,11 @@ def ask_all_ways() -> list[str]:
     return [found["answer"] for found in (graph.invoke(ASKED, context=context), *graph.batch([ASKED]), last)]
 
 
-def in_a_script() -> list[str]:
+def run_in_script() -> list[str]:
     return ask_all_ways()
 
 
-def in_a_notebook() -> list[str]:
+def run_in_notebook() -> list[str]:
     """A cell is synchronous code that the running loop of the kernel calls."""
 
     async def cell() -> list[str]:
@@ -95,7 +95,7 @@ def in_a_notebook() -> list[str]:
     return asyncio.run(cell())
 
 
-def in_a_thread() -> list[str]:
+def run_in_thread() -> list[str]:
     found: list[list[str]] = []
     thread = threading.Thread(target=lambda: found.append(ask_all_ways()))
     thread.start()
@@ -103,15 +103,15 @@ def in_a_thread() -> list[str]:
     return found[0]
 
 
-def in_a_handler() -> list[str]:
-    return asked_of_a_server("/handler")
+def run_in_handler() -> list[str]:
+    return ask_server("/handler")
 
 
-def in_an_asynchronous_handler() -> list[str]:
-    return asked_of_a_server("/asynchronous")
+def run_in_asynchronous_handler() -> list[str]:
+    return ask_server("/asynchronous")
 
 
-def asked_of_a_server(path: str) -> Any:
+def ask_server(path: str) -> Any:
     app = FastAPI()
 
     @app.get("/handler")
@@ -126,7 +126,9 @@ def asked_of_a_server(path: str) -> Any:
         return client.get(path).json()
 
 
-@pytest.mark.parametrize("ask", [in_a_script, in_a_notebook, in_a_thread, in_a_handler, in_an_asynchronous_handler])
+@pytest.mark.parametrize(
+    "ask", [run_in_script, run_in_notebook, run_in_thread, run_in_handler, run_in_asynchronous_handler]
+)
 def test_it_works_in_scripts_notebooks_threads_and_handlers(
     ask: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,8 +223,8 @@ def test_a_mistake_is_the_error_that_it_is_in_asynchronous_code() -> None:
     assert (type(failed), found["answer"]) == (SetupError, "1931")
 
 
-async def what_runs() -> int:
-    """How many tasks the loop has, but for this one."""
+async def count_tasks() -> int:
+    """The number of tasks of the loop, without this one."""
     return len(asyncio.all_tasks()) - 1
 
 
@@ -231,9 +233,9 @@ def test_a_stream_that_is_closed_early_cancels_what_still_runs(openai_server: Op
     stream = METHODS["post_fusion"].graph.stream(ASKED, context=Context(model="openai:test"), stream_mode="updates")
     assert [next(iter(next(stream))) for _ in range(3)] == ["begin", "retrieve", "passage_answer"]
     openai_server.wait_for(5)
-    assert run_sync(what_runs()) > 0
+    assert run_sync(count_tasks()) > 0
     stream.close()
-    assert run_sync(what_runs()) == 0
+    assert run_sync(count_tasks()) == 0
 
 
 def test_ctrl_c_cancels_what_runs(openai_server: OpenAIServer) -> None:
@@ -244,7 +246,7 @@ def test_ctrl_c_cancels_what_runs(openai_server: OpenAIServer) -> None:
             METHODS["concat"].graph.invoke(ASKED, context=Context(model="openai:test"))
     finally:
         signal.signal(signal.SIGINT, before)
-    assert run_sync(what_runs()) == 0
+    assert run_sync(count_tasks()) == 0
 
 
 def interrupt(_: Request) -> Response:

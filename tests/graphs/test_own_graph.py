@@ -11,7 +11,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Question, Result, State
 from quorum.evaluation.compare.compare import compare, plan_comparison
-from quorum.evaluation.run.columns import columns, method_run, parse_methods
+from quorum.evaluation.run.columns import list_columns, make_column, parse_methods
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.score import Scores
@@ -36,7 +36,7 @@ async def whisper(state: State) -> State:
     return {"answer": state["answer"].lower()}
 
 
-def own(name: str | None = "loud", last: Any = shout) -> Any:
+def make_own_graph(name: str | None = "loud", last: Any = shout) -> Any:
     """One prompt over all passages, and a node of the user's."""
     return (
         StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
@@ -62,50 +62,52 @@ def data(tmp_path: Path) -> Path:
     return path
 
 
-async def run(data: Path, *runs: Any) -> Scores:
-    return await evaluate(Options(data=data, out=data.parent / "out"), [method_run(one, {}, Context()) for one in runs])
+async def run_evaluation(data: Path, *runs: Any) -> Scores:
+    return await evaluate(
+        Options(data=data, out=data.parent / "out"), [make_column(one, {}, Context()) for one in runs]
+    )
 
 
 async def test_it_answers_as_a_method_does() -> None:
-    found = await answer(QUESTION, own(), given=PASSAGES)
+    found = await answer(QUESTION, make_own_graph(), given=PASSAGES)
     assert (found["answer"], found["usage"]["answer"]["calls"]) == ("ADA KORN", 1)
 
 
 def test_it_answers_in_code_that_is_not_asynchronous() -> None:
-    assert answer_sync(QUESTION, own(last=whisper), given=PASSAGES)["answer"] == "ada korn"
+    assert answer_sync(QUESTION, make_own_graph(last=whisper), given=PASSAGES)["answer"] == "ada korn"
 
 
 async def test_it_is_a_column_of_an_evaluation(data: Path) -> None:
-    report = await run(data, "concat", own())
+    report = await run_evaluation(data, "concat", make_own_graph())
     assert {name: row["em"] for name, row in report.summary.items()} == {"concat": 1, "loud": 1}
     assert report.comparisons[0]["methods"]["loud"]["em"]["difference"] == 0
-    assert (await run(data, "concat", own())).asked == 0
+    assert (await run_evaluation(data, "concat", make_own_graph())).asked == 0
 
 
 async def test_another_graph_of_that_name_is_another_configuration(data: Path) -> None:
-    await run(data, own())
+    await run_evaluation(data, make_own_graph())
     with pytest.raises(SetupError, match=r"methods\.loud\.graph"):
-        await run(data, own(last=whisper))
+        await run_evaluation(data, make_own_graph(last=whisper))
 
 
 def test_its_settings_are_part_of_its_name() -> None:
-    made = method_run(own(), {"k": "3"}, Context())
+    made = make_column(make_own_graph(), {"k": "3"}, Context())
     assert (made.name, made.method, made.context.k) == ("loud[k=3]", "loud", 3)
 
 
 @pytest.mark.parametrize("name", [None, "concat"])
 def test_it_needs_a_name_of_its_own(name: str | None) -> None:
     with pytest.raises(SetupError, match="give it another name"):
-        method_run(own(name), {}, Context())
+        make_column(make_own_graph(name), {}, Context())
 
 
 async def test_two_graphs_of_one_name_differ_by_their_settings(data: Path) -> None:
     with pytest.raises(SetupError, match="loud is named twice"):
-        await run(data, own(), own(last=whisper))
+        await run_evaluation(data, make_own_graph(), make_own_graph(last=whisper))
 
 
 def test_a_comparison_crosses_it_with_models_and_k() -> None:
-    runs = columns(Options(data=Path(), methods="concat", graphs=[own()], k=["1", "2"]))
+    runs = list_columns(Options(data=Path(), methods="concat", graphs=[make_own_graph()], k=["1", "2"]))
     assert [one.name for one in runs] == ["concat[k=1]", "concat[k=2]", "loud[k=1]", "loud[k=2]"]
     assert [one.own is None for one in runs] == [True, True, False, False]
     assert parse_methods("concat[k=1]", Context())[0] == runs[0]
@@ -114,7 +116,9 @@ def test_a_comparison_crosses_it_with_models_and_k() -> None:
 async def test_a_comparison_estimates_and_reports_it(data: Path) -> None:
     corpus = data.parent / "corpus.jsonl"
     corpus.write_text("".join(json.dumps(passage) + "\n" for passage in PASSAGES))
-    options = Options(data=data, corpus=str(corpus), methods="concat", graphs=[own()], out=data.parent / "out")
+    options = Options(
+        data=data, corpus=str(corpus), methods="concat", graphs=[make_own_graph()], out=data.parent / "out"
+    )
     planned = await plan_comparison(options)
     assert planned.estimate is not None
     assert planned.estimate.methods["loud"].calls == 1

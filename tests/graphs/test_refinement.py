@@ -21,7 +21,7 @@ RERANKER: dict[str, Any] = {"reranker": "question"}
 FILTERS, RERANKS = {"refine", "refine/filter_context"}, {"refine", "refine/rerank"}
 
 
-async def entered(method: str, given: list[Passage] = PASSAGES, **settings: Any) -> set[str]:
+async def list_entered_graphs(method: str, given: list[Passage] = PASSAGES, **settings: Any) -> set[str]:
     """The graphs inside the method's own that a question enters, by the nodes on the way: 'refine/rerank'."""
     inputs: Any = {"question": QUESTION, "given": given}
     graph, context = METHODS[method].graph, Context(**settings)
@@ -32,12 +32,12 @@ async def entered(method: str, given: list[Passage] = PASSAGES, **settings: Any)
 @pytest.mark.parametrize("method", READERS)
 async def test_without_reranker_and_filter_no_subgraph_is_entered(method: str) -> None:
     own = OWN.get(method, set())
-    assert await entered(method) <= own
-    assert await entered(method, **FILTER) - own == chosen(method, FILTERS)
-    assert await entered(method, **RERANKER) - own == chosen(method, RERANKS)
+    assert await list_entered_graphs(method) <= own
+    assert await list_entered_graphs(method, **FILTER) - own == list_expected_graphs(method, FILTERS)
+    assert await list_entered_graphs(method, **RERANKER) - own == list_expected_graphs(method, RERANKS)
 
 
-def chosen(method: str, inside: set[str]) -> set[str]:
+def list_expected_graphs(method: str, inside: set[str]) -> set[str]:
     """`blendfilter` refines what each query finds; `filco`, whose filter is its own, has a reranker before it."""
     if method == "filco":
         return {"rerank"} if inside == RERANKS else set()
@@ -45,9 +45,9 @@ def chosen(method: str, inside: set[str]) -> set[str]:
 
 
 async def test_one_passage_has_no_order() -> None:
-    assert await entered("base", PASSAGES[:1], **RERANKER) == set()
-    assert await entered("base", PASSAGES[:1], **RERANKER, **FILTER) == FILTERS
-    assert await entered("filco", PASSAGES[:1], **RERANKER) == {"filter_context"}
+    assert await list_entered_graphs("base", PASSAGES[:1], **RERANKER) == set()
+    assert await list_entered_graphs("base", PASSAGES[:1], **RERANKER, **FILTER) == FILTERS
+    assert await list_entered_graphs("filco", PASSAGES[:1], **RERANKER) == {"filter_context"}
 
 
 async def test_reranked_and_filtered_before_every_passage_is_asked() -> None:

@@ -1,4 +1,4 @@
-"""Rerankers, of any method: the order they give, what they ask, and what stays inside."""
+"""Rerankers of any method: their order, their calls, and the state that they do not return."""
 
 from itertools import pairwise
 from typing import Any
@@ -20,7 +20,7 @@ from quorum.nodes.reorder_passages import reorder, summarize_passages, take_quer
 
 
 class Axes(Embeddings):
-    """A text by the words it holds: one axis for each."""
+    """Embeds a text as one axis for each of five words: 1 if the text contains it."""
 
     words = ("Mast", "Strikes", "several", "Towers", "Lumen")
 
@@ -31,11 +31,11 @@ class Axes(Embeddings):
         return self.embed_documents([text])[0]
 
 
-def ids(passages: list[Passage]) -> str:
+def join_ids(passages: list[Passage]) -> str:
     return " ".join(passage["id"] for passage in passages)
 
 
-async def reranked(model: ScriptedModel, **settings: Any) -> Result:
+async def run_reranker(model: ScriptedModel, **settings: Any) -> Result:
     """The result of `base`, whose prompt shows the passages in their new order."""
     model.on("answer_base", "1931")
     context = Context(model=model, **{"embeddings": Axes(), **settings})
@@ -47,32 +47,32 @@ async def reranked(model: ScriptedModel, **settings: Any) -> Result:
 
 
 async def test_without_a_reranker_the_order_is_that_of_retrieval() -> None:
-    assert ids((await reranked(ScriptedModel()))["passages"]) == "p1 p2 p3 p4 p5"
+    assert join_ids((await run_reranker(ScriptedModel()))["passages"]) == "p1 p2 p3 p4 p5"
 
 
-async def test_by_the_question() -> None:
+async def test_reranking_by_the_question() -> None:
     model = ScriptedModel()
-    result = await reranked(model, reranker="question")
-    assert ids(result["passages"]) == "p1 p3 p2 p4 p5"  # p3 holds Lumen and Towers; equals keep their order
+    result = await run_reranker(model, reranker="question")
+    assert join_ids(result["passages"]) == "p1 p3 p2 p4 p5"  # p3 holds Lumen and Towers; equals keep their order
     assert len(model.history) == 1
 
 
 async def test_the_first_k_are_reranked() -> None:
-    assert ids((await reranked(ScriptedModel(), reranker="question", k=3))["passages"]) == "p1 p3 p2"
+    assert join_ids((await run_reranker(ScriptedModel(), reranker="question", k=3))["passages"]) == "p1 p3 p2"
     model = ScriptedModel()
-    assert ids((await reranked(model, reranker="listwise", k=1))["passages"]) == "p1"
-    assert len(model.history) == 1  # there is no order to ask for
+    assert join_ids((await run_reranker(model, reranker="listwise", k=1))["passages"]) == "p1"
+    assert len(model.history) == 1  # one passage needs no order
 
 
-async def test_by_a_summary() -> None:
+async def test_reranking_by_a_summary() -> None:
     model = ScriptedModel().on("generic_summary", "Strikes stopped several. [DONE]")
-    result = await reranked(model, reranker="summary")
-    assert ids(result["passages"]) == "p4 p5 p1 p2 p3"
+    result = await run_reranker(model, reranker="summary")
+    assert join_ids(result["passages"]) == "p4 p5 p1 p2 p3"
     assert (result["summaries"], result["rationale"]) == (None, None)
     assert set(result["usage"]) == {"generic_summary", "answer_base"}
 
 
-def sure(*candidates: str | Exception) -> ScriptedModel:
+def make_sure_model(*candidates: str | Exception) -> ScriptedModel:
     """SuRe's second candidate is valid and preferred; the summaries name the Iron Mast and Strikes."""
     model = ScriptedModel().on("candidates", *candidates)
     model.on("conditional_summary: candidate 1", "The Iron Mast. [DONE]")
@@ -82,10 +82,10 @@ def sure(*candidates: str | Exception) -> ScriptedModel:
     return model
 
 
-async def test_by_the_rationale() -> None:
-    model = sure("(a) 1950 (b) 1929")
-    result = await reranked(model, reranker="rationale")
-    assert ids(result["passages"]) == "p4 p1 p2 p3 p5"
+async def test_reranking_by_the_rationale() -> None:
+    model = make_sure_model("(a) 1950 (b) 1929")
+    result = await run_reranker(model, reranker="rationale")
+    assert join_ids(result["passages"]) == "p4 p1 p2 p3 p5"
     for key in ("candidates", "summaries", "validity", "scores", "rationale", "confidence", "votes"):
         assert result[key] is None  # type: ignore[literal-required]
     assert result["evidence"] == [
@@ -103,37 +103,39 @@ async def test_by_the_rationale() -> None:
 
 
 @pytest.mark.parametrize("settings", [{"ranking": "lazy"}, {"sure_parts": "summaries"}, {"sure_parts": "ranking"}])
-async def test_the_rationale_is_chosen_by_validity_and_ranking_whatever_sure_does(settings: dict[str, Any]) -> None:
-    result = await reranked(sure("(a) 1950 (b) 1929"), reranker="rationale", **settings)
-    assert ids(result["passages"]) == "p4 p1 p2 p3 p5"
+async def test_the_rationale_reranker_ignores_the_settings_of_sure(settings: dict[str, Any]) -> None:
+    result = await run_reranker(make_sure_model("(a) 1950 (b) 1929"), reranker="rationale", **settings)
+    assert join_ids(result["passages"]) == "p4 p1 p2 p3 p5"
     assert (result["usage"]["validity"]["calls"], result["usage"]["ranking"]["calls"]) == (2, 2)
 
 
-async def test_one_candidate_is_summed_up_and_not_judged() -> None:
-    result = await reranked(sure("(a) 1950"), reranker="rationale")
-    assert ids(result["passages"]) == "p2 p1 p3 p4 p5"
+async def test_a_single_candidate_is_summarized_and_not_judged() -> None:
+    result = await run_reranker(make_sure_model("(a) 1950"), reranker="rationale")
+    assert join_ids(result["passages"]) == "p2 p1 p3 p4 p5"
     assert set(result["usage"]) == {"candidates", "conditional_summary", "answer_base"}
 
 
 async def test_no_candidate_leaves_the_order_as_it_was() -> None:
-    result = await reranked(ScriptedModel().on("candidates", ""), reranker="rationale")
-    assert ids(result["passages"]) == "p1 p2 p3 p4 p5"
+    result = await run_reranker(ScriptedModel().on("candidates", ""), reranker="rationale")
+    assert join_ids(result["passages"]) == "p1 p2 p3 p4 p5"
     assert set(result["usage"]) == {"candidates", "answer_base"}
     assert list(result["malformed"]) == ["candidates"]
 
 
 async def test_passages_that_a_prompt_cannot_show_are_not_lost() -> None:
     model = ScriptedModel().on("generic_summary", TooLong("no"), "Strikes. [DONE]")
-    result = await reranked(model, reranker="summary")
-    assert (ids(result["passages"]), result["dropped"]) == ("p4 p1 p2 p3 p5", 1)
-    result = await reranked(sure(TooLong("no"), TooLong("no"), "(a) 1950 (b) 1929"), reranker="rationale")
-    assert (ids(result["passages"]), result["dropped"]) == ("p4 p1 p2 p3 p5", 2)
+    result = await run_reranker(model, reranker="summary")
+    assert (join_ids(result["passages"]), result["dropped"]) == ("p4 p1 p2 p3 p5", 1)
+    result = await run_reranker(
+        make_sure_model(TooLong("no"), TooLong("no"), "(a) 1950 (b) 1929"), reranker="rationale"
+    )
+    assert (join_ids(result["passages"]), result["dropped"]) == ("p4 p1 p2 p3 p5", 2)
 
 
 # --- listwise
 
 
-def many(count: int) -> list[Passage]:
+def make_passages(count: int) -> list[Passage]:
     return [Passage(id=str(n), title="", text=f"text {n}") for n in range(count)]
 
 
@@ -143,7 +145,7 @@ def many(count: int) -> list[Passage]:
 )
 async def test_windows_go_from_the_end_to_the_front(count: int, starts: list[int]) -> None:
     model = ScriptedModel().on("rank_passages", lambda _: "1 > 2")
-    given = many(count)
+    given = make_passages(count)
     context = Context(model=model.on("answer_base", "x"), reranker="listwise", k=count)
     result = await answer(QUESTION, "base", context, given=given)
     assert result["passages"] == given
@@ -164,17 +166,17 @@ async def test_the_best_passage_of_all_rises_to_the_front() -> None:
 
     model = ScriptedModel().on("rank_passages", by_number).on("answer_base", "x")
     context = Context(model=model, reranker="listwise", k=14)
-    result = await answer(QUESTION, "base", context, given=many(14))
+    result = await answer(QUESTION, "base", context, given=make_passages(14))
     found = [int(passage["id"]) for passage in result["passages"]]
-    assert found[:2] == [13, 12]  # a window hands two on to the next
+    assert found[:2] == [13, 12]  # the next window contains the best two of a window
     assert sorted(found) == list(range(14))
 
 
 async def test_unreadable_rankings_are_counted_and_lose_no_passage() -> None:
     model = ScriptedModel().on("rank_passages: window 1", "[9] > [2] > [2]").on("rank_passages: window 2", "I cannot.")
     context = Context(model=model.on("answer_base", "x"), reranker="listwise", k=6)
-    result = await answer(QUESTION, "base", context, given=many(6))
-    assert ids(result["passages"]) == "0 2 1 3 4 5"
+    result = await answer(QUESTION, "base", context, given=make_passages(6))
+    assert join_ids(result["passages"]) == "0 2 1 3 4 5"
     assert result["malformed"]["rank_passages"]["count"] == 2
 
 
@@ -187,7 +189,7 @@ async def test_a_window_that_fits_no_prompt_stays_as_it_is() -> None:
 async def test_passages_that_do_not_fit_follow_those_that_were_ranked() -> None:
     model = ScriptedModel().on("rank_passages", TooLong("no"), "[4] > [3] > [2] > [1]")
     update = await rank_window(State(question=QUESTION, passages=PASSAGES, turn=0), make_runtime(model))
-    assert (ids(update["passages"]), update["dropped"], update["malformed"]) == ("p4 p3 p2 p1 p5", 1, {})
+    assert (join_ids(update["passages"]), update["dropped"], update["malformed"]) == ("p4 p3 p2 p1 p5", 1, {})
 
 
 def test_windows_overlap_by_two_and_reach_the_front() -> None:
@@ -202,18 +204,18 @@ def test_windows_overlap_by_two_and_reach_the_front() -> None:
 # --- as part of retrieval
 
 
-async def test_nodes() -> None:
+async def test_each_reranking_node_returns_its_update() -> None:
     assert await take_query({"question": "q"}) == {"question": "q"}
     assert await take_query({"question": "q", "query": "other"}) == {"question": "other"}
     state = State(question="Mast", passages=PASSAGES[:3])
-    assert ids((await reorder(state, make_runtime(embeddings=Axes())))["passages"]) == "p2 p1 p3"
+    assert join_ids((await reorder(state, make_runtime(embeddings=Axes())))["passages"]) == "p2 p1 p3"
     state = State(question="Mast", rationale="Lumen", passages=PASSAGES[:3])
-    assert ids((await reorder(state, make_runtime(embeddings=Axes())))["passages"]) == "p1 p3 p2"
+    assert join_ids((await reorder(state, make_runtime(embeddings=Axes())))["passages"]) == "p1 p3 p2"
     update = await summarize_passages(state, make_runtime(ScriptedModel().on("generic_summary", "Sum. [DONE]")))
     assert (update["rationale"], "passages" in update, "summaries" in update) == ("Sum.", False, False)
 
 
-async def test_another_query_is_what_its_passages_are_ordered_by() -> None:
+async def test_passages_of_another_query_are_reranked_by_that_query() -> None:
     state: Any = {"question": QUESTION, "query": "Strikes", "provided": PASSAGES}
     found = await retrieval.ainvoke(state, context=Context(embeddings=Axes(), reranker="question"))
     assert found["passages"][0]["id"] == "p4"
@@ -245,7 +247,7 @@ async def test_two_questions_on_one_thread(kind: str) -> None:
     thread: Any = {"configurable": {"thread_id": "1"}}
 
     async def ask(given: list[Passage], on: Any = None) -> Any:
-        model = sure("(a) 1950 (b) 1929").on("rank_passages", "2 > 1 > 3 > 4 > 5").on("answer_base", "1931")
+        model = make_sure_model("(a) 1950 (b) 1929").on("rank_passages", "2 > 1 > 3 > 4 > 5").on("answer_base", "1931")
         context = Context(model=model, embeddings=Axes(), reranker=kind)  # type: ignore[arg-type]
         inputs: Any = {"question": QUESTION, "given": given}
         return await (graph if on else METHODS["base"].graph).ainvoke(inputs, on, context=context)

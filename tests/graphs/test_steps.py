@@ -48,13 +48,13 @@ async def trace(method: str, model: ScriptedModel, **settings: Any) -> list[tupl
     """The run as (node, update) pairs: steps as "query -> ids: answer", passages and evidence as ids."""
     inputs, context = {"question": QUESTION, "given": PASSAGES}, Context(model=model, **{"k": 2, **settings})
     return [
-        (node, short(written))
+        (node, shorten_state_update(written))
         async for update in METHODS[method].graph.astream(inputs, context=context, stream_mode="updates")
         for node, written in update.items()
     ]
 
 
-def short(update: State) -> dict[str, Any]:
+def shorten_state_update(update: State) -> dict[str, Any]:
     if "provided" in update:
         return {}
     left: dict[str, Any] = {key: value for key, value in update.items() if key != "usage" and value not in ({}, None)}
@@ -455,7 +455,7 @@ EXAMPLE = {
 PLAIN = {"question": "Who?", "answer": "Karl", "rationale": "Karl it was."}
 
 
-def examples(folder: Path, *lines: Any) -> str:
+def write_examples(folder: Path, *lines: Any) -> str:
     path = folder / "examples.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return str(path)
@@ -464,7 +464,7 @@ def examples(folder: Path, *lines: Any) -> str:
 async def test_examples_with_steps_are_shown_as_whole_runs(tmp_path: Path) -> None:
     model = ScriptedModel().on("react", "So.\nAction: Finish[x]").on("self_ask", "So the final answer is: x")
     for method in ("react", "self_ask"):
-        await ask(method, model, examples=examples(tmp_path, EXAMPLE, PLAIN))
+        await ask(method, model, examples=write_examples(tmp_path, EXAMPLE, PLAIN))
     assert (
         "Question: How high is the mountain that Karl climbed?\n\nThought 1: Which mountain was it?\n"
         "Action 1: Search[Which mountain did Karl climb?]\nObservation 1:\n[1] Karl\nKarl climbed the Stufe.\n\n"
@@ -483,7 +483,7 @@ async def test_examples_with_steps_are_shown_as_whole_runs(tmp_path: Path) -> No
 async def test_examples_without_steps_leave_the_built_in_ones(tmp_path: Path) -> None:
     model = ScriptedModel().on("react", "So.\nAction: Finish[x]").on("self_ask", "So the final answer is: x")
     for method in ("react", "self_ask"):
-        await ask(method, model, examples=examples(tmp_path, PLAIN))
+        await ask(method, model, examples=write_examples(tmp_path, PLAIN))
     for sent in model.history:
         assert [sent.text.count(word) for word in ("Question: ", "Question: Who?", "How old was the author")] == [
             4,
@@ -495,7 +495,7 @@ async def test_examples_without_steps_leave_the_built_in_ones(tmp_path: Path) ->
 @pytest.mark.parametrize("steps", [["x"], [{"query": "Who?"}], [{"query": 1, "answer": "x"}], "x"])
 async def test_steps_of_another_form_are_a_setup_error(tmp_path: Path, steps: Any) -> None:
     with pytest.raises(SetupError, match="line 1: expected a "):
-        await ask("react", ScriptedModel(), examples=examples(tmp_path, {**PLAIN, "steps": steps}))
+        await ask("react", ScriptedModel(), examples=write_examples(tmp_path, {**PLAIN, "steps": steps}))
 
 
 @pytest.mark.parametrize("method", NAMES)

@@ -27,19 +27,19 @@ CUES = {  # how each prompt ends, up to what varies
 }
 
 
-def kind(request: Request) -> str:
+def get_prompt_name(request: Request) -> str:
     """The prompt's name."""
     return next(name for name, cue in CUES.items() if request.text.endswith(cue))
 
 
-def said(request: Request) -> str:
+def reply_for_first_candidate(request: Request) -> str:
     """Replies by which the first candidate wins, whatever the order of the passages."""
-    if kind(request) == "candidates":
+    if get_prompt_name(request) == "candidates":
         return format_lettered_list(YEARS[: request.text.count(" answer (") + 1])
-    if kind(request) == "conditional_summary":
+    if get_prompt_name(request) == "conditional_summary":
         prediction = request.text.rsplit("Prediction: ", 1)[1]
         return f"It was {prediction.split()[1]}. [DONE]"
-    if kind(request) == "validity":
+    if get_prompt_name(request) == "validity":
         return str("Prediction: 1931" in request.text)
     return "Passage 2" if "Passage 2:\nIt was 1931" in request.text else "Passage 1"
 
@@ -49,7 +49,7 @@ async def ask(model: str = "openai:test", **settings: Any) -> Result:
 
 
 class Rounds:
-    """Replies only once all calls of a round have arrived: where fewer come at a time, nothing is ever replied."""
+    """Replies only when all calls of a round have arrived; if fewer arrive, the test hangs."""
 
     def __init__(self, *sizes: int) -> None:
         self.barriers = [threading.Barrier(size) for size in sizes]
@@ -60,7 +60,7 @@ class Rounds:
             number = next(n for n, barrier in enumerate(self.barriers) if self.seen[n] < barrier.parties)
             self.seen[number] += 1
         self.barriers[number].wait(60)
-        return said(request)
+        return reply_for_first_candidate(request)
 
 
 @pytest.mark.parametrize(
@@ -85,10 +85,12 @@ async def test_calls_come_in_rounds(openai_server: OpenAIServer, settings: dict[
 
 
 async def test_candidates_and_summaries_share_passages_and_question(openai_server: OpenAIServer) -> None:
-    openai_server.reply(said)
+    openai_server.reply(reply_for_first_candidate)
     await ask(candidates=3)
     texts = [
-        request.text for request in openai_server.chats() if kind(request) in ("candidates", "conditional_summary")
+        request.text
+        for request in openai_server.chats()
+        if get_prompt_name(request) in ("candidates", "conditional_summary")
     ]
     common = texts[0][: texts[0].index(QUESTION) + len(QUESTION)]
     assert len(texts) == 4
@@ -117,14 +119,14 @@ def test_the_ablations_ask_as_the_base_prompt_does(name: str) -> None:
 
 
 async def test_judges_see_neither_passages_nor_other_candidates(openai_server: OpenAIServer) -> None:
-    openai_server.reply(said)
+    openai_server.reply(reply_for_first_candidate)
     await ask()
     for request in openai_server.chats():
-        if kind(request) in ("validity", "ranking"):
+        if get_prompt_name(request) in ("validity", "ranking"):
             assert not any(passage["text"] in request.text for passage in PASSAGES)
-        if kind(request) == "validity":
+        if get_prompt_name(request) == "validity":
             assert ("1931" in request.text) != ("1950" in request.text)
-        if kind(request) == "ranking":
+        if get_prompt_name(request) == "ranking":
             assert re.findall(r"Passage (\d):\nIt was (\d+)\.", request.text) in (
                 [[("1", "1931"), ("2", "1950")], [("1", "1950"), ("2", "1931")]]
             )
@@ -132,9 +134,9 @@ async def test_judges_see_neither_passages_nor_other_candidates(openai_server: O
 
 
 async def test_the_verifier_judges_and_the_model_does_the_rest(openai_server: OpenAIServer) -> None:
-    openai_server.reply(said)
+    openai_server.reply(reply_for_first_candidate)
     result = await ask("openai:large", verifier="openai:small")
-    models = {(kind(request), request.body["model"]) for request in openai_server.chats()}
+    models = {(get_prompt_name(request), request.body["model"]) for request in openai_server.chats()}
     assert models == {
         *(("candidates", "large"), ("conditional_summary", "large")),
         *(("validity", "small"), ("ranking", "small")),
@@ -149,9 +151,9 @@ async def test_examples_stand_in_the_candidate_prompt_alone(
 ) -> None:
     pairs = [{"question": f"Q{n}?", "answer": f"A{n}"} for n in range(2)]
     (tmp_path / "shots.jsonl").write_text("\n".join(map(json.dumps, pairs)), encoding="utf-8")
-    openai_server.reply(said)
+    openai_server.reply(reply_for_first_candidate)
     await ask(examples=str(tmp_path / "shots.jsonl"), prompts={"candidates": BUILT_IN[variant]})
-    with_examples = [kind(request) for request in openai_server.chats() if "Question: Q0?" in request.text]
+    with_examples = [get_prompt_name(request) for request in openai_server.chats() if "Question: Q0?" in request.text]
     assert with_examples == ["candidates"]
     text = openai_server.chats()[0].text
     assert f"\n\nQuestion: Q0?\nAnswer: A0\n\nQuestion: Q1?\nAnswer: A1\n\nQuestion: {QUESTION}\n" in text
@@ -159,7 +161,7 @@ async def test_examples_stand_in_the_candidate_prompt_alone(
 
 
 async def test_the_papers_slot_order_is_a_variant(openai_server: OpenAIServer) -> None:
-    openai_server.reply(said)
+    openai_server.reply(reply_for_first_candidate)
     result = await ask(prompts={"candidates": BUILT_IN["candidates.paper"]})
     text = openai_server.chats()[0].text
     assert text.index("2 different answers") < text.index("(a) answer (b) answer") < text.index("[1] ")

@@ -36,18 +36,18 @@ def proposer(candidates: str = "(a) 1931 (b) 1950") -> ScriptedModel:
     return model.on("conditional_summary: candidate 2", f"{SECOND} [DONE]")
 
 
-def verified(model: ScriptedModel, *verdicts: str) -> ScriptedModel:
+def script_validity(model: ScriptedModel, *verdicts: str) -> ScriptedModel:
     for number, verdict in enumerate(verdicts, start=1):
         model.on(f"validity: candidate {number}", verdict)
     return model
 
 
-def ranked(model: ScriptedModel, forwards: str, backwards: str) -> ScriptedModel:
-    """What it says of candidates 1 and 2, and of 2 and 1."""
+def script_ranking(model: ScriptedModel, forwards: str, backwards: str) -> ScriptedModel:
+    """Script the replies for candidates 1 and 2 in both orders."""
     return model.on("ranking: candidates 1 and 2", forwards).on("ranking: candidates 2 and 1", backwards)
 
 
-async def sorted_trace(method: str, model: ScriptedModel, **settings: Any) -> Steps:
+async def trace_and_sort(method: str, model: ScriptedModel, **settings: Any) -> Steps:
     """The run; calls at the same time end in any order and are sorted."""
     steps = await trace_method(method, model, **settings)
     together = {"validate": "judged", "rank_pair": "judged"}
@@ -55,52 +55,52 @@ async def sorted_trace(method: str, model: ScriptedModel, **settings: Any) -> St
     return [step for _, group in groups for step in sorted(group, key=lambda step: (step[0], str(step[1])))]
 
 
-def compared(first: int, preferred: int | None) -> tuple[str, dict[str, Any]]:
+def make_ranking_step(first: int, preferred: int | None) -> tuple[str, dict[str, Any]]:
     return ("rank_pair", {"preferences": [{"first": first, "second": 1 - first, "preferred": preferred}]})
 
 
-def judged(rank: int, valid: bool) -> tuple[str, dict[str, Any]]:
+def make_validity_step(rank: int, valid: bool) -> tuple[str, dict[str, Any]]:
     return ("validate", {"verdicts": [{"rank": rank, "valid": valid}]})
 
 
 async def test_sure() -> None:
-    model = ranked(verified(proposer(), "False", "True"), "Passage 1", "Passage 2")
-    assert await sorted_trace("sure", model) == [
+    model = script_ranking(script_validity(proposer(), "False", "True"), "Passage 1", "Passage 2")
+    assert await trace_and_sort("sure", model) == [
         *SUMMARIZED,
-        compared(0, 0),
-        compared(1, 0),
-        judged(0, False),
-        judged(1, True),
+        make_ranking_step(0, 0),
+        make_ranking_step(1, 0),
+        make_validity_step(0, False),
+        make_validity_step(1, True),
         ("select", {**CHOSEN, "validity": [False, True], "scores": [1.0, 1.0]}),  # and a margin of 0
     ]
 
 
 async def test_sure_decided_by_validity() -> None:
-    model = ranked(verified(proposer(), "No.", "Yes"), "Passage 1", "Passage 1")
-    last = (await sorted_trace("sure", model))[-1]
+    model = script_ranking(script_validity(proposer(), "No.", "Yes"), "Passage 1", "Passage 1")
+    last = (await trace_and_sort("sure", model))[-1]
     assert (last[1]["answer"], last[1]["rationale"]) == ("1950", SECOND)
     assert (last[1]["scores"], last[1]["confidence"]) == ([0.5, 1.5], 0.5)
     assert last[1]["evidence"] == ["p2 29-33"]
 
 
 async def test_lazy_ranking_is_skipped_where_it_cannot_matter() -> None:
-    assert await sorted_trace("sure", verified(proposer(), "True", "False"), ranking="lazy") == [
+    assert await trace_and_sort("sure", script_validity(proposer(), "True", "False"), ranking="lazy") == [
         *SUMMARIZED,
-        judged(0, True),
-        judged(1, False),
+        make_validity_step(0, True),
+        make_validity_step(1, False),
         ("select", {**CHOSEN, **OPEN, "validity": [True, False]}),
     ]
 
 
 async def test_lazy_ranking_is_asked_where_it_can_matter() -> None:
-    model = ranked(verified(proposer(), "True", "True"), "Passage 2", "Passage 1")
-    steps = await sorted_trace("sure", model, ranking="lazy")
+    model = script_ranking(script_validity(proposer(), "True", "True"), "Passage 2", "Passage 1")
+    steps = await trace_and_sort("sure", model, ranking="lazy")
     assert steps[len(SUMMARIZED) :] == [
-        judged(0, True),
-        judged(1, True),
+        make_validity_step(0, True),
+        make_validity_step(1, True),
         ("select", {**CHOSEN, **OPEN, "validity": [True, True]}),
-        compared(0, 1),
-        compared(1, 1),
+        make_ranking_step(0, 1),
+        make_ranking_step(1, 1),
         (
             "select",
             {
@@ -118,11 +118,11 @@ async def test_lazy_ranking_is_asked_where_it_can_matter() -> None:
 
 @pytest.mark.parametrize("ranking", ["eager", "lazy"])
 async def test_without_validity(ranking: str) -> None:
-    model = ranked(proposer(), "Passage 1", "Passage 2")
-    assert await sorted_trace("sure", model, sure_parts="ranking", ranking=ranking) == [
+    model = script_ranking(proposer(), "Passage 1", "Passage 2")
+    assert await trace_and_sort("sure", model, sure_parts="ranking", ranking=ranking) == [
         *SUMMARIZED,
-        compared(0, 0),
-        compared(1, 0),
+        make_ranking_step(0, 0),
+        make_ranking_step(1, 0),
         ("select", {**CHOSEN, "validity": None, "scores": [1.0, 0.0], "confidence": 1.0}),
     ]
 
@@ -130,7 +130,10 @@ async def test_without_validity(ranking: str) -> None:
 async def test_answer_from_the_summaries() -> None:
     model = proposer().on("answer_summaries", "1931.")
     found = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"], "passages": "p1 p2 p3"}
-    assert await sorted_trace("sure", model, sure_parts="summaries") == [*SUMMARIZED, ("answer_from_summaries", found)]
+    assert await trace_and_sort("sure", model, sure_parts="summaries") == [
+        *SUMMARIZED,
+        ("answer_from_summaries", found),
+    ]
     sent = model.history[-1].text
     assert sent.index(PASSAGES[2]["text"]) < sent.index(QUESTION) < sent.index(f"- {FIRST}\n- {SECOND}\n")
 
@@ -139,7 +142,7 @@ async def test_answer_from_the_summaries() -> None:
 @pytest.mark.parametrize("method", ["sure", "mcq"])
 async def test_one_candidate_is_the_answer(method: str, reply: str) -> None:
     model = ScriptedModel().on("candidates", reply)
-    steps = await sorted_trace(method, model)
+    steps = await trace_and_sort(method, model)
     alone = {"rationale": None, **OPEN, "answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"]}
     assert [node for node, _ in steps] == ["begin", "retrieve", "propose_candidates", "select"]
     assert (steps[2][1]["candidates"], steps[3][1]) == (["1931"], alone)
@@ -151,13 +154,13 @@ async def test_one_candidate_is_the_answer(method: str, reply: str) -> None:
 @pytest.mark.parametrize("method", ["sure", "mcq"])
 async def test_no_candidate_is_unknown(method: str, reply: str) -> None:
     model = ScriptedModel().on("candidates", reply)
-    steps = await sorted_trace(method, model)
+    steps = await trace_and_sort(method, model)
     assert steps[-1] == ("select", {"answer": "unknown", "unknown": True, "evidence": []})
     assert len(model.history) == 1
 
 
 async def test_garbled_verdicts_count_as_the_stated_defaults() -> None:
-    model = ranked(verified(proposer(), "Hm.", "Hm."), "Hm.", "Passage 2")
+    model = script_ranking(script_validity(proposer(), "Hm.", "Hm."), "Hm.", "Passage 2")
     result = await answer(QUESTION, "sure", Context(model=model, k=3), given=PASSAGES)
     assert (result["answer"], result["scores"], result["validity"]) == ("1931", [0.75, 0.25], [False, False])
     assert result["malformed"] == {
@@ -169,7 +172,7 @@ async def test_garbled_verdicts_count_as_the_stated_defaults() -> None:
 async def test_mcq() -> None:
     model = ScriptedModel().on("candidates", "(a) 1950 (b) 1931").on("answer_choices", "(b) 1931")
     found = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"], "passages": "p1 p2 p3"}
-    assert await sorted_trace("mcq", model) == [
+    assert await trace_and_sort("mcq", model) == [
         *PROPOSED[:2],
         ("propose_candidates", {"candidates": ["1950", "1931"], "passages": "p1 p2 p3"}),
         ("answer_from_choices", found),
@@ -179,13 +182,13 @@ async def test_mcq() -> None:
 
 async def test_mcq_unknown() -> None:
     model = ScriptedModel().on("candidates", "(a) 1950 (b) 1931").on("answer_choices", "The passages do not say.")
-    last = (await sorted_trace("mcq", model))[-1][1]
+    last = (await trace_and_sort("mcq", model))[-1][1]
     assert last == {"answer": "unknown", "unknown": True, "evidence": [], "passages": "p1 p2 p3"}
 
 
 async def test_sum_and_pred() -> None:
     model = ScriptedModel().on("generic_summary", f"{FIRST} [DONE]").on("answer_summary", "1931")
-    assert await sorted_trace("sum_and_pred", model) == [
+    assert await trace_and_sort("sum_and_pred", model) == [
         *PROPOSED[:2],
         ("summarize", {"summaries": [FIRST], "passages": "p1 p2 p3"}),
         ("answer_from_summary", CHOSEN),
@@ -198,13 +201,13 @@ async def test_yes_and_no() -> None:
     model = (
         ScriptedModel().on("candidates", "(a) Yes, it was (b) No").on("conditional_summary", "It was.", "It was not.")
     )
-    verified(ranked(model, "Passage 1", "Passage 2"), "True", "False")
+    script_validity(script_ranking(model, "Passage 1", "Passage 2"), "True", "False")
     result = await answer("Was it?", "sure", Context(model=model, answer_type="yes_no"), given=PASSAGES)
     assert (result["answer"], result["evidence"], result["confidence"]) == ("yes", [], 1.0)
 
 
 async def test_a_long_answer_is_the_chosen_summary() -> None:
-    model = ranked(verified(proposer(), "True", "False"), "Passage 1", "Passage 2")
+    model = script_ranking(script_validity(proposer(), "True", "False"), "Passage 1", "Passage 2")
     result = await answer(QUESTION, "sure", Context(model=model, answer_type="long", k=3), given=PASSAGES)
     assert (result["answer"], result["candidates"]) == (FIRST, ["1931", "1950"])
     assert [found["passage"] for found in result["evidence"]] == ["p1", "p3"]
@@ -238,7 +241,9 @@ async def test_passages_that_fit_beside_one_candidate_only_are_dropped_once() ->
     given = [Passage(id=str(n), title="", text=f"In 1931, {n}. " + "So it was. " * 20) for n in range(4)]
     kinds = set()
     for window in range(376, 416, 2):
-        model = ranked(verified(proposer("(a) 1931 (b) painted by Ann Lee"), "True", "True"), "Passage 1", "Passage 2")
+        model = script_ranking(
+            script_validity(proposer("(a) 1931 (b) painted by Ann Lee"), "True", "True"), "Passage 1", "Passage 2"
+        )
         result = await answer(QUESTION, "sure", Context(model=model, context_window=window), given=given)
         first, second, third = (sent.text.count("In 1931, ") for sent in model.history[:3])
         assert (len(result["passages"]), result["dropped"]) == (third, 4 - third)

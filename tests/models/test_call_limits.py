@@ -11,7 +11,7 @@ from quorum.models.call import call
 from quorum.models.scripted import ScriptedModel
 
 
-async def test_as_many_calls_at_once_as_allowed_and_no_more(openai_server: OpenAIServer) -> None:
+async def test_concurrent_calls_stay_within_the_limit(openai_server: OpenAIServer) -> None:
     pair = threading.Barrier(2)  # an answer comes only when two requests are there at once
 
     def together(request: Request) -> str:

@@ -88,7 +88,7 @@ MADE_UP = [
 
 
 @pytest.mark.parametrize("reply", MADE_UP)
-def test_what_is_in_no_passage_is_dropped(reply: str) -> None:
+def test_sentences_that_no_passage_contains_are_dropped(reply: str) -> None:
     assert parse_copied_sentences(reply, BOTH).value == []
     assert parse_copied_sentences(reply, BOTH).malformed
     mixed = parse_copied_sentences(f"{FINISHED}\n{reply}", BOTH)
@@ -103,7 +103,7 @@ def test_what_is_in_no_passage_is_dropped(reply: str) -> None:
         *("The passages do not mention it.", "There is not enough information in the passages."),
     ],
 )
-def test_no_sentence(reply: str) -> None:
+def test_an_empty_copy_keeps_no_sentence(reply: str) -> None:
     found = parse_copied_sentences(reply, BOTH)
     assert (found.value, found.malformed) == ([], False)
 
@@ -209,14 +209,14 @@ async def test_the_embedded_filter_may_keep_nothing() -> None:
     assert (result["passages"], result["unknown"], result["retrieved"]) == ([], True, ["c"])
 
 
-async def test_as_a_filter_and_as_a_prompt_it_keeps_the_same() -> None:
+async def test_the_embedded_model_filters_the_same_by_itself_and_by_prompt() -> None:
     direct = await answer(BORN, "filco", Context(context_filter="embedded"), given=HAYDN)
     asked = await answer(BORN, "filco", Context(context_filter="llm"), given=HAYDN)
     assert asked["passages"] == direct["passages"]
     assert asked["malformed"] == {}
 
 
-def sent(prompt: str, question: str, passages: list[Passage]) -> HumanMessage:
+def render_message(prompt: str, question: str, passages: list[Passage]) -> HumanMessage:
     text = render(prompt, question=question, passages=number_passages(passages)).text
     inputs: dict[str, Any] = {"question": question, "passages": passages}
     return HumanMessage(text, additional_kwargs={"quorum": {"prompt": prompt, "inputs": inputs, "sample": 0}})
@@ -231,5 +231,5 @@ ODD = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 def test_its_replies_keep_the_contract(text: str, title: str) -> None:
     passages = [Passage(id="o", title=title, text=text), HAYDN[1]]
     for prompt, parse in (("filter_sentences", parse_copied_sentences), ("filter_passages", parse_chosen_passages)):
-        reply = EmbeddedReader().invoke([sent(prompt, BORN, passages)]).text
+        reply = EmbeddedReader().invoke([render_message(prompt, BORN, passages)]).text
         assert not parse(reply, passages).malformed, reply

@@ -13,6 +13,6 @@ from quorum.models.pretrained import CARD, read_card
 )
 def test_a_card_of_something_else(text: str, tmp_path: Path) -> None:
     (tmp_path / CARD).write_text(text, encoding="utf-8")
-    with pytest.raises(SetupError, match="cannot be read \\(it is no card of a trained model\\)") as caught:
+    with pytest.raises(SetupError, match="cannot be read \\(it is not the card of a trained model\\)") as caught:
         read_card(tmp_path)
     assert "\n" not in str(caught.value)

@@ -75,7 +75,7 @@ async def test_a_stored_reply_keeps_its_tokens_and_time(openai_server: OpenAISer
     assert rows(context) == [("answer", "abc", 0, "<think>x</think>Lima")]
 
 
-async def test_which_differences_make_a_different_call(
+async def test_the_journal_key_contains_what_changes_a_reply(
     openai_server: OpenAIServer, context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def ask(text: str = "Which?", **given: object) -> int:

@@ -33,7 +33,7 @@ def completion(choices: Any, **more: Any) -> Response:
     )
 
 
-def saying(content: Any, **more: Any) -> Response:
+def make_completion_with(content: Any, **more: Any) -> Response:
     """A completion with that content in its message."""
     message = {"role": "assistant", "content": content} | more
     return completion([{"index": 0, "message": message, "finish_reason": "stop"}])
@@ -47,14 +47,14 @@ GARBLED = {
     "choice a number": completion([7]),
     "message null": completion([{"index": 0, "message": None}]),
     "message a text": completion([{"index": 0, "message": "Paris"}]),
-    "content null": saying(None),
-    "content a number": saying(42),
-    "content true": saying(True),
-    "content an object": saying({"text": "Paris"}),
-    "content numbers": saying([1, 2]),
-    "content no text": saying([{"type": "image_url", "image_url": {"url": "x"}}]),
-    "content empty list": saying([]),
-    "tool calls alone": saying(None, tool_calls=[TOOL]),
+    "content null": make_completion_with(None),
+    "content a number": make_completion_with(42),
+    "content true": make_completion_with(True),
+    "content an object": make_completion_with({"text": "Paris"}),
+    "content numbers": make_completion_with([1, 2]),
+    "content no text": make_completion_with([{"type": "image_url", "image_url": {"url": "x"}}]),
+    "content empty list": make_completion_with([]),
+    "tool calls alone": make_completion_with(None, tool_calls=[TOOL]),
     "not UTF-8": Response(body=b'{"choices": [{"message": {"content": "caf\xe9"}}]}'),
     "binary": Response(body=bytes(range(256))),
     "HTML": Response(body=b"<html>login</html>", headers={"Content-Type": "text/html"}),
@@ -92,12 +92,12 @@ async def test_a_client_of_the_callers_own_is_tried_again_as_well(openai_server:
 @pytest.mark.parametrize(
     ("response", "text"),
     [
-        (saying([{"type": "text", "text": "New "}, {"type": "text", "text": "York"}]), "New York"),
-        (saying(["New ", "York"]), "New York"),
-        (saying([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Bern"}]), "Bern"),
-        (saying("Oslo", tool_calls=[TOOL]), "Oslo"),
-        (saying(None, refusal="I cannot help with that."), "I cannot help with that."),
-        (saying(""), ""),
+        (make_completion_with([{"type": "text", "text": "New "}, {"type": "text", "text": "York"}]), "New York"),
+        (make_completion_with(["New ", "York"]), "New York"),
+        (make_completion_with([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Bern"}]), "Bern"),
+        (make_completion_with("Oslo", tool_calls=[TOOL]), "Oslo"),
+        (make_completion_with(None, refusal="I cannot help with that."), "I cannot help with that."),
+        (make_completion_with(""), ""),
         (completion([{"index": 0, "message": {"content": "Rome"}, "finish_reason": 3}]), "Rome"),
         (completion([{"index": 0, "message": {"role": "assistant"}, "finish_reason": "length"}]), ""),
     ],
@@ -112,7 +112,7 @@ class Question(TypedDict, total=False):
     text: str
 
 
-async def streamed(clock: FakeClock) -> Reply:
+async def ask_while_streaming(clock: FakeClock) -> Reply:
     """The reply to a call that a graph streams."""
     replies: list[Reply] = []
 
@@ -132,12 +132,12 @@ async def streamed(clock: FakeClock) -> Reply:
 async def test_an_odd_stream_is_tried_again(openai_server: OpenAIServer, event: bytes) -> None:
     events = {"Content-Type": "text/event-stream"}
     openai_server.reply([Response(body=event + b"data: [DONE]\n\n", headers=events), "there"])
-    assert (await streamed(FakeClock())).text == "there"
+    assert (await ask_while_streaming(FakeClock())).text == "there"
 
 
 async def test_a_stream_may_send_its_text_in_parts(openai_server: OpenAIServer) -> None:
     openai_server.reply(Response("", message={"content": [{"type": "text", "text": "Bern"}]}))
-    assert (await streamed(FakeClock())).text == "Bern"
+    assert (await ask_while_streaming(FakeClock())).text == "Bern"
 
 
 ODD_USAGE = [
@@ -161,7 +161,7 @@ async def test_invalid_token_counts_count_as_missing(
 ) -> None:
     monkeypatch.setenv("QUORUM_JOURNAL", str(tmp_path / "journal.sqlite"))
     openai_server.reply(Response("four", usage=usage))
-    reply = await streamed(FakeClock()) if stream else await ask(Context(model="openai:test"))
+    reply = await ask_while_streaming(FakeClock()) if stream else await ask(Context(model="openai:test"))
     assert reply.usage == {"calls": 1, "input_tokens": 2, "output_tokens": 2, "cached_tokens": 0}
 
 
@@ -179,7 +179,7 @@ def test_an_evaluation_goes_on_after_a_reply_that_cannot_be_read(
     ]
     data = tmp_path / "data.jsonl"
     data.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    openai_server.reply(lambda request: saying(42) if f"{QUESTION} 1" in request.text else "1931")
+    openai_server.reply(lambda request: make_completion_with(42) if f"{QUESTION} 1" in request.text else "1931")
     folder = tmp_path / "out"
     ran = quorum("eval", data, "--methods", "concat", "--model", "openai:test", "--out", folder, "--set", "attempts=1")
     assert ran.code == 1

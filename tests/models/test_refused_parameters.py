@@ -26,7 +26,7 @@ async def ask(text: str = "Which?", context: Context = SERVED, **how: Any) -> li
     return await call("answer", text, context=context, clock=FakeClock(), **how)
 
 
-def refusing(name: str, said: str, status: int = 400, **more: Any) -> Callable[[Request], str | Response]:
+def refuse_parameter(name: str, said: str, status: int = 400, **more: Any) -> Callable[[Request], str | Response]:
     """A model that does not take a parameter."""
 
     def reply(request: Request) -> str | Response:
@@ -59,7 +59,7 @@ WORDINGS = {
 async def test_a_refused_parameter_is_dropped_once_and_said_once(
     openai_server: OpenAIServer, caplog: pytest.LogCaptureFixture, name: str, said: str, status: int
 ) -> None:
-    openai_server.reply(refusing(name, said, status))
+    openai_server.reply(refuse_parameter(name, said, status))
     context = Context(model="openai:test", temperature=0.7, top_p=0.9)
     for text in ("a", "b"):
         assert [one.text for one in await ask(text, context)] == ["fine"]
@@ -70,14 +70,14 @@ async def test_a_refused_parameter_is_dropped_once_and_said_once(
 
 async def test_the_servers_own_word_for_the_parameter_counts(openai_server: OpenAIServer) -> None:
     said = "Unsupported: this model has a fixed temperature when a seed is given"
-    openai_server.reply(refusing("seed", said, param="seed", code="unsupported_parameter"))
+    openai_server.reply(refuse_parameter("seed", said, param="seed", code="unsupported_parameter"))
     (reply,) = await ask(context=Context(model="openai:test", temperature=0.7))
     assert (reply.text, reply.is_greedy) == ("fine", True)
     assert "temperature" in openai_server.chats()[-1].body
 
 
 def test_a_later_event_loop_does_not_ask_again_what_is_known(openai_server: OpenAIServer) -> None:
-    openai_server.reply(refusing(*WORDINGS["o1"]))
+    openai_server.reply(refuse_parameter(*WORDINGS["o1"]))
     for text in ("a", "b"):
         assert asyncio.run(ask(text))[0].text == "fine"
     assert len(openai_server.chats()) == 3
@@ -97,7 +97,7 @@ async def test_a_parameter_that_is_refused_under_every_name_is_an_error(openai_s
     assert len(openai_server.chats()) == 2
 
 
-def limited(kind: type[BaseChatOpenAI], url: str, **settings: Any) -> Context:
+def make_limited_context(kind: type[BaseChatOpenAI], url: str, **settings: Any) -> Context:
     """A context with a client of the caller's own that limits its replies."""
     model = kind(model="test", base_url=url, api_key="none", max_retries=0, max_tokens=50, **settings)
     return Context(model=model)
@@ -105,14 +105,14 @@ def limited(kind: type[BaseChatOpenAI], url: str, **settings: Any) -> Context:
 
 async def test_a_limit_on_tokens_is_sent_under_the_name_that_the_server_takes(openai_server: OpenAIServer) -> None:
     said = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
-    openai_server.reply(refusing("max_tokens", said, param="max_tokens"))
-    context = limited(BaseChatOpenAI, openai_server.url)
+    openai_server.reply(refuse_parameter("max_tokens", said, param="max_tokens"))
+    context = make_limited_context(BaseChatOpenAI, openai_server.url)
     assert [(await ask(text, context))[0].text for text in "ab"] == ["fine", "fine"]
     assert [request.body.get("max_completion_tokens") for request in openai_server.chats()] == [None, 50, 50]
     openai_server.reply(
-        refusing("max_completion_tokens", "Unrecognized request argument supplied: max_completion_tokens")
+        refuse_parameter("max_completion_tokens", "Unrecognized request argument supplied: max_completion_tokens")
     )
-    context = limited(ChatOpenAI, openai_server.url)
+    context = make_limited_context(ChatOpenAI, openai_server.url)
     assert (await ask("c", context))[0].text == "fine"
     assert [request.body.get("max_tokens") for request in openai_server.chats()[-2:]] == [None, 50]
 
@@ -123,12 +123,12 @@ async def test_a_limit_that_is_refused_under_both_names_is_dropped(openai_server
         return "fine" if name is None else make_error(400, f"unknown parameter: {name}")
 
     openai_server.reply(neither)
-    assert (await ask(context=limited(ChatOpenAI, openai_server.url)))[0].text == "fine"
+    assert (await ask(context=make_limited_context(ChatOpenAI, openai_server.url)))[0].text == "fine"
     assert len(openai_server.chats()) == 3
 
 
 async def test_a_model_objects_own_temperature_is_dropped_too(openai_server: OpenAIServer) -> None:
-    openai_server.reply(refusing(*WORDINGS["o1"]))
+    openai_server.reply(refuse_parameter(*WORDINGS["o1"]))
     model = ChatOpenAI(model="test", base_url=openai_server.url, api_key="none", max_retries=0, temperature=0)  # type: ignore[arg-type]
     (reply,) = await ask(context=Context(model=model))
     assert (reply.text, reply.is_greedy, model.temperature) == ("fine", False, 0)
@@ -145,7 +145,7 @@ async def test_samples_of_a_model_without_temperature_are_asked_one_by_one(opena
 
 
 async def test_a_stored_reply_still_says_that_it_was_not_greedy(openai_server: OpenAIServer, tmp_path: Path) -> None:
-    openai_server.reply(refusing(*WORDINGS["o1"]))
+    openai_server.reply(refuse_parameter(*WORDINGS["o1"]))
     context = Context(model="openai:test", journal=str(tmp_path / "journal.sqlite"))
     replies = [(await ask(context=context))[0] for _ in range(2)]
     assert [(one.stored, one.is_greedy) for one in replies] == [(False, False), (True, False)]
@@ -153,7 +153,7 @@ async def test_a_stored_reply_still_says_that_it_was_not_greedy(openai_server: O
 
 @pytest.mark.parametrize("greedy", [True, False])
 async def test_votes_that_were_not_greedy_are_not_certified(openai_server: OpenAIServer, greedy: bool) -> None:
-    openai_server.reply("1931" if greedy else refusing(*WORDINGS["o1"]))
+    openai_server.reply("1931" if greedy else refuse_parameter(*WORDINGS["o1"]))
     result = await answer(QUESTION, "post_fusion", SERVED, given=PASSAGES)
     assert result["not_greedy"] is not greedy
     assert (result["certified"] is not None) is greedy
@@ -165,7 +165,7 @@ def test_an_evaluation_says_that_a_model_is_not_greedy(
     line = {"id": "q", "question": QUESTION, "answers": ["1931"], "passages": PASSAGES}
     data = tmp_path / "data.jsonl"
     data.write_text(json.dumps(line) + "\n", encoding="utf-8")
-    openai_server.reply(refusing(*WORDINGS["o1"]))
+    openai_server.reply(refuse_parameter(*WORDINGS["o1"]))
     folder = tmp_path / "out"
     ran = quorum("eval", data, "--methods", "concat", "--model", "openai:test", "--out", folder)
     assert (ran.code, "not greedy" in ran.out) == (0, True)

@@ -23,18 +23,18 @@ CLAIM = "The tower was finished in 1931."
 SCHEMA = get_form("answer_label", {}).schema  # type: ignore[union-attr]
 
 
-def taking(request: Request) -> str:
+def reply_by_schema(request: Request) -> str:
     """A server that keeps to a schema where it gets one."""
     return '{"label": "REFUTES"}' if "response_format" in request.body else "SUPPORTS"
 
 
-def refusing(request: Request) -> str | Response:
+def refuse_schema(request: Request) -> str | Response:
     if "response_format" in request.body:
         return make_error(400, "This response_format type is unavailable now", "invalid_request_error")
     return "SUPPORTS"
 
 
-def sent(server: OpenAIServer) -> list[bool]:
+def list_schema_use(server: OpenAIServer) -> list[bool]:
     """Whether each chat request came with a schema."""
     return ["response_format" in request.body for request in server.chats()]
 
@@ -45,7 +45,7 @@ async def label(question: str = CLAIM, **settings: Any) -> Any:
 
 
 async def test_a_server_that_takes_a_schema_gets_one(openai_server: OpenAIServer) -> None:
-    openai_server.reply(taking)
+    openai_server.reply(reply_by_schema)
     result = await label()
     assert (result["answer"], result["malformed"]) == ("REFUTES", {})
     (request,) = openai_server.chats()
@@ -72,7 +72,7 @@ async def test_a_server_that_refuses_it_is_remembered_and_asked_plainly(
     openai_server.reply(lambda request: refusal if "response_format" in request.body else "SUPPORTS")
     results = [await label(f"{CLAIM} {n}") for n in range(3)]
     assert [(one["answer"], one["usage"]["answer_label"]["calls"]) for one in results] == [("SUPPORTS", 1)] * 3
-    assert sent(openai_server) == [True, False, False, False]
+    assert list_schema_use(openai_server) == [True, False, False, False]
     assert caplog.text.count("takes no JSON schema; asking it plainly") == 1
 
 
@@ -81,7 +81,7 @@ async def test_a_server_that_ignores_it_is_remembered_and_asked_plainly(
 ) -> None:
     openai_server.reply("SUPPORTS")
     assert [(await label(f"{CLAIM} {n}"))["answer"] for n in range(3)] == ["SUPPORTS"] * 3
-    assert sent(openai_server) == [True, False, False]
+    assert list_schema_use(openai_server) == [True, False, False]
     assert caplog.text.count("ignores a JSON schema; asking it plainly") == 1
 
 
@@ -102,25 +102,25 @@ async def test_broken_json_is_read_as_well_as_it_can_be(
     openai_server.reply(reply)
     results = [await label(f"{CLAIM} {n}") for n in range(2)]
     assert [(one["answer"], bool(one["malformed"])) for one in results] == [(read, malformed)] * 2
-    assert sent(openai_server) == [True, True]  # it takes a schema, as far as can be told
+    assert list_schema_use(openai_server) == [True, True]  # it takes a schema, as far as can be told
 
 
 async def test_structured_off_sends_no_schema(openai_server: OpenAIServer) -> None:
-    openai_server.reply(taking)
+    openai_server.reply(reply_by_schema)
     assert (await label(structured="off"))["answer"] == "SUPPORTS"
-    assert sent(openai_server) == [False]
+    assert list_schema_use(openai_server) == [False]
 
 
 async def test_free_text_prompts_and_models_in_this_process_get_no_schema(openai_server: OpenAIServer) -> None:
     await answer("Which?", "concat", Context(model="openai:test"), given=PASSAGES)
-    assert sent(openai_server) == [False]
+    assert list_schema_use(openai_server) == [False]
     result = await answer("Is the tower in Oslo?", "concat", Context(answer_type="yes_no"), given=PASSAGES)
     assert result["usage"]["answer_yes_no"]["calls"] == 1
 
 
 async def test_a_client_of_the_callers_own_gets_a_schema_beside_its_own_fields(openai_server: OpenAIServer) -> None:
     model: Any = ChatOpenAI(model="test", base_url=openai_server.url, api_key="none", extra_body={"top_k": 1})  # type: ignore[arg-type]
-    openai_server.reply(taking)
+    openai_server.reply(reply_by_schema)
     assert (await label(model=model))["answer"] == "REFUTES"
     assert openai_server.chats()[0].body["top_k"] == 1
 
@@ -128,31 +128,33 @@ async def test_a_client_of_the_callers_own_gets_a_schema_beside_its_own_fields(o
 async def test_another_model_and_another_server_are_asked_on_their_own(
     openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    openai_server.reply(refusing)
+    openai_server.reply(refuse_schema)
     await label()
     await label(model="openai:other")
     other = OpenAIServer()
     monkeypatch.setenv("OPENAI_BASE_URL", other.url)
     try:
-        other.reply(taking)
+        other.reply(reply_by_schema)
         assert (await label())["answer"] == "REFUTES"
     finally:
         other.close()
-    assert sent(openai_server) == [True, False, True, False]
+    assert list_schema_use(openai_server) == [True, False, True, False]
 
 
-async def test_what_is_wrong_without_a_schema_is_an_error_and_teaches_nothing(openai_server: OpenAIServer) -> None:
+async def test_an_error_without_a_schema_too_is_not_taken_for_a_refused_schema(openai_server: OpenAIServer) -> None:
     openai_server.reply(make_error(400, "no such model"))
     for _ in range(2):
         with pytest.raises(CallError, match="no such model"):
             await label()
-    assert sent(openai_server) == [True, False, True, False]
+    assert list_schema_use(openai_server) == [True, False, True, False]
     openai_server.reply(make_error(400, "maximum context length is 10 tokens"))
     with pytest.raises(TooLong):
         await call("answer_label", "x", context=Context(model="openai:test"), schema=SCHEMA, clock=FakeClock())
 
 
-@pytest.mark.parametrize("server", [taking, refusing, lambda request: "SUPPORTS"], ids=["takes", "refuses", "ignores"])
+@pytest.mark.parametrize(
+    "server", [reply_by_schema, refuse_schema, lambda request: "SUPPORTS"], ids=["takes", "refuses", "ignores"]
+)
 async def test_nothing_is_paid_twice(openai_server: OpenAIServer, tmp_path: Path, server: Any) -> None:
     """Not by a process that does not know yet what the model takes."""
     openai_server.reply(server)
@@ -171,19 +173,19 @@ async def test_the_journal_tells_a_reply_by_schema_from_a_plain_one(
     openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
     journal = str(tmp_path / "journal.sqlite")
-    openai_server.reply(taking)
+    openai_server.reply(reply_by_schema)
     plain, by_schema = [(await label(journal=journal, structured=one))["answer"] for one in ("off", "auto")]
     assert (plain, by_schema) == ("SUPPORTS", "REFUTES")
 
 
-async def test_what_was_paid_for_before_is_used_where_a_server_takes_no_schema(
+async def test_stored_replies_are_used_for_a_server_without_schemas(
     openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
     journal = str(tmp_path / "journal.sqlite")
-    openai_server.reply(refusing)
+    openai_server.reply(refuse_schema)
     await label(journal=journal, structured="off")
     assert (await label(journal=journal))["answer"] == "SUPPORTS"
-    assert sent(openai_server) == [False, True]  # refused, for nothing; the reply is the journal's
+    assert list_schema_use(openai_server) == [False, True]  # refused; the journal replies
 
 
 def test_every_form_belongs_to_a_prompt() -> None:

@@ -13,7 +13,7 @@ from quorum.core.text import contains_answer, normalize
 from quorum.graphs import answer
 from quorum.models.scripted import ScriptedModel
 from quorum.nodes.demonstrations import BUILT_IN, format_demonstrations
-from quorum.parsing.answers import Reasoned
+from quorum.parsing.answers import ReasonedAnswer
 from quorum.parsing.reasoning import parse_conclusion
 
 OWN = [
@@ -62,7 +62,7 @@ async def test_a_demonstrated_chain_of_thought_reads_as_its_answer() -> None:
     for kind in ("multi_hop", "yes_no"):
         for example in BUILT_IN[kind]:
             text = f"{example['rationale']} So the answer is {example['answer']}."
-            assert parse_conclusion(text).value == Reasoned(example["answer"], example["rationale"])
+            assert parse_conclusion(text).value == ReasonedAnswer(example["answer"], example["rationale"])
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def is_shortening(request: Request) -> bool:
     return "What was written:" in request.text
 
 
-def wordy(cut: str | Response, reply: str = WORDY) -> Any:
+def make_wordy_model(cut: str | Response, reply: str = WORDY) -> Any:
     """A model that answers in a sentence and says `cut` when it is asked to cut that."""
     return lambda request: cut if is_shortening(request) else reply
 
@@ -39,7 +39,7 @@ async def ask(method: str = "concat", **settings: Any) -> Any:
 
 
 async def test_a_wordy_answer_is_cut_by_one_more_call(openai_server: OpenAIServer) -> None:
-    openai_server.reply(wordy("1931"))
+    openai_server.reply(make_wordy_model("1931"))
     result = await ask()
     assert result["answer"] == "1931"
     assert {name: one["calls"] for name, one in result["usage"].items()} == {"answer": 1, "shorten": 1}
@@ -50,7 +50,7 @@ async def test_a_wordy_answer_is_cut_by_one_more_call(openai_server: OpenAIServe
 
 
 async def test_without_shortening_wordy_answers_are_only_counted(openai_server: OpenAIServer) -> None:
-    openai_server.reply(wordy("1931"))
+    openai_server.reply(make_wordy_model("1931"))
     result = await ask(shorten="off")
     assert result["answer"] == WORDY.rstrip(".")
     assert list(result["usage"]) == ["answer"]
@@ -68,7 +68,7 @@ async def test_a_short_answer_is_left_alone(openai_server: OpenAIServer) -> None
     ["1932", "the spire of 1931", "None", "unknown", "", "Ada Moreau in 1931", "{", WORDY, "finished finished"],
 )
 async def test_a_cut_that_adds_words_is_not_used(openai_server: OpenAIServer, cut: str) -> None:
-    openai_server.reply(wordy(cut))
+    openai_server.reply(make_wordy_model(cut))
     result = await ask()
     assert result["answer"] == WORDY.rstrip(".")
     assert result["malformed"]["shorten"]["count"] == 1
@@ -79,7 +79,7 @@ async def test_a_cut_that_adds_words_is_not_used(openai_server: OpenAIServer, cu
     "cut", ["1931", "Answer: 1931.", '"1931"', '{"answer": "1931"}', "the year 1931", "ADA MOREAU"]
 )
 async def test_a_cut_is_parsed_like_any_short_answer(openai_server: OpenAIServer, cut: str) -> None:
-    openai_server.reply(wordy(cut))
+    openai_server.reply(make_wordy_model(cut))
     assert (await ask())["answer"] in ("1931", "the year 1931", "ADA MOREAU")
 
 
@@ -87,7 +87,7 @@ async def test_each_distinct_reply_is_cut_by_one_call(
     openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("QUORUM_JOURNAL", str(tmp_path / "journal.sqlite"))  # also if the calls do not overlap
-    openai_server.reply(wordy("1931"))
+    openai_server.reply(make_wordy_model("1931"))
     result = await ask("post_fusion", k=2)
     assert (result["answer"], result["confidence"]) == ("1931", 1.0)
     assert result["usage"]["shorten"]["calls"] == 2
@@ -96,14 +96,14 @@ async def test_each_distinct_reply_is_cut_by_one_call(
 
 
 async def test_samples_are_cut(openai_server: OpenAIServer) -> None:
-    openai_server.reply(wordy("1931"))
+    openai_server.reply(make_wordy_model("1931"))
     result = await ask(samples=3)
     assert (result["answer"], result["confidence"]) == ("1931", 1.0)
     assert result["verbose"]["answer"]["count"] == 3
 
 
 async def test_the_last_line_of_a_chain_of_thought_is_cut_and_its_reasoning_kept(openai_server: OpenAIServer) -> None:
-    openai_server.reply(wordy("1931", f"It was long ago.\nAnswer: {WORDY}"))
+    openai_server.reply(make_wordy_model("1931", f"It was long ago.\nAnswer: {WORDY}"))
     result = await ask("pruning")
     assert (result["answer"], result["rationale"]) == ("1931", "It was long ago.")
     assert "long ago" not in openai_server.chats()[1].text
@@ -111,7 +111,7 @@ async def test_the_last_line_of_a_chain_of_thought_is_cut_and_its_reasoning_kept
 
 @pytest.mark.parametrize("kind", ["yes_no", "label", "dialogue", "long"])
 async def test_answers_that_are_not_short_are_left_alone(openai_server: OpenAIServer, kind: str) -> None:
-    openai_server.reply(wordy("1931"))
+    openai_server.reply(make_wordy_model("1931"))
     result = await ask(answer_type=kind)
     assert "shorten" not in result["usage"]
     assert result["verbose"] == {}
@@ -129,7 +129,7 @@ async def test_the_offline_reader_is_never_asked() -> None:
 
 
 async def test_a_cut_is_in_the_journal(openai_server: OpenAIServer, tmp_path: Path) -> None:
-    openai_server.reply(wordy("1931"))
+    openai_server.reply(make_wordy_model("1931"))
     results = [await ask(journal=str(tmp_path / "journal.sqlite")) for _ in range(2)]
     assert results[0]["answer"] == results[1]["answer"] == "1931"
     assert results[0]["usage"] == results[1]["usage"]
@@ -139,16 +139,16 @@ async def test_a_cut_is_in_the_journal(openai_server: OpenAIServer, tmp_path: Pa
 async def test_a_failed_call_fails_the_question_but_a_text_too_long_to_cut_does_not(
     openai_server: OpenAIServer,
 ) -> None:
-    openai_server.reply(wordy(make_error(418, "teapot")))
+    openai_server.reply(make_wordy_model(make_error(418, "teapot")))
     with pytest.raises(CallError, match="'shorten'"):
         await ask()
-    openai_server.reply(wordy(make_too_long()))
+    openai_server.reply(make_wordy_model(make_too_long()))
     result = await ask()
     assert (result["answer"], list(result["usage"])) == (WORDY.rstrip("."), ["answer"])
 
 
 async def test_only_the_ends_of_a_long_reply_are_shown(openai_server: OpenAIServer) -> None:
-    openai_server.reply(wordy("1931", "word " * 100_000 + "1931"))
+    openai_server.reply(make_wordy_model("1931", "word " * 100_000 + "1931"))
     assert (await ask())["answer"] == "1931"
     assert len(openai_server.chats()[1].text) < 8000
 
@@ -179,7 +179,7 @@ def test_prompts_for_short_answers_ask_for_no_sentence() -> None:
 def test_an_evaluation_counts_wordy_answers(openai_server: OpenAIServer, quorum: Quorum, tmp_path: Path) -> None:
     line = {"id": "q", "question": QUESTION, "answers": ["1931"], "passages": PASSAGES}
     (tmp_path / "data.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
-    openai_server.reply(wordy("1931"))
+    openai_server.reply(make_wordy_model("1931"))
     folder = tmp_path / "out"
     methods = "concat,concat[shorten=off]"
     ran = quorum("eval", tmp_path / "data.jsonl", "--methods", methods, "--model", "openai:test", "--out", folder)
@@ -193,7 +193,7 @@ def test_an_evaluation_counts_wordy_answers(openai_server: OpenAIServer, quorum:
 def test_an_experiment_of_a_paper_does_not_shorten(openai_server: OpenAIServer, quorum: Quorum, tmp_path: Path) -> None:
     line = {"id": "q", "question": QUESTION, "answers": ["1931"], "passages": PASSAGES}
     (tmp_path / "data.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
-    openai_server.reply(wordy("1931"))
+    openai_server.reply(make_wordy_model("1931"))
     where = (tmp_path / "data.jsonl", "--model", "openai:test", "--out", tmp_path / "out")
     ran = quorum("experiment", "sweep_k", *where, "--methods", "concat")
     assert ran.code == 0, ran.err

@@ -48,7 +48,7 @@ def test_cosines_lie_between_zero_and_one(query: str, texts: list[str]) -> None:
     assert all(value == pytest.approx(1.0) for value, text in zip(found, texts, strict=True) if text == query != "")
 
 
-def test_softmax() -> None:
+def test_softmax_gives_the_expected_weights() -> None:
     assert compute_softmax([0.1, 0.0], 0.1) == pytest.approx([math.e / (1 + math.e), 1 / (1 + math.e)])
     assert compute_softmax([1000.0, -1000.0], 0.1) == [1.0, 0.0]
     assert compute_softmax([], 0.1) == []

@@ -49,7 +49,7 @@ def places(value: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [here, *(place for key, item in inside for place in places(item, (*here, key)))]
 
 
-def crafted(place: tuple[Any, ...], content: Any) -> Any:
+def change_run(place: tuple[Any, ...], content: Any) -> Any:
     """RUN with something else in one place; what is `...` is left out."""
     if not place:
         return content
@@ -106,7 +106,7 @@ CONTENTS = st.recursive(
 @given(place=st.sampled_from(places(RUN)), content=CONTENTS | st.just(...))
 def test_whatever_stands_in_one_place(place: tuple[Any, ...], content: Any, tmp_path: Path) -> None:
     if place or content is not ...:
-        look_at(json.dumps(crafted(place, content)), tmp_path)
+        look_at(json.dumps(change_run(place, content)), tmp_path)
 
 
 def test_a_run_that_is_whole_is_read(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_run_that_is_whole_is_read(tmp_path: Path) -> None:
     assert saved_trace.read_trace(tmp_path / f"{ID}.json").steps[0].steps[0].name == "vote"
 
 
-def nested(depth: int) -> str:
+def write_nested_run(depth: int) -> str:
     return '{"format": "quorum trace 1", "steps": ' + "[" * depth + "]" * depth + "}"
 
 
@@ -129,22 +129,22 @@ for _ in range(200):
 @pytest.mark.parametrize(
     "text",
     [
-        nested(100_000),
-        nested(200),
+        write_nested_run(100_000),
+        write_nested_run(200),
         json.dumps({**RUN, "steps": [DEEP_STEP]}),
-        json.dumps(crafted(("page", "answers", 0, "phase"), "unknown")),
-        json.dumps(crafted(("page", "answers", 0, "graphs"), 10**9)),
-        json.dumps(crafted(("page", "asked"), 1e300)),
-        json.dumps(crafted(("page", "answers", 0, "result"), {})),
-        json.dumps(crafted(("page", "answers", 0, "result", "usage", "answer"), {"calls": "many"})),
-        json.dumps(crafted(("page",), [])),
+        json.dumps(change_run(("page", "answers", 0, "phase"), "unknown")),
+        json.dumps(change_run(("page", "answers", 0, "graphs"), 10**9)),
+        json.dumps(change_run(("page", "asked"), 1e300)),
+        json.dumps(change_run(("page", "answers", 0, "result"), {})),
+        json.dumps(change_run(("page", "answers", 0, "result", "usage", "answer"), {"calls": "many"})),
+        json.dumps(change_run(("page",), [])),
         '{"format": "quorum trace 1", "steps": [{"kind": "node", "name": "n", "seconds": 1' + "0" * 5000 + "}]}",
         "",
         "\x00",
         "[1, 2",
     ],
 )
-def test_what_cannot_be_a_run_is_refused(text: str, tmp_path: Path) -> None:
+def test_impossible_saved_runs_are_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / f"{ID}.json").write_text(text, encoding="utf-8")
     with pytest.raises(SetupError, match=f"The run {ID} cannot be read"):
         past_runs.load_run(ID, tmp_path)

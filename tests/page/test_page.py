@@ -30,7 +30,7 @@ def choose(page: Page, name: str, value: str) -> None:
     )
 
 
-def marks(page: Page, method: int) -> list[str]:
+def list_marks(page: Page, method: int) -> list[str]:
     """The marks of a method on this page of the table."""
     found: list[str] = page.run(
         f"[...document.querySelectorAll('#rows > tr')].map((row) => row.children[{method + 2}].textContent)"
@@ -57,11 +57,11 @@ def test_pages_follow_one_another(opened: Page, report: Path) -> None:
 
 def test_a_method_is_sorted_both_ways(opened: Page) -> None:
     opened.run("document.querySelectorAll('#head button')[4].click()")
-    assert set(marks(opened, 2)) == {"✓"}
+    assert set(list_marks(opened, 2)) == {"✓"}
     assert opened.run("document.querySelectorAll('#head th')[4].getAttribute('aria-sort')") == "descending"
     opened.run("document.querySelectorAll('#head button')[4].click()")
-    assert marks(opened, 2)[0] == "!"
-    assert "✓" not in marks(opened, 2)[:2]
+    assert list_marks(opened, 2)[0] == "!"
+    assert "✓" not in list_marks(opened, 2)[:2]
 
 
 def test_words_and_kinds_filter(opened: Page, report: Path) -> None:
@@ -71,11 +71,11 @@ def test_words_and_kinds_filter(opened: Page, report: Path) -> None:
     choose(opened, "text", "")
     choose(opened, "kind", "failed")
     choose(opened, "method", "1")
-    assert set(marks(opened, 1)) == {"!"}
+    assert set(list_marks(opened, 1)) == {"!"}
     choose(opened, "kind", "unknown")
-    assert set(marks(opened, 1)) == {"?"}
+    assert set(list_marks(opened, 1)) == {"?"}
     choose(opened, "kind", "none")
-    assert not any("✓" in marks(opened, method) for method in range(3))
+    assert not any("✓" in list_marks(opened, method) for method in range(3))
     choose(opened, "text", "no such words anywhere")
     assert opened.run(f"{ROWS}.length") == 0
     assert opened.run("document.getElementById('found').textContent") == f"0 of {count_of(report):,} questions"

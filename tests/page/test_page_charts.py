@@ -20,7 +20,7 @@ BOXES = """[...document.querySelectorAll('svg .name, svg .tick, svg .axis, svg .
 Found = tuple[float, float, float, float, str, str]
 
 
-def crowd(seed: int, count: int) -> list[Figures]:
+def make_crowded_figures(seed: int, count: int) -> list[Figures]:
     """Methods as they are: most of them near one another, a few far off, some at the very same place."""
     draw, made = random.Random(seed), []
     for name in NAMES[:count]:
@@ -33,7 +33,7 @@ def crowd(seed: int, count: int) -> list[Figures]:
 
 def charts(folder: Path, seed: int, count: int) -> Path:
     """A page of the chart of these methods alone."""
-    figures, made = crowd(seed, count), make_decision(folder, 12, "")
+    figures, made = make_crowded_figures(seed, count), make_decision(folder, 12, "")
     best = max(figures, key=lambda one: one.quality).name
     told = replace(made.recommendation, best=best, cheapest=best, front=pareto_front(figures, "tokens"), unit="tokens")
     page = folder / "charts.html"
@@ -45,7 +45,7 @@ def charts(folder: Path, seed: int, count: int) -> Path:
     return page
 
 
-def covered(found: list[Found]) -> list[tuple[str, str]]:
+def list_overlaps(found: list[Found]) -> list[tuple[str, str]]:
     """Pairs of labels, or of a label and a point, that share more than a pixel; points may lie on points."""
     return [
         (one[4], other[4])
@@ -63,9 +63,9 @@ def test_no_label_lies_on_another(page: Page, tmp_path: Path, seed: int, count: 
     page.size(width)
     page.open(charts(tmp_path, seed, count))
     found: list[Found] = page.run(BOXES)
-    assert covered(found) == []
+    assert list_overlaps(found) == []
     named = {text for *_, text, kind in found if kind == "name"}
-    best = max(crowd(seed, count), key=lambda one: one.quality).name
+    best = max(make_crowded_figures(seed, count), key=lambda one: one.quality).name
     assert best in named or width == 390
     numbers = {str(number) for number in range(1, count + 1)}
     assert named <= numbers | set(NAMES)
@@ -103,7 +103,7 @@ def test_the_curve_of_a_name_stands_out(page: Page, report: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [1200, 390])
-def test_what_a_question_opens_to_keeps_its_tables_among_many_methods(page: Page, report: Path, width: int) -> None:
+def test_an_opened_question_keeps_its_tables_among_many_methods(page: Page, report: Path, width: int) -> None:
     page.size(width)
     page.open(report)
     page.run("document.querySelector('.questions').classList.add('many')")

@@ -54,7 +54,7 @@ def send(page: Page) -> None:
     page.press("Enter", code=ENTER, held=2)
 
 
-def tab(page: Page, card: int, name: str) -> None:
+def open_tab(page: Page, card: int, name: str) -> None:
     """Open a part of a card, if it has it, and wait until it is drawn."""
     tabs = f"[...{CARDS}[{card}].querySelectorAll('[role=tab]')]"
     found = f"{tabs}.find((one) => one.innerText.startsWith('{name}'))"
@@ -88,12 +88,12 @@ def test_two_methods_side_by_side_their_nodes_lit_in_order(page: Page, served: S
     answers = texts(page, ".card .answer")
     assert answers[0] in texts(page, ".card:first-child .passage mark")
     assert page.run("document.querySelector('.times').textContent") == "×5"
-    tab(page, 0, "Votes")
+    open_tab(page, 0, "Votes")
     assert answers[0] in texts(page, ".ballot > span")
-    tab(page, 0, "Steps")
+    open_tab(page, 0, "Steps")
     page.run("document.querySelectorAll('.steps details').forEach((one) => { one.open = true; })")
     assert QUESTION in " ".join(texts(page, ".steps pre"))
-    tab(page, 0, "Costs")
+    open_tab(page, 0, "Costs")
     page.until(f"{CARDS}[0].innerText.includes('tokens in')")
 
 
@@ -159,7 +159,7 @@ def test_an_error_is_a_sentence_on_its_own_card(page: Page, served: Served) -> N
     page.until("!!document.querySelector('[data-state=failed]')")
 
 
-def test_what_cannot_be_asked_is_said_beside_the_button(page: Page, served: Served) -> None:
+def test_impossible_questions_are_refused_beside_the_button(page: Page, served: Served) -> None:
     page.visit(served.url, READY)
     send(page)
     page.until("document.querySelector('.ask [role=alert]').innerText.startsWith('There is no question yet')")
@@ -244,7 +244,7 @@ def test_documents_are_dropped_and_asked_and_their_html_stays_text(page: Page, s
         if opened:
             page.visit(address, f"{READY} && {DONE}")
         for name in ("Votes", "Steps", "Costs", "Passages"):
-            tab(page, 0, name)
+            open_tab(page, 0, name)
         page.until("!!document.querySelector('.passage')")
         page.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
         assert NASTY in " ".join(texts(page, ".passage p"))
@@ -296,7 +296,7 @@ def test_narrow_screens_need_no_scrolling_sideways(page: Page, served: Served, w
     page.until("document.querySelectorAll('.setting-fields input').length > 20")
     for name in ("Votes", "Candidates", "Steps", "Costs", "Passages"):
         for card in (0, 1):
-            tab(page, card, name)
+            open_tab(page, card, name)
         assert page.run("document.documentElement.scrollWidth") <= width, name
 
 

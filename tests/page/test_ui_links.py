@@ -1,4 +1,4 @@
-"""Links that ask at once, opened by what is no browser: nothing is asked, which may cost money."""
+"""A link that asks at once must not ask if a program other than a browser opens it: asking may cost money."""
 
 import asyncio
 from pathlib import Path
@@ -15,7 +15,7 @@ def runs() -> list[str]:
     return [task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("run 2")]
 
 
-async def given_up() -> list[str]:
+async def remove_abandoned_pages() -> list[str]:
     """Clear away the pages that nobody has connected to, as the server does in time; the runs that begin then."""
     Client.prune_instances(client_age_threshold=-1)
     for _ in range(20):
@@ -27,5 +27,5 @@ def test_a_link_that_no_browser_opens_asks_nothing(tmp_path: Path) -> None:
     with TestClient(make_page_app(Context(store=str(tmp_path))), base_url="http://localhost") as visitor:
         assert visitor.get("/?q=Who&run=1").status_code == 200
         assert visitor.portal is not None
-        assert visitor.portal.call(given_up) == []
+        assert visitor.portal.call(remove_abandoned_pages) == []
     assert not (tmp_path / "runs").exists()

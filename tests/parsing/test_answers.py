@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorum.core.text import is_unknown
-from quorum.parsing.answers import Parsed, Reasoned, parse_reasoned_answer, parse_short_answer
+from quorum.parsing.answers import Parsed, ReasonedAnswer, parse_reasoned_answer, parse_short_answer
 
 QUESTION = "Which film?"
 
@@ -117,7 +117,7 @@ def test_short_answers_that_break_the_contract(reply: str, answer: str) -> None:
     ],
 )
 def test_reasoned_answers(reply: str, answer: str, rationale: str | None) -> None:
-    assert parse_reasoned_answer(reply, QUESTION) == Parsed(Reasoned(answer, rationale))
+    assert parse_reasoned_answer(reply, QUESTION) == Parsed(ReasonedAnswer(answer, rationale))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_reasoned_answers(reply: str, answer: str, rationale: str | None) -> Non
     ],
 )
 def test_reasoned_answers_that_break_the_contract(reply: str, answer: str, rationale: str | None) -> None:
-    assert parse_reasoned_answer(reply, QUESTION) == Parsed(Reasoned(answer, rationale), malformed=True)
+    assert parse_reasoned_answer(reply, QUESTION) == Parsed(ReasonedAnswer(answer, rationale), malformed=True)
 
 
 LINES = st.lists(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from quorum.core.state import MaskedStatement
 from quorum.core.text import normalize
-from quorum.parsing.answers import Parsed, Reasoned
+from quorum.parsing.answers import Parsed, ReasonedAnswer
 from quorum.parsing.statements import MASK, parse_masked_statement, parse_missing_words, parse_noted_answer
 
 HIDDEN = MaskedStatement(statement="The [MASK] was finished in 1931.", condition="Lumen Tower")
@@ -93,7 +93,7 @@ WORDS = st.from_regex(r"[A-Z][a-z]{2,8}( [A-Z][a-z]{2,8}){0,2}", fullmatch=True)
 
 
 @given(WORDS, WORDS, WORDS)
-def test_what_is_hidden_is_not_shown(before: str, condition: str, after: str) -> None:
+def test_a_masked_condition_does_not_appear_in_the_statement(before: str, condition: str, after: str) -> None:
     found = parse_masked_statement(f"Statement: {before} {condition} {after}\nHidden: {condition}", "1931").value
     if found is not None:
         assert MASK in found["statement"]
@@ -163,7 +163,7 @@ def test_missing_words_that_break_the_contract(reply: str, words: str) -> None:
     ],
 )
 def test_noted_answers(reply: str, answer: str, notes: str) -> None:
-    assert parse_noted_answer(reply, "When?") == Parsed(Reasoned(answer, notes))
+    assert parse_noted_answer(reply, "When?") == Parsed(ReasonedAnswer(answer, notes))
 
 
 @pytest.mark.parametrize(
@@ -179,4 +179,4 @@ def test_noted_answers(reply: str, answer: str, notes: str) -> None:
     ],
 )
 def test_noted_answers_that_break_the_contract(reply: str, answer: str, notes: str | None) -> None:
-    assert parse_noted_answer(reply, "When?") == Parsed(Reasoned(answer, notes), malformed=True)
+    assert parse_noted_answer(reply, "When?") == Parsed(ReasonedAnswer(answer, notes), malformed=True)

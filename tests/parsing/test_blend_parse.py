@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorum.parsing.answers import Parsed, Reasoned
+from quorum.parsing.answers import Parsed, ReasonedAnswer
 from quorum.parsing.reasoning import parse_conclusion, parse_free_text, parse_topic, parse_yes_no_conclusion
 from quorum.parsing.yes_no import parse_yes_no
 
@@ -53,7 +53,7 @@ QUESTION = "Which film?"
     ],
 )
 def test_conclusions(reply: str, answer: str, rationale: str | None) -> None:
-    assert parse_conclusion(reply, QUESTION) == Parsed(Reasoned(answer, rationale))
+    assert parse_conclusion(reply, QUESTION) == Parsed(ReasonedAnswer(answer, rationale))
 
 
 @pytest.mark.parametrize(

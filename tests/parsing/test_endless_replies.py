@@ -9,7 +9,7 @@ from quorum.core.unknown import is_unknown
 from quorum.parsing.wrapping import LONGEST_TEXT, shorten
 
 PARSERS = find_parsers()
-# What would change every parser's value, if it were read.
+# A text that changes the value of every parser that reads it.
 MIDDLE = """
 Question: Who died?
 Answer: Vienna
@@ -26,7 +26,7 @@ Hidden: He
 """
 
 
-def around(piece: str) -> str:
+def surround_middle(piece: str) -> str:
     return f"{piece}{MIDDLE}{piece}"
 
 
@@ -35,13 +35,13 @@ def around(piece: str) -> str:
 )
 def test_the_middle_of_an_endless_reply_is_not_read(shape: str) -> None:
     piece = SHAPES[shape](LONGEST_TEXT)
-    reply = around(piece)
+    reply = surround_middle(piece)
     for name, parse in PARSERS.items():
         assert parse(reply) == parse(shorten(reply, LONGEST_TEXT)), name
 
 
 def test_an_answer_in_the_middle_is_read_if_the_reply_is_short_enough() -> None:
-    read = {name: parse(around(" \n")) for name, parse in PARSERS.items()}
+    read = {name: parse(surround_middle(" \n")) for name, parse in PARSERS.items()}
     unread = {name: parse(" \n \n") for name, parse in PARSERS.items()}
     assert {name for name in PARSERS if read[name] == unread[name]} == set()
 

@@ -201,7 +201,7 @@ def test_numbers(reply: str, numbers: list[int]) -> None:
         "The rest do not bear on it.",
     ],
 )
-def test_what_cannot_be_read_keeps_everything(reply: str) -> None:
+def test_unreadable_replies_keep_all_passages(reply: str) -> None:
     assert parse_passage_ids(reply, 5) == Parsed(ALL, malformed=True)
 
 

@@ -1,4 +1,4 @@
-"""What is read from replies that should hold a question, and what questions are drawn, compared and numbered by."""
+"""Replies that should contain a question, and how questions are drawn, compared and numbered."""
 
 import pytest
 from hypothesis import given, settings
@@ -89,7 +89,7 @@ def test_a_model_may_decline(reply: str) -> None:
         *('{"question": "Who', "Question: ???\nAnswer: x", "Question: " + "why " * 200, "{" * 5000, "One.\nTwo."),
     ],
 )
-def test_what_holds_no_question_is_malformed(reply: str) -> None:
+def test_replies_without_a_question_are_malformed(reply: str) -> None:
     assert (parse_written_question(reply).value, parse_written_question(reply).malformed) == (None, True)
 
 
@@ -132,7 +132,7 @@ WORDS = st.text("abcdefg ", min_size=1, max_size=20).filter(lambda text: any(c.i
 
 
 @given(WORDS, st.lists(WORDS, min_size=1, max_size=3))
-def test_what_is_written_by_the_contract_is_read(question: str, answers: list[str]) -> None:
+def test_replies_that_keep_the_contract_are_read(question: str, answers: list[str]) -> None:
     asked, (first, *others) = f"Which {' '.join(question.split())}?", [f"x{' '.join(one.split())}" for one in answers]
     found = parse_written_question(f"{asked}\nAnswer: {first}\nAlso: {' | '.join(others)}")
     assert found.value is not None
@@ -150,7 +150,7 @@ def test_shares_add_up(n: int, shares: list[float]) -> None:
     assert all(abs(found[kind] - n * mix[kind] / sum(shares)) < 1 for kind in KINDS)
 
 
-def test_the_mix() -> None:
+def test_the_mix_of_kinds_is_read_and_split() -> None:
     assert read_mix("single=70, two=15,unanswerable=15") == {"single": 70, "two": 15, "unanswerable": 15}
     assert split_by_mix(100, read_mix("two=1")) == {"single": 0, "two": 100, "unanswerable": 0}
 
@@ -184,34 +184,34 @@ def test_short_passages_are_left_out() -> None:
     assert [one["id"] for one in found] == ["1", "2"]
 
 
-def named(id_: str, text: str, title: str = "") -> Passage:
+def make_passage(id_: str, text: str, title: str = "") -> Passage:
     return Passage(id=id_, title=title, text=text)
 
 
 def test_a_partner_speaks_of_the_same_name() -> None:
-    one = named("a", "The lighthouse was drawn by Ida Brenn.", "Light")
+    one = make_passage("a", "The lighthouse was drawn by Ida Brenn.", "Light")
     near = [
-        named("b", "The lighthouse was dark.", "Other"),
-        named("c", "Later Ida Brenn left.", "Light"),
-        named("d", "At school was Ida Brenn.", "School"),
-        named("e", "Ida Brenn, too short.", "E"),
+        make_passage("b", "The lighthouse was dark.", "Other"),
+        make_passage("c", "Later Ida Brenn left.", "Light"),
+        make_passage("d", "At school was Ida Brenn.", "School"),
+        make_passage("e", "Ida Brenn, too short.", "E"),
     ]
     allowed = {"a", "b", "c", "d"}
     assert (find_partner(one, near, allowed, {}) or one)["id"] == "d"
     assert (find_partner(one, near[:2], allowed, {}) or one)["id"] == "c"
     assert find_partner(one, near[:1], allowed, {}) is None
-    assert (find_partner(named("f", "the lighthouse was dark"), near, allowed, {}) or one)["id"] == "b"
+    assert (find_partner(make_passage("f", "the lighthouse was dark"), near, allowed, {}) or one)["id"] == "b"
 
 
 def test_the_rarer_name_binds_more() -> None:
-    one = named("a", "The lighthouse of Skarvoy was drawn by Ida Brenn.", "Light")
-    near = [named("b", "Somebody left Skarvoy.", "B"), named("c", "Once Ida Brenn sang.", "C")]
+    one = make_passage("a", "The lighthouse of Skarvoy was drawn by Ida Brenn.", "Light")
+    near = [make_passage("b", "Somebody left Skarvoy.", "B"), make_passage("c", "Once Ida Brenn sang.", "C")]
     spread = {"Skarvoy": 9, "Ida": 3, "Brenn": 2}
     assert (find_partner(one, near, {"a", "b", "c"}, spread) or one)["id"] == "c"
 
 
 def test_a_pair_is_drawn_once() -> None:
-    both = [named("a", "Ida Brenn sang."), named("b", "Ida Brenn danced.")]
+    both = [make_passage("a", "Ida Brenn sang."), make_passage("b", "Ida Brenn danced.")]
     drawn = list(generate_draws("two", both, 0, lambda text, k: both))
     assert [sorted(one["id"] for one in draw.passages) for draw in drawn] == [["a", "b"]]
 
@@ -237,7 +237,7 @@ def test_a_round_is_limited() -> None:
     assert supply.ended == {}
 
 
-def test_what_is_asked_again() -> None:
+def test_repeated_questions_are_recognised() -> None:
     asked = EarlierQuestions()
     asked.add("Who designed the lighthouse on the island of Skarvoy?")
     assert asked.has("who designed the Lighthouse on the island of Skarvoy")

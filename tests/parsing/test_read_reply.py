@@ -23,27 +23,30 @@ def test_every_prompt_has_a_contract_and_no_other_name_has() -> None:
     assert get_contract("candidates.paper") is CONTRACTS["candidates"]
 
 
-def sent() -> dict[str, set[str]]:
+def list_sent_prompts() -> dict[str, set[str]]:
     """{prompt: names in the `parse` of the calls of `ask` that send it}, where the prompt is named in the call."""
     found: dict[str, set[str]] = {}
     for file in SENDERS:
         for call in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "ask"):
                 continue
-            prompt, parse = named(call.args[0]), next((one.value for one in call.keywords if one.arg == "parse"), None)
+            prompt, parse = (
+                get_prompt_name(call.args[0]),
+                next((one.value for one in call.keywords if one.arg == "parse"), None),
+            )
             if prompt is not None and parse is not None:
                 found[prompt] = {node.id for node in ast.walk(parse) if isinstance(node, ast.Name)}
     return found
 
 
-def named(node: ast.expr) -> str | None:
+def get_prompt_name(node: ast.expr) -> str | None:
     """The prompt of a call: a text, or `variant("NAME", runtime)`."""
     first = node.args[0] if isinstance(node, ast.Call) and node.args else node
     return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else None
 
 
 def test_nodes_read_replies_with_the_parsers_of_the_table() -> None:
-    calls = sent()
+    calls = list_sent_prompts()
     assert len(calls) > 12
     differing = {}
     for prompt, names in calls.items():

@@ -306,7 +306,7 @@ RUN_ONS = st.sampled_from(
 
 
 @given(NAMES, NAMES, RUN_ONS, st.sampled_from(["Search", "Finish", "search", "FINISH"]))
-def test_what_follows_the_first_action_changes_nothing(name: str, other: str, run_on: str, verb: str) -> None:
+def test_text_after_the_first_action_is_ignored(name: str, other: str, run_on: str, verb: str) -> None:
     step = f"{T}\nAction 1: {verb}[{name}]"
     assert parse_step(step + run_on.format(other, other)) == parse_step(step)
     found = parse_step(step).value
@@ -314,7 +314,7 @@ def test_what_follows_the_first_action_changes_nothing(name: str, other: str, ru
 
 
 @given(NAMES, NAMES)
-def test_what_follows_a_follow_up_changes_nothing(name: str, other: str) -> None:
+def test_text_after_a_follow_up_question_is_ignored(name: str, other: str) -> None:
     run_on = f"\nIntermediate answer: {other}\nFollow up: {other}?\nSo the final answer is: {other}"
     assert parse_follow_up(f"Yes.\nFollow up: Who is {name}?{run_on}") == Parsed(FollowUp(question=f"Who is {name}?"))
     assert parse_follow_up(f"So the final answer is: {name}{run_on}") == Parsed(FollowUp(answer=name))

@@ -103,7 +103,7 @@ SENTENCE = st.text("abcdefghij ,'", min_size=1, max_size=40).map(lambda text: f"
 
 
 @given(st.lists(SENTENCE, min_size=1, max_size=4).map(" ".join))
-def test_what_stands_before_the_end_marker_is_kept(text: str) -> None:
+def test_text_before_the_end_marker_is_kept(text: str) -> None:
     assert parse_summary(f"{text} [DONE]") == parse_summary(text) == Parsed(text)
 
 

@@ -187,12 +187,12 @@ UNDECIDED = [
 
 
 @pytest.mark.parametrize("reply", TRUE)
-def test_valid(reply: str) -> None:
+def test_true_verdicts_are_read(reply: str) -> None:
     assert parse_validity(remove_thinking(reply)) == Parsed(True)
 
 
 @pytest.mark.parametrize("reply", FALSE)
-def test_not_valid(reply: str) -> None:
+def test_false_verdicts_are_read(reply: str) -> None:
     assert parse_validity(remove_thinking(reply)) == Parsed(False)
 
 
@@ -313,7 +313,7 @@ NO_PREFERENCE = [
 OTHER = {"1": "2", "2": "1", "First": "Second", "first": "second", "former": "latter", "one": "two", "A": "B"}
 
 
-def exchanged(reply: str) -> str:
+def exchange_passages(reply: str) -> str:
     """The reply that prefers the other passage."""
     return re.sub(r"(?<![a-z])(?:[12]|[Ff]irst|former|one|A(?=\Z))", lambda found: OTHER[found[0]], reply)
 
@@ -321,7 +321,7 @@ def exchanged(reply: str) -> str:
 @pytest.mark.parametrize("reply", FIRST)
 def test_preferences(reply: str) -> None:
     assert parse_preference(remove_thinking(reply)) == Parsed(0)
-    assert parse_preference(remove_thinking(exchanged(reply))) == Parsed(1)
+    assert parse_preference(remove_thinking(exchange_passages(reply))) == Parsed(1)
 
 
 @pytest.mark.parametrize("reply", TIES)

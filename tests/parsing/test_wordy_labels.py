@@ -110,17 +110,17 @@ READ = {
 
 
 @pytest.mark.parametrize("reply", SUPPORTED)
-def test_supported(reply: str) -> None:
+def test_supporting_labels_are_read(reply: str) -> None:
     assert parse_label(reply).value == "SUPPORTS"
 
 
 @pytest.mark.parametrize("reply", REFUTED)
-def test_refuted(reply: str) -> None:
+def test_refuting_labels_are_read(reply: str) -> None:
     assert parse_label(reply).value == "REFUTES"
 
 
 @pytest.mark.parametrize("reply", OPEN)
-def test_open(reply: str) -> None:
+def test_undecided_labels_are_read(reply: str) -> None:
     assert parse_label(reply).value == "NOT ENOUGH INFO"
 
 

@@ -163,7 +163,7 @@ READ = {
 SWAPPED = str.maketrans("12", "21")
 
 
-def other(reply: str) -> str:
+def exchange_names(reply: str) -> str:
     """The reply with the two summaries' names exchanged."""
     for left, right in (("first", "second"), ("former", "latter")):
         reply = reply.replace(left, "\0").replace(right, left).replace("\0", right)
@@ -180,7 +180,7 @@ def test_a_preference_in_sentences_is_read(reply: str) -> None:
 @pytest.mark.parametrize("reply", FIRST)
 def test_the_other_preference_in_the_same_words_is_read(reply: str) -> None:
     if "the latter" not in reply and not reply.startswith("Looking"):  # these words name a place, not a summary
-        assert parse_preference(other(reply)).value == 1
+        assert parse_preference(exchange_names(reply)).value == 1
 
 
 @pytest.mark.parametrize("reply", NEITHER)

@@ -45,13 +45,13 @@ def data(tmp_path: Path) -> Path:
     return path
 
 
-def number_in(request: Request) -> int:
+def read_number(request: Request) -> int:
     return int(request.text.rpartition("number ")[2].partition("?")[0])
 
 
 def reader(request: Request) -> str:
     """Finds the person when the passage stands alone, and nobody where there are two."""
-    return f"person {number_in(request)}" if "Nobody knows" not in request.text else "unknown"
+    return f"person {read_number(request)}" if "Nobody knows" not in request.text else "unknown"
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:
@@ -60,7 +60,7 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.split("\n")[:-1]]  # the last line may be being written
 
 
-def settled(folder: Path) -> dict[Any, Any]:
+def read_rows_without_times(folder: Path) -> dict[Any, Any]:
     """The rows by question and method, without the time they took."""
     return {(row["id"], row["method"]): row | {"seconds": 0} for row in rows(folder)}
 
@@ -89,7 +89,7 @@ async def test_the_results_are_those_of_one_process(data: Path, openai_server: O
     assert asked == many.spent.calls == 3 * COUNT
     one = await run(data, "one", engine="local", journal=journal, details=True)
     assert (one.spent.calls, len(openai_server.requests)) == (0, asked)  # the journal of the workers had it all
-    assert settled(many.folder) == settled(one.folder)
+    assert read_rows_without_times(many.folder) == read_rows_without_times(one.folder)
     assert (many.asked, many.summary["concat"]["em"]) == (2 * COUNT, one.summary["concat"]["em"])
     for name in ("comparison.json", "config.json"):
         assert (many.folder / name).read_bytes() == (one.folder / name).read_bytes()
@@ -100,7 +100,7 @@ async def test_the_results_are_those_of_one_process(data: Path, openai_server: O
 
 
 async def test_a_slow_question_holds_nothing_and_what_arrived_is_kept(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(lambda request: Response(reader(request), hold=number_in(request) == 0))
+    openai_server.reply(lambda request: Response(reader(request), hold=read_number(request) == 0))
     task = asyncio.create_task(run(data, "out", "concat", concurrency=2))
     while len(rows(data.parent / "out")) < COUNT - 1:
         assert not task.done()
@@ -118,7 +118,7 @@ async def test_the_questions_of_a_killed_worker_are_asked_elsewhere(data: Path, 
     killed: list[int] = []
 
     def kill_once(request: Request) -> str:
-        if number_in(request) == 3 and not killed:
+        if read_number(request) == 3 and not killed:
             killed.append(3)
             kill_workers()
         return reader(request)
@@ -131,7 +131,7 @@ async def test_the_questions_of_a_killed_worker_are_asked_elsewhere(data: Path, 
 
 async def test_a_question_that_no_worker_survives_is_an_error_row(data: Path, openai_server: OpenAIServer) -> None:
     def kill(request: Request) -> str:
-        if number_in(request) == 3:
+        if read_number(request) == 3:
             kill_workers()
         return reader(request)
 
@@ -146,7 +146,7 @@ async def test_a_question_that_no_worker_survives_is_an_error_row(data: Path, op
 
 
 async def test_a_failed_call_is_a_row_and_a_refused_key_stops_all(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(lambda request: make_error(400, "not today") if number_in(request) == 4 else reader(request))
+    openai_server.reply(lambda request: make_error(400, "not today") if read_number(request) == 4 else reader(request))
     report = await run(data, "out", "concat")
     assert "not today" in next(row["error"] for row in rows(report.folder) if row["error"])
     openai_server.reply(make_error(401, "wrong key"))
@@ -179,7 +179,7 @@ async def test_passages_are_searched_by_the_workers(data: Path, openai_server: O
     runs = parse_methods("concat", Context(model="openai:test", attempts=1, k=2, retriever="bm25"))
     many = await evaluate(Options(data=data, out=data.parent / "many", corpus="pool", engine="ray"), runs)
     one = await evaluate(Options(data=data, out=data.parent / "one", corpus="pool"), runs)
-    assert settled(many.folder) == settled(one.folder)
+    assert read_rows_without_times(many.folder) == read_rows_without_times(one.folder)
     assert len(rows(many.folder)) == COUNT
 
 
@@ -199,10 +199,10 @@ def command(data: Path, out: Path) -> list[str]:
     ]
 
 
-def test_on_the_command_line_interrupted_and_continued(
+def test_an_interrupted_command_is_continued(
     data: Path, tmp_path: Path, openai_server: OpenAIServer, ray_here: str
 ) -> None:
-    openai_server.reply(lambda request: Response(reader(request), hold=number_in(request) == 5))
+    openai_server.reply(lambda request: Response(reader(request), hold=read_number(request) == 5))
     environment = os.environ | {"PYTHONPATH": str(ROOT), "RAY_ADDRESS": ray_here}
     out = tmp_path / "out"
     process = subprocess.Popen(command(data, out), env=environment, stderr=subprocess.PIPE, text=True)

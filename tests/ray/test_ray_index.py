@@ -33,7 +33,7 @@ def index(docs: Path, store: Path, engine: str) -> IndexReport:
     return index_documents([docs], collection="docs", store=store, engine=engine)
 
 
-def reported(report: IndexReport) -> Any:
+def sort_report(report: IndexReport) -> Any:
     """What was done; what is skipped in any order."""
     return vars(report) | {"skipped": sorted(report.skipped)}
 
@@ -49,7 +49,7 @@ def contents(store: Path) -> Any:
 
 def test_the_collection_is_that_of_one_process(docs: Path, tmp_path: Path) -> None:
     many, one = (index(docs, tmp_path / engine, engine) for engine in ("ray", "local"))
-    assert reported(many) == reported(one)
+    assert sort_report(many) == sort_report(one)
     assert contents(tmp_path / "ray") == contents(tmp_path / "local")
     assert any("no JSON" not in reason and "line 71" in place for place, reason in many.skipped)
     (docs / "2.md").write_text("# Text 2\n\nNow it is short.")
@@ -57,6 +57,6 @@ def test_the_collection_is_that_of_one_process(docs: Path, tmp_path: Path) -> No
     again = [
         index_documents([docs], collection="docs", store=tmp_path / e, engine=e, prune=True) for e in ("ray", "local")
     ]
-    assert reported(again[0]) == reported(again[1])
+    assert sort_report(again[0]) == sort_report(again[1])
     assert (again[0].replaced, again[0].removed) == (1, 1)
     assert contents(tmp_path / "ray") == contents(tmp_path / "local")

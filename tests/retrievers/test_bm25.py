@@ -12,7 +12,7 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.retrievers import bm25_index, search
 from quorum.retrievers.bm25 import K1, B, Ranking, build_index, split_words, tokenize, tokenize_query
-from quorum.retrievers.passages import indexed_text
+from quorum.retrievers.passages import make_indexed_text
 
 RIVERS = [
     Passage(id="a", title="Rhine", text="The Rhine flows through Basel and Cologne."),
@@ -43,7 +43,7 @@ def test_stop_words_go_only_where_others_remain() -> None:
 
 def test_scores_follow_the_formula() -> None:
     """Lucene's BM25: idf = ln(1 + (N - n + 0.5) / (n + 0.5)), tf / (tf + k1 (1 - b + b |d| / avg))."""
-    corpus = [tokenize(indexed_text(passage)) for passage in RIVERS]
+    corpus = [tokenize(make_indexed_text(passage)) for passage in RIVERS]
     average = sum(map(len, corpus)) / len(corpus)
 
     def score(words: list[str], query: list[str]) -> float:

@@ -1,4 +1,4 @@
-"""A disk that is full is told in one sentence, and what was written before is kept."""
+"""A full disk is reported in one sentence, and earlier data are kept."""
 
 import errno
 import os
@@ -14,7 +14,7 @@ needs_full = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full here")
 
 
 @needs_full
-def test_what_cannot_be_written_is_a_setup_error() -> None:
+def test_a_full_disk_is_a_setup_error() -> None:
     said = r"x\.json cannot be written \(No space left on device\); make room"
     with pytest.raises(SetupError, match=said), explain_write_errors(Path("x.json")):
         FULL.write_bytes(b"x")

@@ -40,7 +40,7 @@ async def test_an_index_of_words_that_was_cut_between_lines_is_built_again(
     assert await search("opera", context) == before
 
 
-async def test_where_no_index_can_be_kept_the_search_goes_on(
+async def test_search_works_if_the_index_cannot_be_stored(
     context: Context, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = await search("opera", context)

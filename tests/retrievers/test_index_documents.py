@@ -41,7 +41,7 @@ def index(docs: Path, tmp_path: Path) -> Index:
 
 
 @pytest.fixture
-def held(tmp_path: Path) -> Callable[[], list[Passage]]:
+def list_held(tmp_path: Path) -> Callable[[], list[Passage]]:
     """The passages of the collection `docs`."""
     context = Context(store=str(tmp_path / "store"), collection="docs", embeddings=VECTORS)
     return lambda: collections.list_passages(context)
@@ -51,8 +51,8 @@ def counts(report: IndexReport) -> tuple[int, int, int, int, int]:
     return report.added, report.replaced, report.unchanged, report.removed, report.passages
 
 
-def said(passages: list[Passage]) -> list[tuple[str, str, str]]:
-    """What passages say, wherever they stand and whenever that was written."""
+def list_texts(passages: list[Passage]) -> list[tuple[str, str, str]]:
+    """The texts of passages, without their files and times."""
     return [(passage["id"], passage["title"], passage["text"]) for passage in passages]
 
 
@@ -108,7 +108,7 @@ def docx(path: Path, heading: str, text: str) -> None:
         file.writestr("word/document.xml", f"<w:document {names}><w:body>{paragraphs}</w:body></w:document>")
 
 
-def test_every_type_is_read_with_its_title(docs: Path, index: Index, held: Callable[[], list[Passage]]) -> None:
+def test_every_type_is_read_with_its_title(docs: Path, index: Index, list_held: Callable[[], list[Passage]]) -> None:
     (docs / "plain.txt").write_bytes("\ufeffThe Rhine\r\nis long.".encode())
     (docs / "marked.md").write_text("# The [Danube](http://x.org/a_(b))\n\nIt is **long** and [wide](http://x.org).")
     (docs / "page.html").write_text(
@@ -131,7 +131,7 @@ def test_every_type_is_read_with_its_title(docs: Path, index: Index, held: Calla
     report = index()
     assert report.skipped == []
     assert counts(report) == (9, 0, 0, 0, 10)
-    found = {passage["title"] or passage["id"]: passage["text"] for passage in held()}
+    found = {passage["title"] or passage["id"]: passage["text"] for passage in list_held()}
     assert found == {
         "plain": "The Rhine is long.",
         "The Danube": "It is long and wide.",
@@ -144,18 +144,18 @@ def test_every_type_is_read_with_its_title(docs: Path, index: Index, held: Calla
         "2": "No title.",
         content_hash("", "No id."): "No id.",
     }
-    assert {"p1", "2"} < {passage["id"] for passage in held()}
+    assert {"p1", "2"} < {passage["id"] for passage in list_held()}
 
 
 @pytest.mark.parametrize(
     ("heading", "title"), [("# C#", "C#"), ("# Ends ##", "Ends"), ("#  Wide  ", "Wide"), ("## Second", "note")]
 )
 def test_titles_of_markdown(
-    heading: str, title: str, docs: Path, index: Index, held: Callable[[], list[Passage]]
+    heading: str, title: str, docs: Path, index: Index, list_held: Callable[[], list[Passage]]
 ) -> None:
     (docs / "note.md").write_text(f"{heading}\n\nText.")
     index()
-    assert [passage["title"] for passage in held()] == [title]
+    assert [passage["title"] for passage in list_held()] == [title]
 
 
 def test_unreadable_files_are_named_and_the_rest_goes_on(docs: Path, index: Index, tmp_path: Path) -> None:
@@ -205,50 +205,50 @@ def test_unreadable_files_are_named_and_the_rest_goes_on(docs: Path, index: Inde
     assert report.added == 2
 
 
-def test_running_again_adds_nothing_twice(docs: Path, index: Index, held: Callable[[], list[Passage]]) -> None:
+def test_running_again_adds_nothing_twice(docs: Path, index: Index, list_held: Callable[[], list[Passage]]) -> None:
     for name in "abc":
         (docs / f"{name}.txt").write_text(" ".join(f"{name} {sentence(i)}" for i in range(30)))
     assert counts(index()) == (3, 0, 0, 0, 12)
-    before, revision = held(), open_store(docs.parent / "store").info("docs").revision
+    before, revision = list_held(), open_store(docs.parent / "store").info("docs").revision
     VECTORS.embedded = 0
     assert counts(index()) == (0, 0, 3, 0, 12)
     assert counts(index(docs / "a.txt", docs, docs / "b.txt")) == (0, 0, 3, 0, 12)
     assert VECTORS.embedded == 0
-    assert held() == before
+    assert list_held() == before
     assert open_store(docs.parent / "store").info("docs").revision == revision
 
 
-def test_a_changed_document_is_replaced(docs: Path, index: Index, held: Callable[[], list[Passage]]) -> None:
+def test_a_changed_document_is_replaced(docs: Path, index: Index, list_held: Callable[[], list[Passage]]) -> None:
     (docs / "a.txt").write_text("\n\n".join(sentence(i) for i in range(30)))
     (docs / "b.txt").write_text("Another one.")
     index()
-    before, revision = held(), open_store(docs.parent / "store").info("docs").revision
+    before, revision = list_held(), open_store(docs.parent / "store").info("docs").revision
     text = (docs / "a.txt").read_text()
     (docs / "a.txt").write_text(text.replace("number 29", "number 1000"))
     VECTORS.embedded = 0
     assert counts(index()) == (0, 1, 1, 0, 5)
     assert VECTORS.embedded == 1  # the other passages of the document are kept
-    after = held()
+    after = list_held()
     assert "number 1000" in after[3]["text"]
-    assert said(after[:3] + after[4:]) == said(before[:3] + before[4:])
+    assert list_texts(after[:3] + after[4:]) == list_texts(before[:3] + before[4:])
     assert open_store(docs.parent / "store").info("docs").revision != revision
     (docs / "a.txt").write_bytes(b"\xff\xfe\0")
     report = index()
     assert (report.unchanged, len(report.skipped)) == (1, 1)
-    assert said(held()) == said(after)  # what was read before stays
+    assert list_texts(list_held()) == list_texts(after)  # what was read before stays
 
 
-def test_words_sets_the_length(docs: Path, index: Index, held: Callable[[], list[Passage]]) -> None:
+def test_words_sets_the_length(docs: Path, index: Index, list_held: Callable[[], list[Passage]]) -> None:
     (docs / "a.txt").write_text(" ".join(sentence(i) for i in range(30)))
     assert counts(index(words=50)) == (1, 0, 0, 0, 8)
-    assert max(len(passage["text"].split()) for passage in held()) <= 50
+    assert max(len(passage["text"].split()) for passage in list_held()) <= 50
     assert counts(index(words=100)) == (0, 1, 0, 0, 4)
     with pytest.raises(SetupError, match="words=4 is too few"):
         index(words=4)
 
 
 def test_prune_removes_what_is_gone(
-    docs: Path, index: Index, held: Callable[[], list[Passage]], tmp_path: Path
+    docs: Path, index: Index, list_held: Callable[[], list[Passage]], tmp_path: Path
 ) -> None:
     other = tmp_path / "other"
     other.mkdir()
@@ -259,7 +259,7 @@ def test_prune_removes_what_is_gone(
     (docs / "a.txt").unlink()
     assert counts(index()) == (0, 0, 1, 0, 3)
     assert counts(index(prune=True)) == (0, 0, 1, 1, 2)  # the other folder is left alone
-    assert [passage["title"] for passage in held()] == ["b", "c"]
+    assert [passage["title"] for passage in list_held()] == ["b", "c"]
     (docs / "b.txt").write_bytes(b"\0")
     assert counts(index(prune=True)) == (0, 0, 0, 0, 2)  # there, but unreadable
     (other / "c.txt").unlink()
@@ -281,7 +281,7 @@ def test_a_renamed_document_is_not_embedded_again(docs: Path, index: Index) -> N
 
 
 def test_a_passage_of_two_documents_is_kept_until_both_are_gone(
-    docs: Path, index: Index, held: Callable[[], list[Passage]], tmp_path: Path
+    docs: Path, index: Index, list_held: Callable[[], list[Passage]], tmp_path: Path
 ) -> None:
     for name in "ab":
         (docs / f"{name}.md").write_text("# Same\n\nThe same text.")
@@ -292,31 +292,31 @@ def test_a_passage_of_two_documents_is_kept_until_both_are_gone(
     assert counts(index(prune=True)) == (0, 0, 1, 1, 1)
     (docs / "b.md").write_text("# Same\n\nAnother text.")
     assert counts(index()) == (0, 1, 0, 0, 1)
-    assert [passage["text"] for passage in held()] == ["Another text."]
+    assert [passage["text"] for passage in list_held()] == ["Another text."]
 
 
 def test_lines_keep_their_ids_and_only_long_ones_are_split(
-    docs: Path, index: Index, held: Callable[[], list[Passage]]
+    docs: Path, index: Index, list_held: Callable[[], list[Passage]]
 ) -> None:
     lines = [{"id": f"p{n}", "title": "T", "text": " ".join(sentence(i) for i in range(n))} for n in (1, 27, 40)]
     (docs / "lines.jsonl").write_text("\n".join(map(json.dumps, lines)))
     assert counts(index()) == (1, 0, 0, 0, 7)
-    assert [passage["id"] for passage in held()] == ["p1", "p27", "p40#1", "p40#2", "p40#3", "p40#4", "p40#5"]
+    assert [passage["id"] for passage in list_held()] == ["p1", "p27", "p40#1", "p40#2", "p40#3", "p40#4", "p40#5"]
     lines[0]["text"] = "Changed."
     del lines[2]
     (docs / "lines.jsonl").write_text("\n".join(map(json.dumps, lines)))
     assert counts(index()) == (0, 1, 0, 0, 2)
-    assert held()[0]["text"] == "Changed."
+    assert list_held()[0]["text"] == "Changed."
 
 
-def test_one_id_for_two_texts_in_two_files(docs: Path, index: Index, held: Callable[[], list[Passage]]) -> None:
+def test_one_id_for_two_texts_in_two_files(docs: Path, index: Index, list_held: Callable[[], list[Passage]]) -> None:
     (docs / "a.jsonl").write_text('{"id": "1", "text": "first"}')
     (docs / "b.jsonl").write_text('{"id": "1", "text": "second"}\n{"id": "2", "text": "third"}')
     report = index()
     assert report.skipped == [
         (str(docs / "b.jsonl"), f"the id '1' stands for another text in {docs / 'a.jsonl'}; the first stays")
     ]
-    assert [passage["text"] for passage in held()] == ["first", "third"]
+    assert [passage["text"] for passage in list_held()] == ["first", "third"]
 
 
 def test_progress_counts_files_and_lines(docs: Path, index: Index) -> None:

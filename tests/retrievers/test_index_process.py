@@ -30,8 +30,8 @@ index_documents([sys.argv[3]], collection="docs", store=sys.argv[4], embeddings=
 """
 
 
-def indexer(docs: Path, store: Path, killed_after: int = 0) -> subprocess.Popen[bytes]:
-    """Another process that indexes `docs`; SIGKILL ends it after so many documents."""
+def start_indexer(docs: Path, store: Path, killed_after: int = 0) -> subprocess.Popen[bytes]:
+    """Another process that indexes `docs`; SIGKILL ends it after `killed_after` documents."""
     places = [str(ROOT), str(ROOT / "tests"), str(docs), str(store), str(killed_after)]
     return subprocess.Popen([sys.executable, "-c", INDEXER, *places])
 
@@ -53,7 +53,7 @@ async def test_killed_half_way_and_started_again_it_ends_with_the_same_collectio
     docs = tmp_path / "docs"
     write(docs, "river", 60)
     index_documents([docs], collection="docs", store=tmp_path / "whole", embeddings=VECTORS)
-    assert indexer(docs, tmp_path / "store", killed_after=40).wait() == -signal.SIGKILL
+    assert start_indexer(docs, tmp_path / "store", killed_after=40).wait() == -signal.SIGKILL
     assert open_store(tmp_path / "store").info("docs").writing
     assert 0 < len(contents(tmp_path / "store")) < len(contents(tmp_path / "whole"))
     report = index_documents([docs], collection="docs", store=tmp_path / "store", embeddings=VECTORS)
@@ -78,7 +78,7 @@ async def test_questions_while_another_process_indexes(tmp_path: Path) -> None:
     context = Context(store=str(store), collection="docs", embeddings=VECTORS, k=20)
     await search("river", context)
     write(docs, "tiger", 20)
-    process = indexer(docs, store)
+    process = start_indexer(docs, store)
     asked = 0
     while process.poll() is None:
         found = await search("the river and the tiger", context)
@@ -97,7 +97,7 @@ async def test_questions_while_another_process_indexes(tmp_path: Path) -> None:
 def test_two_indexers_at_once(tmp_path: Path) -> None:
     docs, store = tmp_path / "docs", tmp_path / "store"
     write(docs, "river", 20)
-    both = [indexer(docs, store), indexer(docs, store)]
+    both = [start_indexer(docs, store), start_indexer(docs, store)]
     assert [process.wait() for process in both] == [0, 0]
     index_documents([docs], collection="docs", store=tmp_path / "whole", embeddings=VECTORS)
     assert contents(store) == contents(tmp_path / "whole")

@@ -1,4 +1,4 @@
-"""Vector indexes that an abrupt end has cut: told in one sentence, and made anew by the next indexing."""
+"""Vector indexes that an abrupt end has cut: reported in one sentence, and rebuilt by the next indexing."""
 
 import os
 import shutil
@@ -39,7 +39,7 @@ def index(folder: Path, model: Embeddings) -> None:
     index_passages(PASSAGES, collection=NAME, store=folder, embeddings=model)
 
 
-def reopened(folder: Path) -> Store:
+def reopen_store(folder: Path) -> Store:
     """The store as a new process finds it."""
     store = open_store(folder)
     if store.client is not None:
@@ -49,7 +49,7 @@ def reopened(folder: Path) -> Store:
 
 
 def cut(folder: Path, name: str, number: int = 1000) -> None:
-    """A file of the vector index without so many of its last bytes."""
+    """Cut the last bytes off a file of the vector index."""
     (path,) = folder.glob(f"chroma/*/{name}")
     os.truncate(path, max(0, path.stat().st_size - number))
 
@@ -59,7 +59,7 @@ def missing(folder: Path, name: str) -> None:
     path.unlink()
 
 
-def nearest(store: Store, number: int) -> list[str]:
+def find_nearest(store: Store, number: int) -> list[str]:
     return [passage["id"] for passage in store.query(NAME, Numbers().embed_query(str(number)), 2)]
 
 
@@ -68,7 +68,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with the collection, whose vector index Chroma has written."""
     folder = tmp_path_factory.mktemp("whole")
     index(folder, Numbers())
-    reopened(folder)
+    reopen_store(folder)
     return folder
 
 
@@ -83,9 +83,9 @@ def store(whole: Path, tmp_path: Path) -> Path:
     "name", ["index_metadata.pickle", "data_level0.bin", "length.bin", "header.bin", "link_lists.bin"]
 )
 def test_every_cut_is_seen(store: Path, name: str, number: int) -> None:
-    assert not reopened(store).is_torn(NAME)
+    assert not reopen_store(store).is_torn(NAME)
     cut(store, name, number)
-    assert reopened(store).is_torn(NAME)
+    assert reopen_store(store).is_torn(NAME)
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,9 @@ def test_every_cut_is_seen(store: Path, name: str, number: int) -> None:
 def test_a_torn_index_is_made_anew(
     store: Path, harm: Callable[[Path, str], None], name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    info = reopened(store).info(NAME)
+    info = reopen_store(store).info(NAME)
     harm(store, name)
-    torn = reopened(store)
+    torn = reopen_store(store)
     with pytest.raises(SetupError, match=r"is damaged \(.*\); index any document into that collection again"):
         torn.query(NAME, [1.0, 0.0, 0.0], 2)
     model = Numbers()
@@ -109,26 +109,30 @@ def test_a_torn_index_is_made_anew(
     assert [record.getMessage() for record in caplog.records] == [
         f"The vector index of {NAME!r} was damaged by an abrupt end; its 1100 passages are embedded anew."
     ]
-    mended = reopened(store)
+    mended = reopen_store(store)
     assert (mended.count(NAME), mended.info(NAME).torn, mended.info(NAME).writing) == (len(PASSAGES), None, False)
     assert mended.info(NAME).embedding == info.embedding
-    assert {number: nearest(mended, number)[0] for number in (0, 555, 1099)} == {0: "p0", 555: "p555", 1099: "p1099"}
+    assert {number: find_nearest(mended, number)[0] for number in (0, 555, 1099)} == {
+        0: "p0",
+        555: "p555",
+        1099: "p1099",
+    }
     again = Numbers()
     index(store, again)
     assert again.left == 10_000
 
 
-def test_what_is_being_made_anew_is_begun_again(store: Path) -> None:
+def test_an_interrupted_rebuild_of_vectors_starts_again(store: Path) -> None:
     cut(store, "index_metadata.pickle")
     failing = Numbers()
     failing.left = 500
     with pytest.raises(SetupError, match="The embeddings are gone"):
         index(store, failing)
-    halfway = reopened(store)
+    halfway = reopen_store(store)
     with pytest.raises(SetupError, match="being made anew; wait for it, or index into it again"):
-        nearest(halfway, 3)
+        find_nearest(halfway, 3)
     index(store, Numbers())
-    assert nearest(reopened(store), 1003)[0] == "p1003"
+    assert find_nearest(reopen_store(store), 1003)[0] == "p1003"
 
 
 def mark_and_file(store: Path) -> tuple[Path, Path]:
@@ -140,27 +144,27 @@ def mark_and_file(store: Path) -> tuple[Path, Path]:
 
 def test_a_write_that_never_ended_is_seen(store: Path) -> None:
     """Whatever the files hold: they were written to after the mark was set, or the machine was started since."""
-    reopened(store)
+    reopen_store(store)
     mark, links = mark_and_file(store)
     mark.write_text(read_boot_id(), "utf-8")
-    assert not reopened(store).is_torn(NAME)  # killed before Chroma wrote its vectors
+    assert not reopen_store(store).is_torn(NAME)  # killed before Chroma wrote its vectors
     assert not mark.exists()
     mark.write_text(read_boot_id(), "utf-8")
-    assert nearest(reopened(store), 700)[0] == "p700"
+    assert find_nearest(reopen_store(store), 700)[0] == "p700"
     assert not mark.exists()
     mark.write_text(read_boot_id(), "utf-8")
     links.touch()
     with pytest.raises(SetupError, match=rf"is damaged \(that of '{NAME}', by an abrupt end\)"):
-        reopened(store).query(NAME, [1.0, 0.0, 0.0], 2)
-    assert reopened(store).is_torn(NAME)
+        reopen_store(store).query(NAME, [1.0, 0.0, 0.0], 2)
+    assert reopen_store(store).is_torn(NAME)
     index(store, Numbers())
-    assert (mark.exists(), nearest(reopened(store), 700)[0]) == (False, "p700")
+    assert (mark.exists(), find_nearest(reopen_store(store), 700)[0]) == (False, "p700")
     mark.write_text("another start of the machine", "utf-8")
-    assert reopened(store).is_torn(NAME)
+    assert reopen_store(store).is_torn(NAME)
 
 
 def test_a_write_that_fails_leaves_its_mark_and_one_that_ends_does_not(store: Path) -> None:
-    reopened(store)
+    reopen_store(store)
     mark, _ = mark_and_file(store)
     collection = open_store(store).get_client().get_collection(NAME)
     with pytest.raises(OSError, match="full"), keep_write_mark(collection, store / "chroma"):
@@ -176,7 +180,7 @@ def test_a_store_may_have_any_name(tmp_path: Path, name: str) -> None:
     passages = PASSAGES[:3]
     index_passages(passages, collection=NAME, store=tmp_path / name, embeddings=Numbers())
     assert [found.name for found in tmp_path.iterdir()] == [name]
-    assert nearest(reopened(tmp_path / name), 2)[0] == "p2"
+    assert find_nearest(reopen_store(tmp_path / name), 2)[0] == "p2"
 
 
 def test_the_files_of_a_server_are_the_servers() -> None:
@@ -191,5 +195,5 @@ def test_the_files_of_a_server_are_the_servers() -> None:
         ("database disk image is malformed", False),
     ],
 )
-def test_what_may_pass_is_no_damage(said: str, speaks: bool) -> None:
+def test_passing_errors_are_not_taken_for_a_damaged_index(said: str, speaks: bool) -> None:
     assert is_index_error(RuntimeError(said)) is speaks

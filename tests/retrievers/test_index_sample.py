@@ -58,7 +58,7 @@ def test_the_sample_is_as_large_as_it_should_be(passages: dict[str, dict[str, st
 @pytest.mark.parametrize("name", FILES)
 def test_gold_passages_are_up_to_date(name: str, refresh: ModuleType, passages: dict[str, dict[str, str]]) -> None:
     path = SAMPLE / f"{name}.jsonl"
-    assert refresh.refreshed(path, passages) == path.read_text(encoding="utf-8"), "run python data/sample/refresh.py"
+    assert refresh.refresh_text(path, passages) == path.read_text(encoding="utf-8"), "run python data/sample/refresh.py"
 
 
 def test_every_record_is_whole(passages: dict[str, dict[str, str]]) -> None:
@@ -127,7 +127,7 @@ def test_the_sample_is_made_once_and_again_when_it_should_be(context: Context) -
     assert told == []
     store.write("sample", replace(store.info("sample"), sample="another version of the files"))
     assert ensure(context) == count
-    store.write("sample", store.info("sample").revised(writing=True))  # as a killed process leaves it
+    store.write("sample", store.info("sample").make_revision(writing=True))  # as a killed process leaves it
     assert ensure(context) == count
     ensure(replace(context, embeddings=WordVectors(model="other")))
     assert store.info("sample").embedding.endswith(":other")

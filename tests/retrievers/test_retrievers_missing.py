@@ -29,7 +29,7 @@ async def test_colbert_names_the_extra_to_install() -> None:
 def test_a_spec_is_read_before_anything_is_installed() -> None:
     with pytest.raises(SetupError, match="names no encoder, or too many; write huggingface:MODEL"):
         embeddings("huggingface:a|b|c")
-    with pytest.raises(SetupError, match="'pool=cls' is no option"):
+    with pytest.raises(SetupError, match="'pool=cls' is not an option"):
         embeddings("huggingface:a?pool=cls")
     assert embedding_name(" HuggingFace:a|b?similarity=dot ") == "huggingface:a|b?similarity=dot"
 

@@ -128,7 +128,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("own", REFUSED, ids=lambda own: next(f"{name}={value}" for name, value in own.items()))
-def test_what_a_client_may_not_choose_is_refused_before_anything_is_asked(
+def test_forbidden_settings_are_refused_before_any_call(
     own: dict[str, Any], serve: Serve, openai_server: OpenAIServer
 ) -> None:
     with pytest.raises(openai.BadRequestError) as refused:

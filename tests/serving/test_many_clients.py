@@ -15,13 +15,13 @@ from quorum.models.scripted import ScriptedModel
 CLIENTS = 200
 
 
-def echo(messages: list[BaseMessage]) -> str:
+def repeat_number(messages: list[BaseMessage]) -> str:
     """The number in the question."""
     return re.findall(r"number (\d+)", str(messages[-1].text))[-1]
 
 
-async def test_of_two_hundred_clients_at_once_each_gets_its_own_answer(serve: Serve) -> None:
-    api = serve(model=ScriptedModel().on("answer_base_closed", echo))
+async def test_two_hundred_clients_at_once_each_get_their_own_answer(serve: Serve) -> None:
+    api = serve(model=ScriptedModel().on("answer_base_closed", repeat_number))
     client = openai.AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0, timeout=300)
 
     async def ask(number: int) -> str:

@@ -33,7 +33,7 @@ main()
 
 
 @asynccontextmanager
-async def over_stdio(store: Path, model: OpenAIServer) -> AsyncIterator[Client]:
+async def open_stdio_client(store: Path, model: OpenAIServer) -> AsyncIterator[Client]:
     """A client of `quorum mcp` as a process."""
     args = ["mcp", "--store", str(store), "--collection", "towers", "--model", "openai:test", "--retriever", "bm25"]
     env = {"OPENAI_BASE_URL": model.url, "PYTHONPATH": str(ROOT), "LANGSMITH_TRACING": "false"}
@@ -43,7 +43,7 @@ async def over_stdio(store: Path, model: OpenAIServer) -> AsyncIterator[Client]:
 
 
 @asynccontextmanager
-async def over_http(url: str, mode: Any = "auto") -> AsyncIterator[Client]:
+async def open_http_client(url: str, mode: Any = "auto") -> AsyncIterator[Client]:
     """A client of the server at this address, with the key."""
     headers = {"authorization": f"Bearer {TOKEN}"}
     async with (
@@ -91,20 +91,20 @@ async def use_tools(client: Client, model: OpenAIServer) -> None:
 
 @pytest.mark.long
 async def test_an_agent_uses_the_tools_over_stdio(store: Path, openai_server: OpenAIServer) -> None:
-    async with over_stdio(store, openai_server) as client:
+    async with open_stdio_client(store, openai_server) as client:
         await use_tools(client, openai_server)
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_an_agent_uses_the_tools_over_http(mode: str, serve: Serve, openai_server: OpenAIServer) -> None:
     api = serve(tokens=(TOKEN,), page=make_mcp_app)
-    async with over_http(api.url, mode) as client:
+    async with open_http_client(api.url, mode) as client:
         await use_tools(client, openai_server)
 
 
 async def test_a_failure_is_told_without_the_servers_places(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_error(500, f"no space in /srv/secret at {openai_server.url}"))
-    async with over_http(serve(tokens=(TOKEN,), page=make_mcp_app).url) as client:
+    async with open_http_client(serve(tokens=(TOKEN,), page=make_mcp_app).url) as client:
         found = await client.call_tool("ask", {"question": QUESTION, "method": "concat"})
     assert found.is_error
     assert "no space in [hidden]" in found.content[0].text  # type: ignore[union-attr]
@@ -113,7 +113,7 @@ async def test_a_failure_is_told_without_the_servers_places(serve: Serve, openai
 
 async def test_limits_hold_for_agents_too(serve: Serve, openai_server: OpenAIServer) -> None:
     api = serve(tokens=(TOKEN,), page=make_mcp_app, questions_per_minute=1)
-    async with over_http(api.url) as client:
+    async with open_http_client(api.url) as client:
         first = await client.call_tool("ask", {"question": QUESTION, "method": "concat"})
         second = await client.call_tool("search", {"query": "harbour"})
     assert (first.is_error, second.is_error) == (False, True)

@@ -39,23 +39,23 @@ QUESTIONS = [
 ]
 
 
-def kind(text: str) -> str | None:
+def find_kind(text: str) -> str | None:
     return find_task_kind([Message("user", "Hello"), Message("user", text)])
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_task_is_recognised_by_its_shape(name: str) -> None:
-    assert kind(TASKS[name]) == name
+    assert find_kind(TASKS[name]) == name
 
 
 def test_a_title_in_librechats_shape() -> None:
-    assert kind(LIBRECHAT) == "title"
+    assert find_kind(LIBRECHAT) == "title"
     assert write_fallback("title", LIBRECHAT) == "When was it"
 
 
 @pytest.mark.parametrize("text", QUESTIONS)
 def test_a_question_stays_a_question(text: str) -> None:
-    assert kind(text) is None
+    assert find_kind(text) is None
 
 
 def test_the_embedded_model_has_a_short_fallback() -> None:

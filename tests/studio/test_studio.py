@@ -26,7 +26,9 @@ async def assistant(client: LangGraphClient, method: str) -> str:
     return found["assistant_id"]
 
 
-async def streamed(client: LangGraphClient, thread: str | None, method: str, **run: Any) -> tuple[list[str], list[Any]]:
+async def stream_method(
+    client: LangGraphClient, thread: str | None, method: str, **run: Any
+) -> tuple[list[str], list[Any]]:
     """(nodes in the order in which they ended, pieces of messages); an error of the run is raised."""
     nodes: list[str] = []
     messages: list[Any] = []
@@ -80,15 +82,15 @@ async def test_its_drawing_is_the_graph_file(client: LangGraphClient, method: st
 @each_method
 async def test_two_questions_on_one_thread_are_as_on_two(client: LangGraphClient, method: str) -> None:
     thread = (await client.threads.create())["thread_id"]
-    first, said = await streamed(client, thread, method, input={"question": QUESTION}, context={"k": 2})
+    first, said = await stream_method(client, thread, method, input={"question": QUESTION}, context={"k": 2})
     assert (first[0], bool(said)) == ("begin", True)
     asked = await values(client, thread)
     assert asked["question"] == QUESTION
     assert asked["usage"]
     again: dict[str, Any] = {"input": {"question": NEXT}, "context": {"k": 3, "retriever": "bm25"}}
-    await streamed(client, thread, method, **again)
+    await stream_method(client, thread, method, **again)
     fresh = (await client.threads.create())["thread_id"]
-    await streamed(client, fresh, method, **again)
+    await stream_method(client, fresh, method, **again)
     assert await values(client, thread) == await values(client, fresh)
 
 
@@ -98,7 +100,9 @@ async def test_it_runs_with_given_passages_and_a_chat_model(
 ) -> None:
     before = len(server.model.chats())
     thread = (await client.threads.create())["thread_id"]
-    nodes, said = await streamed(client, thread, method, input={"question": QUESTION, "given": TOWER}, context=CHAT)
+    nodes, said = await stream_method(
+        client, thread, method, input={"question": QUESTION, "given": TOWER}, context=CHAT
+    )
     assert nodes[0] == "begin"
     assert said
     found = await values(client, thread)
@@ -134,26 +138,26 @@ async def test_settings_take_no_path_that_blocks(
     client: LangGraphClient, method: str, settings: dict[str, Any]
 ) -> None:
     asked = {"question": QUESTION, "gold_answers": ["Gustave Eiffel"]}
-    nodes, _ = await streamed(client, None, method, input=asked, context={"k": 3} | settings)
+    nodes, _ = await stream_method(client, None, method, input=asked, context={"k": 3} | settings)
     assert nodes[0] == "begin"
 
 
 async def test_a_mistake_is_told_in_one_sentence(client: LangGraphClient) -> None:
     for wrong, about in (({"k": 0}, "k=0"), ({"collection": "nowhere"}, "nowhere"), ({"model": "gpt"}, "openai:gpt")):
         with pytest.raises(AssertionError, match=about):
-            await streamed(client, None, "concat", input={"question": QUESTION}, context=wrong)
+            await stream_method(client, None, "concat", input={"question": QUESTION}, context=wrong)
 
 
 async def test_a_run_stops_before_the_vote_and_goes_on_with_another(client: LangGraphClient) -> None:
     thread = (await client.threads.create())["thread_id"]
     asked: dict[str, Any] = {"input": {"question": QUESTION}, "context": {"k": 3}}
-    nodes, _ = await streamed(client, thread, "post_fusion", **asked, interrupt_before=["vote"])
+    nodes, _ = await stream_method(client, thread, "post_fusion", **asked, interrupt_before=["vote"])
     assert "vote" not in nodes
     state: Any = await client.threads.get_state(thread)
     assert state["next"] == ["vote"]
     edited = [vote | {"answer": "Stephen Sauvestre", "unknown": False} for vote in state["values"]["votes"]]
     await client.threads.update_state(thread, {"votes": {"__overwrite__": edited}}, as_node="passage_answer")
-    nodes, _ = await streamed(client, thread, "post_fusion", input=None, context={"k": 3})
+    nodes, _ = await stream_method(client, thread, "post_fusion", input=None, context={"k": 3})
     assert nodes == ["vote"]
     found = await values(client, thread)
     assert (found["answer"], found["unknown"], found["confidence"]) == ("Stephen Sauvestre", False, 1.0)
@@ -163,9 +167,11 @@ async def test_a_run_stops_before_the_vote_and_goes_on_with_another(client: Lang
 async def test_long_loops_are_not_cut_short(client: LangGraphClient) -> None:
     many = [TOWER[0] | {"id": f"p{number}"} for number in range(30)]
     asked = {"question": QUESTION, "given": many}
-    nodes, _ = await streamed(client, None, "selection_inference", input=asked, context={"k": 30})
+    nodes, _ = await stream_method(client, None, "selection_inference", input=asked, context={"k": 30})
     assert nodes.count("infer") == 30
-    nodes, _ = await streamed(client, None, "react", input={"question": QUESTION}, context=CHAT | {"max_steps": 20})
+    nodes, _ = await stream_method(
+        client, None, "react", input={"question": QUESTION}, context=CHAT | {"max_steps": 20}
+    )
     assert nodes.count("think") == 21
 
 

@@ -104,7 +104,7 @@ def test_the_index_is_made_once_and_only_new_passages_are_computed(store: Store,
     assert sorted(path.name for path in folder.iterdir()) == sorted(["lock", f"{store.info('rivers').revision}.1"])
 
 
-def test_what_a_killed_process_left_is_not_read(store: Store, model: Path) -> None:
+def test_files_left_by_a_killed_process_are_not_read(store: Store, model: Path) -> None:
     encoder = Counting(str(model))
     expected = get_token_index(store, "rivers", encoder).top(QUESTION, 3, encoder)
     (folder,) = (store.folder / "colbert").glob("rivers-*")
@@ -126,7 +126,7 @@ def test_threads_share_one_making(store: Store, model: Path) -> None:
     assert len(encoder.given) == 3
 
 
-async def test_what_cannot_be_is_one_sentence(store: Store, tmp_path: Path) -> None:
+async def test_unusable_models_are_refused_in_one_sentence(store: Store, tmp_path: Path) -> None:
     plain = tiny_models.write_bert(tmp_path / "plain")
     for name, said in (
         (str(plain), "was not trained for late interaction; give a ColBERT model"),

@@ -38,7 +38,7 @@ def encoders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     }
 
 
-def states(folder: Path, text: str) -> NDArray[np.float32]:
+def compute_states(folder: Path, text: str) -> NDArray[np.float32]:
     """(tokens, dimension) by transformers alone."""
     from transformers import AutoModel, AutoTokenizer
 
@@ -52,10 +52,10 @@ def states(folder: Path, text: str) -> NDArray[np.float32]:
 def test_pooling_prefixes_and_length(encoders: dict[str, Path]) -> None:
     first, second = encoders["first"], encoders["second"]
     plain = embeddings(f"huggingface:{first}")
-    assert plain.embed_query(QUESTION) == pytest.approx(states(first, QUESTION).mean(0), abs=1e-5)
+    assert plain.embed_query(QUESTION) == pytest.approx(compute_states(first, QUESTION).mean(0), abs=1e-5)
     options = "query=query:&passage=passage%3A&pooling=cls&normalize=true"
     pair = embeddings(f"huggingface:{first}|{second}?{options}")
-    asked, stored = states(first, f"query: {QUESTION}")[0], states(second, "passage: the rhine")[0]
+    asked, stored = compute_states(first, f"query: {QUESTION}")[0], compute_states(second, "passage: the rhine")[0]
     assert pair.embed_query(QUESTION) == pytest.approx(asked / np.linalg.norm(asked), abs=1e-5)
     assert pair.embed_documents(["the rhine"])[0] == pytest.approx(stored / np.linalg.norm(stored), abs=1e-5)
     short = embeddings(f"huggingface:{first}?length=4")
@@ -81,11 +81,11 @@ def test_a_model_that_says_how_it_pools_and_what_it_prepends_is_believed(
     SentenceTransformer(modules=parts, prompts={"query": "query: ", "document": "passage: "}).save_pretrained(
         str(saved), create_model_card=False
     )
-    vector = states(encoders["first"], f"query: {QUESTION}")[0]
+    vector = compute_states(encoders["first"], f"query: {QUESTION}")[0]
     expected = vector / np.linalg.norm(vector)
     assert embeddings(f"huggingface:{saved}").embed_query(QUESTION) == pytest.approx(expected, abs=1e-5)
     changed = embeddings(f"huggingface:{saved}?query=&normalize=false&pooling=mean")
-    assert changed.embed_query(QUESTION) == pytest.approx(states(encoders["first"], QUESTION).mean(0), abs=1e-5)
+    assert changed.embed_query(QUESTION) == pytest.approx(compute_states(encoders["first"], QUESTION).mean(0), abs=1e-5)
 
 
 def test_dpr_in_its_own_layout_gives_its_own_vectors(encoders: dict[str, Path]) -> None:
@@ -130,7 +130,7 @@ async def test_search_ranks_by_the_similarity_asked_for(
     [
         ("a|b|c", "names no encoder, or too many"),
         ("a|", "names no encoder, or too many"),
-        ("a?pool=cls", "'pool=cls' is no option .* the options are: query, passage, pooling"),
+        ("a?pool=cls", "'pool=cls' is not an option .* the options are: query, passage, pooling"),
         ("a?pooling=first", "pooling='first' does not fit; choose: mean, cls"),
         ("a?normalize=1", "choose: true, false"),
         ("a?length=two", "length='two' does not fit"),

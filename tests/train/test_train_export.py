@@ -21,7 +21,7 @@ from quorum.models.embedded.encoder import Encoder, Logits
 from quorum.models.embedded.reading import Calibration
 from quorum.training import calibrate, evaluate, export, reader
 from quorum.training.encoder import TwoTowers, load_base, start_from
-from quorum.training.examples import Encoded, Example, encode
+from quorum.training.examples import EncodedExample, Example, encode
 
 LOW = 2
 Folder = Callable[[int], Path]
@@ -59,14 +59,14 @@ def model(base: Path, checkpoint: Path) -> TwoTowers:
 
 
 @pytest.fixture(scope="module")
-def rows(examples: list[Example], tokenizer: Tokenizer) -> list[Encoded]:
+def rows(examples: list[Example], tokenizer: Tokenizer) -> list[EncodedExample]:
     """Rows of several lengths."""
     joined = [Example(a.question, f"{a.context} {b.context} {c.context}") for a, b, c in zip(*[iter(examples)] * 3)]  # noqa: B905
     return [encode(tokenizer, example, 100) for example in [*examples[:20], *joined[:12]]]
 
 
 @torch.no_grad()
-def by_torch(model: TwoTowers, row: Encoded) -> Logits:
+def compute_by_torch(model: TwoTowers, row: EncodedExample) -> Logits:
     ids, types = torch.tensor([row.ids]), torch.tensor([row.types])
     span, answerable = model.read(ids, types, torch.ones_like(ids, dtype=torch.bool))
     return Logits(span[0, :, 0].numpy(), span[0, :, 1].numpy(), answerable.item())
@@ -78,33 +78,38 @@ def vectors(model: TwoTowers, texts: list[str], tokenizer: Tokenizer) -> np.ndar
     return np.concatenate([model.embed(ids, torch.ones_like(ids, dtype=torch.bool)).numpy() for ids in rows])
 
 
-def read(encoder: Encoder, rows: list[Encoded]) -> list[Logits]:
+def read(encoder: Encoder, rows: list[EncodedExample]) -> list[Logits]:
     return encoder.read([row.ids for row in rows], [row.types for row in rows])
 
 
-def flat(logits: list[Logits]) -> np.ndarray:
+def flatten_logits(logits: list[Logits]) -> np.ndarray:
     return np.concatenate([np.concatenate([one.start, one.end, [one.answerable]]) for one in logits])
 
 
-def test_in_float_it_is_torch(
-    exported: Folder, model: TwoTowers, rows: list[Encoded], examples: list[Example], tokenizer: Tokenizer
+def test_a_float_export_equals_torch(
+    exported: Folder, model: TwoTowers, rows: list[EncodedExample], examples: list[Example], tokenizer: Tokenizer
 ) -> None:
     encoder = Encoder(exported(0))
-    expected = [by_torch(model, row) for row in rows]
+    expected = [compute_by_torch(model, row) for row in rows]
     # Word vectors are int8 and positions half precision here too.
-    assert np.corrcoef(flat(read(encoder, rows)), flat(expected))[0, 1] > 0.9999
+    assert np.corrcoef(flatten_logits(read(encoder, rows)), flatten_logits(expected))[0, 1] > 0.9999
     texts = [example.context for example in examples[:20]]
     cosines = (encoder.embed(texts) * vectors(model, texts, tokenizer)).sum(1)
     assert cosines.min() > 0.9999
 
 
 @pytest.mark.parametrize("levels", [63, 127])
-def test_in_int8_it_is_close_to_torch(
-    levels: int, exported: Folder, model: TwoTowers, rows: list[Encoded], examples: list[Example], tokenizer: Tokenizer
+def test_an_int8_export_is_close_to_torch(
+    levels: int,
+    exported: Folder,
+    model: TwoTowers,
+    rows: list[EncodedExample],
+    examples: list[Example],
+    tokenizer: Tokenizer,
 ) -> None:
     encoder = Encoder(exported(levels))
-    found, expected = read(encoder, rows), [by_torch(model, row) for row in rows]
-    assert np.corrcoef(flat(found), flat(expected))[0, 1] > 0.99
+    found, expected = read(encoder, rows), [compute_by_torch(model, row) for row in rows]
+    assert np.corrcoef(flatten_logits(found), flatten_logits(expected))[0, 1] > 0.99
     agree = [a.start.argmax() == b.start.argmax() for a, b in zip(found, expected, strict=True)]
     assert np.mean(agree) > 0.9
     texts = [example.context for example in examples]
@@ -112,19 +117,19 @@ def test_in_int8_it_is_close_to_torch(
     assert (encoder.embed(texts) * vectors(model, texts, tokenizer)).sum(1).mean() > (0.99 if levels == 63 else 0.95)
 
 
-def same(one: Logits, other: Logits) -> bool:
+def are_same(one: Logits, other: Logits) -> bool:
     exact = np.array_equal(one.start, other.start) and np.array_equal(one.end, other.end)
     return exact and one.answerable == other.answerable
 
 
-def test_nothing_depends_on_its_company(exported: Folder, rows: list[Encoded], examples: list[Example]) -> None:
+def test_nothing_depends_on_its_company(exported: Folder, rows: list[EncodedExample], examples: list[Example]) -> None:
     encoder, rng = Encoder(exported(127)), random.Random(0)
     texts = [example.question for example in examples[:20]]
     alone = [encoder.read([row.ids], [row.types])[0] for row in rows]
     single = np.concatenate([encoder.embed([text]) for text in texts])
     for count in (2, 5, 20):
         chosen = rng.choices(range(20), k=count) + [3] * count
-        assert all(same(a, alone[n]) for a, n in zip(read(encoder, [rows[n] for n in chosen]), chosen, strict=True))
+        assert all(are_same(a, alone[n]) for a, n in zip(read(encoder, [rows[n] for n in chosen]), chosen, strict=True))
         assert np.array_equal(encoder.embed([texts[n] for n in chosen]), single[chosen])
 
 
@@ -148,7 +153,7 @@ def test_low_layers_are_stored_once_and_folded_when_loaded(exported: Folder, tmp
 
 
 def test_one_output_does_not_pay_for_the_other(exported: Folder) -> None:
-    """What leads to the embedding holds nothing of the reader, and the other way round."""
+    """The nodes of the embedding use no weights of the reader, and those of the reader none of the embedding."""
     graph = onnx.load(exported(127) / "reader.onnx").graph
     makers = {name: node for node in graph.node for name in node.output}
 
@@ -210,7 +215,9 @@ def test_an_export_that_fails_leaves_the_old_file(base: Path, checkpoint: Path, 
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_more_levels_lose_less(exported: Folder, model: TwoTowers, rows: list[Encoded]) -> None:
-    expected = flat([by_torch(model, row) for row in rows])
-    losses = [float(np.abs(flat(read(Encoder(exported(levels)), rows)) - expected).mean()) for levels in (7, 63, 0)]
+def test_more_levels_lose_less(exported: Folder, model: TwoTowers, rows: list[EncodedExample]) -> None:
+    expected = flatten_logits([compute_by_torch(model, row) for row in rows])
+    losses = [
+        float(np.abs(flatten_logits(read(Encoder(exported(levels)), rows)) - expected).mean()) for levels in (7, 63, 0)
+    ]
     assert all(more > less for more, less in pairwise(losses))

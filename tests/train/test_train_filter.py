@@ -57,11 +57,11 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return made | {"chat": tiny.write_llama(folder / "chat", chat=True), "gpt2": tiny.write_gpt2(folder / "gpt2")}
 
 
-def quiet(stage: str, done: int, total: int | None) -> None:
+def ignore_progress(stage: str, done: int, total: int | None) -> None:
     """Nobody watches."""
 
 
-def trained(task: Task, data: Path, base: Path, out: Path, tell: Any = quiet, **settings: Any) -> Report:
+def trained(task: Task, data: Path, base: Path, out: Path, tell: Any = ignore_progress, **settings: Any) -> Report:
     lines = read_lines(data, task.kind)
     return finetune(task, lines, data, str(base), out, Settings(**FAST | settings), tell)
 
@@ -95,7 +95,7 @@ def test_so_do_other_kinds_of_models(
 ) -> None:
     task, lines = Task("filter", mode="psg"), read_lines(silver_file, "filter")[2:]
     settings = Settings(**FAST | {"rate": 1e-2, "epochs": epochs, "lora": False})
-    report = finetune(task, lines, silver_file, str(models[base]), tmp_path / "filter", settings, quiet)
+    report = finetune(task, lines, silver_file, str(models[base]), tmp_path / "filter", settings, ignore_progress)
     assert report.losses[-1] < 0.2 < 1 < report.losses[0]
     loaded = load_pretrained(str(tmp_path / "filter"))
     assert [loaded.generate(task.pair(line, 2).prompt, 9).text for line in lines] == ["1", "None"]
@@ -113,7 +113,7 @@ def test_adapters_learn_too(base: str, models: dict[str, Path], silver_file: Pat
     assert all("lora" in name for name in weights(tmp_path / "filter"))
 
 
-def test_how_many_examples_are_in_memory_changes_nothing(
+def test_the_number_of_examples_in_memory_does_not_change_the_result(
     models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
     reports = [
@@ -159,7 +159,7 @@ def test_a_killed_run_goes_on_to_the_same_end(
     assert fingerprint_model(tmp_path / "whole") == fingerprint_model(tmp_path / "cut")
 
 
-def test_what_is_done_is_not_done_again(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
+def test_a_finished_training_is_not_repeated(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
     task, out = Task("filter", mode="filco"), tmp_path / "filter"
     first = trained(task, silver_file, models["t5"], out, epochs=1)
     before = (out / "model.safetensors").stat().st_mtime_ns
@@ -215,7 +215,7 @@ async def test_a_generator_answers_the_graphs_prompt(
     assert (result["answer"], result["unknown"]) == ("Oslo", False)
     usage = result["usage"]["answer"]
     assert usage["calls"] == 1
-    assert usage["input_tokens"] == len(load_pretrained(str(out)).codec.prompt(full_prompt(line)))
+    assert usage["input_tokens"] == len(load_pretrained(str(out)).codec.prompt(render_full_prompt(line)))
     assert usage["output_tokens"] == len(load_pretrained(str(out)).codec.target("Oslo"))
     assert identity(spec) == {"provider": "transformers", "base_url": None, "model": fingerprint_model(out)}
     with pytest.raises(SetupError, match=r"trained on answer and cannot be asked the prompt 'summary'"):
@@ -243,7 +243,7 @@ async def test_a_trained_filter_serves_the_graph(learned: Path, silver_file: Pat
         await answer("Who?", "filco", replace(context, filter_mode="psg"), given=lines[0]["passages"])
 
 
-def full_prompt(line: Silver) -> str:
+def render_full_prompt(line: Silver) -> str:
     return render("answer", question=line["question"], passages=number_passages(line["passages"])).text
 
 
@@ -251,7 +251,7 @@ async def test_a_prompt_longer_than_in_training_loses_passages(
     models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
     lines, out = read_lines(silver_file, "generator"), tmp_path / "generator"
-    length = len(load_pretrained(str(models["t5"])).codec.prompt(full_prompt(lines[0]))) + 20
+    length = len(load_pretrained(str(models["t5"])).codec.prompt(render_full_prompt(lines[0]))) + 20
     trained(Task("generator", context="full"), silver_file, models["t5"], out, epochs=1, length=length)
     context = Context(model=f"transformers:{out}")
     long = Passage(id="c", title="", text="Words without an end. " * 40)

@@ -137,8 +137,8 @@ def test_the_exported_head_is_the_trained_one(folder: Path, silver: Path, tmp_pa
 def test_training_goes_on_from_an_exported_file(base: Path, folder: Path) -> None:
     from quorum.training.encoder import load_base
 
-    kept = start_from(load_base(base, 2), folder / "r.safetensors").trained()
-    read_back = start_from(load_base(base, 2), folder / "reader.onnx").trained()
+    kept = start_from(load_base(base, 2), folder / "r.safetensors").get_trained_weights()
+    read_back = start_from(load_base(base, 2), folder / "reader.onnx").get_trained_weights()
     assert kept.keys() == read_back.keys()
     for name, value in kept.items():
         assert read_back[name].shape == value.shape

@@ -9,23 +9,23 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from quorum.training.encoder import ADAPTER_SCALE, LINEARS, RANK, TwoTowers, load_base, start_from
-from quorum.training.examples import Encoded, Example, encode
+from quorum.training.examples import EncodedExample, Example, encode
 from quorum.training.reader import Mixture, allowed_positions, compute_loss, main, pad, train
 
 Batch = tuple[Tensor, Tensor, Tensor]
 
 
 @pytest.fixture
-def encoded(examples: list[Example], tokenizer: Tokenizer) -> list[Encoded]:
+def encoded(examples: list[Example], tokenizer: Tokenizer) -> list[EncodedExample]:
     return [encode(tokenizer, example, 60) for example in examples[:32]]
 
 
 @pytest.fixture
-def batch(encoded: list[Encoded]) -> Batch:
+def batch(encoded: list[EncodedExample]) -> Batch:
     return pad(encoded)
 
 
-def published(weights: dict[str, Tensor], ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
+def compute_published_states(weights: dict[str, Tensor], ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
     """The hidden states of a BERT with these weights, by torch's own transformer layers."""
     parts = {name: weights[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")}
     x = parts["word"][ids] + parts["position"][: ids.shape[1]] + parts["token_type"][types]
@@ -52,7 +52,9 @@ def published(weights: dict[str, Tensor], ids: Tensor, types: Tensor, mask: Tens
     return x
 
 
-def same(left: tuple[Tensor, Tensor], right: tuple[Tensor, Tensor], mask: Tensor, exact: bool = False) -> None:
+def check_same_logits(
+    left: tuple[Tensor, Tensor], right: tuple[Tensor, Tensor], mask: Tensor, exact: bool = False
+) -> None:
     """Reading logits agree wherever there is a token."""
     close = {"rtol": 0, "atol": 0} if exact else {"rtol": 1e-4, "atol": 1e-4}
     torch.testing.assert_close(left[0][mask], right[0][mask], **close)
@@ -62,7 +64,7 @@ def same(left: tuple[Tensor, Tensor], right: tuple[Tensor, Tensor], mask: Tensor
 @torch.no_grad()
 def test_the_embedding_is_the_base_models(base: Path, weights: dict[str, Tensor], batch: Batch) -> None:
     ids, types, mask = batch
-    hidden = published(weights, ids, torch.zeros_like(types), mask)
+    hidden = compute_published_states(weights, ids, torch.zeros_like(types), mask)
     pooled = torch.stack([row[seen].mean(0) for row, seen in zip(hidden, mask, strict=True)])
     expected = nn.functional.normalize(pooled, dim=-1)
     for low in (0, 2, 3):
@@ -72,20 +74,20 @@ def test_the_embedding_is_the_base_models(base: Path, weights: dict[str, Tensor]
 @torch.no_grad()
 def test_the_tower_begins_as_the_base_model(base: Path, weights: dict[str, Tensor], batch: Batch) -> None:
     ids, types, mask = batch
-    hidden = published(weights, ids, types, mask)
+    hidden = compute_published_states(weights, ids, types, mask)
     for low in (0, 1, 9):
         model = load_base(base, low)
         expected = model.span(hidden), model.answerable(hidden[:, 0]).squeeze(-1)
-        same(model.read(ids, types, mask), expected, mask)
+        check_same_logits(model.read(ids, types, mask), expected, mask)
 
 
-def prefixed(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+def add_prefix(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     return {f"bert.{name}": value for name, value in weights.items()}
 
 
 def test_names_may_have_a_prefix(base: Path, weights: dict[str, Tensor], tmp_path: Path, batch: Batch) -> None:
     (tmp_path / "config.json").write_bytes((base / "config.json").read_bytes())
-    save_file(prefixed(weights), tmp_path / "model.safetensors")
+    save_file(add_prefix(weights), tmp_path / "model.safetensors")
     assert torch.equal(load_base(tmp_path, 1).embed(batch[0], batch[2]), load_base(base, 1).embed(batch[0], batch[2]))
 
 
@@ -115,17 +117,19 @@ def test_adapters_are_merged(low: int, base: Path, weights: dict[str, Tensor], t
                 weights[f"encoder.layer.{number}.{name}.weight"] + ADAPTER_SCALE * b @ a
             )
     model = start_from(load_base(base, low), tmp_path / "adapter.safetensors")
-    span = published(merged, ids, types, mask) @ low_rank["span.weight"].T + low_rank["span.bias"]
+    span = compute_published_states(merged, ids, types, mask) @ low_rank["span.weight"].T + low_rank["span.bias"]
     torch.testing.assert_close(model.read(ids, types, mask)[0][mask], span[mask], rtol=1e-3, atol=1e-3)
     assert torch.equal(model.embed(ids, mask), load_base(base, low).embed(ids, mask))  # untouched
 
 
 def test_losses_fall_and_training_goes_on(
-    base: Path, examples: list[Example], tokenizer: Tokenizer, encoded: list[Encoded], tmp_path: Path
+    base: Path, examples: list[Example], tokenizer: Tokenizer, encoded: list[EncodedExample], tmp_path: Path
 ) -> None:
     torch.manual_seed(0)
     model, out = load_base(base, 1), tmp_path / "reader.safetensors"
-    frozen = {name: value.clone() for name, value in model.state_dict().items() if name not in model.trained()}
+    frozen = {
+        name: value.clone() for name, value in model.state_dict().items() if name not in model.get_trained_weights()
+    }
     mixture = Mixture(examples, {}, tokenizer, 60, seed=0)
     before = compute_loss(model, encoded).item()
     done = train(model, mixture, out, minutes=0, steps=60, rate=3e-3, batch=16)
@@ -136,21 +140,21 @@ def test_losses_fall_and_training_goes_on(
         assert torch.equal(model.state_dict()[name], value), name
     ids, types, mask = pad(encoded)
     again = start_from(load_base(base, 1), out)
-    same(again.read(ids, types, mask), model.read(ids, types, mask), mask, exact=True)
+    check_same_logits(again.read(ids, types, mask), model.read(ids, types, mask), mask, exact=True)
     assert compute_loss(again, encoded).item() == first
     train(again, mixture, out, minutes=0, steps=60, rate=3e-3, batch=16)
     assert compute_loss(again, encoded).item() < first
-    assert set(load_file(out)) == set(again.trained())
+    assert set(load_file(out)) == set(again.get_trained_weights())
     assert not list(tmp_path.glob("*.part"))
 
 
 def test_a_checkpoint_of_another_encoder_is_refused(base: Path, tmp_path: Path) -> None:
-    save_file(load_base(base, 2).trained(), tmp_path / "two.safetensors")
+    save_file(load_base(base, 2).get_trained_weights(), tmp_path / "two.safetensors")
     with pytest.raises(ValueError, match="trained for another encoder"):
         start_from(load_base(base, 1), tmp_path / "two.safetensors")
 
 
-def test_answers_stand_in_the_context_only(encoded: list[Encoded]) -> None:
+def test_answers_stand_in_the_context_only(encoded: list[EncodedExample]) -> None:
     ids, types, mask = pad(encoded[:4])
     allowed = allowed_positions(types, mask)
     for row, item in enumerate(encoded[:4]):
@@ -162,7 +166,7 @@ def test_answers_stand_in_the_context_only(encoded: list[Encoded]) -> None:
 def test_the_loss_takes_every_gold_span(base: Path) -> None:
     """Without a gold span the likelihood is that of [CLS]; with two it is the sum of theirs."""
     model = load_base(base, 1)
-    item = Encoded([2, 50, 3, 60, 61, 62, 3], [0, 0, 0, 1, 1, 1, 1], [])
+    item = EncodedExample([2, 50, 3, 60, 61, 62, 3], [0, 0, 0, 1, 1, 1, 1], [])
     ids, types, mask = pad([item])
     span, verdict = model.read(ids, types, mask)
     span = span.masked_fill(~allowed_positions(types, mask)[..., None], -1e4)
@@ -173,7 +177,7 @@ def test_the_loss_takes_every_gold_span(base: Path) -> None:
         expected = -torch.log(torch.as_tensor(chance)) / 2 + nn.functional.binary_cross_entropy_with_logits(
             verdict, known
         )
-        loss = compute_loss(model, [Encoded(item.ids, item.types, spans)], answerable_weight=1.0)
+        loss = compute_loss(model, [EncodedExample(item.ids, item.types, spans)], answerable_weight=1.0)
         torch.testing.assert_close(loss, expected)
 
 

@@ -65,7 +65,7 @@ def test_batches_hold_texts_of_similar_length() -> None:
     assert all(len(group) * max(lengths[i] for i in group) <= TOKENS_AT_ONCE for group in made[1:])
 
 
-def run(*arguments: str) -> int:
+def run_command(*arguments: str) -> int:
     with pytest.raises(SystemExit) as ended:
         main([*arguments])
     return int(ended.value.code or 0)
@@ -78,20 +78,20 @@ def test_from_questions_to_a_filter_by_commands(models: dict[str, Path], capsys:
         "".join(json.dumps(record | {"id": f"q{number}"}) + "\n" for number in range(4)), encoding="utf-8"
     )
     scored = ["--measure", "cxmi", "--scorer", f"transformers:{models['t5']}"]
-    assert run("filter", "silver", "data.jsonl", *scored, "--out", "silver.jsonl") == 0
+    assert run_command("filter", "silver", "data.jsonl", *scored, "--out", "silver.jsonl") == 0
     capsys.readouterr()
     common = ["silver.jsonl", "--base", str(models["t5"]), "--epochs", "1", "--batch", "2", "--length", "600"]
-    assert run("filter", "train", *common, "--out", "filter") == 0
+    assert run_command("filter", "train", *common, "--out", "filter") == 0
     said = capsys.readouterr()
     assert "4 examples; training loss by epoch, nats a token:" in said.out
     assert "use it with --method filco --set context_filter=transformers:filter" in said.err
-    assert run("filter", "train", *common, "--out", "filter") == 0
-    assert run("filter", "train", *common, "--out", "filter", "--seed", "1") == 2
+    assert run_command("filter", "train", *common, "--out", "filter") == 0
+    assert run_command("filter", "train", *common, "--out", "filter", "--seed", "1") == 2
     assert "is there already (its seed (settings) is 0, not 1)" in capsys.readouterr().err
-    assert run("generator", "train", *common, "--context", "full", "--out", "reader") == 0
+    assert run_command("generator", "train", *common, "--context", "full", "--out", "reader") == 0
     Path("passages.jsonl").write_text(json.dumps(passages[0]) + "\n", encoding="utf-8")
     ask = ["ask", record["question"], "--passages", "passages.jsonl", "--model", "transformers:reader", "--json"]
     capsys.readouterr()
-    assert run(*map(str, ask), "--method", "filco", "--set", "context_filter=transformers:filter") == 0
+    assert run_command(*map(str, ask), "--method", "filco", "--set", "context_filter=transformers:filter") == 0
     usage = json.loads(capsys.readouterr().out)["usage"]
     assert {name: used["calls"] for name, used in usage.items()} == {"filter_sentences": 1, "answer": 1}

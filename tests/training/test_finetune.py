@@ -52,7 +52,7 @@ def silver_of(path: Path, *lines: dict[str, Any]) -> list[Silver]:
     return list(read_silver(written(path, *lines)))
 
 
-async def sent(method: str, one: Silver, prompt: str, **settings: Any) -> str:
+async def get_sent_prompt(method: str, one: Silver, prompt: str, **settings: Any) -> str:
     """The text of a prompt as the graph sends it."""
     model = ScriptedModel().on("filter_sentences", SENTENCE).on("filter_passages", "1").on("answer", "1931")
     context = Context(model=model, **settings)
@@ -76,7 +76,7 @@ async def test_prompts_are_those_that_the_graph_sends(
 ) -> None:
     (one,) = silver_of(tmp_path / "silver.jsonl", line())
     pair = task.pair(one, len(task.passages(one)))
-    assert pair.prompt == await sent(method, one, task.prompt(one), **settings)
+    assert pair.prompt == await get_sent_prompt(method, one, task.prompt(one), **settings)
     export(task, [one], tmp_path / "chat.jsonl")
     (example,) = (json.loads(text) for text in (tmp_path / "chat.jsonl").read_text(encoding="utf-8").splitlines())
     assert example == {
@@ -98,7 +98,7 @@ def test_targets(tmp_path: Path) -> None:
     assert [passage["text"] for passage in reader.passages(nothing)] == TEXTS[:1]
 
 
-def test_which_lines_teach(tmp_path: Path) -> None:
+def test_each_task_uses_its_own_lines(tmp_path: Path) -> None:
     path = written(
         tmp_path / "silver.jsonl",
         line(),
@@ -159,7 +159,7 @@ def test_every_problem_is_told_with_its_line(tmp_path: Path) -> None:
         "line 6: the role 'human' is unknown; use system, user, assistant.",
         "line 6: expected a message of the user, and one of the assistant at the end.",
         "line 6: the content of the assistant is empty; write None where no sentence helps.",
-        "line 7: the content of the user is no text.",
+        "line 7: the content of the user is not a text.",
         "line 8: about 135 tokens, more than 100; show fewer passages.",
         "8 examples; a fine-tuning service takes no fewer than 10.",
     ]
@@ -168,7 +168,7 @@ def test_every_problem_is_told_with_its_line(tmp_path: Path) -> None:
     assert found.notes == ["10 of 10 replies are None; the model may learn nothing else."]
 
 
-def run(*arguments: str) -> int:
+def run_command(*arguments: str) -> int:
     with pytest.raises(SystemExit) as ended:
         main([*arguments])
     return int(ended.value.code or 0)
@@ -176,15 +176,18 @@ def run(*arguments: str) -> int:
 
 def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     written(Path("silver.jsonl"), *(line(number) for number in range(10)))
-    assert run("filter", "export", "silver.jsonl", "--out", "filter.jsonl") == 0
+    assert run_command("filter", "export", "silver.jsonl", "--out", "filter.jsonl") == 0
     assert "10 examples for a filter in filter.jsonl" in capsys.readouterr().out
-    assert run("filter", "export", "silver.jsonl", "--out", "reader.jsonl", "--for", "generator", "--limit", "2") == 0
-    assert run("filter", "check", "filter.jsonl") == 0
+    assert (
+        run_command("filter", "export", "silver.jsonl", "--out", "reader.jsonl", "--for", "generator", "--limit", "2")
+        == 0
+    )
+    assert run_command("filter", "check", "filter.jsonl") == 0
     assert "10 examples, about" in capsys.readouterr().out
-    assert run("filter", "check", "reader.jsonl") == 1
+    assert run_command("filter", "check", "reader.jsonl") == 1
     assert "2 examples; a fine-tuning service takes no fewer than 10." in capsys.readouterr().err
-    assert run("filter", "check", "nowhere.jsonl") == 2
-    assert run("filter", "export", "filter.jsonl", "--out", "x.jsonl") == 2
+    assert run_command("filter", "check", "nowhere.jsonl") == 2
+    assert run_command("filter", "export", "filter.jsonl", "--out", "x.jsonl") == 2
     assert "expected a line that `quorum filter silver` wrote" in capsys.readouterr().err
 
 
@@ -192,14 +195,14 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize("command", ["filter", "generator"])
 def test_training_without_its_packages_says_what_to_install(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     written(Path("silver.jsonl"), line())
-    assert run(command, "train", "silver.jsonl", "--out", "made", "--base", "nowhere") == 2
+    assert run_command(command, "train", "silver.jsonl", "--out", "made", "--base", "nowhere") == 2
     said = capsys.readouterr().err
     assert f"Training a {command} needs the package torch" in said
     assert "pip install -e '.[train]'" in said
     assert not Path("made").exists()
     written(Path("passages.jsonl"), {"id": "p", "text": TEXTS[0]})
     ask = ["ask", "Who?", "--method", "filco", "--passages", "passages.jsonl"]
-    assert run(*ask, "--set", "context_filter=transformers:made") == 2
+    assert run_command(*ask, "--set", "context_filter=transformers:made") == 2
     assert "needs the package torch" in capsys.readouterr().err
 
 

@@ -64,7 +64,7 @@ def files() -> list[str]:
     ]
 
 
-def mined(arguments: list[str]) -> dict[str, list[dict[str, str]]]:
+def mine_by_command(arguments: list[str]) -> dict[str, list[dict[str, str]]]:
     """Question id -> negatives."""
     options = parse_options(arguments)
     mine_negatives(options)
@@ -73,7 +73,7 @@ def mined(arguments: list[str]) -> dict[str, list[dict[str, str]]]:
 
 
 def test_wrong_passages_of_the_same_search(files: list[str]) -> None:
-    found = mined(files)
+    found = mine_by_command(files)
     assert {passage["text"].split(".")[0] for passage in found["q1"]} == {
         "The Lumen Tower has a lift and was painted in 1950",
         "The Iron Mast is a tower that was finished in 1950",
@@ -91,15 +91,15 @@ def test_wrong_passages_of_the_same_search(files: list[str]) -> None:
 
 
 def test_the_same_bytes_every_time(files: list[str]) -> None:
-    mined(files)
+    mine_by_command(files)
     first = Path("out.jsonl.gz").read_bytes()
-    mined(files)
+    mine_by_command(files)
     assert Path("out.jsonl.gz").read_bytes() == first
 
 
 def test_options(files: list[str]) -> None:
-    assert [len(found) for found in mined([*files, "--per-question", "2"]).values()] == [2, 2, 2]
-    found = mined([*files, "--sources", "set2", "--out", "out.jsonl"])
+    assert [len(found) for found in mine_by_command([*files, "--per-question", "2"]).values()] == [2, 2, 2]
+    found = mine_by_command([*files, "--sources", "set2", "--out", "out.jsonl"])
     assert set(found) == {"q1", "r3"}
     assert "Reeds" not in json.dumps(found)  # its source is not among them
 
@@ -126,7 +126,7 @@ def test_a_draw_is_by_seed_and_in_order() -> None:
         (["--out", "nowhere/out.jsonl"], "no folder nowhere"),
     ],
 )
-def test_what_is_wrong_is_said(files: list[str], change: list[str], said: str) -> None:
+def test_bad_input_is_refused_in_one_sentence(files: list[str], change: list[str], said: str) -> None:
     write("small.jsonl", CORPUS[5:6])
     write("unanswered.jsonl", READING[1:2])
     write("strange.jsonl", [READING[0] | {"answers": ["Ada Brook"]}])

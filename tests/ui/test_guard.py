@@ -13,7 +13,7 @@ from quorum.ui.guard import Guard, derive_cookie
 TOKEN = "a-token-of-some-length"
 
 
-async def inner(scope: Any, receive: Any, send: Any) -> None:
+async def serve_page(scope: Any, receive: Any, send: Any) -> None:
     """The page behind the guard: reads the whole body."""
     if scope["type"] == "websocket":
         await receive()
@@ -50,7 +50,7 @@ async def ask(
     names = {"host": "localhost:8765"} | (headers or {})
     pairs = [(name.encode(), value.encode()) for name, value in names.items()]
     scope = {"type": kind, "path": path, "query_string": query.encode(), "headers": pairs}
-    await Guard(inner, token, port=8765, largest=10)(scope, receive, send)
+    await Guard(serve_page, token, port=8765, largest=10)(scope, receive, send)
     if kind == "websocket":
         return (101 if sent[0]["type"] == "websocket.accept" else 403), {}, ""
     said = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
@@ -95,7 +95,7 @@ async def test_the_token_becomes_a_cookie() -> None:
 
 
 @pytest.mark.parametrize("query", ["token=", "token=wrong", f"token={TOKEN}x", "q=1"])
-async def test_without_the_token_there_is_nothing(query: str) -> None:
+async def test_requests_without_the_token_are_refused(query: str) -> None:
     assert (await ask(token=TOKEN, query=query))[0] == 401
     assert (await ask(token=TOKEN, query=query, kind="websocket"))[0] == 403
     assert (await ask({"cookie": f"quorum_8765={derive_cookie('another')}"}, token=TOKEN))[0] == 401
@@ -115,7 +115,7 @@ async def test_too_much_is_broken_off() -> None:
     assert (await ask({"content-length": "11"}))[0] == 413
 
 
-async def test_who_leaves_before_the_answer_is_no_error() -> None:
+async def test_a_client_that_disconnects_early_is_no_error() -> None:
     async def late(scope: Any, receive: Any, send: Any) -> None:
         while (await receive())["type"] == "http.request":
             pass

@@ -60,7 +60,7 @@ def test_a_bad_link_is_told(query: str, said: str) -> None:
         (Query("Why?", "concat[journal=/tmp/file]"), "does not change 'journal'"),
     ],
 )
-def test_what_cannot_be_asked_is_told(query: Query, said: str) -> None:
+def test_impossible_queries_are_refused(query: Query, said: str) -> None:
     with pytest.raises(SetupError, match=said):
         query.make_columns(Context())
 

@@ -32,14 +32,14 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> str:
     return where
 
 
-async def keep(run: Run) -> None:
+async def save_in_folder(run: Run) -> None:
     await asyncio.to_thread(save_run, run, FOLDER)
 
 
 async def asked(methods: str, store: str, **settings: str) -> Run:
     """A run that has ended."""
     query = Query(QUESTION, methods, settings)
-    run = start_run(query, query.make_columns(Context(**BASE, store=store)), keep)
+    run = start_run(query, query.make_columns(Context(**BASE, store=store)), save_in_folder)
     assert run.task is not None
     await run.task
     return run
@@ -70,7 +70,7 @@ async def test_methods_answer_side_by_side_and_are_kept(store: str, openai_serve
 async def test_nodes_are_lit_while_they_run(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(Response("1931", hold=True))
     query = Query(QUESTION, "concat")
-    run = start_run(query, query.make_columns(Context(**BASE, store=store)), keep)
+    run = start_run(query, query.make_columns(Context(**BASE, store=store)), save_in_folder)
     await asyncio.to_thread(openai_server.wait_for, 1)
     (one,) = run.answers
     assert (run.is_running, node_states(one)["retrieve"].phase, node_states(one)["concat_answer"].phase) == (
@@ -88,7 +88,7 @@ async def test_nodes_are_lit_while_they_run(store: str, openai_server: OpenAISer
 async def test_a_run_that_is_stopped_keeps_what_it_has(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda request: Response("1931", hold="[2]" not in request.text))
     query = Query(QUESTION, "concat,post_fusion")
-    run = start_run(query, query.make_columns(Context(**BASE, store=store)), keep)
+    run = start_run(query, query.make_columns(Context(**BASE, store=store)), save_in_folder)
     await asyncio.to_thread(openai_server.wait_for, 3)
     while run.answers[0].phase == "running":  # noqa: ASYNC110  what draws it looks now and then, too
         await asyncio.sleep(0)
@@ -119,7 +119,7 @@ async def test_a_bug_is_one_sentence_here_and_whole_on_the_terminal(
     (method,) = query.make_columns(Context(**BASE, store=store))
     object.__setattr__(method, "method", "no_such_graph")
     object.__setattr__(method, "own", object())
-    run = start_run(query, [method], keep)
+    run = start_run(query, [method], save_in_folder)
     assert run.task is not None
     await run.task
     assert (run.answers[0].error or "").startswith("Something in Quorum failed (AttributeError)")

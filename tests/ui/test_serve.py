@@ -10,7 +10,7 @@ from quorum.core.errors import SetupError
 from quorum.serving.address import listen
 
 
-def said(capsys: pytest.CaptureFixture[str], *args: str) -> str:
+def get_error_message(capsys: pytest.CaptureFixture[str], *args: str) -> str:
     """What a command that must fail says."""
     with pytest.raises(SystemExit) as end:
         main(["serve", *args])
@@ -22,19 +22,21 @@ def said(capsys: pytest.CaptureFixture[str], *args: str) -> str:
 
 @pytest.mark.parametrize("args", [["--host", "0.0.0.0"], ["--host", "0.0.0.0", "--token", ""]])
 def test_others_are_let_in_with_a_token_alone(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert "no token is given" in said(capsys, *args)
+    assert "no token is given" in get_error_message(capsys, *args)
 
 
 @pytest.mark.parametrize("port", ["99999", "-1"])
 def test_a_port_that_does_not_exist_is_refused_in_a_sentence(port: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert f"--port {port} is no port; give one from 1 to 65535" in said(capsys, "--no-page", "--port", port)
+    assert f"--port {port} is not a port; give one from 1 to 65535" in get_error_message(
+        capsys, "--no-page", "--port", port
+    )
 
 
 def test_the_token_may_come_from_the_environment(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("QUORUM_TOKEN", "short")
-    told = said(capsys, "--host", "0.0.0.0")
+    told = get_error_message(capsys, "--host", "0.0.0.0")
     assert "The token has 5 characters" in told
     assert "short" not in told.replace("shorten", "")
 
@@ -43,7 +45,7 @@ def test_the_extra_is_named_where_it_is_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "nicegui", None)
-    told = said(capsys)
+    told = get_error_message(capsys)
     assert "pip install -e '.[ui]'" in told
     assert "make serve" in told
 

@@ -1,4 +1,4 @@
-"""Uploaded documents: names of strangers, files that cannot be read, what is left behind."""
+"""Uploaded documents: unsafe file names, unreadable files, and leftover files."""
 
 from pathlib import Path
 
@@ -67,7 +67,7 @@ def test_a_collection_that_documents_cannot_go_to(name: str) -> None:
         check_target(name)
 
 
-def saves(text: bytes) -> Save:
+def make_save(text: bytes) -> Save:
     async def save(path: Path) -> None:
         path.write_bytes(text)
 
@@ -79,11 +79,11 @@ async def test_each_file_is_named_with_what_became_of_it() -> None:
     lines = b'{"id": "1", "title": "A", "text": "A line about Lima."}\nnot json\n'
     job = IndexingJob(check_target("my-own"))
     uploads = [
-        ("../lima.md", saves(b"# Lima\nLima is the capital of Peru.\n")),
-        ("lines.jsonl", saves(lines)),
-        ("empty.txt", saves(b"")),
-        ("broken.pdf", saves(b"%PDF-1.4 nothing")),
-        ("part, line 3.txt", saves(b"")),
+        ("../lima.md", make_save(b"# Lima\nLima is the capital of Peru.\n")),
+        ("lines.jsonl", make_save(lines)),
+        ("empty.txt", make_save(b"")),
+        ("broken.pdf", make_save(b"%PDF-1.4 nothing")),
+        ("part, line 3.txt", make_save(b"")),
     ]
     await index_uploads(job, uploads, base)
     assert job.over
@@ -102,14 +102,14 @@ async def test_each_file_is_named_with_what_became_of_it() -> None:
 async def test_a_file_of_the_same_name_takes_the_place_of_the_one_before() -> None:
     base = Context(store="here")
     for text in (b"Lima is the capital of Peru.", b"Quito is the capital of Ecuador."):
-        await index_uploads(IndexingJob("my-own"), [("capital.txt", saves(text))], base)
+        await index_uploads(IndexingJob("my-own"), [("capital.txt", make_save(text))], base)
     assert [one["text"] for one in open_store("here").passages("my-own")[1]] == ["Quito is the capital of Ecuador."]
 
 
-async def test_what_stops_all_of_it_is_one_sentence() -> None:
+async def test_an_error_that_stops_the_upload_is_reported_in_one_sentence() -> None:
     Path("here").write_text("a file in the folder's place")
     job = IndexingJob("my-own")
-    await index_uploads(job, [("a.txt", saves(b"text"))], Context(store="here"))
+    await index_uploads(job, [("a.txt", make_save(b"text"))], Context(store="here"))
     assert job.over
     assert job.error is not None
     assert "\n" not in job.error

@@ -1,4 +1,4 @@
-"""An application that uses Quorum and has folders of the names that Quorum once had: written anew for every check."""
+"""Writes an application that uses Quorum, with folders named like Quorum's former top-level packages."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,7 @@ PASSAGES = [{"id": "vell", "title": "Vell", "text": "The lighthouse of Vell was 
 
 
 @pytest.mark.parametrize("name", %r)
-def test_a_folder_is_the_applications_own(name):
+def test_folders_of_the_application_are_imported(name):
     assert import_module(name).NAME == f"the application's {name}"
     assert "site-packages" in quorum.__file__
 
@@ -42,7 +42,7 @@ def test_quorum_answers():
 
 
 def write_application(folder: Path) -> None:
-    """Its packages, documents, questions, a script, a test, a langgraph.json, and a sample that is not Quorum's."""
+    """Write packages, documents, questions, a script, a test, langgraph.json, and a decoy of Quorum's sample."""
     for name in FOLDERS:
         (folder / name).mkdir(parents=True)
         (folder / name / "__init__.py").write_text(f'NAME = "the application\'s {name}"\n')

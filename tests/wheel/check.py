@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.request import Request, urlopen
 
 from application import PASSAGE, write_application
-from packages import ROOT, build, check_contents, contents, run, unpack_without_links
+from packages import ROOT, build_wheel, check_contents, read_contents, run_or_exit, unpack_without_links
 
 sys.path.insert(0, str(ROOT / "tests"))
 
@@ -59,14 +59,14 @@ def main() -> None:
 def build_all(folder: Path) -> Path:
     """The wheel, made in the three ways in which it can be made."""
     with step("sdist, and the wheel from it"):
-        wheel = build(ROOT, folder / "dist")
+        wheel = build_wheel(ROOT, folder / "dist")
         check_contents(wheel)
     with step("the same wheel from the checkout"):
-        assert contents(build(ROOT, folder / "direct", "--wheel")) == contents(wheel)
+        assert read_contents(build_wheel(ROOT, folder / "direct", "--wheel")) == read_contents(wheel)
     with step("the same wheel from a checkout whose links are text files"):
         [sdist] = (folder / "dist").glob("*.tar.gz")
         unlinked = unpack_without_links(sdist, folder / "unlinked")
-        assert contents(build(unlinked, folder / "from-unlinked", "--wheel")) == contents(wheel)
+        assert read_contents(build_wheel(unlinked, folder / "from-unlinked", "--wheel")) == read_contents(wheel)
     return wheel
 
 
@@ -74,11 +74,11 @@ def install(wheel: Path) -> None:
     """What a user installs, and pytest for the application's own tests."""
     wanted = ["-c", str(ROOT / "constraints.txt"), f"{wheel}[ui]", "pytest"]
     if uv := shutil.which("uv"):
-        run(uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(ENVIRONMENT))
-        run(uv, "pip", "install", "--quiet", "--python", str(PYTHON), *wanted)
+        run_or_exit(uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(ENVIRONMENT))
+        run_or_exit(uv, "pip", "install", "--quiet", "--python", str(PYTHON), *wanted)
     else:
-        run(sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT))
-        run(str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted)
+        run_or_exit(sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT))
+        run_or_exit(str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted)
 
 
 def check_installed() -> None:
@@ -129,9 +129,11 @@ def check_plugin(application: Path) -> None:
 def add_package(folder: Path) -> None:
     """Install a package into the environment; what it needs is there."""
     if uv := shutil.which("uv"):
-        run(uv, "pip", "install", "--quiet", "--no-deps", "--python", str(PYTHON), str(folder))
+        run_or_exit(uv, "pip", "install", "--quiet", "--no-deps", "--python", str(PYTHON), str(folder))
     else:
-        run(str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", str(folder))
+        run_or_exit(
+            str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", str(folder)
+        )
 
 
 def execute(folder: Path, said: str, command: str, *arguments: str, **environment: str) -> None:
@@ -139,7 +141,7 @@ def execute(folder: Path, said: str, command: str, *arguments: str, **environmen
     ran = subprocess.run(
         [str(ENVIRONMENT / "bin" / command), *arguments],
         cwd=folder,
-        env=clean(**environment),
+        env=make_clean_environment(**environment),
         capture_output=True,
         text=True,
         check=False,
@@ -148,8 +150,8 @@ def execute(folder: Path, said: str, command: str, *arguments: str, **environmen
     assert said in ran.stdout + ran.stderr, f"{said!r} is not in\n{ran.stdout}{ran.stderr}"
 
 
-def clean(**more: str) -> dict[str, str]:
-    """An environment without settings of whoever runs this."""
+def make_clean_environment(**more: str) -> dict[str, str]:
+    """The environment without the settings of the user who runs the checks."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     return kept | QUIET | more
 
@@ -160,7 +162,7 @@ def check_server(application: Path) -> None:
         process = subprocess.Popen(
             [str(ENVIRONMENT / "bin" / "quorum"), "serve", "--port", "0", "--store", "tour"],
             cwd=application,
-            env=clean(PYTHONUNBUFFERED="1"),
+            env=make_clean_environment(PYTHONUNBUFFERED="1"),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -181,7 +183,9 @@ def check_studio(application: Path, wheel: Path, target: Path) -> None:
     with step("langgraph dev of the application's langgraph.json"):
         shutil.unpack_archive(wheel, target, "zip")
         where = [str(STUDIO), "-c", "import quorum; print(quorum.__file__)"]
-        found = subprocess.check_output(where, cwd=application, env=clean(PYTHONPATH=str(target)), text=True)
+        found = subprocess.check_output(
+            where, cwd=application, env=make_clean_environment(PYTHONPATH=str(target)), text=True
+        )
         assert Path(found.strip()).is_relative_to(target), found
         config = application / "langgraph.json"
         with start_studio(application, config=config, python=str(STUDIO), PYTHONPATH=str(target), **QUIET) as server:

@@ -1,4 +1,4 @@
-"""Builds the sdist and the wheel, and says what is wrong with what is in them."""
+"""Builds the sdist and the wheel, and checks their contents."""
 
 import shutil
 import subprocess
@@ -12,24 +12,24 @@ LINKED = ("graphs", "nodes", "retrievers")
 IN_THE_WHEEL = {"quorum": "quorum", "data/sample": "quorum/data/sample"} | {name: f"quorum/{name}" for name in LINKED}
 
 
-def build(source: Path, out: Path, *options: str) -> Path:
-    """The wheel that `source` gives: by way of the sdist, or with --wheel straight from the files."""
+def build_wheel(source: Path, out: Path, *options: str) -> Path:
+    """Build the wheel of `source`: from its sdist, or with --wheel directly from the files."""
     uv = shutil.which("uv")
     command = [uv, "build", "--out-dir"] if uv else [sys.executable, "-m", "build", "--outdir"]
-    run(*command, str(out), *options, str(source))
+    run_or_exit(*command, str(out), *options, str(source))
     [wheel] = out.glob("*.whl")
     return wheel
 
 
-def run(*command: str) -> None:
-    """Run the command; a failure ends all with what it said."""
+def run_or_exit(*command: str) -> None:
+    """Run the command; if it fails, exit with its output."""
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     if ran.returncode:
         raise SystemExit(f"{' '.join(command)}\n{ran.stdout}{ran.stderr}")
 
 
 def unpack_without_links(sdist: Path, folder: Path) -> Path:
-    """The sources as they are where links become text files: on Windows, in some unzippers."""
+    """The sources where links have become text files, as on Windows and with some unzip tools."""
     with tarfile.open(sdist) as archive:
         archive.extractall(folder, filter="data")
     [unpacked] = folder.iterdir()
@@ -38,7 +38,7 @@ def unpack_without_links(sdist: Path, folder: Path) -> Path:
     return unpacked
 
 
-def expected_files() -> set[str]:
+def list_expected_files() -> set[str]:
     """What a wheel of this checkout holds beside its metadata."""
     found = set()
     for source, place in IN_THE_WHEEL.items():
@@ -50,16 +50,16 @@ def expected_files() -> set[str]:
     return found
 
 
-def contents(wheel: Path) -> dict[str, int]:
+def read_contents(wheel: Path) -> dict[str, int]:
     """{name: checksum} of all files but the metadata's."""
     with ZipFile(wheel) as archive:
         return {item.filename: item.CRC for item in archive.infolist() if ".dist-info/" not in item.filename}
 
 
 def check_contents(wheel: Path) -> None:
-    """The package and nothing else: code, prompts, weights, assets, the sample, and the mark that it is typed."""
-    names, expected = set(contents(wheel)), expected_files()
-    assert names == expected, f"missing: {sorted(expected - names)}; too much: {sorted(names - expected)}"
+    """Check that the wheel holds exactly the package: code, prompts, weights, assets, the sample and py.typed."""
+    names, expected = set(read_contents(wheel)), list_expected_files()
+    assert names == expected, f"missing: {sorted(expected - names)}; unexpected: {sorted(names - expected)}"
     for needed in ("quorum/py.typed", "quorum/graphs/sure.py", "quorum/data/sample/questions.jsonl"):
         assert needed in names, f"{needed} is missing"
     for kind in (".md", ".onnx", ".css"):

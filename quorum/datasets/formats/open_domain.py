@@ -35,7 +35,7 @@ def convert_ours(value: dict[str, Any], where: str) -> Record:
     )
     meta = value.get("meta") or {}
     if not isinstance(meta, dict):
-        raise UnusableRecord("meta is no object")
+        raise UnusableRecord("meta is not an object")
     record["meta"] = meta | parse_keep(value.get("keep", meta.get("keep")))
     if "source" in value:
         record["source"] = str(value["source"])

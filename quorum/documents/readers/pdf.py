@@ -95,7 +95,7 @@ def read_page(page: Any, tables: "Tables", number: int) -> tuple[list[Line], boo
     lines = read_lines(textpage, count) if count > 0 else []
     kinds = Counter(one.type for one in page.get_objects(max_depth=2))
     if lines and RULES <= kinds[raw.FPDF_PAGEOBJ_PATH] <= MOST_RULES:
-        lines = insert_tables(lines, tables.on(number), page.get_height())
+        lines = insert_tables(lines, tables.find_tables(number), page.get_height())
     textpage.close()
     return lines, bool(kinds[raw.FPDF_PAGEOBJ_IMAGE])
 
@@ -123,7 +123,7 @@ class Tables:
         self.data, self.left = data, MOST_TABLE_PAGES
         self.document: Any = None
 
-    def on(self, number: int) -> list[tuple[tuple[float, float, float, float], list[str]]]:
+    def find_tables(self, number: int) -> list[tuple[tuple[float, float, float, float], list[str]]]:
         """(box from the page's top left, rows) of the tables on a page, by its number from 0."""
         if self.left <= 0:
             return []
@@ -222,13 +222,13 @@ def split_paragraphs(lines: list[Line], levels: dict[float, int]) -> Iterator[tu
     usual = median(gaps) if gaps else 0.0
     run: list[Line] = []
 
-    def kind_of(line: Line) -> tuple[str, int]:
+    def find_kind(line: Line) -> tuple[str, int]:
         level = levels.get(line.size, 0)
         if line.row or not level or len(line.text.split()) > LONGEST_HEADING:
             return ("row" if line.row else "text"), 0
         return "heading", level
 
-    def joined() -> str:
+    def join_run() -> str:
         text = BROKEN_WORD.sub("", "\n".join(line.text for line in run))
         return BULLET.sub("- ", text) if BULLET.match(text) else text
 
@@ -237,14 +237,14 @@ def split_paragraphs(lines: list[Line], levels: dict[float, int]) -> Iterator[tu
             last = run[-1]
             gap = last.bottom - line.bottom
             apart = usual and (gap > 1.4 * usual or gap < -usual)
-            if kind_of(last) != kind_of(line) or line.row or apart or BULLET.match(line.text):
-                kind, level = kind_of(last)
-                yield kind, join_lines(joined()) if kind == "heading" else joined(), level
+            if find_kind(last) != find_kind(line) or line.row or apart or BULLET.match(line.text):
+                kind, level = find_kind(last)
+                yield kind, join_lines(join_run()) if kind == "heading" else join_run(), level
                 run = []
         run.append(line)
     if run:
-        kind, level = kind_of(run[-1])
-        yield kind, join_lines(joined()) if kind == "heading" else joined(), level
+        kind, level = find_kind(run[-1])
+        yield kind, join_lines(join_run()) if kind == "heading" else join_run(), level
 
 
 def format_ranges(numbers: list[int]) -> str:

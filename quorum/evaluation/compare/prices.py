@@ -109,7 +109,7 @@ def read_table(file: Path) -> dict[str, Price]:
     except ValueError as error:
         raise SetupError(f"The price table {file} cannot be read ({error}); {SHAPE}.") from None
     if not isinstance(found, dict):
-        raise SetupError(f"The price table {file} is no table; {SHAPE}.")
+        raise SetupError(f"{file} is not a price table; {SHAPE}.")
     return {read_spec(name).text: read_price(name, one, file) for name, one in found.items()}
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from quorum.algorithms.cascades import Recorded
+from quorum.algorithms.cascades import RecordedAnswers
 from quorum.algorithms.certificate import certify_votes
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import JUDGING, Price, Prices
@@ -23,7 +23,7 @@ WEIGHTED = ("rerank", "replug")  # a weighted vote has no certificate
 
 def make_answer_table(
     results: RecordedResults, unit: Unit, *, wrong_cost: float = 0.0, prices: Path | None = None
-) -> Recorded:
+) -> RecordedAnswers:
     """The answers of the methods that were asked every question.
 
     unit: the cost of a call: 1, its tokens, or dollars by the table of prices. Calls that two methods share are known
@@ -38,7 +38,7 @@ def make_answer_table(
     calls, stands = read_calls(results, methods)
     tables = [find_prices(results, name, unit, Prices(prices)) for name in methods]
     cost, shared = compute_costs(results, methods, calls, unit, tables)
-    return Recorded(
+    return RecordedAnswers(
         methods=tuple(methods),
         worst=worst,
         best=best,

@@ -16,7 +16,7 @@ LEFT_OUT = {"answer_type", "calibration"}  # of the settings that a file must sh
 
 
 @dataclass(frozen=True)
-class Calibrated:
+class CalibratedMethod:
     """A threshold of one method, or why there is none.
 
     method: its name in the results; threshold: None if no promise is possible; needed: in that case, about how many
@@ -31,7 +31,7 @@ class Calibrated:
 
 def calibrate_methods(
     results: RecordedResults, wrong_at_most: float, error: float, method: str | None = None
-) -> list[Calibrated]:
+) -> list[CalibratedMethod]:
     """The thresholds of the named method, or of every method that states a confidence; these divide the error among
     them. The method that answers most comes first.
 
@@ -64,7 +64,7 @@ def make_too_few_error(results: RecordedResults, wrong_at_most: float, error: fl
     )
 
 
-def calibrate_method(results: RecordedResults, method: str, wrong_at_most: float, error: float) -> Calibrated:
+def calibrate_method(results: RecordedResults, method: str, wrong_at_most: float, error: float) -> CalibratedMethod:
     """The threshold of one method. Unknown answers, failed answers and answers without a confidence count as
     abstentions.
     """
@@ -73,11 +73,13 @@ def calibrate_method(results: RecordedResults, method: str, wrong_at_most: float
     of = int(results.asked(method).sum())
     found = find_threshold(sure[said], score[said] < 1, of, wrong_at_most, error)
     if isinstance(found, Threshold):
-        return Calibrated(method, found, None, int(said.sum()))
-    return Calibrated(method, None, found.needed, int(said.sum()))
+        return CalibratedMethod(method, found, None, int(said.sum()))
+    return CalibratedMethod(method, None, found.needed, int(said.sum()))
 
 
-def describe_file(results: RecordedResults, made: Calibrated, wrong_at_most: float, error: float) -> dict[str, Any]:
+def describe_file(
+    results: RecordedResults, made: CalibratedMethod, wrong_at_most: float, error: float
+) -> dict[str, Any]:
     """The content of the file: the promise, its evidence, and the method and settings that it holds for."""
     if made.threshold is None:
         raise SetupError(describe_no_threshold(made, wrong_at_most, len(results.ids)))
@@ -105,7 +107,7 @@ def write_calibration(path: Path, made: dict[str, Any]) -> None:
     write_json(path, made)
 
 
-def describe_promise(made: Calibrated, wrong_at_most: float, confidence: float) -> str:
+def describe_promise(made: CalibratedMethod, wrong_at_most: float, confidence: float) -> str:
     """'post_fusion: answer where the confidence is 0.6 or more. ... At most 5% of the answers are wrong ...'."""
     found = made.threshold
     if found is None:
@@ -117,7 +119,7 @@ def describe_promise(made: Calibrated, wrong_at_most: float, confidence: float) 
     )
 
 
-def describe_no_threshold(made: Calibrated, wrong_at_most: float, questions: int) -> str:
+def describe_no_threshold(made: CalibratedMethod, wrong_at_most: float, questions: int) -> str:
     """Explain why no threshold can be promised, and what would help."""
     share = f"{100 * wrong_at_most:g}% wrong at most"
     if made.needed is None:

@@ -11,7 +11,7 @@ from quorum.algorithms.cascades import (
     DESIGN_SHARE,
     Cascade,
     Certificate,
-    Recorded,
+    RecordedAnswers,
     Stage,
     certify_cascades,
     compute_losses,
@@ -36,7 +36,7 @@ ROUNDING = 6
 
 
 @dataclass(frozen=True)
-class Composed:
+class ComposeResult:
     """What the results allow.
 
     cascade: the certified cascade, or the best single method if none is certified; certificate: of the cascade, None
@@ -91,7 +91,7 @@ def count_questions_to_compose(terms: Guarantee) -> int:
     return -(-certifying * DESIGN_SHARE // (DESIGN_SHARE - 1))
 
 
-def compose(results: RecordedResults, terms: Guarantee, prices: Path | None = None) -> Composed:
+def compose(results: RecordedResults, terms: Guarantee, prices: Path | None = None) -> ComposeResult:
     """Design on a third of the questions, certify on the others. Raises `SetupError` for too few questions."""
     check_guarantee(terms)
     recorded = make_answer_table(results, terms.unit, wrong_cost=terms.wrong_cost, prices=prices)
@@ -101,10 +101,10 @@ def compose(results: RecordedResults, terms: Guarantee, prices: Path | None = No
             f"{format_count(groups, 'question')} are too few to lose {terms.lose_at_most:g} at most: {least} are "
             "the least that can; compare on more questions, or give a larger --lose-at-most."
         )
-    return compose_from(recorded, terms)
+    return choose_cascade(recorded, terms)
 
 
-def compose_from(recorded: Recorded, terms: Guarantee) -> Composed:
+def choose_cascade(recorded: RecordedAnswers, terms: Guarantee) -> ComposeResult:
     """`compose`, from the tables of the answers."""
     designs, certifies = split_questions(recorded.group, terms.seed)
     on = recorded.at(certifies)
@@ -118,7 +118,7 @@ def compose_from(recorded: Recorded, terms: Guarantee) -> Composed:
     chosen = min(accepted, key=lambda one: average_cost(recorded, one.candidate.cascade), default=None)
     cascade = chosen.candidate.cascade if chosen else single
     replayed = replay_cascade(recorded, cascade)
-    return Composed(
+    return ComposeResult(
         cascade=cascade,
         certificate=chosen,
         tried=tuple(tried),
@@ -134,11 +134,11 @@ def compose_from(recorded: Recorded, terms: Guarantee) -> Composed:
     )
 
 
-def average_cost(recorded: Recorded, cascade: Cascade) -> float:
+def average_cost(recorded: RecordedAnswers, cascade: Cascade) -> float:
     return float(replay_cascade(recorded, cascade).cost.mean())
 
 
-def estimate_questions_needed(on: Recorded, tried: Sequence[Certificate], terms: Guarantee) -> int | None:
+def estimate_questions_needed(on: RecordedAnswers, tried: Sequence[Certificate], terms: Guarantee) -> int | None:
     """About how many questions in all would certify the failed cascade, if the losses stayed as they are here."""
     if not tried:
         return None
@@ -155,7 +155,7 @@ def estimate_questions_needed(on: Recorded, tried: Sequence[Certificate], terms:
     )
 
 
-def make_composed_file(results: RecordedResults, made: Composed, terms: Guarantee) -> dict[str, Any]:
+def make_composed_file(results: RecordedResults, made: ComposeResult, terms: Guarantee) -> dict[str, Any]:
     """The content of composed.json: the stages with their settings, the certificate, and the data behind it."""
     found = made.certificate
     certificate = None
@@ -233,7 +233,7 @@ def write_composed(path: Path, made: Mapping[str, Any]) -> None:
     write_json(path, made)
 
 
-def describe_composed(made: Composed, terms: Guarantee) -> list[str]:
+def describe_composed(made: ComposeResult, terms: Guarantee) -> list[str]:
     """What was found, in sentences."""
     if made.certificate is None:
         return describe_single_method(made, terms)
@@ -254,7 +254,7 @@ def describe_composed(made: Composed, terms: Guarantee) -> list[str]:
     ]
 
 
-def describe_single_method(made: Composed, terms: Guarantee) -> list[str]:
+def describe_single_method(made: ComposeResult, terms: Guarantee) -> list[str]:
     """The words when no cascade is certified: the best single method, and what would help."""
     lost = f"{100 * terms.lose_at_most:g} points"
     if not made.tried:

@@ -47,7 +47,7 @@ class Gate:
     p_fail: float
     needed: int | None
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
 

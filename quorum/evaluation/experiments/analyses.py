@@ -39,7 +39,7 @@ def best_of_runs(
     rows = []
     for names in groups:
         ids = shared_questions(scores, names)
-        row: dict[str, Any] = {"method": shared_name(names), "n": len(ids)}
+        row: dict[str, Any] = {"method": find_shared_name(names), "n": len(ids)}
         for measure in measures:
             attempts = np.stack([scores[name].of(measure, ids) for name in names])
             row[NAMES[measure]] = interval_of(attempts.max(axis=0))
@@ -170,13 +170,13 @@ def coverage_of(scores: ColumnScores) -> dict[str, Interval | None]:
 def measure_columns(
     experiment: Experiment, scores: Mapping[str, ColumnScores], names: Iterable[str]
 ) -> dict[str, dict[str, Interval | None]]:
-    """The measures of an experiment that are no metric of one answer."""
+    """The measures of an experiment that are not metrics of a single answer."""
     if PRECISE not in experiment.measures:
         return {}
     return {name: {PRECISE: coverage_of(scores[name])["precision (pos)"]} for name in names}
 
 
-def shared_name(names: Sequence[str]) -> str:
+def find_shared_name(names: Sequence[str]) -> str:
     """The method of several runs, with the settings that all of them share."""
     method, *_ = names[0].partition("[")
     settings = [name.partition("[")[2].removesuffix("]").split(";") for name in names]

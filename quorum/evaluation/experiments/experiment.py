@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 Analysis = Literal["best", "split", "spread", "preference", "people", "gold", "cost", "coverage"]
-Need = Literal["judge", "verifier", "examples", "filters"]
+Requirement = Literal["judge", "verifier", "examples", "filters"]
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Experiment:
     drops_known: bool = False
     further: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
-    needs: tuple[Need, ...] = ()
+    needs: tuple[Requirement, ...] = ()
     analyses: tuple[Analysis, ...] = ()
     quick: tuple[str, ...] = ()
 

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
 from quorum.evaluation.experiments.experiment import Experiment
-from quorum.evaluation.run.columns import ITEM, Column, method_run, parse_methods, parse_settings
+from quorum.evaluation.run.columns import ITEM, Column, make_column, parse_methods, parse_settings
 
 LATE = "retriever=colbert:"  # needs an extra
 
@@ -61,14 +61,14 @@ def parse_variants(texts: Sequence[str]) -> dict[str, str]:
         known = {part.name for part in fields(Context)}
         settings = {"context_filter" if name == "filter" else name: value for name, value in settings.items()}
         if unknown := [name for name in settings if name not in known]:
-            raise SetupError(f"--variant {text!r} sets {unknown[0]!r}, which is no setting; see quorum ask --help.")
+            raise SetupError(f"--variant {text!r} sets {unknown[0]!r}, which is not a setting; see quorum ask --help.")
         if item["method"] in found:
             raise SetupError(f"--variant {item['method']} is given twice; give each variant once.")
         found[item["method"]] = ";".join(f"{name}={value}" for name, value in settings.items())
     return found
 
 
-def grouped_columns(
+def group_columns(
     experiment: Experiment,
     context: Context,
     *,
@@ -110,7 +110,7 @@ def list_variants(
 ) -> Iterator[str]:
     """The variants as settings: with the user's verifier and filters, and with what the user set for a slot."""
     slots = dict(zip(experiment.variants, experiment.slots, strict=False))
-    for variant in variants_that_fit(experiment, most):
+    for variant in list_fitting_variants(experiment, most):
         if "{verifier}" in variant and verifier is None:
             continue
         own = named.get(slots.get(variant, ""), "")
@@ -124,7 +124,7 @@ def split(settings: str) -> dict[str, str]:
     return parse_settings(settings.split(";"))
 
 
-def variants_that_fit(experiment: Experiment, most: int | None) -> tuple[str, ...]:
+def list_fitting_variants(experiment: Experiment, most: int | None) -> tuple[str, ...]:
     """The variants without those whose library is missing, up to the first whose k fits all passages."""
     variants = tuple(one for one in experiment.variants if not is_missing(one))
     if not experiment.fits or most is None:
@@ -156,13 +156,13 @@ def add_settings(base: Column, variant: str, context: Context) -> Column:
     """The run with further settings, which override its own; the place of gold passages becomes part of its name."""
     settings = parse_settings(variant.split(";"))
     gold = settings.pop("gold", None)
-    run = method_run(base.method, {**base.settings, **settings}, context)
+    run = make_column(base.method, {**base.settings, **settings}, context)
     return replace(run, name=run.name if gold is None else add_label(run, f"gold={gold}"), top=base.top, gold=gold)
 
 
 def add_shots(base: Column, label: str, file: str, context: Context) -> Column:
     """The run with drawn demonstrations; its name contains their label, not the path of their file."""
-    run = method_run(base.method, {**base.settings, "examples": file}, context)
+    run = make_column(base.method, {**base.settings, "examples": file}, context)
     return replace(run, name=add_label(base, label), settings=base.settings)
 
 

@@ -54,10 +54,10 @@ def write_sheet(folder: Path, names: tuple[str, str], seed: int = 0) -> int:
 def make_row(number: int, pair: Pair, turned: bool) -> list[str]:
     """One line of the sheet; the last cell is for the reader's choice."""
     texts = (pair.other, pair.one) if turned else (pair.one, pair.other)
-    return [str(number), *(protect(text) for text in (pair.question, pair.answer, *texts)), ""]
+    return [str(number), *(escape_formula(text) for text in (pair.question, pair.answer, *texts)), ""]
 
 
-def protect(text: str) -> str:
+def escape_formula(text: str) -> str:
     """The text with an apostrophe before it if a spreadsheet would take it for a formula."""
     return f"'{text}" if text.startswith(FORMULA) else text
 

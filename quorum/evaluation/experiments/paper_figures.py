@@ -54,7 +54,7 @@ MOST = 3  # columns of a paper in one panel
 
 
 def name_data(file_name: str) -> str | None:
-    """The paper's data set that a file's name speaks of, or None.
+    """The paper's data set that a file's name contains, or None.
 
     >>> name_data("hotpotqa_dev.jsonl")
     'HotpotQA'
@@ -133,7 +133,7 @@ def format_figure(value: float | None) -> str | None:
 
 
 def describe_ours(scores: ColumnScores, measure: str, brought: Mapping[str, Any] | None) -> Any:
-    """Our mean with its interval; a plain mean of what is no share; None without a value."""
+    """Our mean with its interval; a plain mean if the measure is not a share; None without a value."""
     if measure not in scores.values:
         value = (brought or {}).get(measure)
         return f"{value:.1f}" if isinstance(value, int | float) else value

@@ -16,7 +16,7 @@ from quorum.core.text import exact_match
 from quorum.evaluation.experiments.analyses import Panel
 from quorum.evaluation.metrics.statistics import bootstrap
 from quorum.nodes.ask import ask
-from quorum.parsing.answers import Parsed, with_malformed_flag
+from quorum.parsing.answers import Parsed, add_malformed_flag
 from quorum.parsing.preferences import parse_preference
 
 Outcome = Literal["one", "other", "tie", "unscored", "failed"]
@@ -80,7 +80,7 @@ async def ask_preference(pair: Pair, texts: tuple[str, str], context: Context) -
     asked = await ask(
         "preference",
         Runtime(context=context),
-        parse=with_malformed_flag(parse_preference),
+        parse=add_malformed_flag(parse_preference),
         inputs={"question": pair.question, "answer": pair.answer, "first": texts[0], "second": texts[1]},
         passages=None,
         detail=pair.id,

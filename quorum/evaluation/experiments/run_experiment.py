@@ -27,7 +27,7 @@ from quorum.evaluation.experiments.experiment_columns import (
     apply_settings,
     describe_changes,
     describe_left_out,
-    grouped_columns,
+    group_columns,
     parse_variants,
 )
 from quorum.evaluation.experiments.human_preference import people_panels
@@ -71,7 +71,7 @@ class Choices:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an experiment came to: the scores, the analyses, and in what the run differs from the paper's."""
+    """The outcome of an experiment: the scores, the analyses, and in what the run differs from the paper's."""
 
     scores: Scores
     panels: list[Panel]
@@ -196,7 +196,7 @@ def experiment_columns(
     if experiment.shots and choices.examples is not None:
         shots = draw_shots(choices.examples, dataset, folder, shots=experiment.shots, draws=experiment.draws)
     searching = is_searching(options)
-    groups = grouped_columns(
+    groups = group_columns(
         experiment,
         options.context,
         methods=options.methods,

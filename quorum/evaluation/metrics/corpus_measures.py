@@ -49,7 +49,7 @@ def import_function(module: str, function: str) -> CorpusMeasure:
     except (ImportError, AttributeError) as error:
         raise SetupError(f"Measure {module}:{function} cannot be imported ({error}); check the names.") from None
     if not callable(found):
-        raise SetupError(f"Measure {module}:{function} is no function; name one of (answers, golds) -> number.")
+        raise SetupError(f"Measure {module}:{function} is not a function; name one of (answers, golds) -> number.")
     made: CorpusMeasure = found
     return made
 

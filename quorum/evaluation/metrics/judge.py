@@ -30,7 +30,7 @@ from quorum.models import identity
 from quorum.models.chat import chat_model_async
 from quorum.models.embedded.replies_correctness import CANNOT
 from quorum.nodes.ask import ask
-from quorum.parsing.answers import with_malformed_flag
+from quorum.parsing.answers import add_malformed_flag
 from quorum.parsing.correctness import parse_correctness
 from quorum.prompts import get_version
 
@@ -47,7 +47,7 @@ class Judge:
     context: Context
     spent: Spending = field(default_factory=Spending)
 
-    def described(self) -> dict[str, Any]:
+    def describe_settings(self) -> dict[str, Any]:
         """The settings that its verdicts depend on."""
         who = identity(self.context.model, self.context) or type(self.context.model).__name__
         return {"judge": who, "prompt": get_version(PROMPT, self.context.prompts)}
@@ -91,7 +91,7 @@ async def judge_answers(folder: Path, results: Results, judge: Judge, *, concurr
 
         async def work() -> None:
             for row in rows:
-                line = obvious_verdict(row) or await ask_judge(row, judge)
+                line = find_obvious_verdict(row) or await ask_judge(row, judge)
                 if line is None:
                     failed.append((row["method"], row["id"]))
                 else:
@@ -105,7 +105,7 @@ async def judge_answers(folder: Path, results: Results, judge: Judge, *, concurr
 
 def write_judge(folder: Path, judge: Judge) -> None:
     """Write judge.json. Verdicts of another judge, or of another prompt version, are discarded."""
-    path, described = folder / "judge.json", judge.described()
+    path, described = folder / "judge.json", judge.describe_settings()
     if not path.exists() or read_config(path) != described:
         (folder / "judged.jsonl").unlink(missing_ok=True)
         write_json(path, described)
@@ -150,7 +150,7 @@ def list_unjudged_rows(results: Path, lines: dict[tuple[str, str], JudgedLine]) 
             yield row
 
 
-def obvious_verdict(row: Row) -> JudgedLine | None:
+def find_obvious_verdict(row: Row) -> JudgedLine | None:
     """The verdict if it needs no judge, else None."""
     if row["em"] != 1 and row["gold"] and not row["unknown"]:
         return None
@@ -172,7 +172,7 @@ async def get_verdict(row: Row, context: Context) -> JudgedLine:
     said = await ask(
         PROMPT,
         Runtime(context=context),
-        parse=with_malformed_flag(parse_correctness),
+        parse=add_malformed_flag(parse_correctness),
         inputs={"question": row["question"], "golds": row["gold"], "answer": str(row["answer"])},
         passages=None,
         detail=row["id"],

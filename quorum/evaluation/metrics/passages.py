@@ -13,7 +13,7 @@ from quorum.core.state import Passage, Result
 from quorum.evaluation.metrics.answers import Reference
 from quorum.models.token_estimate import estimate_tokens
 
-WORDLESS = ("yes_no", "label", "dialogue", "long")  # tasks whose answers are no spans of a passage
+WORDLESS = ("yes_no", "label", "dialogue", "long")  # tasks whose answers are not spans of a passage
 
 
 def list_shown(outputs: Result, reference_outputs: Reference) -> list[str]:

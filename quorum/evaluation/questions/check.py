@@ -45,7 +45,7 @@ SHOWN = re.compile(
 
 @dataclass
 class Draft:
-    """A question as it was written, and the result of its check.
+    """A question as the model wrote it, and the result of its check.
 
     fault: why it is not kept (a name of `FAULTS`); error: the message of a failed call; read: the verifier's answers,
     by what it was shown.
@@ -129,23 +129,27 @@ class Check:
 
     async def fault(self, draft: Draft, config: RunnableConfig) -> str | None:
         """Why the draft is rejected; None if it is kept. Raises CallError when a call failed for good."""
-        ways = {"single": self.of_answerable, "two": self.of_answerable, "unanswerable": self.of_unanswerable}
+        ways = {
+            "single": self.find_answerable_fault,
+            "two": self.find_answerable_fault,
+            "unanswerable": self.find_unanswerable_fault,
+        }
         return await ways[draft.draw.kind](draft, config)
 
-    async def of_answerable(self, draft: Draft, config: RunnableConfig) -> str | None:
+    async def find_answerable_fault(self, draft: Draft, config: RunnableConfig) -> str | None:
         """The question must be answered from its passages, but not from memory, nor from one of two passages."""
-        if not self.right(draft, await self.read(draft, "passages", draft.draw.passages, config)):
+        if not self.is_right(draft, await self.read(draft, "passages", draft.draw.passages, config)):
             return "unsupported"
         alone = draft.draw.passages if draft.draw.kind == "two" else ()
         memory, *single = await asyncio.gather(
             self.read(draft, "memory", (), config),
             *(self.read(draft, f"passage {n}", (one,), config) for n, one in enumerate(alone, start=1)),
         )
-        if self.right(draft, memory):
+        if self.is_right(draft, memory):
             return "known"
-        return "one_enough" if any(self.right(draft, one) for one in single) else None
+        return "one_enough" if any(self.is_right(draft, one) for one in single) else None
 
-    async def of_unanswerable(self, draft: Draft, config: RunnableConfig) -> str | None:
+    async def find_unanswerable_fault(self, draft: Draft, config: RunnableConfig) -> str | None:
         """The answer must be unknown both from its passage and from the passages retrieved for it."""
         if await self.read(draft, "passages", draft.draw.passages, config) is not None:
             return "answered"
@@ -162,7 +166,7 @@ class Check:
         draft.read[what] = "unknown" if result["unknown"] else result["answer"]
         return None if result["unknown"] else result["answer"]
 
-    def right(self, draft: Draft, said: str | None) -> bool:
+    def is_right(self, draft: Draft, said: str | None) -> bool:
         """Whether the answer equals an accepted one, or its token F1 reaches the threshold."""
         if said is None:
             return False

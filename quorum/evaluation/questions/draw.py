@@ -13,7 +13,7 @@ from quorum.core.state import Passage
 from quorum.datasets.records import content_hash
 from quorum.documents.split import count_half_words
 from quorum.retrievers.bm25 import STOP_WORDS
-from quorum.retrievers.passages import indexed_text
+from quorum.retrievers.passages import make_indexed_text
 
 Kind = Literal["single", "two", "unanswerable"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -91,7 +91,7 @@ def generate_draws(kind: Kind, passages: Sequence[Passage], seed: int, nearest: 
         if kind != "two":
             yield Draw(kind, (passage,))
             continue
-        other = find_partner(passage, nearest(indexed_text(passage), NEIGHBOURS), allowed, spread)
+        other = find_partner(passage, nearest(make_indexed_text(passage), NEIGHBOURS), allowed, spread)
         if other is not None and (pair := frozenset((passage["id"], other["id"]))) not in paired:
             paired.add(pair)
             yield Draw(kind, (passage, other))
@@ -149,5 +149,5 @@ def find_partner(
 
 def find_names(passage: Passage) -> set[str]:
     """The words of a passage that are always written with a capital."""
-    words = set(WORD.findall(indexed_text(passage)))
+    words = set(WORD.findall(make_indexed_text(passage)))
     return {word for word in words if word[0].isupper() and word.lower() not in words | STOP_WORDS}

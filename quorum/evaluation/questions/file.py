@@ -26,7 +26,7 @@ class QuestionFile:
 
     def __init__(self, path: Path) -> None:
         if path.suffix != ".jsonl":
-            raise SetupError(f"--out {path} is no name for JSON lines; give one that ends in .jsonl.")
+            raise SetupError(f"--out {path} is not a file of JSON lines; give a name that ends in .jsonl.")
         self.path = path
         self.lines: list[dict[str, Any]] = []
         self.wanted: set[str] = set()  # the ids of the questions to keep, as every reader of the data sees them
@@ -51,12 +51,12 @@ class QuestionFile:
     def questions(self) -> Iterator[str]:
         return (line["question"] for line in self.lines)
 
-    def kept(self) -> dict[Kind, int]:
+    def count_kept(self) -> dict[Kind, int]:
         """The questions to keep, by kind."""
         found = Counter(get_kind(line) for line in self.lines if str(line.get("id")) in self.wanted)
         return {kind: found[kind] for kind in KINDS}
 
-    def tried(self) -> dict[Kind, int]:
+    def count_tried(self) -> dict[Kind, int]:
         """All questions, by kind."""
         found = Counter(map(get_kind, self.lines))
         return {kind: found[kind] for kind in KINDS}
@@ -88,7 +88,7 @@ class QuestionFile:
                 temporary.unlink(missing_ok=True)
 
     @contextmanager
-    def exclusive(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Lock the file for this run, and read its lines again."""
         lock = FileLock(self.path.with_name(f".{self.path.name}.lock"), timeout=0)
         with explain_write_errors(self.path):

@@ -12,7 +12,7 @@ from quorum.evaluation.questions.check import Check, Draft, EarlierQuestions, fi
 from quorum.evaluation.questions.draw import Draw, Kind
 from quorum.evaluation.run.workers import run_workers
 from quorum.nodes.ask import ask
-from quorum.parsing.answers import with_malformed_flag
+from quorum.parsing.answers import add_malformed_flag
 from quorum.parsing.written_questions import parse_written_question
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ class DraftWriter:
         return drafts
 
     async def run_all(self, work: Runnable[T, R], items: Sequence[T]) -> list[R]:
-        """Run the work on every item, `concurrency` at once; the first error ends all of it."""
+        """Run the work on every item, `concurrency` at once; the first error cancels the rest and is raised."""
         results: dict[int, R] = {}
         waiting = iter(enumerate(items))
 
@@ -59,7 +59,7 @@ class DraftWriter:
             asked = await ask(
                 get_prompt_name(draw.kind),
                 Runtime(context=self.context),
-                parse=with_malformed_flag(parse_written_question),
+                parse=add_malformed_flag(parse_written_question),
                 inputs={},
                 passages=draw.passages,
                 detail=draw.id,

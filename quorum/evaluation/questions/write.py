@@ -126,7 +126,7 @@ async def plan(
         )
     file.check(every, name)
     wanted = split_by_mix(options.n, options.mix)
-    expected = count_missing(wanted, file.kept())
+    expected = count_missing(wanted, file.count_kept())
     made = estimate(expected, TRIES, passages, context, Prices(options.prices), options.concurrency)
     check_limit(
         made.cost, options.max_cost, given=" even if every draft is kept", instead="ask for fewer questions with --n"
@@ -184,21 +184,21 @@ async def make_questions(planned: Plan, *, progress: Progress = ignore_progress)
     spent = LimitedSpending(Prices(options.prices), options.max_cost)
     faults, written, error = Counter[str](), 0, None
     about = await asyncio.to_thread(describe_models, context)
-    with file.exclusive():
-        before = sum(file.kept().values())
-        most = {kind: TRIES * wanted[kind] - tried for kind, tried in file.tried().items()}
+    with file.lock():
+        before = sum(file.count_kept().values())
+        most = {kind: TRIES * wanted[kind] - tried for kind, tried in file.count_tried().items()}
         supply = DrawQueue(planned.passages, context.seed, make_neighbour_search(context), file.ids, most)
         work = DraftWriter(context, options.threshold, file.questions(), {"callbacks": [spent]}, options.concurrency)
-        while batch := await asyncio.to_thread(supply.take, count_missing(wanted, file.kept())):
+        while batch := await asyncio.to_thread(supply.take, count_missing(wanted, file.count_kept())):
             drafts = await work.write_drafts(batch)
             written += len(drafts)
             faults.update(draft.fault for draft in drafts if draft.fault is not None)
             error = error or next((draft.error for draft in drafts if draft.error is not None), None)
             if lines := [draft for draft in drafts if is_written(draft, options)]:
                 await asyncio.to_thread(file.add, lines, about)
-            progress("write", sum(file.kept().values()), options.n)
-    short = {kind: supply.ended[kind] for kind in count_missing(wanted, file.kept())}
-    return WrittenQuestions(file.path, wanted, file.kept(), before, written, faults, short, error, spent)
+            progress("write", sum(file.count_kept().values()), options.n)
+    short = {kind: supply.ended[kind] for kind in count_missing(wanted, file.count_kept())}
+    return WrittenQuestions(file.path, wanted, file.count_kept(), before, written, faults, short, error, spent)
 
 
 def count_missing(wanted: Mapping[Kind, int], kept: Mapping[Kind, int]) -> dict[Kind, int]:

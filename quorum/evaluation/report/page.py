@@ -250,8 +250,9 @@ def write_confidence_section(decision: "Decision") -> str:
         for name, one in found.items()
     )
     return (
-        '<section><h2>Does it know when it is right?</h2><p class="note">A method that answers only where it is sure, '
-        "from left to right ever less so: the lower the curve, the more its confidence is worth. A curve ends where "
+        '<section><h2>Does it know when it is right?</h2><p class="note">The share of wrong answers if a method '
+        "answers only the questions of which it is most sure, more of them from left to right. The lower the curve, "
+        "the more its confidence is worth. A curve ends where "
         f"the method says unknown. {escape(EXPLAIN_CONFIDENCE)}</p>"
         f'<p class="key lines">{key}</p><div class="figure">{charts}</div>'
         f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>'

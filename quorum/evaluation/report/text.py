@@ -45,8 +45,8 @@ def describe_not_compared(decision: "Decision") -> list[str]:
 
 
 def list_sentences(decision: "Decision") -> list[str]:
-    """The text below the recommendation's first sentence: its other sentences, what exact match hides, what is left
-    out.
+    """The text below the recommendation's first sentence: its other sentences, a note on wordy answers, and the methods
+    that are left out.
     """
     wordy = describe_wordy_answers(decision.scores.summary)
     return [*decision.recommendation.sentences[1:], *([wordy] if wordy else []), *describe_not_compared(decision)]
@@ -75,9 +75,7 @@ def describe_spending(decision: "Decision") -> list[str]:
         sentences.append(f"{name}: {used['calls']:,} calls really made, {tokens}, {used['output_tokens']:,} out.")
     cost = spent["cost"]
     if cost is None:
-        sentences.append(
-            "A model has no price, so that the money spent is not known; give its price with --prices FILE."
-        )
+        sentences.append("A model has no price, so the money spent is unknown; give its price with --prices FILE.")
     else:
         sentences.append(f"Money really spent: {format_dollars(cost)}.")
     return sentences

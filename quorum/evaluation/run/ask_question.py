@@ -20,7 +20,7 @@ from quorum.evaluation.run.gold_placement import gold_rank, place_gold
 from quorum.evaluation.run.results import Row
 from quorum.evaluation.run.rows import make_answered_row, make_failed_row
 from quorum.evaluation.run.spending import Spending, StoredCalls
-from quorum.evaluation.run.tasks import labels_of, stated_task
+from quorum.evaluation.run.tasks import get_stated_task, labels_of
 from quorum.evaluation.watch import Watch
 from quorum.graphs import answer
 from quorum.prompts import BUILT_IN, load_overrides
@@ -41,7 +41,7 @@ class Questioner:
 
     def task_of(self, record: Record) -> str:
         """The task of a question, as a value of `Context.answer_type`."""
-        return self.task or stated_task(record) or self.usual_task
+        return self.task or get_stated_task(record) or self.usual_task
 
     async def ask(self, record: Record, column: Column, spent: Spending, details: Details | list[Detail] | None) -> Row:
         """The row of one question and one column. A call that failed for good makes a row with an error."""
@@ -92,7 +92,7 @@ async def answer_question(
         question,
         method,
         replace(context, reranker=None),
-        given=passages_to_read(found["passages"], record, column, context) or None,
+        given=select_passages_to_read(found["passages"], record, column, context) or None,
         gold_answers=golds,
         config=config,
     )
@@ -108,7 +108,7 @@ async def answer_question(
     return result
 
 
-def passages_to_read(found: list[Passage], record: Record, column: Column, context: Context) -> list[Passage]:
+def select_passages_to_read(found: list[Passage], record: Record, column: Column, context: Context) -> list[Passage]:
     """The retrieved passages that the method gets, in the order in which it gets them."""
     if column.gold is not None:
         found = place_gold(found, record, context.answer_type, context, column.gold)

@@ -25,7 +25,7 @@ OUTSIDE_BRACKETS = re.compile(r",(?![^\[\]]*\])")
 
 @dataclass(frozen=True)
 class Column:
-    """One column of an evaluation: a method, or a graph of one's own, with all its settings.
+    """One column of an evaluation: a method, or a graph of the user's own, with all its settings.
 
     name: the method with the settings given to it, the column's key in all results. context: its model, retriever,
     collection and every other setting. prices: of its models.
@@ -63,7 +63,7 @@ class Column:
         return self.context.vote == "all" and "passage_answer" in self.graph.nodes
 
     def context_for(self, task: str) -> Context:
-        """The context with that answer type, unless the column or its context was given one."""
+        """The context with the task as its answer type, unless the column or its context sets an answer type."""
         own = "answer_type" in self.settings or self.context.answer_type != "short"
         return self.context if own or task == "short" else replace(self.context, answer_type=cast(Any, task))
 
@@ -108,7 +108,7 @@ class Column:
         return self.context if model is None else replace(self.context, model=model)
 
 
-def columns(options: Options) -> list[Column]:
+def list_columns(options: Options) -> list[Column]:
     """The methods and graphs of `options`, crossed with its models, retrievers and k.
 
     A setting with more than one value becomes part of a column's name, after a method's own settings in brackets.
@@ -119,23 +119,23 @@ def columns(options: Options) -> list[Column]:
     several = {name: values for name, values in axes.items() if len(values) > 1}
     context = replace(options.context, **single)
     crossed: dict[str, Column] = {}
-    for base in named_columns(options, context):
+    for base in make_named_columns(options, context):
         is_system = hasattr(base.own, "priced_as")  # it has a model and passages of its own
         free = {name: values for name, values in several.items() if name not in base.settings and not is_system}
         for values in product(*free.values()):
             settings = {**base.settings, **dict(zip(free, values, strict=True))}
-            column = method_run(base.method_or_graph, settings, context)
+            column = make_column(base.method_or_graph, settings, context)
             crossed.setdefault(column.name, replace(column, chosen=base.chosen))
     return list(crossed.values())
 
 
-def named_columns(options: Options, context: Context) -> Iterator[Column]:
+def make_named_columns(options: Options, context: Context) -> Iterator[Column]:
     """The columns that `options` names, one after the other; each kind of column has its line here."""
     methods, systems = split_systems(options.methods)
     if methods or not (options.graphs or systems):
         yield from parse_methods(methods, context)
-    yield from (method_run(make_system_graph(name, spec), {}, context) for name, spec in systems.items())
-    yield from (method_run(graph, {}, context) for graph in options.graphs)
+    yield from (make_column(make_system_graph(name, spec), {}, context) for name, spec in systems.items())
+    yield from (make_column(graph, {}, context) for graph in options.graphs)
 
 
 def split_systems(methods: str) -> tuple[str, dict[str, str]]:
@@ -181,7 +181,7 @@ def parse_methods(text: str, context: Context) -> list[Column]:
         position = item.end()
         settings = parse_settings((item["settings"] or "").split(";"))
         names = list(all_methods()) if item["method"] == "all" else [method_of(item["method"]).name]
-        found += [replace(method_run(name, settings, context), chosen=item["method"] != "all") for name in names]
+        found += [replace(make_column(name, settings, context), chosen=item["method"] != "all") for name in names]
     if not found:
         raise SetupError(f"No method is named; give 'all' or some of: {', '.join(all_methods())}.")
     check_names(found)
@@ -209,7 +209,7 @@ def parse_settings(items: list[str]) -> dict[str, str]:
     return settings
 
 
-def method_run(method: "str | Graph", settings: Mapping[str, str], context: Context) -> Column:
+def make_column(method: "str | Graph", settings: Mapping[str, str], context: Context) -> Column:
     """The column of a method, by its name, or of a compiled graph of your own, under the name that it was compiled
     with; `settings` override those of `context`.
     """
@@ -220,13 +220,13 @@ def method_run(method: "str | Graph", settings: Mapping[str, str], context: Cont
         context = use_measured_model(method, context)
     if hasattr(method, "priced_as"):  # a system asks no model of the context's
         context = replace(context, model="embedded", verifier=None, context_filter=None, reranker=None)
-    own, known = (None, method) if isinstance(method, str) else (method, own_name(method))
+    own, known = (None, method) if isinstance(method, str) else (method, get_graph_name(method))
     typed = {key: parse_setting(key, value) for key, value in settings.items()}
     name = f"{known}[{';'.join(f'{key}={value}' for key, value in settings.items())}]" if settings else known
     return Column(name=name, method=known, settings=dict(settings), context=replace(context, **typed), own=own)
 
 
-def own_name(graph: "Graph") -> str:
+def get_graph_name(graph: "Graph") -> str:
     """The name of a user's own graph: the key of its results. Raises `SetupError` for LangGraph's default name and
     ours.
     """

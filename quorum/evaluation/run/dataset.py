@@ -14,7 +14,7 @@ from quorum.core.files import open_regular
 from quorum.core.state import Passage
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import Record
-from quorum.evaluation.run.tasks import group_of, guess_task, stated_task, task_of_all
+from quorum.evaluation.run.tasks import get_stated_task, group_of, guess_task, task_of_all
 
 LOG = logging.getLogger("quorum")
 NAMED = 5  # how many skipped records are named
@@ -65,7 +65,7 @@ class DataSet:
 
     def task_of(self, record: Record) -> str:
         """The task of a question, as a value of `Context.answer_type`."""
-        return stated_task(record) or self.task
+        return get_stated_task(record) or self.task
 
 
 def group_records(records: Sequence[Record], *, by_group: bool) -> list[list[Record]]:
@@ -91,7 +91,7 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
         count += 1
         given += bool(record["passages"])
         most = max(most, len(record["passages"]))
-        if stated_task(record) is None and record["answers"]:
+        if get_stated_task(record) is None and record["answers"]:
             kinds.add(guess_task(record["answers"]))
     if not count:
         but = f" but {len(left_out)} with keep: false" if left_out else ""
@@ -126,7 +126,7 @@ def check_record(record: Record, ids: set[str], path: Path) -> None:
         raise SetupError(f"{path}: question {record['id']!r} is empty; remove the line or write the question.")
     if record["id"] in ids:
         raise SetupError(f"{path}: id {record['id']!r} is there twice; give each question an id of its own.")
-    stated_task(record)
+    get_stated_task(record)
 
 
 @lru_cache(maxsize=64)

@@ -49,7 +49,7 @@ async def drop_ineligible(
     """
     if all(column.chosen for column in columns):
         return list(columns), {}
-    records = await asyncio.to_thread(first_of_each_task, dataset, task)
+    records = await asyncio.to_thread(list_first_of_each_task, dataset, task)
     left_out: dict[str, str] = {}
     for column in columns:
         reason = None if column.chosen else await find_objection(column, records)
@@ -69,7 +69,7 @@ def describe_left_out(left_out: Mapping[str, str]) -> list[str]:
     return [f"without {', '.join(names)}: {reason}." for reason, names in names_of.items()]
 
 
-def first_of_each_task(dataset: DataSet, task: str | None) -> dict[str, Record]:
+def list_first_of_each_task(dataset: DataSet, task: str | None) -> dict[str, Record]:
     """The first question of each task."""
     found: dict[str, Record] = {}
     for record in dataset.questions():
@@ -80,7 +80,7 @@ def first_of_each_task(dataset: DataSet, task: str | None) -> dict[str, Record]:
 async def find_objection(column: Column, records: dict[str, Record]) -> str | None:
     """The method's error message for a task that it does not support; None if it supports all tasks."""
     for task, record in records.items():
-        context = without_paid_model(column.context_for(task), column.method)
+        context = replace_paid_models(column.context_for(task), column.method)
         given = record["passages"][:PASSAGES] or [STAND_IN]
         question, golds = record["question"], record["answers"]
         try:
@@ -92,7 +92,7 @@ async def find_objection(column: Column, records: dict[str, Record]) -> str | No
     return None
 
 
-def without_paid_model(context: Context, method: str) -> Context:
+def replace_paid_models(context: Context, method: str) -> Context:
     """The context with paid models replaced by silent ones."""
     if is_local(context):
         return replace(context, journal="off")

@@ -21,14 +21,14 @@ from quorum.models.clock import REAL, Clock
 from quorum.models.embedded.encoder import get_encoder
 from quorum.models.journal import open_journal, resolve_path, share_journals
 from quorum.models.journal_database import Record as Reply
-from quorum.models.limits import Correctable, Minute, share_allowances
+from quorum.models.limits import CorrectableAmount, Minute, share_allowances
 
 Question = tuple[Record, list[str]]
 FORWARDED_PREFIXES = ("QUORUM_", "OPENAI_", "AZURE_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_", "HF_")
 FORWARDED_SUFFIXES = ("_API_KEY", "_BASE_URL", "_API_BASE")
 
 
-def forwarded_environment() -> dict[str, str]:
+def select_environment() -> dict[str, str]:
     """The environment variables that name servers, options and credentials, which other machines lack."""
     return {
         name: text
@@ -48,7 +48,7 @@ class Job:
     detailed: bool
     racing: bool = False
     folder: str = field(default_factory=os.getcwd)
-    environment: Mapping[str, str] = field(default_factory=forwarded_environment)
+    environment: Mapping[str, str] = field(default_factory=select_environment)
 
 
 @dataclass
@@ -68,7 +68,7 @@ class Services:
     def __init__(self, folder: str) -> None:
         os.chdir(folder)
         self.minutes: dict[tuple[str, str, float], Minute] = {}
-        self.tokens: dict[int, Correctable] = {}
+        self.tokens: dict[int, CorrectableAmount] = {}
         self.numbers = count()
         self.reported: dict[str, None] = {}
         self.unread: asyncio.Queue[str] = asyncio.Queue()
@@ -144,13 +144,13 @@ class SharedAllowance:
     model: str
     limit: float
 
-    async def take(self, amount: float, clock: Clock) -> Correctable:
+    async def take(self, amount: float, clock: Clock) -> CorrectableAmount:
         number = await self.services.take.remote(self.kind, self.model, self.limit, amount)
-        return SharedShare(self.services, number)
+        return SharedAmount(self.services, number)
 
 
 @dataclass(frozen=True)
-class SharedShare:
+class SharedAmount:
     services: Any
     number: int
 

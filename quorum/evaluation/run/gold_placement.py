@@ -26,7 +26,7 @@ AT_ONCE = 8  # searches
 WORDLESS = ("yes_no", "label")  # tasks whose answers are not contained in a passage
 
 
-def gold_among(passages: Sequence[Passage], record: Record, task: str) -> list[Passage]:
+def select_gold(passages: Sequence[Passage], record: Record, task: str) -> list[Passage]:
     """The gold ones of these passages, in their order."""
     listed = set(record["gold"])
     if listed:
@@ -38,12 +38,12 @@ def gold_among(passages: Sequence[Passage], record: Record, task: str) -> list[P
 
 def gold_of(record: Record, task: str) -> list[Passage]:
     """The gold passages of a question whose texts are available: its own, or fetched from a corpus."""
-    return gold_among([*record["passages"], *record.get("gold_passages", [])], record, task)
+    return select_gold([*record["passages"], *record.get("gold_passages", [])], record, task)
 
 
 def gold_rank(found: Sequence[Passage], record: Record, task: str) -> int | None:
     """The rank of the first gold passage among those found, from 1."""
-    gold = gold_among(found, record, task)
+    gold = select_gold(found, record, task)
     return found.index(gold[0]) + 1 if gold else None
 
 
@@ -55,7 +55,7 @@ def place_gold(found: Sequence[Passage], record: Record, task: str, context: Con
     "retrieved": it stays at rank k, behind the passages found; "top", "bottom": all gold passages before, or after, the
     others.
     """
-    gold = gold_among(found, record, task)
+    gold = select_gold(found, record, task)
     if not gold:
         gold = gold_of(record, task)[:1]
         rest = list(found[: context.k - 1 if gold else context.k])
@@ -118,7 +118,7 @@ async def search_gold(records: Sequence[Record], tasks: Mapping[str, str], colum
 
     async def first(record: Record) -> list[Passage]:
         async with slots:
-            return gold_among(await search(record["question"], deep[0].context), record, tasks[record["id"]])[:1]
+            return select_gold(await search(record["question"], deep[0].context), record, tasks[record["id"]])[:1]
 
     found = await asyncio.gather(*(first(record) for record in records))
     return {record["id"]: passages for record, passages in zip(records, found, strict=True)}

@@ -15,7 +15,7 @@ from quorum.evaluation.compare.prices import Prices, check_limit
 from quorum.evaluation.compare.spending_limit import LimitedSpending
 from quorum.evaluation.metrics.judge import Judge, check_judge, make_judge
 from quorum.evaluation.run.columns import Column, check_names, group_names
-from quorum.evaluation.run.columns import columns as columns_of
+from quorum.evaluation.run.columns import list_columns as columns_of
 from quorum.evaluation.run.config import make_config, short_hash
 from quorum.evaluation.run.dataset import DataSet, read_data
 from quorum.evaluation.run.eligibility import drop_ineligible
@@ -26,9 +26,9 @@ from quorum.evaluation.run.source import (
     Progress,
     Source,
     fill_collections,
+    find_passage_source,
     ignore_progress,
     name_collections,
-    passage_source,
 )
 from quorum.evaluation.run.warm_up import warm_up
 from quorum.models.chat import chat_model_async
@@ -78,7 +78,7 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
     judge = None if options.judge is None else make_judge(options.judge, options.context)
     if judge is not None:
         await check_judge(judge)
-    source = await asyncio.to_thread(passage_source, dataset, options)
+    source = await asyncio.to_thread(find_passage_source, dataset, options)
     for column in named:
         await check_models(column.context)
     kept, left_out = await drop_ineligible(named, dataset, options.task)
@@ -87,7 +87,7 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
         raise SetupError(f"The baseline {options.baseline!r} does not serve these questions: {reason}")
     prices = Prices(options.prices)
     placed = await asyncio.to_thread(name_collections, source, [replace(one, prices=prices) for one in kept])
-    config = await asyncio.to_thread(make_config, dataset, placed, source.described(), describe_options(options))
+    config = await asyncio.to_thread(make_config, dataset, placed, source.describe(), describe_options(options))
     folder = options.out or Path("results") / f"{options.data.name.split('.')[0]}-{short_hash(config)}"
     return Plan(options, dataset, source, placed, config, folder, left_out, judge)
 

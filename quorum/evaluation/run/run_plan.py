@@ -1,4 +1,4 @@
-"""Ask what the plan says, and write a row for each answer as it comes. Interrupted, the same plan goes on."""
+"""Ask what the plan says, and write a row for each answer as it comes. An interrupted plan can be resumed."""
 
 import asyncio
 from collections.abc import Iterator, Sequence

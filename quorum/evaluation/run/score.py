@@ -21,7 +21,7 @@ from quorum.evaluation.run.tasks import measures_of
 
 @dataclass(frozen=True)
 class Scores:
-    """One table: column by question, and what it comes to.
+    """One table: column by question, and its summary.
 
     by_column: every question of every column; summary: {column: {measure: value}}; comparisons: each group of columns
     against its baseline. asked: answers got by this call; spent: the model calls made for them, which is less than the

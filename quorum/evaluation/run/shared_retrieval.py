@@ -14,7 +14,7 @@ from pydantic import PrivateAttr
 from quorum.evaluation.run.columns import Column
 
 
-class OncePerQuery(BaseRetriever):
+class CachingRetriever(BaseRetriever):
     """Caches the `size` most recent results of `inner`, and joins equal queries in flight. Failures are not cached."""
 
     inner: BaseRetriever
@@ -46,7 +46,7 @@ def share_retrieval(runs: Sequence[Column]) -> list[Column]:
     from quorum.graphs.composed import get_composed
     from quorum.retrievers import retriever
 
-    shared: dict[tuple[Any, ...], OncePerQuery] = {}
+    shared: dict[tuple[Any, ...], CachingRetriever] = {}
     sharing = []
     for run in runs:
         context = run.context
@@ -56,6 +56,6 @@ def share_retrieval(runs: Sequence[Column]) -> list[Column]:
         parts = (context.retriever, context.collection, context.store, context.embeddings, context.k)
         key = tuple(part if isinstance(part, str | int) else id(part) for part in parts)
         if key not in shared:
-            shared[key] = OncePerQuery(inner=retriever(context))
+            shared[key] = CachingRetriever(inner=retriever(context))
         sharing.append(replace(run, context=replace(context, retriever=shared[key])))
     return sharing

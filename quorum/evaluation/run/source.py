@@ -51,7 +51,7 @@ class Source:
     def retrieves(self) -> bool:
         return self.corpus is not None or self.collection is not None
 
-    def described(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """For config.json."""
         if self.collection is not None:
             revision = {} if self.revision is None else {"revision": self.revision}
@@ -61,7 +61,7 @@ class Source:
         return {"passages": "given"}
 
 
-def passage_source(dataset: DataSet, options: Options) -> Source:
+def find_passage_source(dataset: DataSet, options: Options) -> Source:
     """The source that `options` names; data without passages need one. Reads the corpus: blocks."""
     corpus, collection = options.corpus, options.collection
     if corpus == GIVEN:

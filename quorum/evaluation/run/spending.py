@@ -12,7 +12,7 @@ from langchain_core.outputs import LLMResult
 
 from quorum.core.errors import SetupError
 from quorum.evaluation.callbacks import is_stored, message_of, usage_of
-from quorum.evaluation.run.shared_retrieval import OncePerQuery
+from quorum.evaluation.run.shared_retrieval import CachingRetriever
 
 COUNTS = ("calls", "input_tokens", "output_tokens", "cached_tokens")
 
@@ -106,7 +106,7 @@ class ModelSpending(Spending):
     async def on_retriever_start(
         self, serialized: dict[str, Any], query: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
-        if kwargs.get("name") == OncePerQuery.__name__:
+        if kwargs.get("name") == CachingRetriever.__name__:
             self.searches += 1
         elif parent_run_id not in self.looking:  # not a part of a search under way
             self.searched += 1

@@ -38,7 +38,7 @@ def task_of_all(kinds: Iterable[str]) -> str:
     return found.pop() if len(found) == 1 else "short"
 
 
-def stated_task(record: Record) -> str | None:
+def get_stated_task(record: Record) -> str | None:
     """`meta.answer_type` of a question; None if the data do not state it."""
     stated = (record.get("meta") or {}).get("answer_type")
     if stated is not None and stated not in TASKS:
@@ -59,7 +59,7 @@ def group_of(record: Record) -> str | None:
 
 
 def groups_of(record: Record) -> list[list[str]]:
-    """`meta.short_answers`: for each part of a long answer its short answers (ASQA); what is no list is none."""
+    """`meta.short_answers`: the short answers of each part of a long answer (ASQA); any value but a list is none."""
     groups = (record.get("meta") or {}).get("short_answers")
     if not isinstance(groups, list):
         return []

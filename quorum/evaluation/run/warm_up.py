@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from quorum.core.errors import QuorumError
 from quorum.evaluation.run.columns import Column
-from quorum.evaluation.run.shared_retrieval import OncePerQuery
+from quorum.evaluation.run.shared_retrieval import CachingRetriever
 
 QUERY = "a first question"
 
@@ -21,12 +21,12 @@ async def warm_up(columns: Sequence[Column], *, searching: bool) -> None:
     if local or any("embedded" in (context.model, context.verifier) for context in contexts):
         await asyncio.to_thread(load_encoder)
     for retriever in {id(context.retriever): context.retriever for context in local}.values():
-        if isinstance(retriever, OncePerQuery) and is_built_in(retriever):
+        if isinstance(retriever, CachingRetriever) and is_built_in(retriever):
             with suppress(QuorumError):
                 await retriever.ainvoke(QUERY)
 
 
-def is_built_in(retriever: OncePerQuery) -> bool:
+def is_built_in(retriever: CachingRetriever) -> bool:
     """Whether a search is free: one of our retrievers, over the embedded encoder."""
     from quorum.retrievers.langchain_retrievers import BM25Retriever, ChromaRetriever, HybridRetriever
 

@@ -11,7 +11,7 @@ START_INTERVAL = (
 
 
 async def run_workers(count: int, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Start `count` workers. Each runs `work` until no work is left. The first error ends all of them and is raised.
+    """Start `count` workers. Each runs `work` until no work is left. The first error cancels all workers and is raised.
 
     Many workers start one after the other: if all started at once, no call would be made before all had prepared
     theirs.

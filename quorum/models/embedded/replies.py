@@ -1,4 +1,4 @@
-"""The reader's reply to each prompt, in that prompt's own output contract.
+"""The reader's reply to each prompt, in the format that the prompt asks for.
 
 An extractive reader finds spans, keeps or drops passages and picks sentences; it knows nothing by itself. One function
 per prompt: (inputs, draw) -> reply. `draw` picks among spans: the best at temperature 0, else at random by weight.
@@ -21,7 +21,7 @@ from quorum.models.embedded.batching import read_passages
 from quorum.models.embedded.reading import Calibration, Reading, Span
 
 UNKNOWN = "Unknown"
-LABELS = ("answer", "question")  # such a word alone comes from the prompt and is no answer
+LABELS = ("answer", "question")  # such a word alone comes from the prompt; it is not an answer
 SLOT = re.compile(r"\b(answer|question)[*_\"'`]*[ \t]*[:：]", re.IGNORECASE)
 
 

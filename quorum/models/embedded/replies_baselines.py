@@ -24,7 +24,7 @@ from quorum.models.embedded.replies import (
     read_each,
     remove_labels,
 )
-from quorum.models.embedded.replies_blend import QUESTION_WORDS, nothing_known
+from quorum.models.embedded.replies_blend import QUESTION_WORDS, write_unknown
 
 WORDS = 3  # at most, in an answer to the base prompt
 NOTES = 5  # sentences; the best passages come first
@@ -116,7 +116,7 @@ async def recover_condition(inputs: Inputs, draw: Draw) -> str:
 
 RESPONDERS: dict[str, Responder] = {
     "answer_base": answer_base,
-    "answer_base_closed": nothing_known,
+    "answer_base_closed": write_unknown,
     "zero_shot_cot": zero_shot_cot,
     "rank_passages": rank_passages,
     "inference": inference,

@@ -72,12 +72,12 @@ async def direct_yes_no(inputs: Inputs, draw: Draw) -> str:
     return await choose_verdict(inputs["question"], inputs["passages"])
 
 
-async def nothing_known(inputs: Inputs, draw: Draw) -> str:
+async def write_unknown(inputs: Inputs, draw: Draw) -> str:
     """Unknown: the reader has no memory to write from."""
     return UNKNOWN
 
 
-async def nothing_to_reason_from(inputs: Inputs, draw: Draw) -> str:
+async def write_no_conclusion(inputs: Inputs, draw: Draw) -> str:
     return write_conclusion("Without a passage nothing can be told.", UNKNOWN)
 
 
@@ -140,15 +140,15 @@ async def judge_and_choose(inputs: Inputs, draw: Draw) -> str:
 RESPONDERS: dict[str, Responder] = {
     "direct": answer,
     "direct_yes_no": direct_yes_no,
-    "direct_from_memory": nothing_known,
-    "direct_from_memory_yes_no": nothing_known,
+    "direct_from_memory": write_unknown,
+    "direct_from_memory_yes_no": write_unknown,
     "reason": reason,
     "reason_yes_no": reason_yes_no,
-    "reason_from_memory": nothing_to_reason_from,
-    "reason_from_memory_yes_no": nothing_to_reason_from,
+    "reason_from_memory": write_no_conclusion,
+    "reason_from_memory_yes_no": write_no_conclusion,
     "extract_answer": extract_answer,
     "extract_answer_yes_no": extract_answer_yes_no,
-    "internal": nothing_known,
+    "internal": write_unknown,
     "topic": topic,
     "judge": judge,
     "judge_yes_no": judge,

@@ -5,7 +5,7 @@ from quorum.models.embedded.replies import Draw, Inputs, Responder
 
 
 async def question(inputs: Inputs, draw: Draw) -> str:
-    """None: an extractive reader only finds spans, and a span is no question."""
+    """None: an extractive reader only finds spans, and a span is not a question."""
     raise SetupError(
         "The embedded reader cannot write questions: it finds text, it makes none; choose a chat model, for example "
         "--model openai:gpt-4o-mini, or openai:NAME with OPENAI_BASE_URL for your own server."

@@ -54,7 +54,7 @@ def asks_yes_or_no(inputs: Inputs) -> bool:
 
 
 def balance_brackets(text: str) -> str:
-    """The text without unpaired brackets, so that it can stand in brackets."""
+    """The text without unpaired brackets, so that it can be put into brackets."""
     return text if text.count("[") == text.count("]") else text.replace("[", "").replace("]", "").strip()
 
 

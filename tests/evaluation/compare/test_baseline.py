@@ -26,7 +26,7 @@ def scores(em: dict[str, float | None], **more: dict[str, float | None]) -> Colu
     return made
 
 
-def many(share: float, seed: int, count: int = 200) -> dict[str, float | None]:
+def make_scores(share: float, seed: int, count: int = 200) -> dict[str, float | None]:
     draw = np.random.default_rng(seed)
     return {f"q{number}": float(draw.random() < share) for number in range(count)}
 
@@ -45,7 +45,7 @@ def test_only_questions_that_all_answered_are_compared() -> None:
 
 
 def test_the_tests_are_those_of_the_statistics_and_p_is_adjusted() -> None:
-    methods = {"a": scores(many(0.3, 1)), "b": scores(many(0.5, 2)), "c": scores(many(0.33, 3))}
+    methods = {"a": scores(make_scores(0.3, 1)), "b": scores(make_scores(0.5, 2)), "c": scores(make_scores(0.33, 3))}
     found = compare(methods, ["a", "b", "c"], "a")
     ids = sorted(methods["a"].ids)
     b, a = methods["b"].of("em", ids), methods["a"].of("em", ids)
@@ -74,7 +74,7 @@ def test_nothing_in_common_is_no_difference() -> None:
 
 
 def test_groups_are_compared_with_their_first_or_with_the_baseline() -> None:
-    methods = {name: scores(many(0.4, seed, 10)) for seed, name in enumerate("abcd")}
+    methods = {name: scores(make_scores(0.4, seed, 10)) for seed, name in enumerate("abcd")}
     found = compare_groups(methods, [["a", "b"], ["c", "d"]], "b")
     assert [(one["baseline"], list(one["methods"])) for one in found] == [("b", ["a"]), ("c", ["d"])]
     assert compare_groups(methods, [["a"], ["b"]]) == []
@@ -82,7 +82,7 @@ def test_groups_are_compared_with_their_first_or_with_the_baseline() -> None:
         check_baseline([["a", "b"]], "z")
 
 
-def shown(tables: Any, width: int = 100) -> str:
+def render_tables(tables: Any, width: int = 100) -> str:
     file = io.StringIO()
     console = Console(file=file, width=width, markup=False, highlight=False)
     for table in tables:
@@ -92,9 +92,9 @@ def shown(tables: Any, width: int = 100) -> str:
 
 def test_the_tables_fit_into_100_columns() -> None:
     names = ["concat", "post_fusion[vote=staged;k=10]", "self_verification"]
-    methods = {name: scores(many(0.3 + seed / 10, seed, 300)) for seed, name in enumerate(names)}
+    methods = {name: scores(make_scores(0.3 + seed / 10, seed, 300)) for seed, name in enumerate(names)}
     summary = {name: one.summary() for name, one in methods.items()}
-    text = shown(make_score_tables(summary, compare_groups(methods, [names]), ("em", "f1")))
+    text = render_tables(make_score_tables(summary, compare_groups(methods, [names]), ("em", "f1")))
     lines = text.splitlines()
     assert len(lines) == 4 + 4 + 4
     assert max(len(line.rstrip()) for line in lines) <= 100
@@ -115,7 +115,7 @@ def test_an_interval_in_percent(values: tuple[float, float, float], sign: str, t
     assert format_interval(*values, sign) == text
 
 
-def test_what_a_method_has_not_is_a_dash() -> None:
+def test_a_missing_measure_is_shown_as_a_dash() -> None:
     assert format_cell({"em": None}, Column("EM", "em", interval=True)) == "-"
     assert format_cell({"em": 0.5}, Column("EM", "em", interval=True)) == "50.0"
     assert format_cell({"calls": 1234.56}, Column("calls", "calls", 1)) == "1,234.6"
@@ -123,7 +123,7 @@ def test_what_a_method_has_not_is_a_dash() -> None:
 
 def test_a_panel_shows_shares_counts_and_intervals() -> None:
     rows = [{"method": "a", "n": 1200, "EM": 0.5, "F1": (0.5, 0.25, 0.75)}, {"method": "b", "n": 3, "EM": None}]
-    lines = shown([make_panel_table("What it is", rows)]).splitlines()
+    lines = render_tables([make_panel_table("What it is", rows)]).splitlines()
     assert [line.split() for line in lines] == [
         ["What", "it", "is"],
         ["method", "n", "EM", "F1"],

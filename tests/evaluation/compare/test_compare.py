@@ -15,7 +15,7 @@ from quorum.evaluation.compare.call_bounds import call_bounds, evaluate_formula
 from quorum.evaluation.compare.compare import plan_comparison
 from quorum.evaluation.compare.estimate import Estimate, estimate_seconds
 from quorum.evaluation.compare.prices import Price, Prices
-from quorum.evaluation.run.columns import columns, parse_methods
+from quorum.evaluation.run.columns import list_columns, parse_methods
 from quorum.evaluation.run.options import Options
 
 __all__ = ["data"]
@@ -39,7 +39,7 @@ def prices(tmp_path: Path) -> Path:
     return path
 
 
-async def estimated(corpus: str, data: Path, **options: Any) -> Estimate:
+async def make_estimate(corpus: str, data: Path, **options: Any) -> Estimate:
     planned = await plan_comparison(Options(data=data, corpus=corpus, context=make_context(), **options))
     assert planned.estimate is not None
     return planned.estimate
@@ -75,7 +75,7 @@ async def test_a_comparison_from_the_estimate_to_the_report(
 
 
 async def test_the_estimate_of_a_filter_counts_its_prompt(corpus: str, data: Path, openai_server: OpenAIServer) -> None:
-    found = (await estimated(corpus, data, methods="filco")).methods["filco"]
+    found = (await make_estimate(corpus, data, methods="filco")).methods["filco"]
     assert (found.calls, found.least, found.most, openai_server.requests) == (2, 2, 3, [])
 
 
@@ -111,7 +111,7 @@ async def test_a_limit_on_cost_stops_before_and_in_the_middle(
 ) -> None:
     openai_server.reply(lambda request: Response("unknown", usage={"prompt_tokens": 900_000, "completion_tokens": 1}))
     with pytest.raises(SetupError, match=r"more than --max-cost 0\.001"):
-        await estimated(corpus, data, methods="concat", prices=prices, max_cost=0.001)
+        await make_estimate(corpus, data, methods="concat", prices=prices, max_cost=0.001)
     assert openai_server.requests == []
     with pytest.raises(SetupError, match=r"have cost \$900\.0020, the limit is \$50"):
         await run_comparison(corpus, data, methods="concat", prices=prices, max_cost=50, concurrency=1)
@@ -119,7 +119,7 @@ async def test_a_limit_on_cost_stops_before_and_in_the_middle(
     spent = json.loads((data.parent / "out" / "spent.json").read_text())
     assert spent["cost"] == pytest.approx(900.002)
     with pytest.raises(SetupError, match="a model has no price"):
-        await estimated(corpus, data, methods="concat", max_cost=1)
+        await make_estimate(corpus, data, methods="concat", max_cost=1)
 
 
 def test_details_hold_the_path_and_the_replies(
@@ -199,7 +199,7 @@ def test_a_dry_run_asks_nothing(corpus: str, data: Path, openai_server: OpenAISe
         (["--k", "0"], "does not fit"),
     ],
 )
-def test_what_cannot_be_is_one_sentence(
+def test_impossible_options_are_refused_in_one_sentence(
     options: list[str], said: str, corpus: str, data: Path, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
     ran = quorum("compare", corpus, str(data), "--models", "openai:test", *options)
@@ -212,9 +212,9 @@ def test_a_corpus_that_is_not_there(data: Path, openai_server: OpenAIServer, quo
     assert (ran.code, "There is no corpus nowhere; give a folder" in ran.err) == (2, True)
 
 
-def test_methods_are_crossed_with_what_has_several_values() -> None:
+def test_methods_are_crossed_with_settings_of_several_values() -> None:
     two = {"models": ["openai:a", "openai:b"], "k": ["5", "10"], "retrievers": ["bm25"]}
-    crossed = columns(Options(data=Path(), methods="concat,sure[k=3]", **two))
+    crossed = list_columns(Options(data=Path(), methods="concat,sure[k=3]", **two))
     assert [column.name for column in crossed] == [
         "concat[model=openai:a;k=5]",
         "concat[model=openai:a;k=10]",
@@ -224,7 +224,7 @@ def test_methods_are_crossed_with_what_has_several_values() -> None:
         "sure[k=3;model=openai:b]",
     ]
     assert {column.context.retriever for column in crossed} == {"bm25"}
-    single = columns(Options(data=Path(), methods="concat", models=["openai:a"]))
+    single = list_columns(Options(data=Path(), methods="concat", models=["openai:a"]))
     assert [(column.name, column.context.model) for column in single] == [("concat", "openai:a")]
 
 
@@ -259,7 +259,7 @@ def test_limits_in_a_minute_set_the_estimate_seconds() -> None:
     assert estimate_seconds(Context(tokens_per_minute=100), 100, 1000, concurrency=8) == 600
 
 
-def test_prices(tmp_path: Path) -> None:
+def test_prices_are_found_and_applied(tmp_path: Path) -> None:
     found = Prices()
     assert found.of("openai:gpt-4o-mini") == found.of("openai:gpt-4o-mini-2024-07-18") == Price(0.15, 0.60, 0.075)
     assert found.of("openai:somebody/model") is None

@@ -12,7 +12,7 @@ __all__ = ["data"]
 
 
 @pytest.fixture
-def bringing(tmp_path: Path) -> Path:
+def data_with_passages(tmp_path: Path) -> Path:
     """Questions that bring a passage each."""
     lines = [
         {
@@ -23,17 +23,17 @@ def bringing(tmp_path: Path) -> Path:
         }
         for n in range(6)
     ]
-    path = tmp_path / "bringing.jsonl"
+    path = tmp_path / "data_with_passages.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
 
 
 @pytest.mark.parametrize(("corpus", "shown", "source"), [("given", 1, "given"), ("pool", 2, "corpus")])
 async def test_the_questions_own_passages_are_a_corpus(
-    corpus: str, shown: int, source: str, bringing: Path, openai_server: OpenAIServer
+    corpus: str, shown: int, source: str, data_with_passages: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(reply_as_reader)
-    planned, decision = await run_comparison(corpus, bringing, methods="concat,concat_pf")
+    planned, decision = await run_comparison(corpus, data_with_passages, methods="concat,concat_pf")
     folder = decision.scores.folder
     rows = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
     assert {len(row["passages"]) for row in rows} == {shown}
@@ -43,24 +43,24 @@ async def test_the_questions_own_passages_are_a_corpus(
     assert (decision.spent["searches"], decision.spent["searched"]) == ((12, 6) if corpus == "pool" else (0, 0))
     assert (folder / "report.html").exists()
     asked = len(openai_server.requests)
-    _, again = await run_comparison(corpus, bringing, methods="concat,concat_pf")
+    _, again = await run_comparison(corpus, data_with_passages, methods="concat,concat_pf")
     assert (again.scores.asked, len(openai_server.requests)) == (0, asked)
 
 
 def test_given_passages_must_be_there_and_need_no_retriever(
-    data: Path, bringing: Path, openai_server: OpenAIServer, quorum: Quorum
+    data: Path, data_with_passages: Path, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
     none = quorum("compare", "given", str(data), "--models", "openai:test")
     assert none.code == 2
     assert "6 of 6 questions in" in none.err
     assert "name a corpus in place of 'given'." in none.err
-    searched = quorum("compare", "given", str(bringing), "--models", "openai:test", "--retrievers", "bm25")
+    searched = quorum("compare", "given", str(data_with_passages), "--models", "openai:test", "--retrievers", "bm25")
     assert (searched.code, "--retrievers bm25 would search nothing" in searched.err) == (2, True)
     assert openai_server.requests == []
 
 
-def test_of_all_methods_those_that_cannot_serve_the_questions_are_left_out(
-    bringing: Path, openai_server: OpenAIServer, quorum: Quorum
+def test_all_leaves_out_methods_that_cannot_serve_the_questions(
+    data_with_passages: Path, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
     claim = {
         "id": "c",
@@ -68,9 +68,9 @@ def test_of_all_methods_those_that_cannot_serve_the_questions_are_left_out(
         "answers": ["REFUTES"],
         "meta": {"answer_type": "label"},
     }
-    with bringing.open("a", encoding="utf-8") as file:
+    with data_with_passages.open("a", encoding="utf-8") as file:
         file.write(json.dumps(claim | {"passages": [{"id": "x", "title": "", "text": "It was found."}]}) + "\n")
-    asked = ("compare", "given", str(bringing), "--dry-run", "--models", "openai:test", "--methods")
+    asked = ("compare", "given", str(data_with_passages), "--dry-run", "--models", "openai:test", "--methods")
     every = quorum(*asked, "all")
     assert every.code == 0, every.err
     assert "without react: The prompt 'react' does not serve answer_type='label'." in every.err
@@ -81,19 +81,19 @@ def test_of_all_methods_those_that_cannot_serve_the_questions_are_left_out(
     ]
     named = quorum(*asked, "concat,react")
     assert (named.code, "react " in named.out, named.err) == (0, True, "")
-    embedded = quorum("compare", "given", str(bringing), "--dry-run", "--methods", "all[k=1]")
+    embedded = quorum("compare", "given", str(data_with_passages), "--dry-run", "--methods", "all[k=1]")
     assert (embedded.code, "The embedded reader cannot check claims" in embedded.err) == (2, True)
     assert openai_server.requests == []
 
 
 def test_an_evaluation_by_all_methods_goes_on_without_those(
-    bringing: Path, openai_server: OpenAIServer, quorum: Quorum, caplog: pytest.LogCaptureFixture
+    data_with_passages: Path, openai_server: OpenAIServer, quorum: Quorum, caplog: pytest.LogCaptureFixture
 ) -> None:
-    lines = bringing.read_text("utf-8").splitlines()
+    lines = data_with_passages.read_text("utf-8").splitlines()
     claims = [json.loads(line) | {"answers": ["REFUTES"], "meta": {"answer_type": "label"}} for line in lines[:2]]
-    bringing.write_text("".join(json.dumps(claim) + "\n" for claim in claims), "utf-8")
+    data_with_passages.write_text("".join(json.dumps(claim) + "\n" for claim in claims), "utf-8")
     openai_server.reply("REFUTES")
-    asked = ("eval", str(bringing), "--model", "openai:test", "--out", "out", "--methods")
+    asked = ("eval", str(data_with_passages), "--model", "openai:test", "--out", "out", "--methods")
     every = quorum(*asked, "all")
     assert every.code == 0, every.err
     assert "without react: The prompt 'react' does not serve answer_type='label'." in caplog.messages
@@ -101,7 +101,9 @@ def test_an_evaluation_by_all_methods_goes_on_without_those(
     assert ("concat" in rows, "post_fusion" in rows, "react" in rows) == (True, True, False)
     again = quorum(*asked, "all")
     assert (again.code, "made 0 calls now" in again.err) == (0, True)
-    named = quorum("eval", str(bringing), "--model", "openai:test", "--out", "named", "--methods", "concat,react")
+    named = quorum(
+        "eval", str(data_with_passages), "--model", "openai:test", "--out", "named", "--methods", "concat,react"
+    )
     assert (named.code, "'react' does not serve" in named.err) == (2, True)
     against = quorum(*asked, "all", "--baseline", "react")
     assert (against.code, "The baseline 'react' does not serve these questions: The prompt" in against.err) == (2, True)

@@ -1,4 +1,4 @@
-"""The recommendation in words: the best under a budget, and what cannot be told from it."""
+"""The recommendation in words: the best method under a budget, and those that are not significantly worse."""
 
 import re
 from typing import Any
@@ -34,22 +34,24 @@ def scores(share: float, seed: int, *, calls: float = 1, count: int = 400, faile
     return made
 
 
-def made(budget: dict[str, float] | None = None, **methods: ColumnScores) -> tuple[Recommendation, list[Figures]]:
+def make_recommendation(
+    budget: dict[str, float] | None = None, **methods: ColumnScores
+) -> tuple[Recommendation, list[Figures]]:
     common = shared_questions(methods)
     figures = [figures_of(name, one, "em", None, common) for name, one in methods.items()]
     return recommend(figures, methods, "em", budget or {}), figures
 
 
 def test_the_best_is_named_first_with_what_it_takes() -> None:
-    found, _ = made(good=scores(0.7, 1, calls=5), poor=scores(0.3, 2))
+    found, _ = make_recommendation(good=scores(0.7, 1, calls=5), poor=scores(0.3, 2))
     assert (found.best, found.equals, found.cheapest, found.front) == ("good", [], "good", ["poor", "good"])
     assert found.sentences[0].startswith("good is best: exact match 7")
     assert "over 400 questions, for 5.0 calls, 505 tokens, 2.50 s (p95) a question" in found.sentences[0]
     assert found.sentences[1] == "Every other method is worse by more than chance would make it (p < 0.05, corrected)."
 
 
-def test_what_cannot_be_told_from_it_is_named_with_the_questions_that_would_tell() -> None:
-    found, _ = made(
+def test_methods_not_significantly_worse_are_named_with_the_questions_needed() -> None:
+    found, _ = make_recommendation(
         dear=scores(0.55, 1, calls=5, count=60), cheap=scores(0.5, 4, count=60), poor=scores(0.1, 3, count=60)
     )
     assert (found.best, found.equals, found.cheapest) == ("dear", ["cheap"], "cheap")
@@ -63,9 +65,9 @@ def test_what_cannot_be_told_from_it_is_named_with_the_questions_that_would_tell
     assert found.sentences[3].endswith("points, p < 0.001).")
 
 
-def test_of_many_that_cannot_be_told_from_it_the_nearest_are_named() -> None:
+def test_the_nearest_of_many_not_significantly_worse_methods_are_named() -> None:
     shares = {f"m{number:02}": scores(0.5 + number / 400, 1, count=60) for number in range(12)}
-    found, figures = made(**shares)
+    found, figures = make_recommendation(**shares)
     assert len(found.equals) == 11
     told = found.sentences[1].partition("tell it from")[2]
     named = re.findall(r"m\d\d", told)
@@ -81,46 +83,46 @@ def test_a_few_are_all_listed() -> None:
 
 
 def test_equal_methods_the_cheaper_one_is_best() -> None:
-    found, _ = made(dear=scores(0.5, 1, calls=5), cheap=scores(0.5, 1))
+    found, _ = make_recommendation(dear=scores(0.5, 1, calls=5), cheap=scores(0.5, 1))
     assert (found.best, found.equals) == ("cheap", ["dear"])
     assert "dear (no difference)" in found.sentences[1]
 
 
 def test_a_budget_limits_the_recommendation_and_says_what_is_beyond_it() -> None:
     methods = {"good": scores(0.7, 1, calls=5), "poor": scores(0.3, 2), "middle": scores(0.4, 5, calls=2)}
-    found, _ = made({"calls": 2}, **methods)
+    found, _ = make_recommendation({"calls": 2}, **methods)
     assert found.best == "middle"
     assert "middle is best within 2 calls a question" in found.sentences[0]
     assert any(one.startswith("Without the limit good would be ahead: 7") for one in found.sentences)
-    one, _ = made({"calls": 1, "tokens": 101}, **methods)
+    one, _ = make_recommendation({"calls": 1, "tokens": 101}, **methods)
     assert one.best == "poor"
     assert "No other method keeps within the limit." in one.sentences
-    none, _ = made({"seconds": 0.1}, **methods)
+    none, _ = make_recommendation({"seconds": 0.1}, **methods)
     assert none.best is None
     assert none.sentences[0] == "No method keeps within 0.1 seconds (95th percentile) a question."
     assert "Without the limit good has the highest mean" in none.sentences[-1]
 
 
 def test_a_limit_on_cost_needs_prices() -> None:
-    found, _ = made({"cost": 1.0}, some=scores(0.5, 1))
+    found, _ = make_recommendation({"cost": 1.0}, some=scores(0.5, 1))
     assert found.best is None
     assert "give its price with --prices FILE" in found.sentences[1]
 
 
 def test_answers_that_failed_are_told_apart_and_left_out_for_all() -> None:
-    found, figures = made(one=scores(0.5, 1, failed=100), other=scores(0.5, 1))
+    found, figures = make_recommendation(one=scores(0.5, 1, failed=100), other=scores(0.5, 1))
     assert [(one.n, one.errors) for one in figures] == [(300, 100), (300, 0)]
     assert figures[0].quality == figures[1].quality
     assert found.sentences[-1].startswith("Answers that failed count neither as right nor as wrong: 100 of one;")
 
 
 def test_no_answers_at_all() -> None:
-    found, _ = made(one=scores(0.5, 1, count=5, failed=5))
+    found, _ = make_recommendation(one=scores(0.5, 1, count=5, failed=5))
     assert (found.best, found.sentences[0]) == (None, "No method answered any question.")
 
 
 def test_a_single_method_is_best_of_itself() -> None:
-    found, _ = made(only=scores(0.5, 1))
+    found, _ = make_recommendation(only=scores(0.5, 1))
     assert (found.best, len(found.sentences)) == ("only", 1)
     assert found.sentences[0].startswith("only is the only method: exact match ")
 

@@ -38,7 +38,7 @@ def test_the_surest_answers_are_promised_and_the_file_says_for_whom(results: Pat
     assert "answer_type" not in written["settings"]
 
 
-def test_of_several_methods_each_has_its_part_of_the_error(results: Path) -> None:
+def test_several_methods_share_the_error(results: Path) -> None:
     read = read_results(results)
     alone = calibrate_methods(read, 0.1, 0.05, "sure")[0].threshold
     together = {one.method: one.threshold for one in calibrate_methods(read, 0.1, 0.05)}
@@ -63,7 +63,7 @@ def test_of_several_methods_each_has_its_part_of_the_error(results: Path) -> Non
         (["--wrong-at-most", "5%", "--measure", "charm"], "have no measure 'charm'"),
     ],
 )
-def test_what_cannot_be_promised_is_one_sentence(
+def test_impossible_promises_are_refused_in_one_sentence(
     quorum: Quorum, results: Path, arguments: list[str], message: str
 ) -> None:
     ran = quorum("calibrate", str(results), *arguments)
@@ -137,7 +137,7 @@ def test_the_environment_names_a_calibration_too(
         post_fusion.invoke({"question": "Which colour?", "given": GIVEN})
 
 
-def test_what_is_no_calibration_is_said(tmp_path: Path) -> None:
+def test_a_file_without_a_calibration_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "x.json"
     file.write_text('{"kind": "else"}', encoding="utf-8")
     with pytest.raises(SetupError, match="holds no calibration"):

@@ -59,7 +59,7 @@ def test_the_command_writes_a_method(quorum: Quorum, results: Path) -> None:
     assert json.loads(again.out) == json.loads((results / "composed.json").read_text())
 
 
-def test_without_a_certificate_the_single_method_stands(quorum: Quorum, tmp_path: Path) -> None:
+def test_without_a_certificate_the_single_method_is_used(quorum: Quorum, tmp_path: Path) -> None:
     folder = write_results(tmp_path / "out", {"concat": 0.6, "sure": 0.65}, questions=150, unknown=0.0, agree=0.8)
     ran = quorum("compose", str(folder))
     assert ran.code == 0
@@ -80,7 +80,7 @@ def test_without_a_certificate_the_single_method_stands(quorum: Quorum, tmp_path
         (["--out", "nowhere/x.json"], "there is no folder nowhere"),
     ],
 )
-def test_what_cannot_be_composed_is_one_sentence(
+def test_impossible_compositions_are_refused_in_one_sentence(
     quorum: Quorum, results: Path, arguments: list[str], message: str
 ) -> None:
     ran = quorum("compose", str(results), *arguments)

@@ -14,7 +14,9 @@ def old(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("share", "code", "word"), [(0.75, 0, "Pass"), (0.3, 1, "Fail"), (0.57, 3, "Cannot tell")])
-def test_three_verdicts(quorum: Quorum, old: Path, tmp_path: Path, share: float, code: int, word: str) -> None:
+def test_a_gate_passes_fails_or_is_undecided(
+    quorum: Quorum, old: Path, tmp_path: Path, share: float, code: int, word: str
+) -> None:
     new = write_results(tmp_path / "new", {"sure": share}, seed=1, questions=300, agree=0.9)
     ran = quorum("gate", str(old), str(new), "--margin", "0.03")
     assert (ran.code, ran.err) == (code, "")

@@ -8,7 +8,7 @@ import pytest
 from openai_server import OpenAIServer, Request, make_error
 
 from quorum.core.context import Context
-from quorum.evaluation.experiments.analyses import best_of_runs, shared_name, split_by_top, spread_of_draws
+from quorum.evaluation.experiments.analyses import best_of_runs, find_shared_name, split_by_top, spread_of_draws
 from quorum.evaluation.experiments.preference import compare_summaries, decide_outcome, read_pairs
 from quorum.evaluation.run.results import ColumnScores, Row
 
@@ -81,8 +81,8 @@ def test_the_spread_over_draws() -> None:
 
 
 def test_runs_share_a_name() -> None:
-    assert shared_name(["cot[k=3;top_p=0]", "cot[k=3;top_p=1]"]) == "cot[k=3]"
-    assert shared_name(["cot", "cot[k=3]"]) == "cot"
+    assert find_shared_name(["cot[k=3;top_p=0]", "cot[k=3;top_p=1]"]) == "cot[k=3]"
+    assert find_shared_name(["cot", "cot[k=3]"]) == "cot"
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_pairs_are_questions_that_both_have_right(folder: Path) -> None:
     ]
 
 
-async def judged(folder: Path) -> tuple[list[dict[str, Any]], str, list[tuple[int, int]]]:
+async def judge_folder(folder: Path) -> tuple[list[dict[str, Any]], str, list[tuple[int, int]]]:
     told: list[tuple[int, int]] = []
     names = ("sure", "sum_and_pred")
     panels = await compare_summaries(
@@ -141,7 +141,7 @@ async def test_a_judge_is_asked_in_both_orders(folder: Path, openai_server: Open
         return "Summary 1" if first_is_sure else "Summary 2"
 
     openai_server.reply(judge)
-    rows, title, told = await judged(folder)
+    rows, title, told = await judge_folder(folder)
     assert title == "3 questions that both have right"
     assert [(row["summaries of"], round(row["preferred"].mean, 3)) for row in rows] == [
         ("sure", 0.667),
@@ -156,20 +156,22 @@ async def test_a_judge_is_asked_in_both_orders(folder: Path, openai_server: Open
     assert lines[1] == {"id": "q2", "outcome": "tie", "preferred": [0, 1]}
 
 
-async def test_what_cannot_be_read_is_unscored_and_counted(folder: Path, openai_server: OpenAIServer) -> None:
+async def test_unreadable_and_failed_judgements_are_unscored_and_counted(
+    folder: Path, openai_server: OpenAIServer
+) -> None:
     def judge(request: Request) -> Any:
         if "q1?" in request.text:
             return "Well, that depends."
         return make_error(400, "not today") if "q2?" in request.text else "Tie"
 
     openai_server.reply(judge)
-    rows, title, _ = await judged(folder)
+    rows, title, _ = await judge_folder(folder)
     assert title == "3 questions that both have right, 1 unscored, 1 failed"
     assert [row["preferred"].mean for row in rows] == [0, 0, 1]
 
 
-async def test_without_pairs_there_is_nothing_to_prefer(tmp_path: Path) -> None:
+async def test_without_pairs_no_preference_is_counted(tmp_path: Path) -> None:
     (tmp_path / "results.jsonl").write_text("", encoding="utf-8")
-    rows, title, _ = await judged(tmp_path)
+    rows, title, _ = await judge_folder(tmp_path)
     assert title == "0 questions that both have right"
     assert [row["preferred"] for row in rows] == [None] * 3

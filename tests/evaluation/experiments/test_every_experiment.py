@@ -220,7 +220,7 @@ def test_a_variant_has_its_own_filter_and_generator(
     ("text", "message"),
     [
         ("psg", "cannot be read; write a name and its settings in brackets"),
-        ("psg[fliter=llm]", "sets 'fliter', which is no setting"),
+        ("psg[fliter=llm]", "sets 'fliter', which is not a setting"),
         ("psg[filter=bert]", "names no filter"),
     ],
 )

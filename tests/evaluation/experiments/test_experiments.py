@@ -15,7 +15,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.datasets.examples import read_examples
 from quorum.evaluation.experiments.catalogue import EXPERIMENTS, experiment_of
-from quorum.evaluation.experiments.experiment_columns import grouped_columns
+from quorum.evaluation.experiments.experiment_columns import group_columns
 from quorum.evaluation.run.dataset import read_data
 from quorum.evaluation.run.demonstrations import draw_shots
 from quorum.graphs import METHODS
@@ -40,14 +40,14 @@ def data(tmp_path: Path) -> Path:
 
 
 def names(experiment: str, **given: Any) -> list[list[str]]:
-    return [[run.name for run in group] for group in grouped_columns(experiment_of(experiment), CONTEXT, **given)]
+    return [[run.name for run in group] for group in group_columns(experiment_of(experiment), CONTEXT, **given)]
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_can_be_run(name: str) -> None:
     experiment = experiment_of(name)
     given: Any = {"verifier": "embedded", "filters": ["embedded"], "searching": True}
-    runs = [run for group in grouped_columns(experiment, CONTEXT, **given) for run in group]
+    runs = [run for group in group_columns(experiment, CONTEXT, **given) for run in group]
     assert all(run.method in METHODS for run in runs)
     assert len({run.name for run in runs}) == len(runs) > 1 or experiment.shots
     assert set(experiment.further) <= set(FURTHER)
@@ -89,7 +89,7 @@ def test_every_filter_is_a_run() -> None:
 
 def test_drawn_demonstrations_give_runs_their_names() -> None:
     shots = [("shots=1;draw=0", "a.jsonl"), ("shots=1;draw=1", "b.jsonl")]
-    found = grouped_columns(experiment_of("few_shot"), CONTEXT, methods="base,sure[k=3]", shots=shots)
+    found = group_columns(experiment_of("few_shot"), CONTEXT, methods="base,sure[k=3]", shots=shots)
     assert [[run.name for run in group] for group in found] == [
         ["base"],
         ["base[shots=1;draw=0]"],
@@ -191,7 +191,7 @@ async def test_few_shot_runs_go_on_where_they_stopped(data: Path, tmp_path: Path
         ("sweep_k", {"methods": "contact"}, "did you mean concat"),
     ],
 )
-async def test_what_is_missing_is_named_before_anything_is_asked(
+async def test_missing_requirements_are_named_before_any_call(
     data: Path, openai_server: OpenAIServer, name: str, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(SetupError, match=message):

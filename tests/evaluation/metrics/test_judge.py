@@ -1,4 +1,4 @@
-"""Judged accuracy: what is asked, what is not, what is unscored; its calls apart; the same again goes on."""
+"""Judged accuracy: what is asked, what is not, what is unscored; its calls apart; a repeated command continues."""
 
 import csv
 import json
@@ -37,7 +37,7 @@ def data(tmp_path: Path) -> Path:
     return path
 
 
-def replies(request: Request, verdicts: dict[str, Any] | None = None) -> Any:
+def reply_by_model(request: Request, verdicts: dict[str, Any] | None = None) -> Any:
     """What the methods' model says, and what the judge says."""
     river = next(river for river in TOWN if f"the {river}?" in request.text)
     if request.body["model"].startswith("judge"):
@@ -45,7 +45,7 @@ def replies(request: Request, verdicts: dict[str, Any] | None = None) -> Any:
     return SAID[river]
 
 
-def judged_calls(server: OpenAIServer) -> list[Request]:
+def list_judge_requests(server: OpenAIServer) -> list[Request]:
     return [request for request in server.chats() if request.body["model"].startswith("judge")]
 
 
@@ -55,7 +55,7 @@ async def run(data: Path, methods: str = "concat", judge: str | None = "openai:j
     return await evaluate(options)
 
 
-def given(data: Path, context: Context = CONTEXT, **options: Any) -> Options:
+def make_options(data: Path, context: Context = CONTEXT, **options: Any) -> Options:
     """A comparison over the passages of the questions."""
     return Options(data=data, corpus="given", context=context, out=data.parent / "out", **options)
 
@@ -93,13 +93,13 @@ def test_verdicts(reply: str, value: bool | None) -> None:
 
 
 async def test_the_judge_is_asked_only_where_nothing_else_decides(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(replies)
+    openai_server.reply(reply_by_model)
     report = await run(data)
     summary = report.summary["concat"]
     assert (summary["em"], summary["judged"], summary["unscored"], summary["judge_errors"]) == (0.2, 0.4, 0, 0)
     assert summary["judged_low"] <= summary["judged"] <= summary["judged_high"]  # type: ignore[operator]
     assert report.measures == ("em", "f1", "judged")
-    sent = judged_calls(openai_server)
+    sent = list_judge_requests(openai_server)
     assert {river for one in sent for river in TOWN if f"the {river}?" in one.text} == {"Rhine", "Danube"}
     rhine = next(one.text for one in sent if "Rhine" in one.text)
     assert "- Basel" in rhine
@@ -116,7 +116,7 @@ async def test_the_judge_is_asked_only_where_nothing_else_decides(data: Path, op
 
 
 async def test_its_calls_are_told_apart(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(replies)
+    openai_server.reply(reply_by_model)
     report = await run(data)
     assert report.judge_spent is not None
     assert (report.spent.calls, report.judge_spent.calls) == (5, 2)
@@ -126,7 +126,7 @@ async def test_its_calls_are_told_apart(data: Path, openai_server: OpenAIServer)
 
 
 async def test_the_judge_can_be_named_later_and_goes_on(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(replies)
+    openai_server.reply(reply_by_model)
     first = await run(data, judge=None)
     assert "judged" not in first.summary["concat"]
     assert first.judge_spent is None
@@ -137,14 +137,14 @@ async def test_the_judge_can_be_named_later_and_goes_on(data: Path, openai_serve
     again = await run(data, context=Context(model="openai:test", attempts=1, journal="off"))
     assert again.judge_spent is not None
     assert (again.judge_spent.calls <= 1, again.summary) == (True, report.summary)
-    openai_server.reply(lambda request: replies(request, dict.fromkeys(TOWN, "Incorrect")))
-    before = len(judged_calls(openai_server))
+    openai_server.reply(lambda request: reply_by_model(request, dict.fromkeys(TOWN, "Incorrect")))
+    before = len(list_judge_requests(openai_server))
     other = await run(data, judge="openai:judge2")
-    assert (other.summary["concat"]["judged"], len(judged_calls(openai_server)) - before) == (0.2, 2)
+    assert (other.summary["concat"]["judged"], len(list_judge_requests(openai_server)) - before) == (0.2, 2)
 
 
 async def test_another_answer_in_the_place_of_a_judged_one_is_judged(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(replies)
+    openai_server.reply(reply_by_model)
     report = await run(data)
     (report.folder / "results.jsonl").unlink()
     lines = report.folder / "judged.jsonl"
@@ -154,22 +154,22 @@ async def test_another_answer_in_the_place_of_a_judged_one_is_judged(data: Path,
     assert again.summary["concat"]["judged"] == 0
 
 
-async def test_what_cannot_be_read_is_unscored_and_what_fails_is_asked_again(
+async def test_unreadable_verdicts_stay_unscored_and_failed_calls_are_asked_again(
     data: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(
-        lambda request: replies(request, {"Rhine": "Who knows?", "Danube": make_error(400, "not today")})
+        lambda request: reply_by_model(request, {"Rhine": "Who knows?", "Danube": make_error(400, "not today")})
     )
     report = await run(data)
     summary = report.summary["concat"]
     assert (summary["unscored"], summary["judge_errors"], summary["judged"]) == (1, 1, 0.333333)
-    openai_server.reply(replies)
+    openai_server.reply(reply_by_model)
     summary = (await run(data)).summary["concat"]
     assert (summary["unscored"], summary["judge_errors"], summary["judged"]) == (1, 0, 0.25)
 
 
-async def test_methods_are_compared_by_its_word(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(replies)
+async def test_methods_are_compared_by_the_judges_verdicts(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(reply_by_model)
     report = await run(data, "concat,concat[k=1]")
     found = report.comparisons[0]["methods"]["concat[k=1]"]["judged"]
     assert (found["difference"], found["test"], found["questions_needed"]) == (0, "mcnemar", None)
@@ -188,9 +188,11 @@ async def test_a_comparison_with_a_judge(data: Path, openai_server: OpenAIServer
     """Its calls have a part of spent.json of their own, its word a column in every table."""
     prices = tmp_path / "prices.toml"
     prices.write_text('["openai:test"]\ninput = 1.0\noutput = 1.0\n["openai:judge"]\ninput = 1.0\noutput = 1.0\n')
-    openai_server.reply(replies)
+    openai_server.reply(reply_by_model)
     context = replace(CONTEXT, journal=str(tmp_path / "journal.sqlite"))  # of two equal answers one is judged
-    options = given(data, context=context, methods="concat,concat_pf", judge="openai:judge", prices=prices, max_cost=5)
+    options = make_options(
+        data, context=context, methods="concat,concat_pf", judge="openai:judge", prices=prices, max_cost=5
+    )
     decision = await compare(await plan_comparison(options))
     assert decision.spent["judge"]["models"]["openai:judge"]["calls"] == 2
     assert "openai:judge" not in decision.spent["models"]
@@ -205,7 +207,7 @@ async def test_a_comparison_with_a_judge(data: Path, openai_server: OpenAIServer
         assert {row["judged"] for row in csv.DictReader(file)} == {"0.4"}
     again = await compare(await plan_comparison(options))
     assert again.spent["judge"] == decision.spent["judge"]
-    without = await compare(await plan_comparison(given(data, methods="concat,concat_pf", prices=prices)))
+    without = await compare(await plan_comparison(make_options(data, methods="concat,concat_pf", prices=prices)))
     assert without.spent["judge"] == decision.spent["judge"]
     assert "judged" not in without.scores.measures
 
@@ -215,12 +217,12 @@ async def test_the_limit_on_cost_is_one_for_the_judge_too(
 ) -> None:
     prices = tmp_path / "prices.toml"
     prices.write_text('["openai:test"]\ninput = 0.0\noutput = 0.0\n["openai:judge"]\ninput = 1e6\noutput = 1e6\n')
-    openai_server.reply(replies)
+    openai_server.reply(reply_by_model)
     limits = {"prices": prices, "max_cost": 1, "concurrency": 1}
-    planned = await plan_comparison(given(data, methods="concat", judge="openai:judge", **limits))
+    planned = await plan_comparison(make_options(data, methods="concat", judge="openai:judge", **limits))
     with pytest.raises(SetupError, match=r"have cost \$.* the limit is \$1"):
         await compare(planned)
-    assert len(judged_calls(openai_server)) == 1
+    assert len(list_judge_requests(openai_server)) == 1
 
 
 async def test_a_judge_without_a_price_has_no_limit_to_keep(
@@ -228,7 +230,7 @@ async def test_a_judge_without_a_price_has_no_limit_to_keep(
 ) -> None:
     prices = tmp_path / "prices.toml"
     prices.write_text('["openai:test"]\ninput = 1.0\noutput = 1.0\n')
-    options = given(data, methods="concat", judge="openai:judge", prices=prices, max_cost=5)
+    options = make_options(data, methods="concat", judge="openai:judge", prices=prices, max_cost=5)
     with pytest.raises(SetupError, match="a model has no price"):
         await plan_comparison(options)
     assert openai_server.requests == []
@@ -237,8 +239,8 @@ async def test_a_judge_without_a_price_has_no_limit_to_keep(
 async def test_the_judge_goes_by_none_of_a_methods_own_settings(
     data: Path, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
-    openai_server.reply(replies)
-    options = given(data, methods="concat[context_window=600],concat", judge="openai:judge")
+    openai_server.reply(reply_by_model)
+    options = make_options(data, methods="concat[context_window=600],concat", judge="openai:judge")
     long = json.loads(data.read_text().splitlines()[0])
     long["answers"] += [f"Basel, {'the town on the Rhine ' * 9}{number}" for number in range(9)]
     data.write_text(json.dumps(long) + "\n")
@@ -263,7 +265,7 @@ def test_eval_with_a_judge(
     quorum: Callable[..., tuple[int, str, str]], data: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(
-        lambda request: replies(request, {"Rhine": "Who knows?", "Danube": make_error(400, "not today")})
+        lambda request: reply_by_model(request, {"Rhine": "Who knows?", "Danube": make_error(400, "not today")})
     )
     command = ("eval", str(data), "--methods", "concat", "--model", "openai:test", "--out", "o")
     code, out, err = quorum(*command, "--judge", "openai:judge")
@@ -273,7 +275,7 @@ def test_eval_with_a_judge(
     assert "made 5 calls now" in err
     assert "the judge's calls, apart: 1 now (" in err
     assert (code, "the judge failed on 1 answer; the same command again asks it only about those" in err) == (1, True)
-    openai_server.reply(replies)
+    openai_server.reply(reply_by_model)
     code, _, err = quorum(*command, "--judge", "openai:judge")
     assert (code, "the judge's calls, apart: 1 now (" in err, "made 0 calls now" in err) == (0, True, True)
     code, out, err = quorum(*command, "--judge", "embedded")

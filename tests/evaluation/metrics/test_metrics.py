@@ -76,7 +76,9 @@ def test_the_words_of_a_refusal_earn_nothing() -> None:
         ("Rome", [], False, False),  # no vote was needed
     ],
 )
-def test_what_is_counted_over_the_pool(answer: str, votes: list[str], in_pool: bool, lost: bool) -> None:
+def test_gold_in_pool_and_not_majority_count_over_the_votes(
+    answer: str, votes: list[str], in_pool: bool, lost: bool
+) -> None:
     scores = score(result(answer, unknown=answer == "unknown", votes=votes), ["Paris"])
     assert (scores["gold_in_pool"], scores["not_majority"]) == (in_pool, lost)
 

@@ -55,7 +55,7 @@ def test_the_final_passages_against_the_gold_ones(
     assert (recall(*given_), precision(*given_), s_precision(*given_)) == expected
 
 
-def test_before_the_filter() -> None:
+def test_measures_before_the_filter_use_all_passages() -> None:
     given_ = result("a", before="abcd"), reference("ab")
     assert (recall_before(*given_), precision_before(*given_), s_precision_before(*given_)) == (1, 0.5, 0)
     none = result("ab"), reference("ab")
@@ -65,7 +65,7 @@ def test_before_the_filter() -> None:
 @pytest.mark.parametrize(
     ("final", "hit", "rank"), [("abc", 1, 1), ("cab", 0, 1 / 2), ("cdb", 0, 1 / 3), ("cd", 0, 0), ("", 0, 0)]
 )
-def test_where_the_first_gold_passage_stands(final: str, hit: float, rank: float) -> None:
+def test_hit_at_1_and_reciprocal_rank_use_the_first_gold_passage(final: str, hit: float, rank: float) -> None:
     assert hit_at_1(result(final), reference("ab")) == hit
     assert reciprocal_rank(result(final), reference("ab")) == pytest.approx(rank)
     assert reciprocal_rank(result(final), reference("")) is None

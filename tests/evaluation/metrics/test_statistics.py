@@ -126,7 +126,7 @@ def test_equal_methods_cannot_be_separated(differences: list[float]) -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=40), st.integers(0, 3))
-def test_what_holds_for_any_values(values: list[float], seed: int) -> None:
+def test_statistics_hold_their_bounds_for_any_values(values: list[float], seed: int) -> None:
     mean, low, high = bootstrap(values, resamples=200, seed=seed)
     assert min(values) - 1e-6 <= low <= high <= max(values) + 1e-6
     assert mean == pytest.approx(np.mean(values), abs=1e-6)

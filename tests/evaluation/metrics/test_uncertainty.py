@@ -68,11 +68,11 @@ def test_the_area_lies_between_the_best_and_the_worst_order(data: st.DataObject)
     assert found.risk[-1] == pytest.approx(found.chance)
     assert 0 <= found.ece <= 1
     assert sum(one.count for one in found.bins) == n
-    orders = [np.cumsum(wrong) / np.arange(1, n + 1) for wrong in shuffled(sure, 1 - right)]
+    orders = [np.cumsum(wrong) / np.arange(1, n + 1) for wrong in shuffle_ties(sure, 1 - right)]
     assert found.area == pytest.approx(np.mean(orders), abs=0.2)
 
 
-def shuffled(sure: Any, wrong: Any) -> list[Any]:
+def shuffle_ties(sure: Any, wrong: Any) -> list[Any]:
     """The answers by confidence, equal ones in a random order, many times."""
     draw = np.random.default_rng(0)
     return [wrong[np.lexsort((draw.random(len(sure)), -sure))] for _ in range(50)]
@@ -87,7 +87,7 @@ def test_an_answer_below_the_bound_is_unknown() -> None:
     assert abstain_below({**result, "confidence": None}, 0.9)["answer"] == "1889"
 
 
-def states_one(method: str, context: Context) -> bool:
+def has_confidence(method: str, context: Context) -> bool:
     try:
         check_confidence(method, context)
     except SetupError:
@@ -106,13 +106,13 @@ PASSAGES: Any = [
 async def test_only_methods_that_state_a_confidence_may_abstain_by_it(method: str, samples: int) -> None:
     context = Context(samples=samples, temperature=0.0, max_steps=1, k=2)
     result = await answer("When was the tower finished?", method, context, given=PASSAGES)
-    if states_one(method, context):
+    if has_confidence(method, context):
         return  # where it does at all, it may not for this question
     assert result["confidence"] is None
 
 
 @pytest.mark.parametrize("method", ["post_fusion", "concat_pf", "rerank", "replug"])
 def test_a_staged_vote_states_none(method: str) -> None:
-    assert states_one(method, Context())
+    assert has_confidence(method, Context())
     with pytest.raises(SetupError, match="set vote=all"):
         check_confidence(method, Context(vote="staged"))

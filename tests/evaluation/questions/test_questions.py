@@ -85,41 +85,57 @@ async def test_the_seed_decides_what_is_asked(store: str, openai_server: OpenAIS
     assert len({line["gold"][0][1:] for line in lines()}) > 1
 
 
-def only(faulty: str, what: str) -> Say:
+def spoil_even_things(faulty: str, what: str) -> Say:
     """Things with an even number are spoiled: the prompt `faulty` is answered with `what`."""
     return lambda prompt, n, text: what.format(n=n) if prompt == faulty and n % 2 == 0 else None
 
 
-def of_two(prompt: str, n: int, text: str) -> str | None:
+def answer_from_first_passage(prompt: str, n: int, text: str) -> str | None:
     """Every question about two passages can be answered from the lamp's alone."""
     return f"Ida{n}" if prompt == "answer" and "whose tower" in text and f"keeper Ida{n}" in text else None
 
 
-def elsewhere(prompt: str, n: int, text: str) -> str | None:
-    """What is open in the one passage is told by those that are retrieved for it."""
+def answer_from_retrieved_passages(prompt: str, n: int, text: str) -> str | None:
+    """The retrieved passages answer the question that its own passage leaves open."""
     return "Rembrandt" if prompt == "answer" and "Who painted" in text and "[2]" in text and n % 2 == 0 else None
 
 
 FAULTY: list[tuple[str, str, Say]] = [
-    ("single", "unread", only("question_single", "I would rather not.")),
-    ("single", "unread", only("question_single", "Question: Who lit the lamp of Vell{n}?")),
-    ("single", "declined", only("question_single", "Question: none")),
-    ("single", "speaks_of_passage", only("question_single", "Whom does the passage name?\nAnswer: Orm{n}")),
-    ("single", "given_away", only("question_single", "Question: Was it Orm{n} or Ida{n}?\nAnswer: Orm{n}")),
-    ("single", "yes_no", only("question_single", "Question: Is the tower of Vell{n} old?\nAnswer: Yes")),
-    ("single", "long", only("question_single", "Question: Who of Vell{n}?\nAnswer: " + "so many words " * 4)),
-    ("single", "duplicate", only("question_single", "Question: Which mason finished Vell2?\nAnswer: Orm2")),
-    ("single", "unsupported", only("answer", "Unknown")),
-    ("single", "unsupported", only("answer", "somebody else")),
-    ("single", "known", only("answer_base_closed", "Orm{n} Ida{n}")),
-    ("two", "one_enough", of_two),
-    ("unanswerable", "answered", only("answer", "Rembrandt")),
-    ("unanswerable", "answered_elsewhere", elsewhere),
+    ("single", "unread", spoil_even_things("question_single", "I would rather not.")),
+    ("single", "unread", spoil_even_things("question_single", "Question: Who lit the lamp of Vell{n}?")),
+    ("single", "declined", spoil_even_things("question_single", "Question: none")),
+    (
+        "single",
+        "speaks_of_passage",
+        spoil_even_things("question_single", "Whom does the passage name?\nAnswer: Orm{n}"),
+    ),
+    (
+        "single",
+        "given_away",
+        spoil_even_things("question_single", "Question: Was it Orm{n} or Ida{n}?\nAnswer: Orm{n}"),
+    ),
+    ("single", "yes_no", spoil_even_things("question_single", "Question: Is the tower of Vell{n} old?\nAnswer: Yes")),
+    (
+        "single",
+        "long",
+        spoil_even_things("question_single", "Question: Who of Vell{n}?\nAnswer: " + "so many words " * 4),
+    ),
+    (
+        "single",
+        "duplicate",
+        spoil_even_things("question_single", "Question: Which mason finished Vell2?\nAnswer: Orm2"),
+    ),
+    ("single", "unsupported", spoil_even_things("answer", "Unknown")),
+    ("single", "unsupported", spoil_even_things("answer", "somebody else")),
+    ("single", "known", spoil_even_things("answer_base_closed", "Orm{n} Ida{n}")),
+    ("two", "one_enough", answer_from_first_passage),
+    ("unanswerable", "answered", spoil_even_things("answer", "Rembrandt")),
+    ("unanswerable", "answered_elsewhere", answer_from_retrieved_passages),
 ]
 
 
 @pytest.mark.parametrize(("kind", "fault", "say"), FAULTY)
-async def test_what_is_wrong_with_a_question_is_found_and_counted(
+async def test_faults_of_questions_are_found_and_counted(
     kind: Any, fault: str, say: Say, store: str, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(make_writer(say))
@@ -205,7 +221,7 @@ async def test_a_failed_draft_is_told_and_asked_again(store: str, openai_server:
 async def test_one_run_writes_to_a_file_at_a_time(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_writer())
     planned = await plan(None, "towers", context(store=store), Options(n=1, mix=SINGLE), OUT)
-    with planned.file.exclusive(), pytest.raises(SetupError, match="Another run is writing"):
+    with planned.file.lock(), pytest.raises(SetupError, match="Another run is writing"):
         await make(store, Options(n=1, mix=SINGLE))
 
 
@@ -216,7 +232,7 @@ def command(quorum: Quorum, *args: str) -> CommandOutcome:
 def test_the_command_and_an_evaluation_of_what_it_wrote(
     corpus: str, openai_server: OpenAIServer, quorum: Quorum, caplog: pytest.LogCaptureFixture
 ) -> None:
-    openai_server.reply(make_writer(only("answer_base_closed", "Orm{n} Ida{n}")))
+    openai_server.reply(make_writer(spoil_even_things("answer_base_closed", "Orm{n} Ida{n}")))
     ran = command(quorum, corpus, "--model", "openai:test", "--n", "5", "--mix", "single=4,unanswerable=1", "--all")
     assert ran.code == 0, ran.err
     words = ran.out.splitlines()
@@ -237,7 +253,7 @@ def test_the_command_and_an_evaluation_of_what_it_wrote(
     assert f"{len(rejected)} question{'s' * (len(rejected) > 1)} left out, marked keep: false" in caplog.text
 
 
-def test_what_fell_short_is_said(corpus: str, openai_server: OpenAIServer, quorum: Quorum) -> None:
+def test_kinds_that_fell_short_are_reported(corpus: str, openai_server: OpenAIServer, quorum: Quorum) -> None:
     openai_server.reply(make_writer())
     ran = command(quorum, corpus, "--model", "openai:test", "--n", "9", "--mix", "single=1")
     assert ran.out.splitlines()[2:] == ["8 of 9 single: the corpus has no more passages for them."]
@@ -275,7 +291,7 @@ SHORT_OF = [
 
 
 @pytest.mark.parametrize(("options", "said"), SHORT_OF)
-def test_what_cannot_be_is_one_sentence(
+def test_impossible_options_are_refused_in_one_sentence(
     options: list[str], said: str, corpus: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
     ran = command(quorum, corpus, *options)
@@ -295,14 +311,14 @@ def test_a_line_whose_meta_a_hand_has_changed_is_read(meta: str) -> None:
     OUT.write_text('{"id": "q", "question": "Who?", "answers": ["Ida"], "meta": ' + meta + "}\n")
     file = QuestionFile(OUT)
     file.check([], "the corpus")
-    assert (file.ids, sum(file.kept().values())) == ({"q"}, int("evidence" in meta and "kind" in meta))
+    assert (file.ids, sum(file.count_kept().values())) == ({"q"}, int("evidence" in meta and "kind" in meta))
 
 
 def test_a_file_that_is_gone_is_begun_anew() -> None:
     OUT.write_text('{"id": "q", "question": "Who?", "answers": ["Ida"]}\n')
     file = QuestionFile(OUT)
     OUT.unlink()
-    with file.exclusive():
+    with file.lock():
         assert (file.ids, list(file.questions())) == (set(), [])
 
 

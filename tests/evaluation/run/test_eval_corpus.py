@@ -65,7 +65,7 @@ async def test_a_corpus_is_indexed_once_and_searched_once_for_a_question(
     again = await run(data, "again", methods="concat[retriever=bm25]", corpus=str(corpus))
     assert all(river == found[0] for river, found in passages(again).items())
     assert len(list_collections()) == 1
-    assert sum(request.path == EMBEDDINGS for request in openai_server.requests) == len(embedded)  # nothing anew
+    assert sum(request.path == EMBEDDINGS for request in openai_server.requests) == len(embedded)  # not again
     assert json.loads((again.folder / "config.json").read_text())["source"]["corpus"] == "corpus.jsonl"
 
 

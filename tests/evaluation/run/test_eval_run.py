@@ -111,7 +111,7 @@ async def test_the_same_again_asks_nothing(data: Path, openai_server: OpenAIServ
     assert (first.spent.calls, second.spent.calls) == (asked, 0)
 
 
-async def test_what_methods_share_is_spent_once_and_counted_for_each(data: Path, openai_server: OpenAIServer) -> None:
+async def test_shared_calls_are_paid_once_and_counted_for_each_method(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reader)
     runs = parse_methods("concat,concat_pf", Context(**CONTEXT, journal="journal.sqlite"))
     report = await evaluate(Options(data=data), runs)

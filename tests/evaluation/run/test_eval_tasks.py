@@ -41,7 +41,7 @@ def write(path: Path, *questions: dict[str, Any]) -> Path:
         (["yes", "Paris"], "short"),
     ],
 )
-def test_what_the_answers_look_like(answers: list[str], task: str) -> None:
+def test_the_task_is_guessed_from_the_answers(answers: list[str], task: str) -> None:
     assert guess_task(answers) == task
 
 
@@ -62,7 +62,7 @@ def test_a_data_set_is_what_all_its_answers_are() -> None:
         (["long", "dialogue"], ("em", "f1")),
     ],
 )
-def test_what_tasks_are_judged_by(tasks: list[str], measures: tuple[str, ...]) -> None:
+def test_each_task_has_its_measures(tasks: list[str], measures: tuple[str, ...]) -> None:
     assert measures_of(tasks) == measures
 
 
@@ -71,7 +71,7 @@ def test_questions_without_an_answer_say_nothing_of_the_task(tmp_path: Path) -> 
     assert read_data(data).task == "yes_no"
 
 
-def test_what_the_data_say_wins(tmp_path: Path) -> None:
+def test_the_answer_type_in_the_data_overrides_the_guess(tmp_path: Path) -> None:
     said = {
         "answers": ["A long answer."],
         "meta": {"answer_type": "long", "short_answers": [["a", "b"], "no list", []]},
@@ -108,7 +108,7 @@ async def test_the_task_chooses_the_prompt_and_the_measure(tmp_path: Path, opena
 
 
 @pytest.mark.parametrize(("methods", "given"), [("concat[answer_type=short]", {}), ("concat", {"task": "short"})])
-async def test_what_the_user_says_wins(
+async def test_the_task_option_overrides_the_data(
     tmp_path: Path, openai_server: OpenAIServer, methods: str, given: dict[str, str]
 ) -> None:
     openai_server.reply("yes")
@@ -172,7 +172,7 @@ async def test_a_measure_of_the_users_own(
         ("em=json:dumps", "a measure 'em' already"),
         ("words=no_such_module:words", "cannot be imported"),
         ("words=json:no_such_function", "cannot be imported"),
-        ("words=json:__name__", "is no function"),
+        ("words=json:__name__", "is not a function"),
     ],
 )
 def test_a_measure_that_cannot_be_had(item: str, message: str) -> None:

@@ -15,9 +15,9 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.datasets.records import Record
 from quorum.evaluation.experiments.catalogue import experiment_of
-from quorum.evaluation.experiments.experiment_columns import grouped_columns
+from quorum.evaluation.experiments.experiment_columns import group_columns
 from quorum.evaluation.run.dataset import read_data
-from quorum.evaluation.run.gold_placement import gold_among, gold_of, gold_rank, place_gold
+from quorum.evaluation.run.gold_placement import gold_of, gold_rank, place_gold, select_gold
 
 CONTEXT = Context(model="openai:test", attempts=1)
 
@@ -45,10 +45,10 @@ def ids(found: list[Passage]) -> list[str]:
 
 def test_gold_is_what_the_data_list_else_what_holds_an_answer() -> None:
     found = passages("a", "g", "b", "g2")
-    assert ids(gold_among(found, record([], ("b",)), "short")) == ["b"]
-    assert ids(gold_among(found, record([]), "short")) == ["g", "g2"]
-    assert gold_among(found, record([]), "yes_no") == []
-    assert gold_among(found, record([], ("elsewhere",)), "short") == []
+    assert ids(select_gold(found, record([], ("b",)), "short")) == ["b"]
+    assert ids(select_gold(found, record([]), "short")) == ["g", "g2"]
+    assert select_gold(found, record([]), "yes_no") == []
+    assert select_gold(found, record([], ("elsewhere",)), "short") == []
     assert ids(gold_of(record(found[:1], ("x",), gold_passages=passages("x")), "short")) == ["x"]
     assert (gold_rank(found, record([]), "short"), gold_rank(found[:1], record([]), "short")) == (2, None)
 
@@ -90,7 +90,7 @@ def test_an_inserted_passage_stands_at_a_drawn_rank(k: int, seed: int, id_: str,
 
 @pytest.mark.parametrize("how", ["inserted", "retrieved", "top", "bottom"])
 def test_without_a_gold_passage_all_stay_as_they_were_found(how: str) -> None:
-    found = passages("g", "a", "b")  # whose words are no answer to a yes/no question
+    found = passages("g", "a", "b")  # their words do not answer a yes/no question
     assert place_gold(found, record([]), "yes_no", Context(k=3), how) == found
 
 
@@ -220,14 +220,14 @@ async def test_a_file_of_gold_passages_that_does_not_fit(
 
 
 def test_positions_are_compared_for_each_number_of_passages() -> None:
-    found = [[run.name for run in group] for group in grouped_columns(experiment_of("gold_position"), CONTEXT)]
+    found = [[run.name for run in group] for group in group_columns(experiment_of("gold_position"), CONTEXT)]
     assert found[0] == ["concat[k=5;gold=retrieved]", "concat[k=5;gold=top]", "concat[k=5;gold=bottom]"]
     assert [group[0] for group in found] == [f"concat[k={k};gold=retrieved]" for k in (5, 10, 20)]
-    insertion = [[run.name for run in group] for group in grouped_columns(experiment_of("gold_insertion"), CONTEXT)]
+    insertion = [[run.name for run in group] for group in group_columns(experiment_of("gold_insertion"), CONTEXT)]
     assert (insertion[0][0], insertion[1][0], len(insertion[0])) == ("concat", "concat[gold=inserted]", 6)
 
 
-async def test_what_the_model_knows_is_asked_of_no_other_method(
+async def test_questions_that_the_model_knows_are_dropped_for_every_method(
     data: Path, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
     """A question without an answer in the data, which the model leaves open, is not known for that."""
@@ -288,9 +288,9 @@ async def test_other_experiments_drop_what_is_known_if_wished(
 
 async def test_no_more_passages_are_read_than_there_are(data: Path, tmp_path: Path) -> None:
     experiment = experiment_of("sweep_passages")
-    found = grouped_columns(experiment, CONTEXT, methods="base", most=15)
+    found = group_columns(experiment, CONTEXT, methods="base", most=15)
     assert [run.name for run in found[0]] == ["base[k=5]", "base[k=10]", "base[k=20]"]
-    assert len(grouped_columns(experiment, CONTEXT, most=60)[0]) == len(grouped_columns(experiment, CONTEXT)[0]) == 6
+    assert len(group_columns(experiment, CONTEXT, most=60)[0]) == len(group_columns(experiment, CONTEXT)[0]) == 6
     assert read_data(data).most == 3
     report, panels = await run_experiment_over(experiment, data, Context(), {"methods": "base"}, out=tmp_path / "out")
     assert list(report.summary) == ["base[k=5]"]

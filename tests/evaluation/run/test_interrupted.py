@@ -25,7 +25,7 @@ WRITTEN = ("summary.json", "comparison.json", "recommendation.json", "uncertaint
 
 
 class Trap:
-    """A reader that sends a signal to a process when so many more questions have come from it."""
+    """A reader that sends a signal to a process after a number of further questions."""
 
     def __init__(self) -> None:
         self.guard = threading.Lock()
@@ -99,12 +99,12 @@ def command(data: str, name: str, *more: str) -> list[str]:
     return ["compare", "given", data, "--methods", "concat,post_fusion", *options, *more]
 
 
-def untimed(value: Any) -> Any:
-    """What a run wrote, but for the time that it took."""
+def remove_times(value: Any) -> Any:
+    """What a run wrote, without its times."""
     if isinstance(value, dict):
-        return {name: untimed(one) for name, one in value.items() if not name.startswith("seconds")}
+        return {name: remove_times(one) for name, one in value.items() if not name.startswith("seconds")}
     if isinstance(value, list):
-        return [untimed(one) for one in value]
+        return [remove_times(one) for one in value]
     return re.sub(r"[\d.,]+ s \(p95\)", "", value) if isinstance(value, str) else value
 
 
@@ -129,7 +129,7 @@ def test_interrupted_at_ten_random_points_it_ends_the_same(
     commands.start(command(data, "whole"))
     assert commands.number() == 0
     for name in WRITTEN:
-        assert untimed(read(tmp_path / "stopped" / name)) == untimed(read(tmp_path / "whole" / name)), name
+        assert remove_times(read(tmp_path / "stopped" / name)) == remove_times(read(tmp_path / "whole" / name)), name
     lines = (tmp_path / "stopped" / "results.jsonl").read_text(encoding="utf-8").splitlines()
     answered = Counter((row["method"], row["id"]) for row in map(json.loads, lines))
     assert (len(answered), set(answered.values())) == (2 * QUESTIONS, {1})
@@ -149,7 +149,7 @@ def test_a_race_killed_at_six_random_points_ends_the_same(
     commands.start(command(data, "whole", *race))
     assert commands.number() == 0
     for name in ("summary.json", "comparison.json", "recommendation.json", "race.json"):
-        assert untimed(read(tmp_path / "stopped" / name)) == untimed(read(tmp_path / "whole" / name)), name
+        assert remove_times(read(tmp_path / "stopped" / name)) == remove_times(read(tmp_path / "whole" / name)), name
     found = read(tmp_path / "whole" / "race.json")
     assert (found["survivors"], found["finished"]) == (["post_fusion"], True)
     lines = (tmp_path / "stopped" / "results.jsonl").read_text(encoding="utf-8").splitlines()

@@ -11,7 +11,7 @@ from quorum_command import Quorum
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import Prices
-from quorum.evaluation.run.columns import columns, parse_methods, split_systems
+from quorum.evaluation.run.columns import list_columns, parse_methods, split_systems
 from quorum.evaluation.run.options import Options
 
 PASSAGE = {"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built by Ada Korn in 1874."}
@@ -74,17 +74,17 @@ def test_names_and_settings_around_a_system() -> None:
 
 def test_models_and_k_are_not_crossed_with_a_system(tmp_path: Path) -> None:
     options = Options(data=tmp_path, methods="concat,mine=http://h/v1#gpt-4o", k=("3", "5"), context=Context())
-    assert [column.name for column in columns(options)] == ["concat[k=3]", "concat[k=5]", "mine"]
+    assert [column.name for column in list_columns(options)] == ["concat[k=3]", "concat[k=5]", "mine"]
     usage: Any = {"system": {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0}}
-    mine = columns(options)[-1]
+    mine = list_columns(options)[-1]
     assert mine.cost_of(usage) == Prices().cost(Context(model="openai:gpt-4o"), usage)
-    unknown = columns(Options(data=tmp_path, methods="mine=python:json:dumps", context=Context()))[0]
+    unknown = list_columns(Options(data=tmp_path, methods="mine=python:json:dumps", context=Context()))[0]
     assert unknown.cost_of(usage) is None
 
 
 def test_a_name_of_ours_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="'sure'; give it another name"):
-        columns(Options(data=tmp_path, methods="sure=python:json:dumps", context=Context()))
+        list_columns(Options(data=tmp_path, methods="sure=python:json:dumps", context=Context()))
 
 
 def test_the_page_and_its_links_take_no_system() -> None:

@@ -12,7 +12,7 @@ from quorum.cli.main import main
 from quorum.core.errors import SetupError
 from quorum.evaluation.run.dataset import read_data
 from quorum.evaluation.run.options import Options
-from quorum.evaluation.run.source import passage_source, pool_passages
+from quorum.evaluation.run.source import find_passage_source, pool_passages
 
 PASSAGE = {"id": "p", "title": "Rhine", "text": "The Rhine flows through Basel."}
 
@@ -54,7 +54,7 @@ def test_sound_questions_are_read_and_the_others_counted(data: Path, caplog: pyt
     assert "id 'a' is there twice" in caplog.records[4].getMessage()
 
 
-def test_without_the_wish_the_first_one_stops_it(data: Path) -> None:
+def test_without_skip_bad_the_first_bad_record_stops_the_run(data: Path) -> None:
     with pytest.raises(SetupError, match="line 2: not JSON"):
         read_data(data)
 
@@ -69,7 +69,7 @@ def test_nothing_but_broken_records(tmp_path: Path) -> None:
 
 
 def test_a_pool_goes_without_them(data: Path) -> None:
-    source = passage_source(read_data(data, skip_bad=True), Options(data=data, corpus="pool"))
+    source = find_passage_source(read_data(data, skip_bad=True), Options(data=data, corpus="pool"))
     assert source.skip_bad
     assert pool_passages(data, []) == [PASSAGE]
 

@@ -75,7 +75,7 @@ REPLIES = [
 
 
 @pytest.mark.parametrize(("reply", "label"), REPLIES)
-def test_labels(reply: str, label: str) -> None:
+def test_labels_are_read(reply: str, label: str) -> None:
     found = parse_label(reply)
     assert (found.value, found.malformed) == (label, False)
 
@@ -123,7 +123,7 @@ TURNS = [
 
 
 @pytest.mark.parametrize(("reply", "turn"), TURNS)
-def test_turns(reply: str, turn: str) -> None:
+def test_dialogue_turns_are_read(reply: str, turn: str) -> None:
     assert (parse_turn(reply).value, parse_turn(reply).malformed) == (turn, False)
 
 
@@ -136,7 +136,7 @@ PARAGRAPHS = [
 
 
 @pytest.mark.parametrize(("reply", "text"), PARAGRAPHS)
-def test_paragraphs(reply: str, text: str) -> None:
+def test_long_answers_are_read(reply: str, text: str) -> None:
     assert (parse_long_answer(reply).value, parse_long_answer(reply).malformed) == (text, False)
 
 

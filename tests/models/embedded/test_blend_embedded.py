@@ -75,7 +75,7 @@ async def test_yes_or_no(method: str) -> None:
     assert result["malformed"] == {}
 
 
-async def test_from_memory_it_is_unknown() -> None:
+async def test_answers_from_memory_are_unknown() -> None:
     for method in ("direct", "cot"):
         for kind in ("short", "yes_no"):
             result = await answer(BORN, method, Context(retrieve=False, answer_type=kind))

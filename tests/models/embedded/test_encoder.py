@@ -73,7 +73,7 @@ def test_offsets_point_into_the_text() -> None:
     assert found[:3] == ["Café", "-", "au"]
 
 
-def test_the_file() -> None:
+def test_the_model_file_matches_its_manifest() -> None:
     file = FOLDER / "reader.onnx"
     assert file.stat().st_size <= 32_000_000
     assert hashlib.sha256(file.read_bytes()).hexdigest() == read_manifest()["sha256"]
@@ -121,7 +121,7 @@ def test_an_embedding_is_of_the_first_tokens() -> None:
     assert not np.array_equal(full, get_encoder().embed([word * (room - 1)])[0])
 
 
-def run(script: str) -> str:
+def run_script(script: str) -> str:
     """What a fresh process prints."""
     command = [sys.executable, "-W", "error::ResourceWarning", "-c", script]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
@@ -148,7 +148,7 @@ EmbeddedEmbeddings().embed_query("a")
 unwanted = {{"torch", "transformers", "onnx", "safetensors"}}
 print("Rohrau" in answer, sorted(unwanted & set(sys.modules)))
 """
-    assert run(script) == "True []"
+    assert run_script(script) == "True []"
 
 
 def test_the_event_loop_opens_no_file() -> None:
@@ -171,4 +171,4 @@ sys.addaudithook(watch)
 asyncio.run(main())
 print([name for name in opened if not str(name).endswith((".py", ".pyc"))])
 """
-    assert run(script) == "[]"
+    assert run_script(script) == "[]"

@@ -94,7 +94,7 @@ async def test_a_verdict_adds_up_to_one_and_is_the_same_again() -> None:
     assert found == await judge_yes_no("Are mice warm-blooded?", passages)
 
 
-async def test_without_passages_nothing_is_settled() -> None:
+async def test_without_passages_the_verdict_is_unknown() -> None:
     assert await judge_yes_no("Are mice warm-blooded?", []) == Verdict(0.0, 0.0, 1.0)
     assert await judge_yes_no("", PASSAGES) == Verdict(0.0, 0.0, 1.0)
 

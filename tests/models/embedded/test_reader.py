@@ -158,7 +158,7 @@ async def reply(prompt: str, question: str = BORN, passages: list[Passage] = PAS
     return await EmbeddedReader().ainvoke([message(prompt, question, passages)], **settings)
 
 
-def parsed(prompt: str, text: str) -> tuple[str, bool]:
+def parse_reply(prompt: str, text: str) -> tuple[str, bool]:
     """(answer, malformed) of a reply."""
     found: Parsed[Any] = PARSERS[prompt](text)
     return getattr(found.value, "answer", found.value), found.malformed
@@ -181,11 +181,11 @@ def test_every_prompt_is_served() -> None:
 @pytest.mark.parametrize("prompt", PARSERS)
 async def test_every_reply_keeps_its_contract(prompt: str) -> None:
     text = (await reply(prompt)).text
-    found, malformed = parsed(prompt, text)
+    found, malformed = parse_reply(prompt, text)
     assert not malformed
     assert prompt not in ANSWERS or "Rohrau" in found
     unknown = (await reply(prompt, "Florbish grindle wumpus toofle?", PASSAGES[2:])).text
-    found, malformed = parsed(prompt, unknown)
+    found, malformed = parse_reply(prompt, unknown)
     assert not malformed
     assert prompt not in ANSWERS or is_unknown(found)
 
@@ -196,7 +196,7 @@ async def test_nothing_to_read_is_unknown(prompt: str, passages: list[Passage]) 
     for question in (BORN, ""):
         for temperature in (0, 1):
             text = (await reply(prompt, question, passages, temperature=temperature)).text
-            found, malformed = parsed(prompt, text)
+            found, malformed = parse_reply(prompt, text)
             assert not malformed
             assert prompt not in ANSWERS or is_unknown(found)
 
@@ -211,19 +211,19 @@ def test_replies_to_odd_passages_keep_their_contract(text: str, title: str, prom
     passages = [Passage(id="o", title=title, text=text), PASSAGES[2]]
     sent = message(prompt, "Where is a?", passages)
     got = EmbeddedReader().invoke([sent], temperature=temperature, seed=3).text
-    assert not parsed(prompt, got)[1], got
+    assert not parse_reply(prompt, got)[1], got
 
 
 async def test_quoted_slots_do_not_end_a_rationale() -> None:
     faq = "Question: Where was Joseph Haydn born? Answer: Joseph Haydn was born in Rohrau. Question: When did he die?"
     text = (await reply("summary", passages=[Passage(id="f", title="Haydn", text=faq)])).text
-    found, malformed = parsed("summary", text)
+    found, malformed = parse_reply("summary", text)
     assert "Rohrau" in found
     assert not malformed
 
 
 @pytest.mark.parametrize("prompt", PARSERS)
-async def test_usage(prompt: str) -> None:
+async def test_usage_counts_tokens(prompt: str) -> None:
     got = await reply(prompt)
     sent = message(prompt, BORN, PASSAGES)
     assert got.usage_metadata is not None
@@ -250,7 +250,7 @@ async def test_evidence_is_verbatim() -> None:
         (HumanMessage("x", additional_kwargs={"quorum": {"prompt": "sonnet", "inputs": {}}}), "the prompt 'sonnet'"),
     ],
 )
-async def test_what_it_cannot_serve_is_said(sent: HumanMessage, named: str) -> None:
+async def test_unserved_prompts_are_refused(sent: HumanMessage, named: str) -> None:
     with pytest.raises(
         SetupError, match=f"cannot answer {named}: it serves the prompts answer, .* choose a chat model"
     ):
@@ -277,7 +277,7 @@ async def test_questions_are_written_by_others(prompt: str) -> None:
         await reply(prompt)
 
 
-def test_synchronous() -> None:
+def test_synchronous_calls_work() -> None:
     assert "Rohrau" in EmbeddedReader().invoke([message("answer", BORN, PASSAGES)]).text
 
 
@@ -348,7 +348,7 @@ def test_a_narrow_nucleus_chooses_as_temperature_0_does(scores: list[float], thr
     assert Draw(1.0, 0.0, seed).choose(reading, threshold) == Draw().choose(reading, threshold)
 
 
-def many(count: int) -> list[HumanMessage]:
+def make_messages(count: int) -> list[HumanMessage]:
     asked = [BORN, "When did he die?", "What is tea made from?", "When did tea come to Europe?", "Who?"]
     return [
         message(["answer", "summary", "pruning"][n % 3], asked[n % 5], PASSAGES[n % 2 : 1 + n % 3] or PASSAGES)
@@ -357,7 +357,7 @@ def many(count: int) -> list[HumanMessage]:
 
 
 async def test_fifty_at_once_reply_as_one_by_one() -> None:
-    model, sent = EmbeddedReader(), many(50)
+    model, sent = EmbeddedReader(), make_messages(50)
     together = await asyncio.gather(*(model.ainvoke([one]) for one in sent))
     forget()
     alone = [(await model.ainvoke([one])).text for one in sent[:30]]  # the rest repeats them
@@ -388,7 +388,7 @@ async def test_the_event_loop_goes_on_while_it_reads(gate: threading.Event) -> N
     assert "Rohrau" in (await reading).reading.spans[0].text
 
 
-async def test_who_gives_up_hurts_nobody_else(gate: threading.Event) -> None:
+async def test_a_cancelled_read_does_not_affect_other_reads(gate: threading.Event) -> None:
     waiting = [asyncio.create_task(batching.read_passages(BORN, [passage])) for passage in PASSAGES[:2]]
     await turns()  # both are with the worker
     late = [asyncio.create_task(batching.read_passages(BORN, PASSAGES)) for _ in range(2)]
@@ -403,7 +403,7 @@ async def test_who_gives_up_hurts_nobody_else(gate: threading.Event) -> None:
             await task
 
 
-async def test_what_cannot_be_read_hurts_nobody_else() -> None:
+async def test_an_unreadable_passage_does_not_affect_other_reads() -> None:
     broken: Any = {"id": "x", "title": ""}
     good, bad = await asyncio.gather(
         batching.read_passages(BORN, PASSAGES), batching.read_passages(BORN, [broken]), return_exceptions=True

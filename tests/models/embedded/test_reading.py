@@ -48,7 +48,9 @@ PASSAGES = st.lists(
 
 @given(PASSAGES, st.lists(st.sampled_from(WORDS), min_size=1, max_size=60), st.integers(100, 330), st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_windows(passages: list[Passage], question: list[str], size: int, packed: bool) -> None:
+def test_windows_hold_all_tokens_in_order(
+    passages: list[Passage], question: list[str], size: int, packed: bool
+) -> None:
     made = make_windows(get_encoder(), " ".join(question), passages, size, packed=packed)
     for window in made:
         assert len(window.ids) == len(window.types) == window.first + len(window.tokens) + 1 <= size
@@ -120,7 +122,7 @@ def test_it_really_reads(question: str, names: list[str], answer: str) -> None:
     assert [span.score for span in reading.spans] == sorted((span.score for span in reading.spans), reverse=True)
 
 
-def window_of(*owners: int | None) -> Window:
+def make_window(*owners: int | None) -> Window:
     """A window whose tokens are whole words of these passages (null: of a title), each 1 character and a space."""
     at: dict[int, int] = {}
     tokens: list[Token | None] = []
@@ -133,7 +135,7 @@ def window_of(*owners: int | None) -> Window:
 
 
 def test_a_span_stays_in_the_text_of_one_passage() -> None:
-    window = window_of(None, 0, 0, None, 1, 1)
+    window = make_window(None, 0, 0, None, 1, 1)
     start, end = np.zeros((2, 10), np.float32)
     start[3 + 0], start[3 + 2], end[3 + 3], end[3 + 4] = 9, 8, 9, 8  # best: title to title, passage 0 to passage 1
     passages = [passage("a b"), passage("c d")]

@@ -26,26 +26,26 @@ async def reply(prompt: str, draw: Draw | None = None, **inputs: Any) -> str:
     return await RESPONDERS[prompt](inputs, draw or Draw())
 
 
-async def propose(count: int, draw: Draw | None = None) -> list[str]:
+async def propose_candidates(count: int, draw: Draw | None = None) -> list[str]:
     found = parse_candidates(await reply("candidates", draw, count=str(count)), 26)
     assert not found.malformed
     return found.value
 
 
 async def test_candidates_are_short_differ_and_stand_in_the_passages() -> None:
-    found = await propose(4)
+    found = await propose_candidates(4)
     assert found[0] == "Rohrau"
     assert len(found) == 4
     for place, candidate in enumerate(found):
         assert len(candidate.split()) <= 3
         assert any(contains_answer(passage["text"], [candidate]) for passage in PASSAGES)
         assert not any(contains_answer(candidate, [other]) for other in found[:place])
-    assert await propose(2) == found[:2]
+    assert await propose_candidates(2) == found[:2]
 
 
 async def test_candidates_are_drawn_by_seed_above_temperature_0() -> None:
-    drawn = [tuple(await propose(2, Draw(2.0, 1.0, seed))) for seed in "abcdefgh"]
-    assert drawn == [tuple(await propose(2, Draw(2.0, 1.0, seed))) for seed in "abcdefgh"]
+    drawn = [tuple(await propose_candidates(2, Draw(2.0, 1.0, seed))) for seed in "abcdefgh"]
+    assert drawn == [tuple(await propose_candidates(2, Draw(2.0, 1.0, seed))) for seed in "abcdefgh"]
     assert len(set(drawn)) > 1
     assert all(len(set(pair)) == 2 for pair in drawn)
 
