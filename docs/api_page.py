@@ -30,7 +30,7 @@ GROUPS = (
         "Ask",
         (
             *("answer", "answer_sync", "stream", "Event", "NodeFinished", "AnswerText", "RunFinished"),
-            *("Context", "METHODS", "Method"),
+            *("Context", "METHODS", "Method", "as_retriever", "as_tool"),
         ),
         "A question, a method, and settings. All methods take the same parameters and return the same keys.",
         """

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from quorum.api.compare import compare, compare_async
     from quorum.api.documents import index
     from quorum.api.evaluate import evaluate, evaluate_async
+    from quorum.api.langchain import as_retriever, as_tool
     from quorum.api.results import Comparison, Evaluation
     from quorum.api.stream import AnswerText, Event, NodeFinished, RunFinished, stream
     from quorum.core.context import Context
@@ -50,6 +51,8 @@ __all__ = [
     "__version__",
     "answer",
     "answer_sync",
+    "as_retriever",
+    "as_tool",
     "compare",
     "compare_async",
     "evaluate",
@@ -64,6 +67,7 @@ _NAMES = {
     "quorum.api.compare": ("compare", "compare_async"),
     "quorum.api.documents": ("index",),
     "quorum.api.evaluate": ("evaluate", "evaluate_async"),
+    "quorum.api.langchain": ("as_retriever", "as_tool"),
     "quorum.api.results": ("Comparison", "Evaluation"),
     "quorum.api.stream": ("AnswerText", "Event", "NodeFinished", "RunFinished", "stream"),
     "quorum.core.context": ("Context",),

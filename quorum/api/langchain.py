@@ -1,0 +1,112 @@
+"""A method inside LangChain: as a retriever, whose documents are the passages it reads, and as a tool for an agent."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from quorum.graphs import DEFAULT, Method, answer, method_of
+
+if TYPE_CHECKING:
+    from langchain_core.retrievers import BaseRetriever
+    from langchain_core.tools import BaseTool
+
+    from quorum.core.context import Context
+    from quorum.core.state import Passage, Result
+
+SEARCH_AGAIN = ("blendfilter", "iter_retgen", "react", "self_ask")  # what they read is known when they have answered
+SNIPPET = 300  # characters of each passage that an agent is shown
+
+
+def as_retriever(method: str = "concat", context: "Context | None" = None) -> "BaseRetriever":
+    """A method as a LangChain retriever: the passages that it would read, reranked and filtered, best first.
+
+    method: its name; one that searches more than once is run to its end, any other stops before it answers. context:
+    its settings, such as `reranker`, `context_filter` and `k`. The documents carry id, text, and title, score and
+    places as metadata.
+
+    Raises SetupError for an unknown method, and for one that reads no passages.
+
+    >>> import quorum
+    >>> retriever = quorum.as_retriever("filco", quorum.Context(k=3))
+    >>> retriever.invoke("Who wrote the Zen of Python?")[0].metadata["title"]
+    'Python (programming language)'
+    """
+    from quorum.api.langchain_retriever import MethodRetriever
+    from quorum.core.context import Context
+    from quorum.core.errors import SetupError
+
+    found = method_of(method)
+    if not {"retrieve", "gather"} & set(found.graph.nodes):
+        raise SetupError(f"The method {found.name!r} reads no passages; give another one, for example concat.")
+    return MethodRetriever(method=found.name, context=context or Context())
+
+
+async def find_passages(method: str, question: str, context: "Context") -> "list[Passage]":
+    """The passages that a method would read."""
+    from quorum.core.context import get_filter
+    from quorum.graphs.parts.passages_to_read import passages_to_read
+
+    if method in SEARCH_AGAIN or "retrieve" not in method_of(method).graph.nodes:
+        return list((await answer(question, method, context)).get("passages") or [])
+    settings = replace(context, context_filter=get_filter(context)) if method == "filco" else context
+    found: Any = await passages_to_read.ainvoke({"question": question}, context=settings)
+    return list(found["passages"])
+
+
+def as_tool(
+    method: str = DEFAULT,
+    context: "Context | None" = None,
+    *,
+    name: str = "ask_documents",
+    description: str = "",
+) -> "BaseTool":
+    """A method as a LangChain tool, for `langchain.agents.create_agent` and any model that calls tools.
+
+    name, description: what the agent reads; the description should say what the documents hold. The tool takes
+    `question`; its content is the answer with the passages that support it, its artifact the whole result.
+
+    Raises SetupError for an unknown method.
+
+    >>> import quorum
+    >>> tool = quorum.as_tool("concat_pf", description="Answers questions about famous buildings and inventions.")
+    >>> tool.invoke({"question": "Who wrote the Zen of Python?"}).splitlines()[0]
+    'Tim Peters'
+    """
+    from langchain_core.tools import StructuredTool
+
+    from quorum.core.context import Context
+    from quorum.core.sync import run_sync
+
+    found, settings = method_of(method), context or Context()
+
+    async def ask(question: str) -> tuple[str, Any]:
+        result = await answer(question, found.name, settings)
+        return write_answer(result), result
+
+    def ask_sync(question: str) -> tuple[str, Any]:
+        return run_sync(ask(question))
+
+    return StructuredTool.from_function(
+        func=ask_sync,
+        coroutine=ask,
+        name=name,
+        description=description or describe(found, settings),
+        args_schema={
+            "type": "object",
+            "properties": {"question": {"type": "string", "description": "The question, complete in itself"}},
+            "required": ["question"],
+        },
+        response_format="content_and_artifact",
+    )
+
+
+def describe(method: Method, context: "Context") -> str:
+    """What an agent reads about a tool without a description of its own."""
+    return f"Answers a question from the documents of the collection {context.collection!r}. {method.summary}"
+
+
+def write_answer(result: "Result") -> str:
+    """The answer, and the passages that support it."""
+    passages = {passage["id"]: passage for passage in result.get("passages") or []}
+    found = dict.fromkeys(item["passage"] for item in result.get("evidence") or [] if item["passage"] in passages)
+    sources = [f"[{passages[id_]['title'] or id_}] {passages[id_]['text'][:SNIPPET]}" for id_ in found]
+    return "\n".join([result["answer"], *sources])

@@ -1,0 +1,86 @@
+"""A method as LangChain's retriever and tool, and the examples of docs/serving.md."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import OpenAIServer, Request, Response
+
+from quorum import Context, SetupError, answer, as_retriever, as_tool, index
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "serving.md").read_text(encoding="utf-8"), re.DOTALL)
+TEXTS = {
+    "vell": "The lighthouse of Vell was built by Ada Korn.",
+    "ships": "The harbour has ships.",
+    "tea": "Tea is hot.",
+}
+QUESTION = "Who built the lighthouse of Vell?"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    for name, text in TEXTS.items():
+        (tmp_path / f"{name}.txt").write_text(text)
+    index([tmp_path / f"{name}.txt" for name in TEXTS], collection="towers", context=Context(store=str(tmp_path / "s")))
+    return str(tmp_path / "s")
+
+
+@pytest.mark.parametrize("settings", [{}, {"reranker": "question"}, {"context_filter": "embedded"}])
+async def test_the_documents_are_what_the_method_reads(store: str, settings: dict[str, Any]) -> None:
+    context = Context(store=store, collection="towers", k=2, **settings)
+    documents = await as_retriever("concat", context).ainvoke(QUESTION)
+    read = (await answer(QUESTION, "concat", context))["passages"]
+    assert [(one.id, one.page_content) for one in documents] == [(one["id"], one["text"]) for one in read]
+    assert documents[0].metadata["title"] == "vell"
+
+
+async def test_no_answer_is_asked_for(store: str, openai_server: OpenAIServer) -> None:
+    context = Context(store=store, collection="towers", retriever="bm25", model="openai:test")
+    assert await as_retriever("sure", context).ainvoke(QUESTION)
+    assert openai_server.chats() == []
+
+
+@pytest.mark.parametrize("method", ["filco", "blendfilter", "iter_retgen"])
+def test_methods_that_choose_give_what_they_chose(store: str, method: str) -> None:
+    documents = as_retriever(method, Context(store=store, collection="towers", k=3)).invoke(QUESTION)
+    assert "Ada Korn" in documents[0].page_content
+
+
+def test_a_method_without_passages_is_no_retriever() -> None:
+    with pytest.raises(SetupError, match="'no_retrieval' reads no passages"):
+        as_retriever("no_retrieval")
+    with pytest.raises(SetupError, match="no method 'nothing'"):
+        as_tool("nothing")
+
+
+async def test_a_tool_gives_the_answer_its_sources_and_the_result(store: str) -> None:
+    tool = as_tool("concat", Context(store=store, collection="towers"), name="towers")
+    assert "'towers'" in tool.description
+    call: Any = {"name": "towers", "args": {"question": QUESTION}, "id": "1", "type": "tool_call"}
+    for message in (tool.invoke(call), await tool.ainvoke(call)):
+        assert message.content == f"Ada Korn\n[vell] {TEXTS['vell']}"
+        assert message.artifact["answer"] == "Ada Korn"
+
+
+def agent(request: Request) -> str | Response:
+    """A model that calls the tool and then says what the tool said."""
+    last = request.body["messages"][-1]
+    if last["role"] == "tool":
+        return f"The documents say: {last['content'].splitlines()[0]}"
+    function = {"name": "ask_documents", "arguments": json.dumps({"question": last["content"]})}
+    calls = [{"id": "1", "type": "function", "function": function}]
+    return Response("", finish="tool_calls", message={"content": None, "tool_calls": calls})
+
+
+@pytest.mark.parametrize("script", [one for one in EXAMPLES if "OpenAI(base_url" not in one], ids=len)
+def test_the_examples_of_the_page_run(
+    script: str, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    openai_server.reply(agent)
+    exec(compile(script, "serving.md", "exec"), {"__name__": "page"})
+    said = capsys.readouterr().out
+    assert ("Eiffel" if "gpt" in script or "retriever" in script else "passage_answer") in said
