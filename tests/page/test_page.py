@@ -41,7 +41,8 @@ def list_marks(page: Page, method: int) -> list[str]:
 def test_it_opens_alone_and_without_an_error(opened: Page, report: Path) -> None:
     assert opened.run(f"{ROWS}.length") == 50
     assert opened.run("document.getElementById('found').textContent") == f"{count_of(report):,} questions"
-    assert opened.run("document.querySelector('.verdict').textContent").startswith("Too few questions to choose")
+    verdict = "sure is best" if count_of(report) > 1000 else "Too few questions to choose"
+    assert opened.run("document.querySelector('.verdict').textContent").startswith(verdict)
     assert opened.run("document.querySelectorAll('svg circle').length") > 3
     assert opened.errors == []
     assert [address for address in opened.asked if not address.startswith("file:")] == []

@@ -62,7 +62,7 @@ def rows(folder: Path) -> list[dict[str, Any]]:
 
 def read_rows_without_times(folder: Path) -> dict[Any, Any]:
     """The rows by question and method, without the time they took."""
-    return {(row["id"], row["method"]): row | {"seconds": 0} for row in rows(folder)}
+    return {(row["id"], row["method"]): row | {"seconds": 0, "stored": 0} for row in rows(folder)}
 
 
 async def run(data: Path, out: str, methods: str = "concat,concat_pf", engine: str = "ray", **settings: Any) -> Scores:

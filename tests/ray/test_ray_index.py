@@ -40,9 +40,9 @@ def sort_report(report: IndexReport) -> Any:
 
 def contents(store: Path) -> Any:
     """Everything in the collection, the vectors too."""
-    opened: Store = open_store(store)
-    with opened.opened():
-        found: Any = opened.get("docs").get(include=["documents", "metadatas", "embeddings"])
+    collections: Store = open_store(store)
+    with collections.open_client():
+        found: Any = collections.get("docs").get(include=["documents", "metadatas", "embeddings"])
     parts = zip(found["ids"], found["documents"], found["metadatas"], found["embeddings"].tolist(), strict=True)
     return sorted(parts, key=lambda part: str(part[0]))
 
