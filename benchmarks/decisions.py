@@ -1,7 +1,7 @@
 """How much rules with an error guarantee save, and how often they and others err: python -m benchmarks.decisions
 
     record --data nq_search=FILE squad_open=FILE,CORPUS ... --out DIR     (the same command resumes it)
-    replay [DIR] [--orders 1000] [--draws 200]
+    replay [DIR] [--orders 1000] [--draws 200] [--workers 2]
 
 `record` asks every method every question (400 of each set) with the embedded reader and keeps numbers only, in
 DIR/NAME.npz (see `benchmarks.decisions_recorded`). `replay` needs no model and no network: by default it reads the
@@ -10,6 +10,7 @@ how often all of the best methods were lost; then cascades, intervals, gates, an
 """
 
 import argparse
+import os
 from pathlib import Path
 
 from benchmarks.decisions_recorded import read_matrix, record
@@ -31,12 +32,13 @@ def main() -> None:
     replaying.add_argument("folder", type=Path, nargs="?", default=RECORDED)
     replaying.add_argument("--orders", type=int, default=1000)
     replaying.add_argument("--draws", type=int, default=200)
+    replaying.add_argument("--workers", type=int, default=os.cpu_count())
     options = parser.parse_args()
     if options.command == "replay":
         matrices = [read_matrix(file) for file in sorted(options.folder.glob("*.npz"))]
         if not matrices:
             raise SystemExit(f"{options.folder} holds no recorded numbers; write some with: record.")
-        print_tables(matrices, options.orders, options.draws)
+        print_tables(matrices, options.orders, options.draws, options.workers)
         return
     for item in options.data:
         name, _, where = item.partition("=")

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from benchmarks.decisions_recorded import Matrix
+from benchmarks.decisions_replay import QUESTIONS
 from quorum.algorithms.betting import compute_interval
 from quorum.algorithms.cross_fit import compute_cross_fitted_score
 from quorum.algorithms.paired import better_p_value, margin_p_value, paired_interval
@@ -29,13 +30,13 @@ def cover_differences(matrix: Matrix, draws: int, questions: int, seed: int = 3)
 
 
 def judge_gates(matrix: Matrix, draws: int, seed: int = 4) -> Mapping[str, float]:
-    """How often a gate passes what loses the margin, or fails what loses nothing; two random methods, all questions."""
+    """How often a gate passes what loses the margin, or fails what loses nothing; two random methods, QUESTIONS."""
     table, draw = matrix.right, np.random.default_rng(seed)
     verdicts = {"pass": 0, "fail": 0, "cannot tell": 0, "wrong": 0}
     for _ in range(draws):
         one, other = draw.choice(table.shape[1], size=2, replace=False)
         all_ = table[:, one] - table[:, other]
-        found, loss = all_[draw.integers(len(all_), size=len(all_))], float(all_.mean())
+        found, loss = all_[draw.integers(len(all_), size=QUESTIONS)], float(all_.mean())
         if margin_p_value(found, MARGIN) <= ERROR:
             verdicts["pass"] += 1
             verdicts["wrong"] += loss >= MARGIN

@@ -22,6 +22,7 @@ OURS: dict[str, Rule] = {
 }
 CLAIM = {"race exact": 0.0}  # every other rule claims quorum.algorithms.race.ERROR
 CASCADE_ERROR = 0.1
+QUESTIONS = 400  # of a draw
 TIE = 1e-9
 
 
@@ -55,37 +56,44 @@ def most_errors(claim: float, repetitions: int) -> float:
     return claim + 2 * float(np.sqrt(claim * (1 - claim) / repetitions))
 
 
-def replay_orders(matrix: Matrix, orders: int, seed: int = 0) -> dict[str, dict[str, float]]:
-    """All questions in random orders; what is true is what the full matrix says."""
+def replay_orders(
+    matrix: Matrix, orders: int, seed: int = 0, questions: int | None = None
+) -> dict[str, dict[str, float]]:
+    """The questions at hand in random orders: what is true is what asking all methods all of them would say.
+
+    questions: so many, drawn anew with replacement for each order; None: those that were recorded.
+    """
     table, calls = matrix.right, matrix.arrays["calls"].mean(axis=1)
-    best, draw, rules = find_best(table.mean(axis=0)), np.random.default_rng(seed), OURS | dict(RULES)
+    draw, rules = np.random.default_rng(seed), OURS | dict(RULES)
     found = {name: Outcomes() for name in rules if name != "race future"}
     for _ in range(orders):
-        shuffled = table[draw.permutation(len(table))]
+        chosen = draw.integers(len(table), size=questions) if questions else draw.permutation(len(table))
+        at_hand = table[chosen]
+        best = find_best(at_hand.mean(axis=0))
         for name, outcomes in found.items():
-            outcomes.add(rules[name](shuffled), calls, best, len(table))
+            outcomes.add(rules[name](at_hand), calls, best, len(at_hand))
     return {name: one.row() for name, one in found.items()}
 
 
 def replay_draws(matrix: Matrix, draws: int, seed: int = 1, truth: Matrix | None = None) -> dict[str, dict[str, float]]:
-    """Draws with replacement, as many as there are questions: new questions like these. truth: another set, which the
-    questions to come are like instead.
+    """Draws of QUESTIONS with replacement: new questions like the recorded ones. truth: another set, which questions to
+    come are like instead.
     """
     table, calls = matrix.right, matrix.arrays["calls"].mean(axis=1)
     best = find_best((truth or matrix).right.mean(axis=0))
     draw, rules = np.random.default_rng(seed), {"race future": OURS["race future"], **RULES}
     found = {name: Outcomes() for name in rules}
     for _ in range(draws):
-        drawn = table[draw.integers(len(table), size=len(table))]
+        drawn = table[draw.integers(len(table), size=QUESTIONS)]
         for name, outcomes in found.items():
-            outcomes.add(rules[name](drawn), calls, best, len(table))
+            outcomes.add(rules[name](drawn), calls, best, QUESTIONS)
     return {name: one.row() for name, one in found.items()}
 
 
 def replay_cascades(
     matrix: Matrix, draws: int, margins: Sequence[float], seed: int = 2, truth: Matrix | None = None
 ) -> dict[float, dict[str, float]]:
-    """Design on a third of a draw with replacement, certify on the others. For each margin: how often a cascade is
+    """Design on a third of QUESTIONS drawn with replacement, certify on the others. For each margin: how often one is
     certified, the calls that it saves (0 where none is certified), and how often every certified cascade keeps its
     promise on the full matrix (`truth`: of another set).
     """
@@ -94,8 +102,7 @@ def replay_cascades(
     draw = np.random.default_rng(seed)
     found: dict[float, list[tuple[bool, float, bool]]] = {margin: [] for margin in margins}
     for number in range(draws):
-        drawn = recorded.at(draw.integers(recorded.questions, size=recorded.questions))
-        group = np.arange(recorded.questions)
+        drawn, group = recorded.at(draw.integers(recorded.questions, size=QUESTIONS)), np.arange(QUESTIONS)
         designs, certifies = split_questions(group, number)
         front, on = design_cascades(drawn.at(designs)), drawn.at(certifies)
         singles = drawn.worst.mean(axis=1)
@@ -137,7 +144,7 @@ SCRIPTED: dict[str, tuple[list[float], float]] = {
 }
 
 
-def replay_scripted(repetitions: int, questions: int = 400) -> dict[str, dict[str, dict[str, float]]]:
+def replay_scripted(repetitions: int, questions: int = QUESTIONS) -> dict[str, dict[str, dict[str, float]]]:
     """Fresh tables with known chances: the rules that speak of questions to come."""
     rules = {"race future": OURS["race future"], **RULES}
     found: dict[str, dict[str, Outcomes]] = {case: {rule: Outcomes() for rule in rules} for case in SCRIPTED}

@@ -1,8 +1,10 @@
 """The tables of `python -m benchmarks.decisions replay` in Markdown; a JSON line says which targets were met."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from benchmarks.decisions_recorded import Matrix
 from benchmarks.decisions_replay import (
     CASCADE_ERROR,
     CLAIM,
+    QUESTIONS,
     most_errors,
     replay_cascades,
     replay_draws,
@@ -20,34 +23,50 @@ from benchmarks.decisions_replay import (
 from quorum.algorithms.race import ERROR
 
 MARGINS = (0.05, 0.08)
+SHOWN = "runs saved / calls saved / all best lost, %"
+CASCADES_SHOWN = "certified / calls saved / promise kept, %"
 FEW = 50  # questions, for intervals and scores
-SHIFTED_DRAWS = 5  # a shifted case is replayed this many times less often
+SHIFTED_DRAWS = 10  # a shifted case is replayed this many times less often
 Found = Mapping[str, Mapping[str, Mapping[str, float]]]  # set -> rule -> figure
 
 
-def print_tables(matrices: Sequence[Matrix], orders: int, draws: int) -> None:
+def print_tables(matrices: Sequence[Matrix], orders: int, draws: int, workers: int) -> None:
     """Print every table, each as soon as it is computed."""
-    print_sets(matrices)
-    in_order = {one.name: replay_orders(one, orders) for one in matrices}
-    print_rules(f"These questions, {orders:,} random orders: runs saved / calls saved / all best lost, %", in_order)
-    future = {one.name: replay_draws(one, orders) for one in matrices}
-    print_rules(
-        f"New questions, {orders:,} draws with replacement: runs saved / calls saved / all best lost, %", future
+    with ProcessPoolExecutor(workers) as pool:
+
+        def start(replay: Callable[..., Any], *arguments: Any, **named: Any) -> dict[str, "Future[Any]"]:
+            return {one.name: pool.submit(replay, one, *arguments, **named) for one in matrices}
+
+        jobs = {
+            "recorded": start(replay_orders, orders),
+            "drawn": start(replay_orders, orders, questions=QUESTIONS),
+            "future": start(replay_draws, orders),
+            "cascades": start(replay_cascades, draws, MARGINS),
+            "intervals": start(cover_differences, orders, FEW),
+            "gates": start(judge_gates, orders),
+            "scores": start(judge_scores, draws, FEW),
+        }
+        scripted = pool.submit(replay_scripted, orders)
+        shifted = start_shifted(pool, matrices, max(draws // SHIFTED_DRAWS, 4))
+        print_sets(matrices)
+        found = {}
+        for name, title, show in (
+            ("recorded", f"The recorded questions, {orders:,} random orders: {SHOWN}", print_rules),
+            ("drawn", f"{QUESTIONS} questions at hand, {orders:,} draws with replacement: {SHOWN}", print_rules),
+            ("future", f"Questions to come, {orders:,} draws of {QUESTIONS}: {SHOWN}", print_rules),
+            ("cascades", f"Cascades, {draws:,} draws of {QUESTIONS}: {CASCADES_SHOWN}", print_cascades),
+            ("intervals", f"95% intervals of a difference on {FEW} questions: coverage, %", print_shares),
+            ("gates", f"Gates of two random methods on {QUESTIONS} questions, margin {MARGIN:g}, %", print_shares),
+            ("scores", f"The winner of {FEW} questions: its score less its true score, points", print_points),
+        ):
+            found[name] = {one: job.result() for one, job in jobs[name].items()}
+            show(title, found[name])
+        print_rules(f"Scripted tables of {QUESTIONS} questions, {orders:,} each: {SHOWN}", scripted.result())
+        print_shifted(shifted)
+    verdict = judge_targets(
+        [found["recorded"], found["drawn"]], found["future"], found["cascades"], found["intervals"], orders, draws
     )
-    cascades = {one.name: replay_cascades(one, draws, MARGINS) for one in matrices}
-    print_cascades(f"Cascades, {draws:,} draws: certified / calls saved / promise kept, %", cascades)
-    intervals = {one.name: cover_differences(one, orders, FEW) for one in matrices}
-    print_figures(f"95% intervals of a difference on {FEW} questions: coverage, %", intervals, 100)
-    gates = {one.name: judge_gates(one, orders) for one in matrices}
-    print_figures(f"Gates of two random methods, margin {MARGIN:g}: verdicts, %", gates, 100)
-    scores = {one.name: judge_scores(one, draws, FEW) for one in matrices}
-    print_figures(f"The winner of {FEW} questions: its score less its true score, points", scores, 1)
-    scripted = replay_scripted(orders)
-    print_rules(
-        f"Scripted tables of {400} questions, {orders:,} each: runs saved / calls saved / all best lost, %", scripted
-    )
-    print_shifted(matrices, max(draws // SHIFTED_DRAWS, 10))
-    print(json.dumps({"benchmark": "decisions", **judge_targets(in_order, future, cascades, intervals, orders, draws)}))
+    print(json.dumps({"benchmark": "decisions", **verdict}))
 
 
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -95,38 +114,53 @@ def print_cascades(title: str, found: Mapping[str, Mapping[float, Mapping[str, f
     print_table(title, ["cascade", *found], rows)
 
 
-def print_figures(title: str, found: Mapping[str, Mapping[str, float]], scale: float) -> None:
+def print_shares(title: str, found: Mapping[str, Mapping[str, float]]) -> None:
+    """Figures by sets, in percent."""
     names = list(next(iter(found.values())))
-    rows = [[name, *(f"{scale * one[name]:.1f}" for one in found.values())] for name in names]
-    print_table(title, ["", *found], rows)
+    print_table(title, ["", *found], [[name, *(percent(one[name]) for one in found.values())] for name in names])
 
 
-def print_shifted(matrices: Sequence[Matrix], draws: int) -> None:
+def print_points(title: str, found: Mapping[str, Mapping[str, float]]) -> None:
+    """Figures by sets, as they are."""
+    names = list(next(iter(found.values())))
+    print_table(title, ["", *found], [[name, *(f"{one[name]:+.1f}" for one in found.values())] for name in names])
+
+
+def start_shifted(
+    pool: ProcessPoolExecutor, matrices: Sequence[Matrix], draws: int
+) -> dict[str, tuple["Future[Any]", "Future[Any]"]]:
     """Decide on one set, ask another: no promise covers this."""
-    pairs = [(one, other) for one, other in permutations(matrices, 2) if one.methods == other.methods]
-    if not pairs:
+    return {
+        f"{one.name} -> {other.name}": (
+            pool.submit(replay_cascades, one, draws, MARGINS, truth=other),
+            pool.submit(replay_draws, one, draws, truth=other),
+        )
+        for one, other in permutations(matrices, 2)
+        if one.methods == other.methods
+    }
+
+
+def print_shifted(jobs: Mapping[str, tuple["Future[Any]", "Future[Any]"]]) -> None:
+    """The mean over all pairs of sets, and the worst pair."""
+    if not jobs:
         return
+    found = {pair: (cascades.result(), races.result()) for pair, (cascades, races) in jobs.items()}
     rows = []
     for margin in MARGINS:
-        kept = [
-            (replay_cascades(one, draws, [margin], truth=other)[margin]["kept"], f"{one.name} -> {other.name}")
-            for one, other in pairs
-        ]
-        worst = min(kept)
-        mean = float(np.mean([value for value, _ in kept]))
-        rows.append([f"cascade, {100 * margin:g} points: promise kept", percent(mean), percent(worst[0]), worst[1]])
-    lost = [
-        (replay_draws(one, draws, truth=other)["race future"]["lost"], f"{one.name} -> {other.name}")
-        for one, other in pairs
-    ]
-    mean, most = float(np.mean([value for value, _ in lost])), max(lost)
-    rows.append(["race future: all best lost", percent(mean), percent(most[0]), most[1]])
-    title = f"Decided on one set, asked questions of another, {draws} draws of each of {len(pairs)} pairs, %"
-    print_table(title, ["", "mean", "worst", "of"], rows)
+        broken = {pair: 1 - cascades[margin]["kept"] for pair, (cascades, _) in found.items()}
+        rows.append([f"a certified cascade loses more than {100 * margin:g} points", *describe_worst(broken)])
+    lost = {pair: races["race future"]["lost"] for pair, (_, races) in found.items()}
+    rows.append(["race future: all best lost", *describe_worst(lost)])
+    print_table("Decided on one set, asked questions of another, %", ["", "mean", "worst", "of"], rows)
+
+
+def describe_worst(shares: Mapping[str, float]) -> list[str]:
+    worst = max(shares, key=lambda pair: shares[pair])
+    return [percent(float(np.mean(list(shares.values())))), percent(shares[worst]), worst]
 
 
 def judge_targets(
-    in_order: Found,
+    at_hand: Sequence[Found],
     future: Found,
     cascades: Mapping[str, Mapping[float, Mapping[str, float]]],
     intervals: Mapping[str, Mapping[str, float]],
@@ -134,24 +168,17 @@ def judge_targets(
     draws: int,
 ) -> dict[str, object]:
     """The targets, and which of them were missed."""
+    every = [rules for found in (*at_hand, future) for rules in found.values()]
     ours = [
-        (rules[name]["lost"], CLAIM.get(name, ERROR))
-        for rules in (*in_order.values(), *future.values())
-        for name in rules
-        if name.startswith("race")
+        (rules[name]["lost"], CLAIM.get(name, ERROR)) for rules in every for name in rules if name.startswith("race")
     ]
-    saved = [rules["race questions"]["runs"] for rules in in_order.values()]
-    others = [
-        figures["lost"]
-        for rules in (*in_order.values(), *future.values())
-        for name, figures in rules.items()
-        if not name.startswith("race")
-    ]
+    saved = [rules["race questions"]["runs"] for rules in at_hand[-1].values()]
+    others = [figures["lost"] for rules in every for name, figures in rules.items() if not name.startswith("race")]
     kept = [one[margin]["kept"] for one in cascades.values() for margin in MARGINS]
     wanted = {0.05: 0.15, 0.08: 0.30}
     met = {
         "our rules err at most as claimed": all(lost <= most_errors(claim, orders) for lost, claim in ours),
-        "race questions saves 25% of the runs": min(saved) >= 0.25,
+        f"race questions saves 25% of the runs at {QUESTIONS} questions": min(saved) >= 0.25,
         "another rule errs more than it claims": max(others) > most_errors(ERROR, orders),
         "cascades keep their promise": all(1 - one <= most_errors(CASCADE_ERROR, draws) for one in kept),
         "intervals on few questions cover 93.5%": min(one["Tango (ours below 100)"] for one in intervals.values())

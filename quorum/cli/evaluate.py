@@ -141,7 +141,7 @@ def print_spent(scores: "Scores") -> None:
     spent = scores.spent
     tokens = f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"
     rehearsed = sum(used["calls"] for used in scores.plan.rehearsed.values())
-    besides = f", besides {rehearsed:,} of the estimate, whose replies the answers share" if rehearsed else ""
+    besides = f", besides {rehearsed:,} for the estimate" if rehearsed else ""
     calls = f"{format_count(spent.calls, 'call')} now ({tokens}){besides}"
     typer.echo(f"quorum: made {calls}; results in {scores.folder}", err=True)
     if (judging := scores.judge_spent) is not None:

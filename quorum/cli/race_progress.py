@@ -82,11 +82,11 @@ class Seen:
 def draw(race: "RunningRace") -> RenderableType:
     from quorum.cli.tables import make_standings_table
 
-    return make_standings_table(race, race.standings())
+    return make_standings_table(race, race.list_standings())
 
 
 def write_line(race: "RunningRace") -> str:
     """A line of JSON: how far the race is, and every method's mean with the interval that holds at every moment."""
-    methods = [asdict(one) for one in race.standings()]
+    methods = [asdict(one) for one in race.list_standings()]
     found = {"event": "race", "settled": race.settled, "questions": race.questions, "measure": race.measure}
     return json.dumps({**found, "methods": methods}, ensure_ascii=False)

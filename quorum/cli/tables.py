@@ -13,12 +13,13 @@ from quorum.evaluation.compare.baseline import Comparison, Difference
 from quorum.evaluation.metrics.registry import list_added_measures
 from quorum.evaluation.metrics.wordy import describe_wordy_answers
 from quorum.evaluation.report.text import draw_bar
-from quorum.evaluation.run.race import sort_standings
+from quorum.evaluation.run.race_result import sort_standings
 from quorum.evaluation.run.results import Summary
 
 if TYPE_CHECKING:
     from quorum.evaluation.compare.recommend import Figures
-    from quorum.evaluation.run.race import RaceResult, RunningRace, Standing
+    from quorum.evaluation.run.race import RunningRace
+    from quorum.evaluation.run.race_result import RaceResult, Standing
 
 
 class Column(NamedTuple):

@@ -4,10 +4,12 @@ would have taken alone.
 
 import time
 from collections.abc import Sequence
+from contextvars import ContextVar
 from typing import Any
 from uuid import UUID
 
 from langchain_core.callbacks import AsyncCallbackHandler
+from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 from typing_extensions import TypedDict
@@ -15,6 +17,8 @@ from typing_extensions import TypedDict
 from quorum.evaluation.callbacks import is_stored, message_of, node_name, usage_of
 
 DIGITS = 4
+SEARCH_SECONDS: ContextVar[dict[str, float] | None] = ContextVar("SEARCH_SECONDS", default=None)
+"""Of the answer under way: the seconds of each query's search, which another method's answer may have made."""
 
 
 class Step(TypedDict):
@@ -51,6 +55,8 @@ class Watch(AsyncCallbackHandler):
         self.started: dict[UUID, float] = {}
         self.calling: dict[UUID, Call] = {}
         self.spans: list[tuple[int | None, float, float, float]] = []  # of calls: node, start, end, the model's seconds
+        self.searching: dict[UUID, tuple[int | None, str, float]] = {}  # run -> node, query, start
+        self.search_seconds: dict[str, float] = {}
         self.begun = time.perf_counter()
 
     async def on_chain_start(
@@ -111,9 +117,20 @@ class Watch(AsyncCallbackHandler):
         failed = self.calling.pop(run_id, None)
         self.calls = [call for call in self.calls if call is not failed]  # it is tried again, or the answer failed
 
+    async def on_retriever_start(
+        self, serialized: dict[str, Any], query: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        step = self.nodes.get(parent_run_id) if parent_run_id else None
+        self.searching[run_id] = (step, query, time.perf_counter())
+
+    async def on_retriever_end(self, documents: Sequence[Document], *, run_id: UUID, **kwargs: Any) -> None:
+        step, query, begun = self.searching.pop(run_id, (None, "", 0.0))
+        if step is not None and query in self.search_seconds:
+            self.spans.append((step, begun, time.perf_counter(), self.search_seconds[query]))
+
     def seconds_alone(self) -> float:
-        """Seconds from the question to the answer as if no other method had asked the same before: a stored reply
-        counts with the time that the model took for it.
+        """Seconds from the question to the answer as if no other method had asked the same before: a stored reply and a
+        remembered search count with the time that they took first.
         """
         return max(time.perf_counter() - self.begun, longest_path(self.steps, self.spans, None))
 

@@ -9,7 +9,7 @@ from quorum.algorithms.paired import paired_interval
 from quorum.core.errors import SetupError
 from quorum.evaluation.metrics.registry import WORTH, is_binary, list_compared_measures
 from quorum.evaluation.metrics.statistics import Floats, Interval, bootstrap, holm, mcnemar, questions_needed, sign_flip
-from quorum.evaluation.run.race import RaceResult
+from quorum.evaluation.run.race_result import RaceResult
 from quorum.evaluation.run.results import ColumnScores
 
 DIGITS = 6

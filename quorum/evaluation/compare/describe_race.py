@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from quorum.algorithms.race import Mode
 from quorum.evaluation.compare.recommend import format_percent, join_first_names
-from quorum.evaluation.run.race import RaceResult
+from quorum.evaluation.run.race_result import RaceResult
 
 NOTHING_NEW = "about new questions this says nothing"
 OF: Mapping[Mode, str] = {"questions": "on these questions", "future": "on new questions like these"}

@@ -12,7 +12,7 @@ from quorum.evaluation.metrics.uncertainty import Calibration, compute_calibrati
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.plan import Plan
-from quorum.evaluation.run.race import RaceResult
+from quorum.evaluation.run.race_result import RaceResult
 from quorum.evaluation.run.results import ColumnScores
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.baseline import Comparison, Difference, compare
 from quorum.evaluation.compare.wrong_cost import Choice, name_measure
-from quorum.evaluation.run.race import RaceResult
+from quorum.evaluation.run.race_result import RaceResult
 from quorum.evaluation.run.results import ColumnScores
 
 ALPHA = 0.05

@@ -27,7 +27,7 @@ from quorum.evaluation.report.text import (
     list_facts,
     list_sentences,
 )
-from quorum.evaluation.run.race import sort_standings
+from quorum.evaluation.run.race_result import sort_standings
 
 if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision

@@ -11,12 +11,12 @@ from quorum.evaluation.metrics.registry import list_added_measures
 from quorum.evaluation.metrics.wordy import describe_wordy_answers
 from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.eligibility import describe_left_out
-from quorum.evaluation.run.race import sort_standings
+from quorum.evaluation.run.race_result import sort_standings
 from quorum.evaluation.run.results import Summary, read_config
 
 if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision
-    from quorum.evaluation.run.race import RaceResult, Standing
+    from quorum.evaluation.run.race_result import RaceResult, Standing
 
 EXPLAIN_CONFIDENCE = (
     "AURC is the share of wrong answers, averaged over all coverages, when the surest questions are answered first: "

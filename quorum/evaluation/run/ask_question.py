@@ -21,7 +21,7 @@ from quorum.evaluation.run.results import Row
 from quorum.evaluation.run.rows import make_answered_row, make_failed_row
 from quorum.evaluation.run.spending import Spending, StoredCalls
 from quorum.evaluation.run.tasks import get_stated_task, labels_of
-from quorum.evaluation.watch import Watch
+from quorum.evaluation.watch import SEARCH_SECONDS, Watch
 from quorum.graphs import answer
 from quorum.prompts import BUILT_IN, load_overrides
 
@@ -47,6 +47,7 @@ class Questioner:
         """The row of one question and one column. A call that failed for good makes a row with an error."""
         started, watch = time.perf_counter(), None if details is None else Watch()
         stored = StoredCalls()
+        SEARCH_SECONDS.set(None if watch is None else watch.search_seconds)
         config: RunnableConfig = {"callbacks": [spent, stored] if watch is None else [spent, stored, watch]}
         context = ask_for_labels(column.context_for(self.task_of(record)), record)
         try:

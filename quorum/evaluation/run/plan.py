@@ -20,7 +20,7 @@ from quorum.evaluation.run.config import make_config, short_hash
 from quorum.evaluation.run.dataset import DataSet, read_data
 from quorum.evaluation.run.eligibility import drop_ineligible
 from quorum.evaluation.run.options import Options
-from quorum.evaluation.run.race import SEED
+from quorum.evaluation.run.race_result import SEED
 from quorum.evaluation.run.shared_retrieval import share_retrieval
 from quorum.evaluation.run.source import (
     Progress,

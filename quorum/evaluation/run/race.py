@@ -7,104 +7,31 @@ order in which they arrive, and a race that was killed and taken up again ends l
 
 import asyncio
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from quorum.algorithms.betting import compute_interval, compute_lower_bound
 from quorum.algorithms.race import ERROR, Mode, Race, compute_worth
 from quorum.datasets.records import Record
 from quorum.evaluation.metrics.statistics import Floats
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet, group_records
+from quorum.evaluation.run.race_result import (
+    SEED,
+    RaceResult,
+    Standing,
+    Units,
+    compute_share_bounds,
+    count_population,
+    sort_standings,
+    take_units,
+)
 from quorum.evaluation.run.results import Results, Row
 from quorum.evaluation.run.tasks import measures_of
 
-SEED = 0
 AHEAD = 2  # a question may be asked when at most this many times the concurrency wait to be settled before it
-Units = tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True)
-class Standing:
-    """One method at one moment of a race. asked: how many questions count for it; mean: of the deciding measure, over
-    those that it answered (None: none); low, high: an interval that holds at every moment of the race, with a
-    confidence of 95%; dropped: whether it is no longer asked.
-    """
-
-    method: str
-    asked: int
-    mean: float | None
-    low: float
-    high: float
-    dropped: bool
-
-
-@dataclass(frozen=True)
-class RaceResult:
-    """How a race ended. measure: the deciding measure; units: the ids in the order of the race, those that are bet on
-    as one together; settled: how many questions are settled; standings: by method.
-    """
-
-    mode: Mode
-    error: float
-    seed: int
-    measure: str
-    units: Units
-    settled: int
-    standings: Mapping[str, Standing]
-
-    @property
-    def questions(self) -> int:
-        """How many questions there are."""
-        return sum(map(len, self.units))
-
-    @property
-    def finished(self) -> bool:
-        """Whether the survivors were asked everything."""
-        return self.settled == self.questions
-
-    @property
-    def survivors(self) -> list[str]:
-        """The methods that are still in the race."""
-        return [name for name, one in self.standings.items() if not one.dropped]
-
-    @property
-    def dropped(self) -> list[Standing]:
-        """The methods that are out, the first to go before the others."""
-        return sorted((one for one in self.standings.values() if one.dropped), key=lambda one: one.asked)
-
-    @property
-    def saved(self) -> float:
-        """The share of the full run's answers that the race did without."""
-        asked = sum(one.asked for one in self.standings.values())
-        return 1 - asked / max(1, self.settled * len(self.standings))
-
-    def is_dropped(self, name: str) -> bool:
-        return name in self.standings and self.standings[name].dropped
-
-    def anytime_interval(self, values: Mapping[str, float], asked: int) -> tuple[float, float]:
-        """The interval for a mean in [-1, 1] after the first `asked` questions that holds whenever the race stops.
-
-        values: by question; those that have none are left out.
-        """
-        seen = asked_units(self.units, asked)
-        means = [np.mean(found) for unit in seen if (found := [values[id_] for id_ in unit if id_ in values])]
-        return compute_interval(means, population=population_of(self.mode, len(self.units) - len(seen) + len(means)))
-
-    def to_json(self) -> dict[str, Any]:
-        """For race.json."""
-        rows = [
-            {"method": one.method, "asked": one.asked, "of": self.questions, "dropped": one.dropped}
-            | {"mean": one.mean, "low": round(one.low, 6), "high": round(one.high, 6)}
-            for one in self.standings.values()
-        ]
-        about = {"mode": self.mode, "error": self.error, "seed": self.seed, "measure": self.measure}
-        counts = {"questions": self.questions, "settled": self.settled, "finished": self.finished}
-        return about | counts | {"survivors": self.survivors, "saved": round(self.saved, 6), "methods": rows}
 
 
 Watch = Callable[["RunningRace"], None]
@@ -156,7 +83,7 @@ class RunningRace:
         """Whether a method is still asked."""
         return name in self.live
 
-    def counts(self, name: str, id_: str) -> bool:
+    def is_counted(self, name: str, id_: str) -> bool:
         """Whether an answer counts: its question was settled while the method was in the race."""
         return self.places.get(id_, self.questions) < self.asked.get(name, self.settled)
 
@@ -200,7 +127,7 @@ class RunningRace:
         while self.race.asked < len(self.units) and self.is_answered(self.units[self.race.asked]):
             unit = self.units[self.race.asked]
             self.settled += len(unit)
-            losers = self.race.add_question(*self.bounds(unit))
+            losers = self.race.add_question(*self.compute_bounds(unit))
             for number in losers if not self.finished else ():  # after the last question all were asked everything
                 self.live.discard(self.names[number])
                 self.asked[self.names[number]] = self.settled
@@ -213,7 +140,7 @@ class RunningRace:
     def is_answered(self, unit: Sequence[str]) -> bool:
         return all((name, id_) in self.values for id_ in unit for name in self.live)
 
-    def bounds(self, unit: Sequence[str]) -> tuple[Floats, Floats]:
+    def compute_bounds(self, unit: Sequence[str]) -> tuple[Floats, Floats]:
         """The least and the most that each method's answers to these questions are worth, on average."""
         bounds = np.zeros((2, len(self.names)))
         for id_ in unit:
@@ -231,57 +158,31 @@ class RunningRace:
                 return
             await self.moved.wait()
 
-    def standing(self, name: str) -> Standing:
+    def make_standing(self, name: str) -> Standing:
         """Where a method stands."""
         asked = self.asked.get(name, self.settled)
         low, high, scores = [], [], []
-        seen = asked_units(self.units, asked)
+        seen = take_units(self.units, asked)
         for unit in seen:
             found = [self.scores[name, id_] for id_ in unit if self.values.get((name, id_)) is not None]
             scores += [one for one in found if one is not None]
             if found:
                 low.append(float(np.mean([one or 0.0 for one in found])))
                 high.append(float(np.mean([1.0 if one is None else one for one in found])))
-        least, most = share_bounds(low, high, population_of(self.mode, len(self.units) - len(seen) + len(low)))
+        least, most = compute_share_bounds(
+            low, high, count_population(self.mode, len(self.units) - len(seen) + len(low))
+        )
         mean = round(math.fsum(scores) / len(scores), 6) if scores else None
         return Standing(name, asked, mean, least, most, name not in self.live)
 
-    def standings(self) -> list[Standing]:
+    def list_standings(self) -> list[Standing]:
         """Where every method stands, as `sort_standings` orders them."""
-        return sort_standings(self.standing(name) for name in self.names)
+        return sort_standings(self.make_standing(name) for name in self.names)
 
-    def result(self) -> RaceResult:
+    def make_result(self) -> RaceResult:
         """How the race ended, or where it was stopped."""
-        standings = {name: self.standing(name) for name in self.names}
+        standings = {name: self.make_standing(name) for name in self.names}
         return RaceResult(self.mode, ERROR, SEED, self.measure, self.units, self.settled, standings)
-
-
-def sort_standings(standings: Iterable[Standing]) -> list[Standing]:
-    """Those that are still in the race first, then those that went last; the best before the others."""
-    return sorted(standings, key=lambda one: (one.dropped, -one.asked, -(one.mean or 0.0)))
-
-
-def asked_units(units: Units, asked: int) -> list[tuple[str, ...]]:
-    """The units of the first `asked` questions."""
-    found: list[tuple[str, ...]] = []
-    for unit in units:
-        if asked <= 0:
-            break
-        found.append(unit)
-        asked -= len(unit)
-    return found
-
-
-def population_of(mode: Mode, units: int) -> int | None:
-    """How many units an interval is about; None where it is about future ones."""
-    return None if mode == "future" else units
-
-
-def share_bounds(low: Sequence[float], high: Sequence[float], population: int | None) -> tuple[float, float]:
-    """The interval for a mean in [0, 1]. low, high: the least and the most of each value, equal where it is known."""
-    least = compute_lower_bound(2 * np.array(low) - 1, 0.025, population=population)
-    most = -compute_lower_bound(1 - 2 * np.array(high), 0.025, population=population)
-    return (1 + least) / 2, (1 + most) / 2
 
 
 def deciding_measure(columns: Sequence[Column], tasks: Sequence[str]) -> str:

@@ -19,7 +19,8 @@ from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.details import Details
 from quorum.evaluation.run.gold_placement import add_gold
 from quorum.evaluation.run.plan import Plan
-from quorum.evaluation.run.race import RaceResult, RunningRace, Watch, start_race
+from quorum.evaluation.run.race import RunningRace, Watch, start_race
+from quorum.evaluation.run.race_result import RaceResult
 from quorum.evaluation.run.results import Results, write_config
 from quorum.evaluation.run.rounds import Recorder, Round, rounds
 from quorum.evaluation.run.shared_retrieval import share_retrieval
@@ -56,20 +57,20 @@ async def run(
     write_config(plan.folder, dict(plan.config))
     with Results(plan.folder / "results.jsonl", [one.name for one in plan.columns], plan.options.unless) as results:
         before, dataset = len(results.done), plan.dataset
-        race = await race_of(plan, results, watch)
+        race = await start_planned_race(plan, results, watch)
         if race is not None:
             if not race.finished:
                 with suppress(LimitReachedError):  # the survivors are what it found
                     await ask_all(plan, results, spent, progress, race)
-            asked, ended = len(results.done) - before, await asyncio.to_thread(race.result)
-            results.recount(race.counts)
+            asked, ended = len(results.done) - before, await asyncio.to_thread(race.make_result)
+            results.recount(race.is_counted)
             return Rows(plan, results, asked, spent, race=ended)
         if before < dataset.count * len(plan.columns):
             dataset = await ask_all(plan, results, spent, progress)
     return Rows(plan, results, len(results.done) - before, spent, plan.dataset.count - dataset.count)
 
 
-async def race_of(plan: Plan, results: Results, watch: Watch | None) -> RunningRace | None:
+async def start_planned_race(plan: Plan, results: Results, watch: Watch | None) -> RunningRace | None:
     """The race that the plan's options ask for, as far as earlier runs got."""
     if plan.options.race is None:
         return None

@@ -11,7 +11,7 @@ from quorum.evaluation.metrics.corpus_measures import compute_corpus_measures
 from quorum.evaluation.metrics.judge import judge_answers
 from quorum.evaluation.metrics.registry import list_compared_measures
 from quorum.evaluation.run.plan import Plan
-from quorum.evaluation.run.race import RaceResult
+from quorum.evaluation.run.race_result import RaceResult
 from quorum.evaluation.run.results import ColumnScores, Summary, write_json
 from quorum.evaluation.run.run_plan import Rows
 from quorum.evaluation.run.source import Progress, ignore_progress

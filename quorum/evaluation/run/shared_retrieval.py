@@ -1,6 +1,7 @@
 """Retrieval once per query and run: every method that asks the same query of the same retriever shares one search."""
 
 import asyncio
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,6 +13,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import PrivateAttr
 
 from quorum.evaluation.run.columns import Column
+from quorum.evaluation.watch import SEARCH_SECONDS
 
 
 class CachingRetriever(BaseRetriever):
@@ -19,23 +21,32 @@ class CachingRetriever(BaseRetriever):
 
     inner: BaseRetriever
     size: int = 256
-    _kept: "OrderedDict[str, asyncio.Task[list[Document]]]" = PrivateAttr(default_factory=OrderedDict)
+    _kept: "OrderedDict[str, asyncio.Task[tuple[list[Document], float]]]" = PrivateAttr(default_factory=OrderedDict)
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
     ) -> list[Document]:
         if query not in self._kept:
-            self._kept[query] = asyncio.create_task(self.inner.ainvoke(query))
+            self._kept[query] = asyncio.create_task(self.search(query))
             if len(self._kept) > self.size:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(query)
         task = self._kept[query]
         try:
-            return list(await asyncio.shield(task))
+            documents, seconds = await asyncio.shield(task)
         except BaseException:
             if task.done() and self._kept.get(query) is task:
                 del self._kept[query]
             raise
+        if (found := SEARCH_SECONDS.get()) is not None:
+            found[query] = seconds
+        return list(documents)
+
+    async def search(self, query: str) -> tuple[list[Document], float]:
+        """The documents, and the seconds that the search took."""
+        started = time.perf_counter()
+        documents = await self.inner.ainvoke(query)
+        return documents, time.perf_counter() - started
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
         return self.inner.invoke(query)

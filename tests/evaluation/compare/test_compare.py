@@ -17,6 +17,9 @@ from quorum.evaluation.compare.estimate import Estimate, estimate_seconds
 from quorum.evaluation.compare.prices import Price, Prices
 from quorum.evaluation.run.columns import list_columns, parse_methods
 from quorum.evaluation.run.options import Options
+from quorum.evaluation.run.shared_retrieval import share_retrieval
+from quorum.evaluation.watch import SEARCH_SECONDS, Watch
+from quorum.graphs import answer
 
 __all__ = ["data"]
 
@@ -311,3 +314,20 @@ def test_ask_withholds_an_answer_that_is_not_sure_enough(
     refused = quorum(*asked, "0.5", "--method", "concat")
     assert (refused.code, "sample its answer (concat with --set samples=5" in refused.err) == (2, True)
     assert "give a confidence from 0 to 1" in quorum(*asked, "7", "--method", "post_fusion").err
+
+
+async def test_a_search_that_methods_share_counts_for_each_of_them(
+    corpus: str, data: Path, openai_server: OpenAIServer
+) -> None:
+    openai_server.reply(reply_as_reader)
+    chosen = Options(data=data, corpus=corpus, methods="concat", context=make_context())
+    planned = await plan_comparison(chosen)
+    [column] = share_retrieval(planned.columns)
+    watches = [Watch(), Watch()]
+    for watch in watches:
+        SEARCH_SECONDS.set(watch.search_seconds)
+        await answer("Who found thing number 1?", "concat", column.context, config={"callbacks": [watch]})
+    [first], [second] = (watch.search_seconds.values() for watch in watches)
+    assert first == second > 0
+    assert any(span[-1] == first for span in watches[1].spans)
+    assert watches[1].seconds_alone() >= first

@@ -1,0 +1,120 @@
+"""How a race stands or ended: what each method was asked, and the intervals that hold whenever the race stops."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quorum.algorithms.betting import compute_interval, compute_lower_bound
+from quorum.algorithms.race import Mode
+
+SEED = 0
+Units = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One method at one moment of a race. asked: how many questions count for it; mean: of the deciding measure, over
+    those that it answered (None: none); low, high: an interval that holds at every moment of the race, with a
+    confidence of 95%; dropped: whether it is no longer asked.
+    """
+
+    method: str
+    asked: int
+    mean: float | None
+    low: float
+    high: float
+    dropped: bool
+
+
+@dataclass(frozen=True)
+class RaceResult:
+    """How a race ended. measure: the deciding measure; units: the ids in the order of the race, those that are bet on
+    as one together; settled: how many questions are settled; standings: by method.
+    """
+
+    mode: Mode
+    error: float
+    seed: int
+    measure: str
+    units: Units
+    settled: int
+    standings: Mapping[str, Standing]
+
+    @property
+    def questions(self) -> int:
+        """How many questions there are."""
+        return sum(map(len, self.units))
+
+    @property
+    def finished(self) -> bool:
+        """Whether the survivors were asked everything."""
+        return self.settled == self.questions
+
+    @property
+    def survivors(self) -> list[str]:
+        """The methods that are still in the race."""
+        return [name for name, one in self.standings.items() if not one.dropped]
+
+    @property
+    def dropped(self) -> list[Standing]:
+        """The methods that are out, the first to go before the others."""
+        return sorted((one for one in self.standings.values() if one.dropped), key=lambda one: one.asked)
+
+    @property
+    def saved(self) -> float:
+        """The share of the full run's answers that the race did without."""
+        asked = sum(one.asked for one in self.standings.values())
+        return 1 - asked / max(1, self.settled * len(self.standings))
+
+    def is_dropped(self, name: str) -> bool:
+        return name in self.standings and self.standings[name].dropped
+
+    def anytime_interval(self, values: Mapping[str, float], asked: int) -> tuple[float, float]:
+        """The interval for a mean in [-1, 1] after the first `asked` questions that holds whenever the race stops.
+
+        values: by question; those that have none are left out.
+        """
+        seen = take_units(self.units, asked)
+        means = [np.mean(found) for unit in seen if (found := [values[id_] for id_ in unit if id_ in values])]
+        return compute_interval(means, population=count_population(self.mode, len(self.units) - len(seen) + len(means)))
+
+    def to_json(self) -> dict[str, Any]:
+        """For race.json."""
+        rows = [
+            {"method": one.method, "asked": one.asked, "of": self.questions, "dropped": one.dropped}
+            | {"mean": one.mean, "low": round(one.low, 6), "high": round(one.high, 6)}
+            for one in self.standings.values()
+        ]
+        about = {"mode": self.mode, "error": self.error, "seed": self.seed, "measure": self.measure}
+        counts = {"questions": self.questions, "settled": self.settled, "finished": self.finished}
+        return about | counts | {"survivors": self.survivors, "saved": round(self.saved, 6), "methods": rows}
+
+
+def sort_standings(standings: Iterable[Standing]) -> list[Standing]:
+    """Those that are still in the race first, then those that went last; the best before the others."""
+    return sorted(standings, key=lambda one: (one.dropped, -one.asked, -(one.mean or 0.0)))
+
+
+def take_units(units: Units, asked: int) -> list[tuple[str, ...]]:
+    """The units of the first `asked` questions."""
+    found: list[tuple[str, ...]] = []
+    for unit in units:
+        if asked <= 0:
+            break
+        found.append(unit)
+        asked -= len(unit)
+    return found
+
+
+def count_population(mode: Mode, units: int) -> int | None:
+    """How many units an interval is about; None where it is about future ones."""
+    return None if mode == "future" else units
+
+
+def compute_share_bounds(low: Sequence[float], high: Sequence[float], population: int | None) -> tuple[float, float]:
+    """The interval for a mean in [0, 1]. low, high: the least and the most of each value, equal where it is known."""
+    least = compute_lower_bound(2 * np.array(low) - 1, 0.025, population=population)
+    most = -compute_lower_bound(1 - 2 * np.array(high), 0.025, population=population)
+    return (1 + least) / 2, (1 + most) / 2

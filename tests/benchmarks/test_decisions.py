@@ -1,0 +1,63 @@
+"""The benchmark of decisions: other people's rules, and the recorded numbers that it replays."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from decision_results import write_results
+
+from benchmarks.decisions import RECORDED
+from benchmarks.decisions_recorded import read_matrix, write_matrix
+from benchmarks.decisions_replay import make_scripted_table, most_errors, replay_cascades, replay_draws, replay_orders
+from benchmarks.decisions_rules import EVERY, RULES, mcnemar_table
+from quorum.evaluation.metrics.statistics import mcnemar
+
+MOST_BYTES = 2_000_000
+
+
+def test_the_table_of_p_values_is_mcnemars_test() -> None:
+    for wins, losses in ((1, 0), (8, 2), (20, 9), (5, 5)):
+        p = mcnemar([1] * wins + [0] * losses, [0] * wins + [1] * losses)
+        assert mcnemar_table(40)[wins + losses, losses] == pytest.approx(p)
+
+
+@pytest.mark.parametrize("rule", list(RULES.values()), ids=list(RULES))
+def test_every_rule_drops_what_is_always_wrong_and_never_the_leader(rule: object) -> None:
+    table = np.zeros((60, 3))
+    table[:, 0], table[::2, 1] = 1.0, 1.0
+    dropped = rule(table)  # type: ignore[operator]
+    assert 0 not in dropped
+    assert EVERY <= dropped[2] <= 15
+
+
+def test_what_is_recorded_is_read_back(tmp_path: Path) -> None:
+    folder = write_results(tmp_path / "out", {"concat": 0.5, "concat_pf": 0.55, "sure": 0.62}, questions=60)
+    matrix = read_matrix(write_matrix(folder, tmp_path / "set.npz"))
+    assert matrix.methods == ("concat", "concat_pf", "sure")
+    assert matrix.right.shape == (60, 3)
+    recorded = matrix.recorded("calls")
+    assert recorded.cost.mean(axis=1).tolist() == [1.0, 3.0, 7.0]
+    assert (recorded.shared[0, 1] == 1).all()
+    assert (recorded.known | recorded.failed | (matrix.arrays["unknown"] == 1)).all()
+
+
+def test_our_rules_err_at_most_as_often_as_they_claim_and_others_more() -> None:
+    matrix = make_scripted_table([0.44] + [0.4] * 11, 120, 0.5, seed=1)
+    at_hand, future = replay_orders(matrix, 40), replay_draws(matrix, 40)
+    assert at_hand["race exact"]["lost"] == 0
+    assert at_hand["race questions"]["lost"] <= most_errors(0.05, 40)
+    assert future["race future"]["lost"] <= most_errors(0.05, 40)
+    assert future["median rule, every 5"]["lost"] > most_errors(0.05, 40)
+
+
+def test_the_recorded_numbers_are_small_and_can_be_replayed() -> None:
+    files = sorted(RECORDED.glob("*.npz"))
+    assert len(files) == 5
+    assert sum(file.stat().st_size for file in files) < MOST_BYTES
+    for file in files:
+        matrix = read_matrix(file)
+        assert len(matrix.methods) == 23
+        assert matrix.about["model"]["provider"] == "embedded"
+        assert matrix.right.shape == matrix.arrays["calls"].T.shape
+    found = replay_cascades(read_matrix(files[0]), 1, [0.08])
+    assert set(found[0.08]) == {"certified", "saved", "kept"}
