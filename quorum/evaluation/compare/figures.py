@@ -46,7 +46,8 @@ def figures_of(
         low, high = find_anytime_interval(name, scores, measure, race)
     shares = count_shares(scores, shares_of or measure, ids)
     calls, read, written = (average(scores, unit) for unit in ("calls", "input_tokens", "output_tokens"))
-    seconds = scores.known("seconds")
+    own = scores.own_seconds()
+    seconds = own if len(own) else scores.known("seconds")
     return Figures(
         name=name,
         n=len(values),

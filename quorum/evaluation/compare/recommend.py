@@ -243,6 +243,8 @@ def describe_equals(made: Recommendation, by_name: Mapping[str, Figures], found:
         tell = f"; about {needed:,} questions would tell" if needed else ""
         parts.append(f"{name} ({format_points(found[name]['difference'])}{tell})")
     high = f"The highest mean has {best.name}: {describe_quality(best)}, for {describe_costs(best)} a question"
+    if made.cheapest == best.name:
+        high = "It also has the highest mean"
     sentences = [f"{high}; these questions cannot tell it from {join_first_names(parts)}."]
     if made.cheapest != best.name:
         cheap = by_name[str(made.cheapest)]

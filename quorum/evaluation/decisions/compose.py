@@ -111,9 +111,10 @@ def choose_cascade(recorded: RecordedAnswers, terms: Guarantee) -> ComposeResult
     tried = certify_cascades(
         on, design_cascades(recorded.at(designs)), terms.lose_at_most, terms.error, terms.wrong_cost
     )
-    accepted = [one for one in tried if one.passed]
     score, cost = recorded.worst.mean(axis=1), recorded.cost.mean(axis=1)
     best = max(range(len(recorded.methods)), key=lambda one: (score[one], -cost[one]))
+    passed = [one for one in tried if one.passed]
+    accepted = [one for one in passed if average_cost(recorded, one.candidate.cascade) < cost[best]]
     single: Cascade = (Stage(recorded.methods[best], None),)
     chosen = min(accepted, key=lambda one: average_cost(recorded, one.candidate.cascade), default=None)
     cascade = chosen.candidate.cascade if chosen else single
@@ -130,7 +131,7 @@ def choose_cascade(recorded: RecordedAnswers, terms: Guarantee) -> ComposeResult
         shares=compute_stage_shares(recorded, cascade),
         questions=recorded.questions,
         certifying=len(certifies),
-        needed=None if chosen else estimate_questions_needed(on, tried, terms),
+        needed=None if passed else estimate_questions_needed(on, tried, terms),
     )
 
 
@@ -257,7 +258,7 @@ def describe_composed(made: ComposeResult, terms: Guarantee) -> list[str]:
 def describe_single_method(made: ComposeResult, terms: Guarantee) -> list[str]:
     """The words when no cascade is certified: the best single method, and what would help."""
     lost = f"{100 * terms.lose_at_most:g} points"
-    if not made.tried:
+    if not made.tried or made.tried[0].passed:
         return [f"No cascade is cheaper than {made.best}, the best single method: ask {made.best}."]
     would = (
         f"about {made.needed:,} questions would do"
