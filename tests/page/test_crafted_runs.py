@@ -149,3 +149,27 @@ def test_impossible_saved_runs_are_refused(text: str, tmp_path: Path) -> None:
     with pytest.raises(SetupError, match=f"The run {ID} cannot be read"):
         past_runs.load_run(ID, tmp_path)
     look_at(text, tmp_path)
+
+
+def test_a_card_shows_the_sentence_with_its_span() -> None:
+    from quorum.core.state import Passage, ShownResult, Support
+    from quorum.ui.cards import describe_support
+
+    passage = Passage(id="p", title="Handbook", text="Hours\nThe office opens at 7:30. Ring twice.")
+    support = Support(
+        passage="p",
+        start=6,
+        end=31,
+        sentence="The office opens at 7:30.",
+        span=[26, 30],
+        certainty=0.3,
+        sure=False,
+    )
+    result = ShownResult(answer="7:30", unknown=False, passages=[passage], support=support)
+    assert describe_support(result) == (
+        "Not sure. The closest sentence:",
+        [("The office opens at ", False), ("7:30", True), (".", False)],
+        "Handbook",
+    )
+    assert describe_support({**result, "support": None}) is None
+    assert describe_support(None) is None
