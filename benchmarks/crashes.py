@@ -58,7 +58,8 @@ def start_command(*arguments: str, folder: Path, wait: bool = True) -> "subproce
 
 
 def kill_at_random(process: ForkedRun, begun: Callable[[], bool], draw: random.Random) -> bool:
-    """Kill the process at a random moment: one time in five during its start, else within seconds of its first work.
+    """Kill the process at a random moment: one time in five during its start, otherwise within seconds
+    of its first work.
     Returns False if the process had ended before.
     """
     wait = begun if draw.random() < 0.8 else (lambda: True)
@@ -68,14 +69,14 @@ def kill_at_random(process: ForkedRun, begun: Callable[[], bool], draw: random.R
     process.kill()
     said = process.finish()
     if process.returncode not in (0, -signal.SIGKILL):
-        raise RuntimeError(f"What was killed could not go on: {said}")
+        raise RuntimeError(f"The killed run could not be resumed: {said}")
     return process.returncode != 0
 
 
 def wait_for_success(process: ForkedRun) -> None:
     said = process.finish()
     if process.returncode:
-        raise RuntimeError(f"What was killed could not be finished: {said}")
+        raise RuntimeError(f"The killed run could not be finished: {said}")
 
 
 def kill_evaluations(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
 
 FORMAT = 2  # how files are read: 1 stored no places and left formatting marks in the text
-MOST_PLACES = 50  # that a passage names
+MOST_PLACES = 50  # the most places that a passage lists
 
 
 @dataclass(frozen=True)

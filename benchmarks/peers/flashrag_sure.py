@@ -27,7 +27,7 @@ INSTALL = (
     "'transformers<5' datasets base58 nltk openai peft PyYAML rank-bm25 rouge tiktoken tqdm bm25s PyStemmer faiss-cpu) "
     "and run this again with --python /tmp/flashrag/bin/python."
 )
-# Words of FlashRAG's prompts -> our prompt of the same purpose, by which the server chooses its reply.
+# Words of FlashRAG's prompts -> our prompt of the same purpose; the server replies as to that prompt.
 PEERS_PROMPTS = {
     "provide two correct candidates": "candidates",
     "can support the given prediction": "conditional_summary",

@@ -1,4 +1,5 @@
-"""What replies say: one file for each contract of a prompt.
+"""Parsers of replies: one file for each format that prompts ask for.
 
-Begin with `answers`. Parsers forgive wrapping and never raise. Imports datasets, algorithms and core.
+Begin with `answers`. Parsers accept replies in quotes, tags or code fences, and never raise. Imports datasets,
+algorithms and core.
 """

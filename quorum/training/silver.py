@@ -56,7 +56,7 @@ class Recipe:
 class Statistics:
     """Means over questions. found: questions for which there is silver; words: of the passages and of the silver;
     precision: unigram precision with respect to the answers, of the passages and of the silver, over the questions
-    whose answers are no verdicts, 0 for an empty silver as in the paper; null without such a question.
+    whose answers are not verdicts, 0 for an empty silver as in the paper; None without such a question.
     """
 
     questions: int

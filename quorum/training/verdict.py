@@ -29,7 +29,7 @@ RIDGES = (0.01, 0.03, 0.1, 0.3)
 
 def make_examples(records: Sequence[Record], seed: int = 0) -> list[tuple[str, list[Passage], int]]:
     """(question, passages, class) of the yes/no questions: with their own passages, with the gold ones alone, and with
-    all and a few of another question's passages, which settle nothing.
+    all and a few of another question's passages, which do not answer it.
     """
     rng = random.Random(seed)
     asked = [record for record in records if get_answer(record) in CLASSES[:2] and record["passages"]]

@@ -146,7 +146,7 @@ def draw_step(step: Step) -> None:
 
 
 def draw_costs(answer: Answer) -> None:
-    """Calls and tokens by prompt, what broke its contract, and the seconds of every node."""
+    """Calls and tokens by prompt, replies that broke the contract, and the seconds of every node."""
     result: Result = answer.result or {}
     usage: Mapping[str, Mapping[str, Any]] = result.get("usage") or {}
     malformed = result.get("malformed") or {}

@@ -5,7 +5,7 @@ import numpy as np
 from quorum.algorithms.cross_fit import compute_cross_fitted_score
 
 
-def test_among_equal_methods_the_winner_is_worth_no_more_than_the_others() -> None:
+def test_the_score_of_the_best_of_equal_methods_is_unbiased() -> None:
     draw = np.random.default_rng(2)
     naive, fair = [], []
     for _ in range(30):

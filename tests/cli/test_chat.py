@@ -70,7 +70,7 @@ def test_mistakes_are_reported_in_one_sentence_and_do_not_end_the_chat(chat: Quo
     assert ran.out.splitlines()[0] == "Vell"
 
 
-def test_a_failed_call_ends_its_question_alone(chat: Quorum, openai_server: OpenAIServer) -> None:
+def test_a_failed_call_ends_only_its_question(chat: Quorum, openai_server: OpenAIServer) -> None:
     openai_server.reply([make_error(418, "a teapot"), "Vell"])
     ran = chat("Where is the Lumen Tower?", "Where is the Lumen Tower?")
     assert ran.code == 1
@@ -114,7 +114,7 @@ def test_help_names_every_command(chat: Quorum) -> None:
     assert [line.split()[0] for line in ran.out.splitlines()] == [name for name in commands if name != "/help"]
 
 
-def test_a_method_that_does_not_exist_is_told_at_once(quorum: Quorum) -> None:
+def test_an_unknown_method_is_refused_at_once(quorum: Quorum) -> None:
     ran = quorum("chat", "--method", "nothing")
     assert (ran.code, "no method 'nothing'" in ran.err) == (2, True)
 

@@ -259,7 +259,7 @@ def test_a_mistake_gets_one_sentence_and_exit_code_2(quorum: Quorum, args: tuple
 
 
 @pytest.mark.parametrize("args", [("",), ("Who?", "--method", "zzz"), ("Who?", "--retriever", "google")])
-def test_a_mistake_is_told_before_the_sample_is_made(
+def test_a_mistake_is_reported_before_the_sample_is_indexed(
     quorum: Quorum, args: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

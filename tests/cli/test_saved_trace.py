@@ -68,7 +68,7 @@ def test_a_file_without_a_trace_is_refused_in_one_sentence(text: str, capsys: py
     assert said.count("\n") == 1
 
 
-def test_a_file_that_cannot_be_is_told_before_anything_is_asked(
+def test_an_unwritable_file_is_refused_before_any_call(
     openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert quorum(*ASK, "--save-trace", "nowhere/run.json") == 2

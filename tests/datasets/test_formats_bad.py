@@ -54,7 +54,7 @@ def test_a_broken_file_is_one_sentence(tmp_path: Path, content: str, said: str) 
     assert str(path) in str(caught.value)
 
 
-def test_bad_records_are_counted_and_reading_goes_on(tmp_path: Path) -> None:
+def test_bad_records_are_counted_and_reading_continues(tmp_path: Path) -> None:
     rows = [json.dumps(GOOD), "{", '{"question": 1, "answer": "x"}', "[]", json.dumps(GOOD)]
     bad: list[str] = []
     found = list(read_questions(written(tmp_path, "\n".join(rows)), bad=bad))

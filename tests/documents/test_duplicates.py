@@ -1,4 +1,4 @@
-"""When one passage says all that another says."""
+"""A passage that repeats all words of another one is a copy."""
 
 import pytest
 
@@ -21,7 +21,7 @@ KEPT = passage(RULES.format(name="Kestrel", months=6, bar=2.5))
 
 
 def is_copy(other: Passage, kept: Passage = KEPT) -> bool:
-    """Whether it is found by its sketch, and nothing of it is lost."""
+    """Whether the sketches meet, and `kept` contains all words of `other`."""
     return bool(set(make_sketch(kept)) & set(make_sketch(other))) and contains_all(read_words(kept), read_words(other))
 
 
@@ -35,7 +35,7 @@ def is_copy(other: Passage, kept: Passage = KEPT) -> bool:
         KEPT["text"].removesuffix(" into the book."),
     ],
 )
-def test_the_same_words_in_other_dress_are_a_copy(text: str) -> None:
+def test_the_same_words_in_another_format_are_a_copy(text: str) -> None:
     assert is_copy(passage(text))
 
 

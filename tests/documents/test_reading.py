@@ -75,7 +75,7 @@ def test_every_passage_says_where_it_stands(text: str, place: str, passages: lis
     assert found["places"][0]["modified"].startswith("20")
 
 
-def test_a_sentence_that_goes_on_overleaf_is_whole(passages: list[Passage]) -> None:
+def test_a_sentence_across_two_pages_is_kept_whole(passages: list[Passage]) -> None:
     assert any("approves travel to the northern stations in writing." in passage["text"] for passage in passages)
 
 

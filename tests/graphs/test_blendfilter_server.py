@@ -69,7 +69,7 @@ async def run_blendfilter(**settings: Any) -> Result:
 async def test_independent_calls_are_made_at_the_same_time(
     openai_server: OpenAIServer, settings: dict[str, Any], sizes: list[int]
 ) -> None:
-    """Every round's calls are under way together before one of them is answered: so many rounds is the depth."""
+    """Every round's calls are under way together before one of them is answered: the number of rounds is the depth."""
     openai_server.reply(reply_in_rounds(sizes))
     result = await run_blendfilter(**settings)
     assert len(openai_server.chats()) == sum(sizes)
@@ -101,7 +101,7 @@ async def test_reasoning_prompts_share_task_and_examples(openai_server: OpenAISe
     assert reasoned[0].count("So the answer is") == 4
 
 
-async def test_the_choice_is_told_the_judgement_and_the_topic(openai_server: OpenAIServer) -> None:
+async def test_the_choice_prompt_contains_the_judgement_and_the_topic(openai_server: OpenAIServer) -> None:
     openai_server.reply(reply)
     await run_blendfilter()
     chosen = [request.text for request in openai_server.chats() if request.text.endswith("\nRelevant passages:")]
@@ -109,7 +109,7 @@ async def test_the_choice_is_told_the_judgement_and_the_topic(openai_server: Ope
     assert all("Passage 1 helps, and so does passage 2." in text for text in chosen)
 
 
-async def test_the_extraction_sees_question_and_reasoning_alone(openai_server: OpenAIServer) -> None:
+async def test_the_extraction_prompt_contains_only_question_and_reasoning(openai_server: OpenAIServer) -> None:
     openai_server.reply(reply)
     await run_blendfilter()
     last = openai_server.chats()[-1].text
@@ -138,7 +138,7 @@ async def test_any_text_is_sent_unchanged(openai_server: OpenAIServer, method: s
 
 
 @pytest.mark.parametrize(("method", "ending"), [("direct", "\nAnswer:"), ("cot", "\nRationale:")])
-async def test_one_call_over_the_passages_whatever_the_samples(
+async def test_direct_and_cot_make_one_call_even_with_samples(
     openai_server: OpenAIServer, method: str, ending: str
 ) -> None:
     openai_server.reply(reply)

@@ -1,4 +1,4 @@
-"""One Ray for all tests of the engine: of this machine alone, or the cluster that RAY_ADDRESS names."""
+"""One Ray cluster for all tests of the engine: a local one, or the one at RAY_ADDRESS."""
 
 import os
 from collections.abc import Iterator

@@ -26,7 +26,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def answers(port: int) -> bool:
+def is_listening(port: int) -> bool:
     with contextlib.suppress(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port)).close()
         return True
@@ -40,7 +40,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     command = [str(chroma), "run", "--path", str(tmp_path_factory.mktemp("server")), "--port", str(port)]
     quiet = os.environ | {"ANONYMIZED_TELEMETRY": "False"}
     process = subprocess.Popen([*command, "--host", "127.0.0.1"], stdout=subprocess.DEVNULL, env=quiet)
-    while not answers(port):
+    while not is_listening(port):
         with contextlib.suppress(subprocess.TimeoutExpired):
             raise RuntimeError(f"chroma run ended with {process.wait(timeout=0.1)}")
     yield f"http://127.0.0.1:{port}"

@@ -95,7 +95,7 @@ async def test_the_same_again_asks_nothing_and_remembers_what_was_spent(
     assert second.recommendation.sentences == first.recommendation.sentences
 
 
-async def test_a_failed_question_is_told_apart_and_asked_again(
+async def test_a_failed_question_is_reported_and_asked_again(
     corpus: str, data: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(

@@ -29,7 +29,9 @@ def test_a_gate_passes_fails_or_is_undecided(
     assert found["low"] <= found["loss"] <= found["high"]
 
 
-def test_a_method_of_several_is_named_after_the_folder(quorum: Quorum, old: Path, tmp_path: Path) -> None:
+def test_one_of_several_methods_is_chosen_by_its_name_after_the_folder(
+    quorum: Quorum, old: Path, tmp_path: Path
+) -> None:
     new = write_results(tmp_path / "new", {"concat": 0.6, "sure": 0.8}, questions=300)
     refused = quorum("gate", str(old), str(new), "--margin", "0.05")
     assert refused.code == 2
@@ -58,7 +60,7 @@ def test_other_data_and_too_few_questions_are_refused(quorum: Quorum, old: Path,
         assert message in ran.err
 
 
-def test_an_answer_that_failed_counts_against_what_is_claimed(quorum: Quorum, old: Path, tmp_path: Path) -> None:
+def test_failed_answers_count_against_the_claimed_verdict(quorum: Quorum, old: Path, tmp_path: Path) -> None:
     new = write_results(tmp_path / "new", {"sure": 0.75}, seed=1, questions=300, agree=0.9)
     file = new / "results.jsonl"
     rows = [json.loads(line) for line in file.read_text().splitlines()]

@@ -79,7 +79,7 @@ def passages(*texts: str) -> Result:
     )
 
 
-def test_whether_the_answer_stands_in_the_passages() -> None:
+def test_passages_that_contain_the_answer_are_counted() -> None:
     read = passages("It must be here.", "Paris, in the US.")
     assert answer_in_passages(read, reference("", "US")) is True
     assert answer_on_top(read, reference("", "US")) is False

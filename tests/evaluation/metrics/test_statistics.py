@@ -42,7 +42,7 @@ def test_the_interval_covers_the_true_mean_as_often_as_it_says() -> None:
     assert 0.92 <= np.mean(covered) <= 0.98
 
 
-def test_an_interval_is_the_same_again_and_in_any_order() -> None:
+def test_an_interval_is_reproducible_and_independent_of_order() -> None:
     assert bootstrap(F1) == bootstrap(F1) == bootstrap(F1[::-1])
     assert bootstrap(F1, seed=1) != bootstrap(F1)
 

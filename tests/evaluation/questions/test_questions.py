@@ -207,7 +207,7 @@ async def test_stopped_by_the_limit_on_cost_it_goes_on_from_the_journal(
     assert (first, made.kept["single"], made.spent.calls) == (4, 3, 9 - first)
 
 
-async def test_a_failed_draft_is_told_and_asked_again(store: str, openai_server: OpenAIServer) -> None:
+async def test_a_failed_draft_is_reported_and_asked_again(store: str, openai_server: OpenAIServer) -> None:
     sound = make_writer()
     openai_server.reply(lambda request: make_error(400, "no") if "Which mason" in request.text else sound(request))
     made = await make(store, Options(n=8, mix=SINGLE, every=True), journal="journal.sqlite")
@@ -314,7 +314,7 @@ def test_a_line_whose_meta_a_hand_has_changed_is_read(meta: str) -> None:
     assert (file.ids, sum(file.count_kept().values())) == ({"q"}, int("evidence" in meta and "kind" in meta))
 
 
-def test_a_file_that_is_gone_is_begun_anew() -> None:
+def test_a_deleted_file_is_written_again() -> None:
     OUT.write_text('{"id": "q", "question": "Who?", "answers": ["Ida"]}\n')
     file = QuestionFile(OUT)
     OUT.unlink()

@@ -34,7 +34,7 @@ PASSAGES = [
 ]
 
 
-async def test_every_sentence_gets_a_chance_and_the_helpful_one_the_best() -> None:
+async def test_the_helpful_sentence_gets_the_highest_probability() -> None:
     found = await score_sentences(QUESTION, PASSAGES)
     assert [[(start, end) for start, end, _ in own] for own in found] == [find_sentences(p["text"]) for p in PASSAGES]
     chances = [chance for own in found for _, _, chance in own]
@@ -70,7 +70,7 @@ def test_tokens_belong_to_the_sentence_they_stand_in() -> None:
     assert text[second[0].start : second[-1].end] == "Its ceiling was painted by Ida Brandt in 1911."
 
 
-async def test_nothing_to_judge() -> None:
+async def test_empty_input_gives_no_scores() -> None:
     assert await score_sentences(QUESTION, []) == []
     empty = Passage(id="e", title="t", text="")
     assert await score_sentences(QUESTION, [empty]) == [[]]
@@ -87,7 +87,7 @@ def test_a_sentence_without_a_token_in_the_window_gets_nothing() -> None:
     assert found[1] == 0
 
 
-async def test_a_verdict_adds_up_to_one_and_is_the_same_again() -> None:
+async def test_a_verdict_adds_up_to_one_and_is_reproducible() -> None:
     passages = [Passage(id="m", title="Mice", text="Mice are mammals. Mammals are warm-blooded.")]
     found = await judge_yes_no("Are mice warm-blooded?", passages)
     assert found.yes + found.no + found.unknown == pytest.approx(1)
@@ -99,7 +99,7 @@ async def test_without_passages_the_verdict_is_unknown() -> None:
     assert await judge_yes_no("", PASSAGES) == Verdict(0.0, 0.0, 1.0)
 
 
-async def test_passages_on_something_else_do_not_settle_it() -> None:
+async def test_unrelated_passages_leave_the_verdict_unknown() -> None:
     found = await judge_yes_no("Did Cleopatra own a bicycle?", [PASSAGES[1]])
     assert found.unknown > max(found.yes, found.no)
 
