@@ -1,8 +1,8 @@
 """Export the two towers to one ONNX file: python -m quorum.training.export --help (extra `train`).
 
 Inputs `ids`, `types`, `mask` (batch, length) int64; outputs `embedding` (batch, hidden), `span` (batch, length, 2),
-`answerable` (batch), and `hidden` (batch, length, hidden), the input of further heads. A run that asks for one
-output computes nothing of the other tower.
+`answerable` (batch), and `hidden` (batch, length, hidden), the input of further heads. The input `embeds` (bool)
+chooses the tower: True computes `embedding` alone, False the others (see `quorum.training.reader_graph`).
 
 Weights are int8 per output channel, word vectors int8 per row. Activations are uint8 with *fixed* ranges, found on
 calibration texts. A dynamic range would cover the whole batch, and a text's result would depend on its neighbours.
@@ -23,6 +23,7 @@ from torch import Tensor, nn
 
 from quorum.training.activation_ranges import Ranges, calibrate, make_calibration_batches
 from quorum.training.encoder import ADAPTER_SCALE, Layer, TwoTowers, Update, load_base, start_from
+from quorum.training.reader_graph import rewrite_graph
 
 MICROSOFT = "com.microsoft"  # ONNX Runtime's own operators
 
@@ -123,9 +124,8 @@ class Exporter:
     def norm(self, x: str, skip: str, name: str, norm: torch.nn.LayerNorm) -> str:
         gamma = self.graph.constant(f"{name}.gamma", to_array(norm.weight))
         beta = self.graph.constant(f"{name}.beta", to_array(norm.bias))
-        return self.graph.node(
-            "SkipLayerNormalization", x, skip, gamma, beta, domain=MICROSOFT, epsilon=float(norm.eps)
-        )
+        total = self.graph.node("Add", x, skip)
+        return self.graph.node("LayerNormalization", total, gamma, beta, axis=-1, epsilon=float(norm.eps))
 
     def layer(self, x: str, name: str, layer: Layer, updates: nn.ModuleDict | None = None) -> str:
         """One layer; with `updates` a low layer of the reader, stored as the base layer's weights and their updates."""
@@ -212,7 +212,7 @@ class Exporter:
         ]
         made = helper.make_graph(graph.nodes, "reader", inputs, outputs, graph.constants)
         opsets = [helper.make_opsetid("", 21), helper.make_opsetid(MICROSOFT, 1)]
-        return helper.make_model(made, opset_imports=opsets, ir_version=10, producer_name="quorum")
+        return rewrite_graph(helper.make_model(made, opset_imports=opsets, ir_version=10, producer_name="quorum"))
 
 
 def export(

@@ -19,7 +19,7 @@ from onnx import TensorProto, helper
 from torch import Tensor, nn
 
 from quorum.core.errors import SetupError
-from quorum.models.embedded import FOLDER
+from quorum.models.embedded import FOLDER, name_weights
 from quorum.models.embedded.encoder import Encoder
 from quorum.models.embedded.heads import SentenceHead
 from quorum.models.embedded.judging import score_sentences_blocking
@@ -203,7 +203,7 @@ def train(
     part = out / "sentences.part"
     onnx.save(made, part)
     part.replace(out / "sentences.onnx")
-    reader = str(read_manifest(folder)["sha256"])[:12]
+    reader = name_weights(read_manifest(folder))
     write_manifest(out, reader, 0.5)
     trained = SentenceHead(out, reader)
     chosen = score_sentences(apart[::2], model, trained)

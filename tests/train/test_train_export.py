@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -146,30 +146,35 @@ def test_low_layers_are_stored_once_and_folded_when_loaded(exported: Folder, tmp
     options.log_severity_level = 3
     options.optimized_model_filepath = str(tmp_path / "loaded.onnx")
     onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
-    loaded = onnx.load(tmp_path / "loaded.onnx").graph
-    assert not [tensor.name for tensor in loaded.initializer if tensor.name.endswith((".A", ".B"))]
-    products = sum(node.op_type in ("MatMulIntegerToFloat", "DynamicQuantizeMatMul") for node in loaded.node)
+    loaded = [*find_graphs(onnx.load(tmp_path / "loaded.onnx").graph)]
+    names = [tensor.name for graph in loaded for tensor in graph.initializer]
+    assert not [name for name in names if name.endswith((".A", ".B"))]
+    nodes = [node.op_type for graph in loaded for node in graph.node]
+    products = sum(nodes.count(name) for name in ("MatMulIntegerToFloat", "DynamicQuantizeMatMul"))
     assert products == 4 * (3 + 3)  # four a layer: three layers of the encoder, three of the reader
 
 
-def test_one_output_does_not_pay_for_the_other(exported: Folder) -> None:
-    """The nodes of the embedding use no weights of the reader, and those of the reader none of the embedding."""
-    graph = onnx.load(exported(127) / "reader.onnx").graph
-    makers = {name: node for node in graph.node for name in node.output}
+def find_graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    """The graph and the branches in it."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                yield from find_graphs(attribute.g)
 
-    def behind(output: str) -> set[str]:
-        seen: set[str] = set()
-        todo = [output]
-        while todo:
-            name = todo.pop()
-            if name not in seen:
-                seen.add(name)
-                todo += makers[name].input if name in makers else []
-        return seen
 
-    assert not [name for name in behind("embedding") if name.startswith(("tower.", "low.", "span"))]
-    upper = tuple(f"base.{number}." for number in range(LOW, 3))
-    assert not [name for name in behind("span") if name.startswith(upper)]
+@pytest.mark.parametrize("embeds", [True, False])
+def test_a_run_computes_one_tower(embeds: bool, exported: Folder, tmp_path: Path) -> None:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.enable_profiling, options.profile_file_prefix = True, str(tmp_path / "profile")
+    session = onnxruntime.InferenceSession(exported(127) / "reader.onnx", options, providers=["CPUExecutionProvider"])
+    ids = np.ones((2, 16), np.int64)
+    outputs = ["embedding"] if embeds else ["span", "answerable", "hidden"]
+    session.run(outputs, {"ids": ids, "types": 0 * ids, "mask": ids, "embeds": np.array(embeds)})
+    events = json.loads(Path(session.end_profiling()).read_text(encoding="utf-8"))
+    computed = [event["args"]["op_name"] for event in events if event["name"].endswith("_kernel_time")]
+    assert computed.count("MultiHeadAttention") == 3  # of 3 + 3 layers
 
 
 def accuracy(encoder: Encoder, records: list[dict[str, Any]]) -> float:

@@ -15,20 +15,25 @@ FOLDER = Path(__file__).parent
 
 @cache
 def read_manifest() -> dict[str, Any]:
-    """reader.json: the weights' sha256 and the reader's calibration."""
+    """reader.json: the sha256 of reader.onnx, the name of its weights, and the reader's calibration."""
     found: dict[str, Any] = json.loads((FOLDER / "reader.json").read_text(encoding="utf-8"))
     return found
 
 
 def get_weights_hash() -> str:
-    """The first 12 hex digits of the weights' sha256: names the model in collections."""
-    return str(read_manifest()["sha256"])[:12]
+    """The name of the weights in collections and heads: 12 hex digits, the same after a rewrite of the graph."""
+    return name_weights(read_manifest())
+
+
+def name_weights(manifest: Mapping[str, Any]) -> str:
+    """The name of the weights that a manifest describes: its own, else the beginning of the file's sha256."""
+    return str(manifest.get("weights", manifest["sha256"]))[:12]
 
 
 def make_reader_name(made_of: Mapping[str, Any], code: bytes) -> str:
-    """The reader's name in journals: a hash of weights, calibration and code, which all change its replies."""
-    rest = sha256(json.dumps(made_of["calibration"], sort_keys=True).encode() + code)
-    return f"{str(made_of['sha256'])[:12]}-{rest.hexdigest()[:8]}"
+    """The reader's name in journals: its weights, and a hash of all else that changes a reply."""
+    rest = sha256(json.dumps([made_of["sha256"], made_of["calibration"]], sort_keys=True).encode() + code)
+    return f"{name_weights(made_of)}-{rest.hexdigest()[:8]}"
 
 
 @cache

@@ -23,6 +23,8 @@ Floats = NDArray[np.float32]
 BUCKET = 16  # lengths are padded to a multiple of this, so that a text's result does not depend on its batch
 ROWS = 16  # rows in one run
 EMBEDDED_TOKENS = 256  # of a text, as the base model's authors set it
+SLOWER = ["SkipLayerNormFusion"]  # a rewrite by the runtime whose kernel takes ten times as long
+EMBED, READ = {"embeds": np.array(True)}, {"embeds": np.array(False)}  # the input that chooses the tower to compute
 LOADING = threading.Lock()
 
 
@@ -43,7 +45,9 @@ class Encoder:
         options.intra_op_num_threads = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4, 8)
         options.add_session_config_entry("session.force_spinning_stop", "1")  # its threads must not spin between runs
         options.log_severity_level = 3
-        self.session = onnxruntime.InferenceSession(folder / "reader.onnx", options, providers=["CPUExecutionProvider"])
+        self.session = onnxruntime.InferenceSession(
+            folder / "reader.onnx", options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOWER
+        )
         words = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
         vocabulary = {word: number for number, word in enumerate(words)}
         self.tokenizer = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]"))
@@ -66,7 +70,7 @@ class Encoder:
         rows = [[self.cls, *item.ids[:room], self.sep] for item in encoded]
         out = np.zeros((len(rows), self.session.get_outputs()[0].shape[1]), np.float32)
         for members, ids, types, mask in make_batches(rows, [[0] * len(row) for row in rows]):
-            (vectors,) = self.session.run(["embedding"], {"ids": ids, "types": types, "mask": mask})
+            (vectors,) = self.session.run(["embedding"], {"ids": ids, "types": types, "mask": mask} | EMBED)
             out[members] = vectors
         return out
 
@@ -74,7 +78,8 @@ class Encoder:
         """One `Logits` for each row of token ids with its segment types, in order."""
         out: list[Logits | None] = [None] * len(rows)
         for members, ids, kinds, mask in make_batches(rows, types):
-            span, answerable = self.session.run(["span", "answerable"], {"ids": ids, "types": kinds, "mask": mask})
+            feed = {"ids": ids, "types": kinds, "mask": mask} | READ
+            span, answerable = self.session.run(["span", "answerable"], feed)
             for place, member in enumerate(members):
                 length = len(rows[member])
                 start, end = span[place, :length, 0], span[place, :length, 1]
@@ -85,7 +90,7 @@ class Encoder:
         """The reader's last states of each row of token ids with its segment types: (length, 384), in order."""
         out: list[Floats | None] = [None] * len(rows)
         for members, ids, kinds, mask in make_batches(rows, types):
-            (states,) = self.session.run(["hidden"], {"ids": ids, "types": kinds, "mask": mask})
+            (states,) = self.session.run(["hidden"], {"ids": ids, "types": kinds, "mask": mask} | READ)
             for place, member in enumerate(members):
                 out[member] = states[place, : len(rows[member])]
         return [states for states in out if states is not None]

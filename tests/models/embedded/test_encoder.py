@@ -77,8 +77,7 @@ def test_the_model_file_matches_its_manifest() -> None:
     file = FOLDER / "reader.onnx"
     assert file.stat().st_size <= 32_000_000
     assert hashlib.sha256(file.read_bytes()).hexdigest() == read_manifest()["sha256"]
-    assert len(get_weights_hash()) == 12
-    assert read_manifest()["sha256"].startswith(get_weights_hash())
+    assert get_weights_hash() == "cd28d82320d8"  # collections and heads of earlier versions stay valid
     assert get_encoder().tokenizer.get_vocab_size() == 30522
 
 

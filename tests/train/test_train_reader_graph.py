@@ -1,0 +1,88 @@
+"""An older export becomes a graph with a branch for each tower, and computes the same."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from quorum.core.errors import SetupError
+from quorum.training import reader_graph
+
+WIDTH = 4
+OUTPUTS = {"embedding": ["batch", WIDTH], "span": ["batch", WIDTH], "answerable": ["batch"], "hidden": ["batch", WIDTH]}
+
+
+def make_flat_model() -> onnx.ModelProto:
+    """A model as older exports had it: both towers in one graph, with fused layer norms."""
+    rng = np.random.default_rng(0)
+    constants = [
+        numpy_helper.from_array(rng.normal(size=shape).astype(np.float32), name)
+        for name, shape in (("shared", (WIDTH, WIDTH)), ("upper", (WIDTH, WIDTH)), ("gamma", WIDTH), ("beta", WIDTH))
+    ]
+    constants.append(numpy_helper.from_array(np.array([1]), "last"))
+    norm = {"domain": "com.microsoft", "epsilon": 1e-6}
+    nodes = [
+        helper.make_node("Cast", ["ids"], ["x"], to=TensorProto.FLOAT),
+        helper.make_node("MatMul", ["x", "shared"], ["y"]),
+        helper.make_node("SkipLayerNormalization", ["y", "x", "gamma", "beta"], ["low"], **norm),
+        helper.make_node("Identity", ["low"], ["embedding"]),
+        helper.make_node("MatMul", ["low", "upper"], ["z"]),
+        helper.make_node("SkipLayerNormalization", ["z", "low", "gamma", "beta"], ["top"], **norm),
+        helper.make_node("Identity", ["top"], ["hidden"]),
+        helper.make_node("Relu", ["hidden"], ["span"]),
+        helper.make_node("ReduceSum", ["hidden", "last"], ["answerable"], keepdims=0),
+    ]
+    inputs = [helper.make_tensor_value_info("ids", TensorProto.INT64, ["batch", WIDTH])]
+    outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in OUTPUTS.items()]
+    graph = helper.make_graph(nodes, "reader", inputs, outputs, constants)
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    onnx.save(make_flat_model(), tmp_path / "reader.onnx")
+    digest = hashlib.sha256((tmp_path / "reader.onnx").read_bytes()).hexdigest()
+    manifest = {"sha256": digest, "calibration": {"window": 256}}
+    (tmp_path / "reader.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return tmp_path
+
+
+def run(file: Path, outputs: list[str], **more: np.ndarray) -> list[np.ndarray]:  # type: ignore[type-arg]
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+    return list(session.run(outputs, {"ids": np.arange(12).reshape(3, WIDTH), **more}))
+
+
+def test_both_branches_compute_what_the_older_graph_did(folder: Path) -> None:
+    before = json.loads((folder / "reader.json").read_text(encoding="utf-8"))
+    expected = dict(zip(OUTPUTS, run(folder / "reader.onnx", list(OUTPUTS)), strict=True))
+    reader_graph.main(["--folder", str(folder)])
+    for embeds, names in ((True, reader_graph.EMBEDDING), (False, reader_graph.READING)):
+        found = run(folder / "reader.onnx", list(names), embeds=np.array(embeds))
+        for name, values in zip(names, found, strict=True):
+            assert np.allclose(values, expected[name], atol=1e-5), name
+    after = json.loads((folder / "reader.json").read_text(encoding="utf-8"))
+    assert after["sha256"] == hashlib.sha256((folder / "reader.onnx").read_bytes()).hexdigest() != before["sha256"]
+    assert after["weights"] == before["sha256"][:12]
+    assert after["calibration"] == before["calibration"]
+    assert not list(folder.glob("*.part"))
+
+
+def test_a_rewritten_graph_stays_as_it_is(folder: Path) -> None:
+    reader_graph.main(["--folder", str(folder)])
+    first = (folder / "reader.onnx").read_bytes()
+    reader_graph.main(["--folder", str(folder)])
+    assert (folder / "reader.onnx").read_bytes() == first
+
+
+def test_a_manifest_of_another_file_is_refused(folder: Path) -> None:
+    (folder / "reader.onnx").write_bytes((folder / "reader.onnx").read_bytes() + b"\0")
+    with pytest.raises(SetupError, match="names another file"):
+        reader_graph.main(["--folder", str(folder)])
