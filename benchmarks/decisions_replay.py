@@ -11,7 +11,7 @@ from benchmarks.decisions_recorded import Matrix
 from benchmarks.decisions_rules import RULES, Dropped
 from quorum.algorithms.cascades import (
     Cascade,
-    Recorded,
+    RecordedAnswers,
     certify_cascades,
     design_cascades,
     replay_cascade,
@@ -130,7 +130,7 @@ def replay_cascades(
     }
 
 
-def mean_cost(recorded: Recorded, cascade: Cascade) -> float:
+def mean_cost(recorded: RecordedAnswers, cascade: Cascade) -> float:
     return float(replay_cascade(recorded, cascade).cost.mean())
 
 

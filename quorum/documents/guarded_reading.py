@@ -12,6 +12,7 @@ from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from time import sleep
 
 from quorum.core.state import Passage
 from quorum.documents.document import Unreadable
@@ -153,9 +154,11 @@ def read_ahead(
                 yield waiting.pop(0)
         yield from waiting
     finally:
-        if any(not future.done() for _, future in waiting) and reader is not None:
-            reader.close()
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown(wait=False, cancel_futures=True)
+        while reader is not None and any(not future.done() for _, future in waiting):
+            reader.close()  # again if the thread has started a process since
+            sleep(0.02)
+        pool.shutdown()
 
 
 def get_reader(time_limit: float = TIME_LIMIT) -> GuardedReader:

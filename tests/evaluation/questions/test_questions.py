@@ -281,7 +281,7 @@ SHORT_OF = [
     (["--model", "openai:test", "--threshold", "0"], "give a token F1 above 0"),
     (["--model", "openai:test", "--threshold", "nan"], "give a token F1 above 0"),
     (["--model", "openai:test", "--min-words", "99"], "holds no passage of 99 words or more"),
-    (["--model", "openai:test", "--out", "q.csv"], "give one that ends in .jsonl"),
+    (["--model", "openai:test", "--out", "q.csv"], "give a name that ends in .jsonl"),
     (["--model", "openai:test", "--max-cost", "-1"], "give dollars, from 0 on"),
     (["--model", "openai:test", "--max-cost", "1"], "a model has no price"),
     (["--model", "openai:test", "--collection", "c"], "one of them (given are"),
