@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 QUESTIONS = {
-    "concat_pf": "Who designed the Eiffel Tower?",
+    "concat_pf": "How tall is the Eiffel Tower?",
     "post_fusion": "Who led the first expedition to reach the South Pole?",
     "pf_concat": "Who wrote the Zen of Python?",
 }

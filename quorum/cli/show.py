@@ -69,7 +69,7 @@ def format_support(support: Support, passages: Sequence[Passage], *, colours: bo
     """The sentence with the span that answers, and where it stands."""
     start, end = support["span"] or (support["start"], support["start"])
     sentence = mark_span(support["sentence"], start - support["start"], end - support["start"], colours=colours)
-    lead = [] if support["sure"] else [Text("Not sure. The closest sentence:", style="bold")]
+    lead = [] if support["sure"] else [Text("The closest sentence:", style="bold")]
     places = [format_place(passage) for passage in passages if passage["id"] == support["passage"]][:1]
     return [*lead, Padding(sentence, (0, 0, 0, 3)), *(Padding(place, (0, 0, 0, 3)) for place in places)]
 

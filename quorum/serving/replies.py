@@ -46,7 +46,7 @@ def write_quote(result: ShownResult) -> str:
     start, end = max(0, start - support["start"]), max(0, end - support["start"])
     words = f"{escape(sentence[:start])}**{escape(sentence[start:end])}**{escape(sentence[end:])}"
     quote = " ".join((words if start < end else escape(sentence)).split())
-    return f"\n\n> {quote}" if support["sure"] else f"\n\nNot sure. The closest sentence:\n> {quote}"
+    return f"\n\n> {quote}" if support["sure"] else f"\n\nThe closest sentence:\n> {quote}"
 
 
 def escape(text: str) -> str:

@@ -161,7 +161,7 @@ def describe_support(result: ShownResult | None) -> tuple[str, list[tuple[str, b
     start, end = support["span"] or (support["start"], support["start"])
     start, end = start - support["start"], end - support["start"]
     parts = [(sentence[:start], False), (sentence[start:end], True), (sentence[end:], False)]
-    lead = "" if support["sure"] else "Not sure. The closest sentence:"
+    lead = "" if support["sure"] else "The closest sentence:"
     return lead, [part for part in parts if part[0]], describe_place(passage) or passage["title"] or passage["id"]
 
 

@@ -167,7 +167,7 @@ def test_a_card_shows_the_sentence_with_its_span() -> None:
     )
     result = ShownResult(answer="7:30", unknown=False, passages=[passage], support=support)
     assert describe_support(result) == (
-        "Not sure. The closest sentence:",
+        "The closest sentence:",
         [("The office opens at ", False), ("7:30", True), (".", False)],
         "Handbook",
     )
