@@ -23,7 +23,7 @@ from quorum.serving.conversation import Message
 from quorum.serving.describe_collections import describe_collection
 from quorum.serving.errors import Refusal, explain_failure
 from quorum.serving.permissions import Permissions
-from quorum.serving.replies import PUBLIC
+from quorum.serving.replies import publish_passage
 from quorum.serving.service import Service, end_task
 
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
@@ -173,8 +173,3 @@ def find_key(call: Any) -> str:
 def write_address(collection: str, passage: str) -> str:
     """The address of a passage as a resource."""
     return ADDRESS.format(collection=collection, passage=passage)
-
-
-def publish_passage(passage: Passage) -> dict[str, Any]:
-    """A passage as a client gets it."""
-    return {name: passage[name] for name in PUBLIC if name in passage}  # type: ignore[literal-required]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any
 
+from quorum.core.places import describe_place
 from quorum.core.state import Passage, Result, ShownResult, Usage
 from quorum.nodes.support import is_unsure
 
@@ -56,8 +57,14 @@ def escape(text: str) -> str:
 
 def publish(result: ShownResult) -> dict[str, Any]:
     """The whole result as a client gets it."""
-    passages = [{name: one[name] for name in PUBLIC if name in one} for one in result.get("passages") or []]  # type: ignore[literal-required]
-    return {**result, "passages": passages}
+    return {**result, "passages": [publish_passage(one) for one in result.get("passages") or []]}
+
+
+def publish_passage(passage: Passage) -> dict[str, Any]:
+    """A passage as a client gets it. place: the file's name without its folders, page or line, and headings."""
+    found = {name: passage[name] for name in PUBLIC if name in passage}  # type: ignore[literal-required]
+    place = describe_place(passage)
+    return found | {"place": place} if place else found
 
 
 def write_sources(result: Result) -> str:
@@ -72,12 +79,17 @@ def write_sources(result: Result) -> str:
 
 
 def write_source(passage: Passage, start: int | None, end: int | None) -> str:
-    """'Title: "…the words…"'. Brackets are escaped: a document must not put links or pictures into a chat."""
+    """'Title (handbook.pdf, p. 12): "…the words…"'.
+
+    Brackets are escaped: a document must not put links or pictures into a chat.
+    """
     text = passage["text"]
     first, last = find_word_edges(text, max(0, (start or 0) - SNIPPET), (end or 0) + SNIPPET)
     words = " ".join(text[first:last].split())
     cut = f"{'…' if first else ''}{words}{'…' if last < len(text) else ''}"
-    source = f'{" ".join(passage["title"].split()) or passage["id"]}: "{cut}"'
+    place = describe_place(passage)
+    name = (" ".join(passage["title"].split()) or passage["id"]) + (f" ({place})" if place else "")
+    source = f'{name}: "{cut}"'
     return escape(source)
 
 

@@ -18,10 +18,11 @@ def test_the_answer_comes_with_numbered_sources_and_the_whole_result(serve: Serv
     found = serve().ask()
     answer, sources = found.choices[0].message.content.split("\n\nSources:\n")
     assert answer == "1931"
-    assert sources.startswith('1. Towers: "The Lumen Tower was finished in 1931.')
+    assert sources.startswith('1. Towers (towers.jsonl, line 1): "The Lumen Tower was finished in 1931.')
     assert found.choices[0].finish_reason == "stop"
     assert found.quorum["answer"] == "1931"
-    assert [set(passage) for passage in found.quorum["passages"]] == [{"id", "title", "text", "score"}]
+    assert [set(passage) for passage in found.quorum["passages"]] == [{"id", "title", "text", "score", "place"}]
+    assert found.quorum["passages"][0]["place"] == "towers.jsonl, line 1"  # without the server's folders
     usage = found.quorum["usage"]["answer"]
     assert found.usage.prompt_tokens == usage["input_tokens"] > 0
     assert found.usage.total_tokens == usage["input_tokens"] + usage["output_tokens"]

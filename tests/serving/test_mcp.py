@@ -75,7 +75,7 @@ async def use_tools(client: Client, model: OpenAIServer) -> None:
     asked = {"question": QUESTION, "method": "concat", "settings": {"k": 1}}
     answer = await client.call_tool("ask", asked, progress_callback=note)
     assert not answer.is_error
-    assert answer.content[0].text.startswith("1931\n\nSources:\n1. Towers:")  # type: ignore[union-attr]
+    assert answer.content[0].text.startswith("1931\n\nSources:\n1. Towers (towers.jsonl, line 1):")  # type: ignore[union-attr]
     assert answer.structured_content["answer"] == "1931"
     assert steps == ["begin", "retrieve", "concat_answer"]
     [source] = (await client.read_resource(f"quorum://towers/passages/{passage['id']}")).contents
