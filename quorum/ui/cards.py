@@ -249,7 +249,7 @@ class RunView:
 def make_comparison_row(answer: Answer) -> list[Any]:
     result, (calls, tokens_in, tokens_out) = answer.result or {}, count_totals(answer)
     words, kind = write_headline(answer)
-    shown = words if kind in ("known", "unknown") else answer.phase
+    shown = words if kind in ("known", "unknown", "unsure") else answer.phase
     known = bool(result)
     return [
         answer.name,
