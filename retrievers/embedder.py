@@ -17,13 +17,17 @@ def get_embedder(spec: str | Embeddings) -> Embeddings:
 def get_indexing_embedder(spec: str | Embeddings, name: str, folder: Path) -> Embeddings:
     """The embeddings of passages, whose vectors are cached in `folder` if `spec` is a text.
 
-    An object is used as it is, because its name may not say all that its vectors depend on.
+    An object, and a model in a folder, are used as they are: their names do not say all that their vectors depend on.
     """
     if not isinstance(spec, str):
         return spec
+    read = read_spec(spec, "embeddings")
+    if Path(read.name).is_dir() and read.name:
+        return get_embedder(spec)
     from quorum.retrievers.embedding_cache import CachedEmbeddings
 
-    return CachedEmbeddings(partial(get_embedder, spec), name, folder)
+    key = name if read.base_url is None else f"{name}\0{read.base_url}"  # another server, another model
+    return CachedEmbeddings(partial(get_embedder, spec), key, folder)
 
 
 @lru_cache(maxsize=16)

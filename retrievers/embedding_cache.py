@@ -82,7 +82,7 @@ class CachedEmbeddings(Embeddings):
             if not self.file.exists():
                 make_private_file(self.file)
             with closing(self.connect()) as database, database:
-                if self.file.stat().st_size > LARGEST:
+                if count_used_bytes(database) > LARGEST:
                     database.execute("DELETE FROM vectors WHERE rowid < (SELECT AVG(rowid) FROM vectors)")
                 rows = ((key, vector.astype("<f4").tobytes()) for key, vector in vectors.items())
                 database.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
@@ -102,3 +102,11 @@ class CachedEmbeddings(Embeddings):
         """Work without the cache from now on."""
         self.usable = False
         LOG.warning("The cache of vectors %s cannot be used (%s); if it is damaged, remove it.", self.file, error)
+
+
+def count_used_bytes(database: sqlite3.Connection) -> int:
+    """The size of a database without its free pages, which deleting rows leaves in the file."""
+    size, pages, free = (
+        database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_size", "page_count", "freelist_count")
+    )
+    return int(size * (pages - free))

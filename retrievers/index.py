@@ -148,6 +148,8 @@ def add_documents(
                     count_change(report, ledger.replace(str(path), counted, report.skipped))
                 except Unreadable as reason:
                     report.skipped.append((str(path), str(reason)))
+                except UnicodeEncodeError:
+                    report.skipped.append((escape_name(str(path)), "its name is not UTF-8; rename it"))
                 done.finish_file(path, sizes[path])
                 if not is_passage_file(path):
                     done.add(path)

@@ -58,17 +58,25 @@ class AnswerReader:
     def __init__(self, question: str) -> None:
         self.question, self.shown = question, ""
         self.replies: dict[str, str] = {}
+        self.next_length = 0  # a reply is read again at this length: reading it after each piece takes quadratic time
 
     def read(self, message: Any, about: Mapping[str, Any]) -> str:
         """What a piece of a message adds to the answer: empty unless the call writes the answer."""
+        from quorum.core.json_text import replace_half_characters
+        from quorum.core.visible_text import find_visible
         from quorum.parsing.partial_answers import is_written_out, read_partial_answer
 
         prompt = str(about.get("prompt") or "")
         if about.get("prompt_detail") or not is_written_out(prompt):
             return ""
-        text = self.replies.get(str(message.id), "") + str(message.text)
+        before = self.replies.get(str(message.id), "")
+        text = before + str(message.text)
         self.replies = {str(message.id): text}  # a call that is tried again begins anew
-        answer = read_partial_answer(prompt, text, self.question)
+        if before and len(text) < self.next_length:
+            return ""
+        self.next_length = len(text) + len(text) // 32
+        visible = find_visible(text, is_whole=False)  # graphs other than ours stream thoughts too
+        answer = replace_half_characters(read_partial_answer(prompt, visible, self.question))
         if not answer.startswith(self.shown):
             return ""
         piece, self.shown = answer[len(self.shown) :], answer

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from quorum.core.errors import SetupError
+from quorum.core.files import read_regular
 
 KIND = "quorum composed"
 TestName = Literal["known", "confidence", "same", "certified"]
@@ -67,7 +68,7 @@ def read_composed(file: str) -> ComposedCascade:
     """The cascade in a file. Raises `SetupError` where there is none."""
     path = Path(file.strip())
     try:
-        content = path.read_bytes()
+        content = read_regular(path)
     except OSError as error:
         raise SetupError(
             f"The composed method {path} cannot be read ({error.strerror}); write one with: quorum compose RESULTS."

@@ -86,8 +86,11 @@ class GuardedReader:
         process.kill()
         code = process.wait()
         close_pipes(process)
-        if code in (-signal.SIGKILL, -getattr(signal, "SIGPROF", 0)):
-            return f"{limit} to read, or too much memory" if code == -signal.SIGKILL else f"{limit} to read"
+        killed, timed_out = (getattr(signal, name, None) for name in ("SIGKILL", "SIGPROF"))  # Windows has neither
+        if killed is not None and code == -killed:
+            return f"{limit} to read, or too much memory"
+        if timed_out is not None and code == -timed_out:
+            return f"{limit} to read"
         return f"its reader crashed ({signal.Signals(-code).name if code < 0 else f'exit code {code}'})"
 
     def close(self) -> None:
@@ -102,8 +105,11 @@ class GuardedReader:
 def receive(process: subprocess.Popen[bytes], seconds: float) -> Reply:
     """The reply of the process. Raises EOFError if the process ends, OSError after so many seconds."""
     assert process.stdout is not None
-    if os.name == "posix" and not select.select([process.stdout], [], [], seconds)[0]:
-        raise TimeoutError
+    if os.name == "posix":
+        waiting = select.poll()  # select() fails where more than 1,023 files are open
+        waiting.register(process.stdout, select.POLLIN | select.POLLHUP)
+        if not waiting.poll(int(seconds * 1000)):
+            raise TimeoutError
     reply: Reply = pickle.load(process.stdout)
     return reply
 
@@ -151,7 +157,8 @@ def read_ahead(
         for path in files:
             waiting.append((path, pool.submit(read, path)))
             if len(waiting) > 1:
-                yield waiting.pop(0)
+                yield waiting[0]
+                waiting.pop(0)
         yield from waiting
     finally:
         pool.shutdown(wait=False, cancel_futures=True)

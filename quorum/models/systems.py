@@ -59,7 +59,10 @@ def read_system(name: str, spec: str) -> System:
     kind, _, rest = spec.partition(":")
     address, _, part = (spec if kind in ("http", "https") else rest).partition("#")
     if kind in ("http", "https", "langgraph"):
-        parts = urlsplit(address)
+        try:
+            parts = urlsplit(address)
+        except ValueError as error:
+            raise SetupError(f"{name}={spec!r} has no valid URL ({error}); write for example {EXAMPLE}.") from None
         if parts.scheme not in ("http", "https") or not parts.hostname or not part:
             raise SetupError(f"The system {name}={spec!r} names no server and part of it; write for example {EXAMPLE}.")
         return ChatServer(name, address.rstrip("/"), part) if kind != "langgraph" else Assistant(name, address, part)
@@ -71,7 +74,8 @@ def read_system(name: str, spec: str) -> System:
 
 def find_key(name: str) -> str | None:
     """The key of the system NAME: the environment variable NAME_API_KEY. OpenAI's own key is sent to nobody else."""
-    return os.environ.get(f"{re.sub(r'[^A-Z0-9]', '_', name.upper())}_API_KEY") or None
+    variable = f"{re.sub(r'[^A-Z0-9]', '_', name.upper())}_API_KEY"
+    return None if variable == "OPENAI_API_KEY" else os.environ.get(variable) or None
 
 
 @dataclass(frozen=True)
@@ -131,9 +135,11 @@ class Assistant:
         try:
             async with client, asyncio.timeout(context.timeout):
                 found = await RemoteGraph(self.assistant, client=client).ainvoke(asked)
+            return read_found(self.name, found)
+        except QuorumError:
+            raise
         except Exception as error:
             raise describe_failure(self.name, error) from error
-        return read_found(self.name, found)
 
 
 @dataclass(frozen=True)
@@ -149,19 +155,19 @@ class PythonFunction:
 
     async def ask(self, question: str, passages: Sequence[Passage] | None, context: Context) -> SystemReply:
         """What the function returns: a text, or a dictionary with `answer`."""
-        takes = "passages" in inspect.signature(self.function).parameters
-        given: dict[str, Any] = {"passages": passages} if takes else {}
         try:
+            takes = "passages" in inspect.signature(self.function).parameters
+            given: dict[str, Any] = {"passages": passages} if takes else {}
             async with asyncio.timeout(context.timeout):
                 if inspect.iscoroutinefunction(self.function):
                     found = await self.function(question, **given)
                 else:
                     found = await asyncio.to_thread(self.function, question, **given)
+            return read_found(self.name, found)
         except QuorumError:
             raise
         except Exception as error:
             raise describe_failure(self.name, error) from error
-        return read_found(self.name, found)
 
 
 def import_function(name: str, module: str, function: str) -> Any:
@@ -170,7 +176,7 @@ def import_function(name: str, module: str, function: str) -> Any:
         sys.path.insert(0, os.getcwd())
     try:
         found = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError) as error:
+    except (Exception, SystemExit) as error:  # noqa: BLE001  the module may do anything while it is imported
         raise SetupError(f"The system {name!r} cannot be imported ({error}); give python:module:function.") from None
     if not callable(found):
         raise SetupError(f"The system {name!r} names {module}:{function}, which is no function; give one.")

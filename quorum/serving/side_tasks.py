@@ -24,7 +24,7 @@ TITLES = (
     r"\banalyze this conversation and provide\b",
     r"\bgenerate a (?:short|concise) title\b.{0,80}\b(?:conversation|messages)\b",
 )  # of clients that write no headings
-HISTORY = re.compile(r"<chat_history>\s*(.*?)\s*</chat_history>", re.DOTALL | re.IGNORECASE)
+HISTORY = re.compile(r"<chat_history>((?:(?!<chat_history>).)*)</chat_history>", re.DOTALL | re.IGNORECASE)
 LONGEST_TITLE = 6  # words
 
 

@@ -79,7 +79,9 @@ class Guarantee:
 def check_guarantee(terms: Guarantee) -> None:
     if terms.unit not in UNITS:
         raise SetupError(f"--cost {terms.unit!r} does not fit; choose one of: {', '.join(UNITS)}.")
-    if not 0 < terms.lose_at_most < 1:
+    if terms.seed < 0:
+        raise SetupError(f"--seed {terms.seed} does not fit; give a whole number from 0 on.")
+    if not 1e-6 <= terms.lose_at_most < 1:
         raise SetupError(
             f"--lose-at-most {terms.lose_at_most:g} does not fit; give the loss that you would accept, such as 0.03."
         )

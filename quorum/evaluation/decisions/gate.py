@@ -65,7 +65,7 @@ def decide_gate(
     No loss and a loss of the margin exclude each other, so the verdict is wrong with probability `error` at most. A
     failed answer counts against the claim under test.
     """
-    if not 0 < margin < 1:
+    if not 1e-6 <= margin < 1:
         raise SetupError(f"--margin {margin:g} does not fit; give the loss that would matter, such as 0.03.")
     check_comparable(baseline, new)
     one, other = choose_method(baseline, methods[0]), choose_method(new, methods[1])

@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Row = Mapping[str, Any]
 
+HIGHEST_COST = 1_000_000  # of a wrong answer, in right ones
+
 
 @dataclass(frozen=True)
 class RecordedResults:
@@ -107,6 +109,8 @@ def read_results(folder: Path, measure: str | None = None) -> RecordedResults:
     if not config_file.exists() or not results.exists():
         raise SetupError(f"{folder} holds no results; name a folder that quorum eval or quorum compare wrote.")
     config = read_config(config_file)
+    if not isinstance(config, dict) or not isinstance(config.get("methods", {}), dict):
+        raise SetupError(f"{config_file} is not the configuration of an evaluation; run the evaluation again.")
     rows: dict[tuple[str, str], Row] = {}
     for _, row in read_rows(results):
         key = row["method"], row["id"]
@@ -122,7 +126,9 @@ def read_results(folder: Path, measure: str | None = None) -> RecordedResults:
         raise SetupError(f"The results in {folder} have no measure {chosen!r}; name one of results.jsonl.")
     if any(row.get(chosen) is not None and not is_of(row[chosen], float) for row in rows.values()):
         raise SetupError(f"The measure {chosen!r} of {results} is not always a number; name another, or run it again.")
-    known = config.get("methods", {}) if isinstance(config, dict) else {}
+    if any(row.get(chosen) is not None and not 0 <= row[chosen] <= 1 for row in rows.values()):
+        raise SetupError(f"The measure {chosen!r} is not a share between 0 and 1; name one that is, such as em or f1.")
+    known = config.get("methods", {})
     methods = tuple(dict.fromkeys([*known, *(method for method, _ in rows)]))
     answered = tuple(method for method in methods if any(key[0] == method for key in rows))
     ids = tuple(dict.fromkeys(id_ for _, id_ in rows))
@@ -171,6 +177,8 @@ def check_confidence_level(confidence: float) -> float:
 
 def check_wrong_cost(wrong_cost: float) -> float:
     """The cost of a wrong answer, 0 or more."""
-    if not 0 <= wrong_cost < math.inf:
-        raise SetupError(f"--wrong-cost {wrong_cost:g} does not fit; give what a wrong answer costs, from 0 on.")
+    if not 0 <= wrong_cost <= HIGHEST_COST:
+        raise SetupError(
+            f"--wrong-cost {wrong_cost:g} does not fit; give what a wrong answer costs, from 0 to {HIGHEST_COST:,}."
+        )
     return wrong_cost
