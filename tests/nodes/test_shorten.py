@@ -83,12 +83,10 @@ async def test_a_cut_is_parsed_like_any_short_answer(openai_server: OpenAIServer
     assert (await ask())["answer"] in ("1931", "the year 1931", "ADA MOREAU")
 
 
-async def test_each_distinct_reply_is_cut_by_one_call(
-    openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("QUORUM_JOURNAL", str(tmp_path / "journal.sqlite"))  # also if the calls do not overlap
+async def test_each_distinct_reply_is_cut_by_one_call(openai_server: OpenAIServer, tmp_path: Path) -> None:
     openai_server.reply(make_wordy_model("1931"))
-    result = await ask("post_fusion", k=2)
+    journal = str(tmp_path / "journal.sqlite")  # for calls that do not overlap
+    result = await ask("post_fusion", k=2, journal=journal)
     assert (result["answer"], result["confidence"]) == ("1931", 1.0)
     assert result["usage"]["shorten"]["calls"] == 2
     assert sum(map(is_shortening, openai_server.chats())) == 1
