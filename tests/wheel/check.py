@@ -93,7 +93,7 @@ def check_commands(application: Path) -> None:
     compare = ["compare", "documents", "questions.jsonl", "--methods", "concat,sure", "--out", "compared"]
     for said, *command in (
         ["quorum 0.", "quorum", "--version"],
-        ["Gustave Eiffel", "quorum", "demo", "tour"],
+        ["330 metres", "quorum", "demo", "tour"],
         ["1 added", "quorum", "index", "documents", "--collection", "vell"],
         ["Ada Korn", "quorum", "ask", "Who built the lighthouse of Vell?", "--collection", "vell"],
         ["100.0", "quorum", "eval", "questions.jsonl", "--methods", "concat,post_fusion", "--out", "results"],
