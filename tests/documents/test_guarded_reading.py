@@ -112,3 +112,12 @@ def test_a_reading_that_is_given_up_leaves_no_process(docs: Path) -> None:
     assert len(next(ahead)[1].result()[0]) == 1
     ahead.close()
     assert reader.process is None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems refuse such names")
+def test_a_name_that_is_not_utf8_costs_only_its_file(docs: Path, tmp_path: Path) -> None:
+    for ending in (".txt", ".html"):
+        (docs / os.fsdecode(b"\xff\xfe" + ending.encode())).write_text("x")
+    report = index_documents([docs], collection="docs", store=tmp_path / "store", embeddings=WordVectors())
+    assert report.added == 1
+    assert {reason for _, reason in report.skipped} == {"its name is not UTF-8; rename it"}
