@@ -48,6 +48,8 @@ class Call(TypedDict):
 class Watch(AsyncCallbackHandler):
     """Sees one run of one graph."""
 
+    run_inline = True  # in the task of the run, which is faster than one of its own
+
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self.calls: list[Call] = []

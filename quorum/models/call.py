@@ -15,7 +15,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Usage
 from quorum.core.thinking import remove_thinking
-from quorum.models.chat import chat_model_async, identity
+from quorum.models.chat import chat_model_async, identity_async
 from quorum.models.clock import REAL, Clock
 from quorum.models.inflight import share_call
 from quorum.models.journal import find_journal, make_key
@@ -130,8 +130,7 @@ async def make_request(
     asked = context.model if model is None else model
     client = await chat_model_async(asked, context)
     wants_inputs = bool(getattr(client, "wants_inputs", False))
-    local = wants_inputs or bool(getattr(client, "in_process", False))  # named by its files, which a thread looks at
-    who = await asyncio.to_thread(identity, asked, context) if local else identity(asked, context)
+    who = await identity_async(asked, context)
     degree = context.temperature if temperature is None else temperature
     text = text.encode("utf-8", "replace").decode()  # a lone surrogate from a broken file cannot be sent
     name = f"{prompt}: {detail}" if detail else prompt

@@ -138,6 +138,23 @@ def identity(model: str | BaseChatModel, context: Context | None = None) -> dict
     return {"provider": "embedded", "base_url": None, "model": get_reader_name()}
 
 
+async def identity_async(model: str | BaseChatModel, context: Context | None = None) -> dict[str, Any] | None:
+    """As `identity`, but a thread reads the files of a model that is named by them."""
+    if needs_files(model):
+        return await asyncio.to_thread(identity, model, context)
+    return identity(model, context)
+
+
+def needs_files(model: str | BaseChatModel) -> bool:
+    """Whether `identity` reads the disk: for a model of the transformers library, and once for the embedded reader."""
+    provider = read_spec(model).provider if isinstance(model, str) else "embedded" if is_plain_reader(model) else ""
+    if provider != "embedded":
+        return provider == "transformers"
+    from quorum.models.embedded import get_reader_name
+
+    return get_reader_name.cache_info().currsize == 0
+
+
 def is_plain_reader(model: BaseChatModel) -> bool:
     """Whether the object is the embedded reader without sampling settings of its own, which no key would show."""
     own = (type(model).__module__, type(model).__name__) == ("quorum.models.embedded.chat", "EmbeddedReader")

@@ -33,7 +33,17 @@ class SpentElsewhere:
     searched: int = 0
 
 
-class StoredCalls(AsyncCallbackHandler):
+class ModelHandler(AsyncCallbackHandler):
+    """Follows models and searches alone, in the task that calls them: nodes cost it nothing."""
+
+    run_inline = True
+
+    @property
+    def ignore_chain(self) -> bool:
+        return True
+
+
+class StoredCalls(ModelHandler):
     """Counts the replies that no call was made for: the journal, or an equal call under way, had them."""
 
     def __init__(self) -> None:
@@ -43,7 +53,7 @@ class StoredCalls(AsyncCallbackHandler):
         self.count += is_stored(response)
 
 
-class Spending(AsyncCallbackHandler):
+class Spending(ModelHandler):
     """Counts calls and tokens of the replies that are not stored ones."""
 
     def __init__(self) -> None:

@@ -1,19 +1,21 @@
 """Batches concurrent readings into one run of the encoder, which never blocks the event loop."""
 
 import asyncio
-import threading
+import heapq
 import weakref
-from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from quorum.core.state import Passage
+from quorum.core.text import normalize
 from quorum.models.embedded import read_manifest
-from quorum.models.embedded.encoder import Encoder, Logits, get_encoder
-from quorum.models.embedded.reading import Calibration, Reading, Window, make_reading, make_windows
+from quorum.models.embedded.encoder import Encoder, Logits, get_encoder, is_encoder_loaded
+from quorum.models.embedded.reading import Calibration, Reading, Span, Window, make_reading, make_windows
+from quorum.models.embedded.recent_items import RecentItems
 
 JOBS_AT_ONCE = 32  # readings in one run
+NO_ANSWER = -60.0  # the log-odds of a reading without a span
 WORKER = ThreadPoolExecutor(1, thread_name_prefix="embedded-reader")
 
 
@@ -26,60 +28,106 @@ class Job:
 
 
 @dataclass(frozen=True)
+class PassageReading:
+    """What the encoder found in one passage for one question, whatever stands beside it.
+
+    logits: of each window; spans: the best, as if the passage were the only one, each under its normalised text.
+    """
+
+    logits: Sequence[Logits]
+    spans: Sequence[tuple[str, Span]]
+
+
+@dataclass(frozen=True)
 class JobResult:
-    """The result of a job: the reading, and the windows and logits from which it was made."""
+    """The result of a job: the reading, and what it was made from, one part for each passage."""
 
+    job: Job
     reading: Reading
-    windows: list[Window]
-    logits: list[Logits]
+    parts: Sequence[PassageReading]
+    model: Encoder
+    fit: Calibration
+
+    @property
+    def windows(self) -> list[Window]:
+        """The windows that were read, in order."""
+        return make_windows(self.model, self.job.question, self.job.passages, self.fit.window)
+
+    @property
+    def logits(self) -> list[Logits]:
+        """The logits of each window."""
+        return [logits for part in self.parts for logits in part.logits]
 
 
-class LogitsCache:
-    """A cache of the last windows' logits: several prompts and methods often ask the same question of a passage."""
-
-    def __init__(self, size: int) -> None:
-        self.size, self.lock = size, threading.Lock()
-        self.entries: OrderedDict[Hashable, Logits] = OrderedDict()
-
-    def get(self, key: Hashable) -> Logits | None:
-        with self.lock:
-            if key in self.entries:
-                self.entries.move_to_end(key)
-            return self.entries.get(key)
-
-    def put(self, key: Hashable, logits: Logits) -> None:
-        with self.lock:
-            self.entries[key] = logits
-            while len(self.entries) > self.size:
-                self.entries.popitem(last=False)
+ReadingKey = tuple[str, str, str, Calibration]  # question, title, text
+READINGS: weakref.WeakKeyDictionary[Encoder, RecentItems[ReadingKey, PassageReading]] = weakref.WeakKeyDictionary()
+SPANS = 20  # of a reading
 
 
-LOGITS_CACHES: weakref.WeakKeyDictionary[Encoder, LogitsCache] = weakref.WeakKeyDictionary()
+def get_readings(model: Encoder) -> RecentItems[ReadingKey, PassageReading]:
+    """The encoder's last readings of single passages: prompts and methods often ask the same question of a passage."""
+    return READINGS.setdefault(model, RecentItems(1024))
 
 
-def read_windows(model: Encoder, asked: Sequence[Window]) -> list[Logits]:
-    """The logits of each window, in order. Equal windows are read once; recent ones come from the cache."""
-    recent = LOGITS_CACHES.setdefault(model, LogitsCache(1024))
-    keys = [(window.first, *window.ids) for window in asked]
-    found: dict[Hashable, Logits | None] = {key: recent.get(key) for key in keys}
-    new = {key: window for key, window in zip(keys, asked, strict=True) if found[key] is None}
-    read = model.read([window.ids for window in new.values()], [window.types for window in new.values()])
-    for key, logits in zip(new, read, strict=True):
-        found[key] = logits
-        recent.put(key, logits)
-    return [one for key in keys if (one := found[key]) is not None]
+def make_key(job: Job, passage: Passage, fit: Calibration) -> ReadingKey:
+    return job.question, passage["title"], passage["text"], fit
 
 
 def read_jobs(jobs: Sequence[Job], model: Encoder | None = None, fit: Calibration | None = None) -> list[JobResult]:
-    """Read all windows of all jobs in one run, in order. Blocking."""
+    """Read all new windows of all jobs in one run, in order. Blocking."""
     model, fit = model or get_encoder(), fit or Calibration.of(read_manifest())
-    made = [make_windows(model, job.question, job.passages, fit.window) for job in jobs]
-    logits = iter(read_windows(model, [window for group in made for window in group]))
-    results = []
-    for job, group in zip(jobs, made, strict=True):
-        own = [next(logits) for _ in group]
-        results.append(JobResult(make_reading(group, own, job.passages, fit), group, own))
-    return results
+    recent = get_readings(model)
+    wanted = {make_key(job, passage, fit): (job.question, passage) for job in jobs for passage in job.passages}
+    found = {key: recent.get(key) for key in wanted}
+    new = {key: wanted[key] for key, part in found.items() if part is None}
+    windows = {key: make_windows(model, question, [passage], fit.window) for key, (question, passage) in new.items()}
+    read = iter(read_windows(model, [window for group in windows.values() for window in group]))
+    for key, group in windows.items():
+        done = read_passage(group, [next(read) for _ in group], new[key][1], fit)
+        found[key] = done
+        recent.put(key, done)
+    own = [[part for passage in job.passages if (part := found[make_key(job, passage, fit)])] for job in jobs]
+    return [JobResult(job, join_parts(parts), parts, model, fit) for job, parts in zip(jobs, own, strict=True)]
+
+
+def find_recent(job: Job) -> JobResult | None:
+    """The result of a job whose passages have all been read not long ago."""
+    if not is_encoder_loaded():
+        return None
+    model, fit = get_encoder(), Calibration.of(read_manifest())
+    recent = get_readings(model)
+    parts = [part for passage in job.passages if (part := recent.get(make_key(job, passage, fit)))]
+    return JobResult(job, join_parts(parts), parts, model, fit) if len(parts) == len(job.passages) else None
+
+
+def read_windows(model: Encoder, windows: Sequence[Window]) -> list[Logits]:
+    """The logits of each window, in order. Equal windows are read once."""
+    places = {(window.first, *window.ids): window for window in windows}
+    read = model.read([window.ids for window in places.values()], [window.types for window in places.values()])
+    logits = dict(zip(places, read, strict=True))
+    return [logits[window.first, *window.ids] for window in windows]
+
+
+def read_passage(
+    windows: Sequence[Window], logits: Sequence[Logits], passage: Passage, fit: Calibration
+) -> PassageReading:
+    """The best spans of one passage, from all its windows."""
+    spans = make_reading(windows, logits, [passage], fit, SPANS).spans
+    return PassageReading(logits, [(normalize(span.text) or span.text, span) for span in spans])
+
+
+def join_parts(parts: Sequence[PassageReading]) -> Reading:
+    """The reading of several passages together: of equal texts the best span counts, or the first of the best."""
+    chosen: dict[str, tuple[Span, int]] = {}
+    for number, part in enumerate(parts):
+        for name, span in part.spans:
+            if name not in chosen or span.score > chosen[name][0].score:
+                chosen[name] = span, number
+    best = heapq.nsmallest(
+        SPANS, chosen.values(), key=lambda item: (-item[0].score, item[1], item[0].start, item[0].end)
+    )
+    spans = [replace(span, passage=number) if number else span for span, number in best]
+    return Reading(spans, spans[0].score if spans else NO_ANSWER)
 
 
 def try_jobs(jobs: Sequence[Job]) -> list[JobResult | Exception]:
@@ -100,6 +148,8 @@ class Batcher:
         self.task: asyncio.Task[None] | None = None
 
     async def read(self, job: Job) -> JobResult:
+        if (recent := find_recent(job)) is not None:
+            return recent
         future: asyncio.Future[JobResult] = asyncio.get_running_loop().create_future()
         self.waiting.append((job, future))
         if self.task is None or self.task.done():

@@ -16,11 +16,13 @@ from pydantic import Field
 from quorum.core.errors import SetupError
 from quorum.models.embedded import get_weights_hash, read_manifest
 from quorum.models.embedded.batching import WORKER
-from quorum.models.embedded.encoder import get_encoder
+from quorum.models.embedded.encoder import get_encoder, is_encoder_loaded
 from quorum.models.embedded.replies import Draw
 from quorum.models.embedded.responders import RESPONDERS
 
 T = TypeVar("T")
+
+COUNTED_AT_ONCE = 20_000  # characters; counting them keeps the event loop for a few milliseconds
 
 
 class EmbeddedReader(BaseChatModel):
@@ -83,13 +85,17 @@ class EmbeddedReader(BaseChatModel):
             seed=f"{kwargs.get('seed', self.seed)}\n{text}",
         )
         reply = await respond(request["inputs"], draw)
-        loop = asyncio.get_running_loop()
-        read, written = await loop.run_in_executor(
-            WORKER, lambda: (get_encoder().count(text), get_encoder().count(reply))
-        )
+        read, written = await count_tokens(text), await count_tokens(reply)
         usage = UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)
         message = AIMessage(reply, usage_metadata=usage, response_metadata={"finish_reason": "stop"})
         return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+async def count_tokens(text: str) -> int:
+    """How many tokens a text has. A thread counts long texts, and loads the encoder."""
+    if len(text) <= COUNTED_AT_ONCE and is_encoder_loaded():
+        return get_encoder().count(text)
+    return await asyncio.get_running_loop().run_in_executor(WORKER, lambda: get_encoder().count(text))
 
 
 def run_in_own_loop(work: Coroutine[Any, Any, T]) -> T:

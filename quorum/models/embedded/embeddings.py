@@ -3,14 +3,33 @@
 from langchain_core.embeddings import Embeddings
 
 from quorum.models.embedded.encoder import get_encoder
+from quorum.models.embedded.recent_items import RecentItems
+
+FEW_TEXTS = 64  # a longer list is being indexed: it comes once
+RECENT: RecentItems[str, list[float]] = RecentItems(2048)
 
 
 class EmbeddedEmbeddings(Embeddings):
-    """Normalised 384-d vectors of all-MiniLM-L6-v2 (mean pooling), int8. Only a text's first 254 tokens count."""
+    """Normalised 384-d vectors of all-MiniLM-L6-v2 (mean pooling), int8. Only a text's first 254 tokens count.
+
+    Remembers the vectors of short lists: queries, and passages that several methods compare with a question.
+    """
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        vectors: list[list[float]] = get_encoder().embed(texts).tolist()
-        return vectors
+        if len(texts) > FEW_TEXTS:
+            return embed_now(texts)
+        found = {text: vector for text in texts if (vector := RECENT.get(text))}
+        new = [text for text in dict.fromkeys(texts) if text not in found]
+        for text, vector in zip(new, embed_now(new), strict=True):
+            found[text] = vector
+            RECENT.put(text, vector)
+        return [[*found[text]] for text in texts]
 
     def embed_query(self, text: str) -> list[float]:
         return self.embed_documents([text])[0]
+
+
+def embed_now(texts: list[str]) -> list[list[float]]:
+    """The vectors of the texts, by the encoder."""
+    vectors: list[list[float]] = get_encoder().embed(texts).tolist()
+    return vectors

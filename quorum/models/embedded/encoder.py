@@ -17,13 +17,18 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from quorum.models.embedded import FOLDER
+from quorum.models.embedded.recent_items import RecentItems
 
 Floats = NDArray[np.float32]
+
+RowKey = tuple[tuple[int, ...], tuple[int, ...]]  # token ids and segment types
 
 BUCKET = 16  # lengths are padded to a multiple of this, so that a text's result does not depend on its batch
 ROWS = 16  # rows in one run
 EMBEDDED_TOKENS = 256  # of a text, as the base model's authors set it
 SLOWER = ["SkipLayerNormFusion"]  # a rewrite by the runtime whose kernel takes ten times as long
+REMEMBERED_STATES = 64  # rows, of 0.4 MB each: a sentence filter reads what a reader has read
+LONG_LINE = 30  # characters
 EMBED, READ = {"embeds": np.array(True)}, {"embeds": np.array(False)}  # the input that chooses the tower to compute
 LOADING = threading.Lock()
 
@@ -54,14 +59,28 @@ class Encoder:
         self.tokenizer.normalizer = BertNormalizer(lowercase=True)
         self.tokenizer.pre_tokenizer = BertPreTokenizer()
         self.cls, self.sep = vocabulary["[CLS]"], vocabulary["[SEP]"]
+        self.line_counts: RecentItems[str, int] = RecentItems(1024)
+        self.last_states: RecentItems[RowKey, Floats] = RecentItems(REMEMBERED_STATES)
 
     def tokens(self, text: str) -> Encoding:
         """Token ids and character offsets, without special tokens."""
         return self.tokenizer.encode(text, add_special_tokens=False)
 
     def count(self, text: str) -> int:
-        """How many tokens a text has."""
-        return len(self.tokens(text).ids)
+        """How many tokens a text has. No token reaches over the end of a line, so that long lines are counted alone and
+        remembered: the passages of many prompts.
+        """
+        lines = text.split("\n")
+        short = "\n".join(line for line in lines if len(line) < LONG_LINE)
+        return len(self.tokens(short).ids) + sum(self.count_line(line) for line in lines if len(line) >= LONG_LINE)
+
+    def count_line(self, line: str) -> int:
+        """How many tokens a line has."""
+        known = self.line_counts.get(line)
+        if known is None:
+            known = len(self.tokens(line).ids)
+            self.line_counts.put(line, known)
+        return known
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """-> (n, 384) normalised sentence embeddings of the first 254 tokens of each text."""
@@ -75,25 +94,34 @@ class Encoder:
         return out
 
     def read(self, rows: Sequence[list[int]], types: Sequence[list[int]]) -> list[Logits]:
-        """One `Logits` for each row of token ids with its segment types, in order."""
+        """One `Logits` for each row of token ids with its segment types, in order. Remembers the last states."""
         out: list[Logits | None] = [None] * len(rows)
         for members, ids, kinds, mask in make_batches(rows, types):
             feed = {"ids": ids, "types": kinds, "mask": mask} | READ
-            span, answerable = self.session.run(["span", "answerable"], feed)
+            span, answerable, states = self.session.run(["span", "answerable", "hidden"], feed)
             for place, member in enumerate(members):
                 length = len(rows[member])
                 start, end = span[place, :length, 0], span[place, :length, 1]
                 out[member] = Logits(start, end, float(answerable[place]))
+                self.last_states.put(make_row_key(rows[member], types[member]), states[place, :length].copy())
         return [logits for logits in out if logits is not None]
 
     def hidden(self, rows: Sequence[list[int]], types: Sequence[list[int]]) -> list[Floats]:
         """The reader's last states of each row of token ids with its segment types: (length, 384), in order."""
-        out: list[Floats | None] = [None] * len(rows)
-        for members, ids, kinds, mask in make_batches(rows, types):
-            (states,) = self.session.run(["hidden"], {"ids": ids, "types": kinds, "mask": mask} | READ)
-            for place, member in enumerate(members):
-                out[member] = states[place, : len(rows[member])]
+        keys = [make_row_key(row, kinds) for row, kinds in zip(rows, types, strict=True)]
+        out = [self.last_states.get(key) for key in keys]
+        new = [place for place, states in enumerate(out) if states is None]
+        for members, ids, kinds, mask in make_batches([rows[place] for place in new], [types[place] for place in new]):
+            (found,) = self.session.run(["hidden"], {"ids": ids, "types": kinds, "mask": mask} | READ)
+            for row, member in enumerate(members):
+                place = new[member]
+                out[place] = states = found[row, : len(rows[place])].copy()
+                self.last_states.put(keys[place], states)
         return [states for states in out if states is not None]
+
+
+def make_row_key(row: list[int], types: list[int]) -> RowKey:
+    return tuple(row), tuple(types)
 
 
 def make_batches(
@@ -118,6 +146,11 @@ def make_batches(
 @cache
 def load_encoder() -> Encoder:
     return Encoder()
+
+
+def is_encoder_loaded() -> bool:
+    """Whether `get_encoder` returns at once."""
+    return load_encoder.cache_info().currsize > 0
 
 
 def get_encoder() -> Encoder:

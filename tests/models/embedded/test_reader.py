@@ -136,7 +136,7 @@ MORE: dict[str, str | list[str]] = {
 
 def forget() -> None:
     """What was read before is read again."""
-    batching.LOGITS_CACHES.clear()
+    batching.READINGS.clear()
 
 
 @pytest.fixture(autouse=True)
