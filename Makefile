@@ -1,6 +1,6 @@
 # Works on a fresh machine with make and Python 3.11 or later; uv is used where it is found.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-train test-page test-studio test-ray test-wheel notebooks studio serve check bench fuzz readme format clean
+.PHONY: help demo test test-long test-train test-page test-studio test-ray test-agents test-wheel notebooks studio serve check bench fuzz readme format clean
 VENV := .venv
 BIN := $(VENV)/bin
 CONSTRAINTS := constraints.txt
@@ -32,6 +32,9 @@ test-studio: .venv-studio/.installed-dev ## Run the tests of LangGraph Studio's 
 test-ray: .venv-ray/.installed-dev ## Run the tests of the engine `ray`, on a Ray of this machine (in an environment of its own)
 	.venv-ray/bin/python -m pytest tests/ray
 
+test-agents: $(VENV)/.installed-dev .venv-agents/.installed ## Run the tests of LangGraph agents over MCP (their client in an environment of its own)
+	$(BIN)/python -m pytest tests/agents
+
 test-wheel: $(VENV)/.installed-dev .venv-studio/.installed-dev ## Run the built package as its users do (in a fresh environment)
 	$(BIN)/python tests/wheel/check.py
 
@@ -61,7 +64,7 @@ format: $(VENV)/.installed-dev ## Format the code
 	$(BIN)/ruff format
 
 clean: ## Remove the environments and caches (collections in .quorum/ and results/ stay)
-	rm -rf $(VENV) .venv-train .venv-studio .venv-ray .venv-wheel .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) .venv-train .venv-studio .venv-ray .venv-agents .venv-wheel .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.installed: pyproject.toml constraints.txt
@@ -99,10 +102,6 @@ $(VENV)/.installed-notebooks: pyproject.toml constraints.txt
 .venv-studio/.installed .venv-studio/.installed-dev: VENV := .venv-studio
 .venv-studio/.installed .venv-studio/.installed-dev: BIN := .venv-studio/bin
 .venv-studio/.installed .venv-studio/.installed-dev: CONSTRAINTS := .venv-studio/constraints.txt
-.venv-studio/constraints.txt: constraints.txt constraints-studio.txt
-	@mkdir -p $(@D)
-	@awk -F '==' 'NR == FNR { own[$$1]; print; next } !($$1 in own)' constraints-studio.txt constraints.txt > $@
-
 .venv-studio/.installed: pyproject.toml .venv-studio/constraints.txt
 	$(call install,.[studio])
 	@touch $@
@@ -111,13 +110,24 @@ $(VENV)/.installed-notebooks: pyproject.toml constraints.txt
 	$(call install,.[dev$(comma)studio])
 	@touch .venv-studio/.installed $@
 
+.venv-agents/.installed: VENV := .venv-agents
+.venv-agents/.installed: BIN := .venv-agents/bin
+.venv-agents/.installed: CONSTRAINTS := .venv-agents/constraints.txt
+.venv-agents/.installed: .venv-agents/constraints.txt
+	$(call install,,langchain langchain-openai langchain-mcp-adapters)
+	@touch $@
+
+.venv-%/constraints.txt: constraints-%.txt constraints.txt # its own versions, and those of constraints.txt for all else
+	@mkdir -p $(@D)
+	@awk -F '==' 'NR == FNR { own[$$1]; print; next } !($$1 in own)' $^ > $@
+
 comma := ,
 define install
 @set -e; \
 modern='import sys; sys.exit(sys.version_info < (3, 11))'; \
 if command -v uv >/dev/null 2>&1; then \
 	[ -x $(BIN)/python ] || uv venv --quiet --allow-existing --python '>=3.11' $(VENV); \
-	uv pip install --python $(BIN)/python -c $(CONSTRAINTS) $(2) -e '$(1)'; \
+	uv pip install --python $(BIN)/python -c $(CONSTRAINTS) $(2) $(if $(1),-e '$(1)'); \
 else \
 	if ! [ -x $(BIN)/python ]; then \
 		for python in python3 python3.13 python3.12 python3.11 none; do \
@@ -130,6 +140,6 @@ else \
 	fi; \
 	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip --upgrade; \
 	echo "Installing into $(VENV): a minute or two ..."; \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) $(2) -e '$(1)'; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) $(2) $(if $(1),-e '$(1)'); \
 fi
 endef

@@ -2,6 +2,7 @@
 langgraph.json (python docs/tables.py; a test keeps them equal).
 """
 
+import json
 import re
 import typing
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +17,9 @@ from quorum.core.context import Context
 from quorum.graphs import METHODS, all_methods
 
 CONVERSATION = "quorum.graphs.conversation:graph"
+CHAT = (
+    "Answer the last message of a conversation from documents; a follow-up question is understood from what was said."
+)
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -63,12 +67,16 @@ def find_sections() -> dict[str, list[str]]:
 
 
 def make_langgraph_json() -> str:
-    """langgraph.json, which names the modules of every method and of the conversation for LangGraph's server."""
-    places = {name: method.place for name, method in all_methods().items()} | {"chat": CONVERSATION}
-    graphs = ",\n".join(f'    "{name}": "{place}"' for name, place in places.items())
+    """langgraph.json: the module of every method and of the conversation, each with a sentence that agents read."""
+    graphs = {
+        name: {"path": method.place, "description": f"Answer a question from documents. {method.summary}"}
+        for name, method in all_methods().items()
+    }
+    graphs["chat"] = {"path": CONVERSATION, "description": CHAT}
+    lines = ",\n".join(f'    "{name}": {json.dumps(graph, ensure_ascii=False)}' for name, graph in graphs.items())
     return (
         '{\n  "$schema": "https://langgra.ph/schema.json",\n  "dependencies": ["."],\n  "env": ".env",\n'
-        f'  "graphs": {{\n{graphs}\n  }}\n}}\n'
+        f'  "graphs": {{\n{lines}\n  }}\n}}\n'
     )
 
 

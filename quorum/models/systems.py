@@ -23,6 +23,7 @@ from quorum.models.loops import get_loop_cache
 PROMPT = "system"  # the name under which its calls are counted
 NO_TOKENS = Usage(calls=1, input_tokens=0, output_tokens=0, cached_tokens=0)
 SOURCES = "\n\nSources:\n"  # quorum serve appends them to an answer
+REFUSED = (401, 403, 404, 422)  # a wrong key, no such assistant: asking another question cannot help
 EXAMPLE = (
     "mine=http://localhost:8000/v1#model, mine=langgraph:http://localhost:2024#agent or mine=python:module:function"
 )
@@ -74,8 +75,17 @@ def read_system(name: str, spec: str) -> System:
 
 def find_key(name: str) -> str | None:
     """The key of the system NAME: the environment variable NAME_API_KEY. OpenAI's own key is sent to nobody else."""
-    variable = f"{re.sub(r'[^A-Z0-9]', '_', name.upper())}_API_KEY"
+    variable = name_key(name)
     return None if variable == "OPENAI_API_KEY" else os.environ.get(variable) or None
+
+
+def name_key(name: str) -> str:
+    """The environment variable that holds a system's key.
+
+    >>> name_key("my-bot")
+    'MY_BOT_API_KEY'
+    """
+    return f"{re.sub(r'[^A-Z0-9]', '_', name.upper())}_API_KEY"
 
 
 @dataclass(frozen=True)
@@ -139,6 +149,12 @@ class Assistant:
         except QuorumError:
             raise
         except Exception as error:
+            if getattr(error, "status_code", None) in REFUSED:
+                said = " ".join(str(error).split())[:300]
+                raise SetupError(
+                    f"The system {self.name!r} refuses every question ({said}); check its URL, the assistant's "
+                    f"name and the key in {name_key(self.name)}."
+                ) from None
             raise describe_failure(self.name, error) from error
 
 

@@ -103,9 +103,11 @@ def test_langgraph_json_names_every_method_by_module() -> None:
     text = (HERE.parent / "langgraph.json").read_text(encoding="utf-8")
     assert text == make_langgraph_json(), "run: make readme"
     config = json.loads(text)
-    assert config["graphs"].pop("chat") == "quorum.graphs.conversation:graph"
-    assert config["graphs"] == {name: f"quorum.graphs.{name}:graph" for name in NAMES}
-    for name, place in config["graphs"].items():
+    assert all(graph["description"].endswith(".") for graph in config["graphs"].values())
+    places = {name: graph["path"] for name, graph in config["graphs"].items()}
+    assert places.pop("chat") == "quorum.graphs.conversation:graph"
+    assert places == {name: f"quorum.graphs.{name}:graph" for name in NAMES}
+    for name, place in places.items():
         module, _, variable = place.partition(":")
         assert getattr(import_module(module), variable) is METHODS[name].graph
 

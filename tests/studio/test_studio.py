@@ -192,6 +192,7 @@ def test_the_server_says_that_nothing_blocked_and_reached_nowhere(server: Server
 
 
 def test_the_file_for_the_server_names_modules_of_all_methods() -> None:
-    named = json.loads((ROOT / "langgraph.json").read_text())["graphs"]
+    graphs = json.loads((ROOT / "langgraph.json").read_text())["graphs"]
+    named = {name: graph["path"] for name, graph in graphs.items()}
     assert named.pop("chat") == "quorum.graphs.conversation:graph"
     assert named == {name: f"quorum.graphs.{name}:graph" for name in METHODS}

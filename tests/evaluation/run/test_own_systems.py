@@ -57,6 +57,29 @@ def test_a_question_that_failed_is_asked_again_alone(quorum: Quorum, data: Path,
     assert read_rows("out")[QUESTIONS[1][0]]["em"] == 1.0
 
 
+def test_systems_take_part_in_a_race(quorum: Quorum, openai_server: OpenAIServer) -> None:
+    """The worse ones are dropped before they have answered every question; the same command again asks nothing."""
+    count = 40
+    lines = [
+        {"id": f"q{n}", "question": f"Who found {n}?", "answers": [f"p{n}"], "passages": [PASSAGE]}
+        for n in range(count)
+    ]
+    Path("questions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    Path("my_race_module.py").write_text("def answer(question):\n    return 'p' + question.split()[-1].strip('?')\n")
+    openai_server.reply("someone else")
+    systems = f"mine=python:my_race_module:answer,served={openai_server.url}#their-model"
+    command = ("compare", "given", "questions.jsonl", "--methods", f"concat,{systems}", "--race", "questions")
+    ran = quorum(*command, "--out", "out")
+    assert ran.code == 0, ran.err
+    rows = [json.loads(line) for line in Path("out/results.jsonl").read_text().splitlines()]
+    asked = {method: sum(row["method"] == method for row in rows) for method in ("concat", "mine", "served")}
+    assert asked["mine"] == count > max(asked["served"], asked["concat"])
+    assert json.loads(Path("out/recommendation.json").read_text())["best"] == "mine"
+    before = len(openai_server.chats())
+    assert quorum(*command, "--out", "out").code == 0
+    assert len(openai_server.chats()) == before
+
+
 def test_a_folder_is_continued_with_the_same_system_alone(
     quorum: Quorum, data: Path, openai_server: OpenAIServer
 ) -> None:

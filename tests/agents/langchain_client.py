@@ -1,0 +1,65 @@
+"""What a LangGraph agent does with `quorum mcp`, by langchain-mcp-adapters. It runs in an environment of its own.
+
+python langchain_client.py URL TOKEN MODEL_URL -> a JSON object on stdout.
+"""
+
+import asyncio
+import json
+import sys
+from importlib.metadata import version
+from typing import Any
+
+from langchain.agents import create_agent
+from langchain_mcp_adapters.callbacks import Callbacks
+from langchain_mcp_adapters.client import MultiServerMCPClient
+from langchain_mcp_adapters.resources import load_mcp_resources
+from langchain_openai import ChatOpenAI
+
+QUESTION = "When was the Lumen Tower finished?"
+
+
+async def use_tools(url: str, token: str, model_url: str) -> dict[str, Any]:
+    """What each step gave, by its name."""
+    steps: list[str] = []
+
+    async def note(done: float, total: float | None, message: str | None, context: Any) -> None:
+        steps.append(str(message))
+
+    server: Any = {"transport": "http", "url": url, "headers": {"Authorization": f"Bearer {token}"}}
+    client = MultiServerMCPClient({"handbook": server}, callbacks=Callbacks(on_progress=note))
+    tools = {tool.name: tool for tool in await client.get_tools()}
+    asked = {"question": QUESTION, "method": "concat", "settings": {"k": 1}}
+    found = await tools["search"].ainvoke(call("search", query="harbour", k=1))
+    answer = await tools["ask"].ainvoke(call("ask", **asked))
+    refused = await tools["ask"].ainvoke(call("ask", **asked, collection="private"))
+    [passage] = found.artifact["structured_content"]["passages"]
+    async with client.session("handbook") as session:
+        [blob] = await load_mcp_resources(session, uris=[f"quorum://towers/passages/{passage['id']}"])
+    agent = create_agent(ChatOpenAI(model="agent", base_url=model_url, api_key="none"), list(tools.values()))
+    turns = (await agent.ainvoke({"messages": [{"role": "user", "content": QUESTION}]}))["messages"]
+    return {
+        "mcp": version("mcp"),
+        "tools": {name: tool.description for name, tool in tools.items()},
+        "search": passage["text"],
+        "ask": answer.artifact["structured_content"]["answer"],
+        "ask_text": read_text(answer),
+        "steps": steps[:3],
+        "refused": [refused.status, read_text(refused)],
+        "resource": blob.as_string(),
+        "agent": [[turn.type, read_text(turn)] for turn in turns],
+    }
+
+
+def call(name: str, **arguments: Any) -> dict[str, Any]:
+    """A tool call as a model makes it."""
+    return {"type": "tool_call", "id": "1", "name": name, "args": arguments}
+
+
+def read_text(message: Any) -> str:
+    """The text of a message."""
+    content = message.content
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(use_tools(*sys.argv[1:]))))

@@ -1,0 +1,102 @@
+"""`quorum mcp --http` as LangGraph agents use it: by langchain-mcp-adapters, which demands an older SDK than ours."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import OpenAIServer, Request, Response
+
+from quorum import Context, index
+
+ROOT = Path(__file__).parents[2]
+PYTHON = ROOT / ".venv-agents" / "bin" / "python"
+CLIENT = Path(__file__).with_name("langchain_client.py")
+TOKEN = "the-key-of-this-mcp-server"
+TOWER = "The Lumen Tower was finished in 1931. It stands in the harbour of Vell."
+SECRET = "The safe of the Iron Mast opens with the number 4471."
+OFFLINE = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "tests")!r})
+import conftest  # from here on this process reaches this machine alone
+from quorum.cli.main import main
+main()
+"""
+
+
+@pytest.fixture
+def url(tmp_path: Path, openai_server: OpenAIServer) -> Iterator[str]:
+    """The address of `quorum mcp --http`, a process over the collection towers."""
+    store = str(tmp_path / "store")
+    for name, text in (("towers", TOWER), ("private", SECRET)):
+        (file := tmp_path / f"{name}.jsonl").write_text(json.dumps({"id": name, "title": name, "text": text}) + "\n")
+        index(file, collection=name, context=Context(store=store))
+    openai_server.reply(speak)
+    args = ["mcp", "--http", "--port", "0", "--token", TOKEN, "--store", store, "--collection", "towers"]
+    args += ["--model", "openai:test", "--retriever", "bm25"]
+    with subprocess.Popen(
+        [sys.executable, "-u", "-c", OFFLINE, *args],
+        env=make_environment(OPENAI_BASE_URL=openai_server.url, PYTHONPATH=str(ROOT)),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as process:
+        assert process.stdout
+        line = process.stdout.readline()
+        assert "Quorum is at " in line, line + process.stdout.read()
+        yield line.split()[3]
+        process.terminate()
+
+
+def make_environment(**more: str) -> dict[str, str]:
+    """The environment without the settings of the user who runs the tests."""
+    told = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    return told | {"LANGSMITH_TRACING": "false"} | more
+
+
+def speak(request: Request) -> Response:
+    """The model of the method says 1931; the agent's model calls the tool `ask`, then repeats what it gave."""
+    if request.body["model"] != "agent":
+        return Response("1931")
+    if request.body["messages"][-1]["role"] == "tool":
+        content = request.body["messages"][-1]["content"]
+        text = content if isinstance(content, str) else content[0]["text"]
+        return Response(f"Quorum says: {text.splitlines()[0]}")
+    arguments = json.dumps({"question": request.text, "method": "concat"})
+    made = {"id": "call_1", "type": "function", "function": {"name": "ask", "arguments": arguments}}
+    return Response("", finish="tool_calls", message={"tool_calls": [made]})
+
+
+@pytest.fixture
+def found(url: str, openai_server: OpenAIServer) -> Any:
+    """What the client's steps gave."""
+    assert PYTHON.exists(), "make test-agents makes the environment of this test"
+    ran = subprocess.run(
+        [str(PYTHON), str(CLIENT), url, TOKEN, openai_server.url],
+        env=make_environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+def test_a_langgraph_agent_lists_and_calls_the_tools_over_http(found: Any) -> None:
+    assert int(found["mcp"].split(".")[0]) < 2
+    assert set(found["tools"]) == {"ask", "search", "collections", "methods"}
+    assert "towers: 1 passage" in found["tools"]["ask"]
+    assert found["search"] == TOWER
+    assert found["ask"] == "1931"
+    assert found["ask_text"].startswith("1931\n\nSources:\n1. towers (towers.jsonl, line 1):")
+    assert found["steps"] == ["begin", "retrieve", "concat_answer"]
+    assert found["refused"][0] == "error"
+    assert "There is no model 'concat@private'" in found["refused"][1]
+    assert found["resource"] == f"towers\n\n{TOWER}"
+    assert [kind for kind, _ in found["agent"]] == ["human", "ai", "tool", "ai"]
+    assert found["agent"][-1][1] == "Quorum says: 1931"

@@ -1,0 +1,124 @@
+"""What `langgraph dev` serves of its own: MCP at /mcp, A2A at /a2a/ASSISTANT, and assistants as systems to compare."""
+
+import ast
+import json
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from langgraph_sdk.client import LangGraphClient
+from mcp.client import Client
+from mcp.client.streamable_http import streamable_http_client
+from quorum_command import Quorum
+from studio_server import Server
+
+from quorum.graphs import METHODS
+
+QUESTION, FOLLOW_UP = "Who designed the Eiffel Tower?", "How tall is it?"
+PASSAGE = {"id": "vell", "title": "Vell", "text": "The lighthouse of Vell was built in 1874 by Ada Korn."}
+ASKED = {"1": ("Who built the lighthouse of Vell?", "Ada Korn"), "2": ("When was it built?", "1874")}
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_every_method_is_a_tool_of_its_own_mcp_server(mode: Any, server: Server) -> None:
+    async with Client(streamable_http_client(f"{server.url}/mcp"), mode=mode) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert set(tools) == {*METHODS, "chat"}
+        assert tools["concat"].description == f"Answer a question from documents. {METHODS['concat'].summary}"
+        assert set(tools["concat"].input_schema["properties"]) == {"question", "given", "gold_answers"}
+        given = {"question": ASKED["1"][0], "given": [PASSAGE]}
+        for name, asked in (("concat", given), ("chat", {"messages": ASKED["1"][0], "given": [PASSAGE]})):
+            found: Any = await client.call_tool(name, asked)
+            assert not found.is_error
+            assert ast.literal_eval(found.content[0].text)["answer"] == "Ada Korn"  # Python's notation, not JSON
+        wrong: Any = await client.call_tool("concat", {"question": ""})
+        assert (wrong.is_error, wrong.content[0].text) == (True, "SetupError")
+
+
+def fetch_card(server: Server, assistant: str) -> Any:
+    """The card by which agents find out about an assistant."""
+    return httpx.get(
+        f"{server.url}/.well-known/agent-card.json", params={"assistant_id": assistant}, timeout=120
+    ).json()
+
+
+def send(server: Server, assistant: str, part: dict[str, Any], **message: str) -> Any:
+    """The JSON-RPC response to an agent's message of one part."""
+    said = {"role": "user", "kind": "message", "messageId": uuid4().hex, "parts": [part], **message}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": said}}
+    accept = {"accept": "application/json"}
+    return httpx.post(f"{server.url}/a2a/{assistant}", json=body, headers=accept, timeout=120).json()
+
+
+def write_text(text: str) -> dict[str, Any]:
+    return {"kind": "text", "text": text}
+
+
+def read_artifact(response: Any) -> str:
+    """The answer in a task that is completed."""
+    assert response["result"]["status"]["state"] == "completed", response
+    [artifact] = response["result"]["artifacts"]
+    return "".join(part["text"] for part in artifact["parts"])
+
+
+async def find_assistant(client: LangGraphClient, graph: str) -> str:
+    [found] = [one for one in await client.assistants.search(graph_id=graph) if one["name"] == graph]
+    return found["assistant_id"]
+
+
+async def test_agents_converse_with_the_graph_chat_over_a2a(server: Server, client: LangGraphClient) -> None:
+    chat = await find_assistant(client, "chat")
+    first = send(server, chat, write_text(QUESTION))
+    assert read_artifact(first) == "Gustave Eiffel"
+    context = first["result"]["contextId"]
+    assert read_artifact(send(server, chat, write_text(FOLLOW_UP), contextId=context)) == "330 metres"
+    state: Any = await client.threads.get_state(context)
+    assert "Eiffel Tower" in state["values"]["question"]
+    card = fetch_card(server, chat)
+    assert card["name"] == "chat"
+    assert card["description"].startswith("Answer the last message of a conversation")
+
+
+async def test_an_assistant_of_the_graph_chat_answers_by_its_method(server: Server, client: LangGraphClient) -> None:
+    made = await client.assistants.create("chat", context={"method": "sure", "k": 3}, name="sure over the sample")
+    try:
+        found = send(server, made["assistant_id"], write_text(QUESTION))
+        assert read_artifact(found)
+        state: Any = await client.threads.get_state(found["result"]["contextId"])
+        assert state["values"]["candidates"]
+    finally:
+        await client.assistants.delete(made["assistant_id"])
+
+
+async def test_a_method_takes_its_input_as_data_and_no_text_over_a2a(server: Server, client: LangGraphClient) -> None:
+    concat = await find_assistant(client, "concat")
+    refused = send(server, concat, write_text(QUESTION))
+    assert "must include a 'messages' field" in refused["error"]["message"]
+    data = {"kind": "data", "data": {"question": ASKED["1"][0], "given": [PASSAGE]}}
+    assert ast.literal_eval(read_artifact(send(server, concat, data)))["answer"] == "Ada Korn"
+
+
+def test_an_assistant_is_a_system_of_a_comparison(server: Server, quorum: Quorum) -> None:
+    records = ({"id": id_, "question": asked, "answers": [gold]} for id_, (asked, gold) in ASKED.items())
+    lines = (json.dumps(record | {"passages": [PASSAGE]}) for record in records)
+    Path("questions.jsonl").write_text("\n".join(lines) + "\n")
+    systems = f"mine=langgraph:{server.url}#concat,talk=langgraph:{server.url}#chat"
+    ran = quorum("eval", "questions.jsonl", "--methods", f"concat,{systems}", "--out", "results")
+    assert ran.code == 0, ran.err
+    rows = [json.loads(line) for line in Path("results/results.jsonl").read_text().splitlines()]
+    assert {(row["method"], row["id"]): row["answer"] for row in rows} == {
+        (method, id_): gold for method in ("concat", "mine", "talk") for id_, (_, gold) in ASKED.items()
+    }
+    tokens = {row["method"]: row["input_tokens"] for row in rows if row["id"] == "1"}
+    assert tokens["mine"] == tokens["talk"] == tokens["concat"] > 0
+
+
+def test_an_assistant_that_is_not_there_stops_the_comparison(server: Server, quorum: Quorum) -> None:
+    record = {"id": "1", "question": QUESTION, "answers": ["Gustave Eiffel"], "passages": [PASSAGE]}
+    Path("questions.jsonl").write_text(json.dumps(record) + "\n")
+    ran = quorum("eval", "questions.jsonl", "--methods", f"mine=langgraph:{server.url}#none", "--out", "results")
+    assert ran.code == 2
+    assert "The system 'mine' refuses every question (Invalid assistant: 'none'" in ran.err
+    assert "MINE_API_KEY" in ran.err
