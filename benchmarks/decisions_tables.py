@@ -20,7 +20,7 @@ from benchmarks.decisions_replay import (
     replay_orders,
     replay_scripted,
 )
-from quorum.algorithms.race import ERROR
+from quorum.algorithms.race import RACE_ERROR
 
 MARGINS = (0.05, 0.08)
 SHOWN = "runs saved / calls saved / all best lost, %"
@@ -170,7 +170,10 @@ def judge_targets(
     """The targets, and which of them were missed."""
     every = [rules for found in (*at_hand, future) for rules in found.values()]
     ours = [
-        (rules[name]["lost"], CLAIM.get(name, ERROR)) for rules in every for name in rules if name.startswith("race")
+        (rules[name]["lost"], CLAIM.get(name, RACE_ERROR))
+        for rules in every
+        for name in rules
+        if name.startswith("race")
     ]
     saved = [rules["race questions"]["runs"] for rules in at_hand[-1].values()]
     others = [figures["lost"] for rules in every for name, figures in rules.items() if not name.startswith("race")]
@@ -179,7 +182,7 @@ def judge_targets(
     met = {
         "our rules err at most as claimed": all(lost <= most_errors(claim, orders) for lost, claim in ours),
         f"race questions saves 25% of the runs at {QUESTIONS} questions": min(saved) >= 0.25,
-        "another rule errs more than it claims": max(others) > most_errors(ERROR, orders),
+        "another rule errs more than it claims": max(others) > most_errors(RACE_ERROR, orders),
         "cascades keep their promise": all(1 - one <= most_errors(CASCADE_ERROR, draws) for one in kept),
         "intervals on few questions cover 93.5%": min(one["Tango (ours below 100)"] for one in intervals.values())
         >= 0.935,

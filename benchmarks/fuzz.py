@@ -45,7 +45,7 @@ PASSAGES = [
     {"id": "a", "title": "Rohrau", "text": "Joseph Haydn was born in Rohrau. It lies on the Leitha."},
     {"id": "b", "title": "", "text": "He died in Vienna in 1809."},
 ]
-ARGUMENTS: dict[str, Any] = {  # the parsers' other arguments, by name
+PARSER_ARGUMENTS: dict[str, Any] = {  # the parsers' other arguments, by name
     "question": "Who?",
     "answer": "Rohrau",
     "candidates": ["Rohrau", "Vienna"],
@@ -63,12 +63,12 @@ def find_parsers() -> dict[str, Callable[[str], Parsed[Any]]]:
             hints = get_type_hints(value) if isfunction(value) else {}
             if next(iter(hints), "") == "reply" and get_origin(hints.get("return")) is Parsed:
                 others = [name for name in signature(value).parameters if name != "reply"]
-                found[name] = partial(value, **{name: ARGUMENTS[name] for name in others})
+                found[name] = partial(value, **{name: PARSER_ARGUMENTS[name] for name in others})
     return found
 
 
 PARSERS = find_parsers()
-PIECES = [
+REPLY_PIECES = [
     *("Answer:", "**Answer:**", "Rationale:", "Question:", "Passage 1", "Passage 2", "passage", "Passages:", "[1]"),
     *("[2] > [1]", "(a)", "(b)", "a)", "A.", "1.", "- ", "* ", "1-3", "the second", "none", "None.", "all", "True"),
     *("False", "not", "isn't", "neither", "both", "yes", "No.", "unknown", "Unknown -", "I don't know", "Search["),
@@ -115,17 +115,17 @@ PIECES = [
         "…",
     ),
 ]
-ENDLESS = ["(" * 200, "[" * 200, "a" * 2000, "1, " * 300, "not " * 200, "- x\n" * 200, "1" * 5000, '{"a":' * 2000]
-WHOLE = st.characters(exclude_categories=["Cs"])  # in the form that `quorum.models.call` returns
-WORDS = st.one_of(st.sampled_from(PIECES), st.text(WHOLE, max_size=12), WHOLE)
+LONG_REPEATS = ["(" * 200, "[" * 200, "a" * 2000, "1, " * 300, "not " * 200, "- x\n" * 200, "1" * 5000, '{"a":' * 2000]
+WHOLE_CHARACTERS = st.characters(exclude_categories=["Cs"])  # in the form that `quorum.models.call` returns
+WORDS = st.one_of(st.sampled_from(REPLY_PIECES), st.text(WHOLE_CHARACTERS, max_size=12), WHOLE_CHARACTERS)
 REPLIES = st.builds(
     lambda parts, between, endless: between.join([*parts, endless, *parts[:2]]),
     st.lists(WORDS, max_size=14),
     st.sampled_from(["", " ", "\n"]),
-    st.sampled_from([*ENDLESS, *[""] * 8 * len(ENDLESS)]),  # one reply in nine is a model in a loop
+    st.sampled_from([*LONG_REPEATS, *[""] * 8 * len(LONG_REPEATS)]),  # one reply in nine is a model in a loop
 )
-REAL = signal.ITIMER_REAL
-KINDS = (".txt", ".md", ".html", ".pdf", ".docx", ".jsonl", ".jsonl.gz")
+REAL_TIMER = signal.ITIMER_REAL
+FILE_SUFFIXES = (".txt", ".md", ".html", ".pdf", ".docx", ".jsonl", ".jsonl.gz")
 
 
 class TooSlow(Exception):  # noqa: N818  it reads as what it says
@@ -139,14 +139,17 @@ def limit_time(limit: float) -> Iterator[None]:
     def late(number: int, frame: Any) -> None:
         raise TooSlow
 
-    for timer, number, seconds in ((signal.ITIMER_PROF, signal.SIGPROF, limit), (REAL, signal.SIGALRM, 20 * limit)):
+    for timer, number, seconds in (
+        (signal.ITIMER_PROF, signal.SIGPROF, limit),
+        (REAL_TIMER, signal.SIGALRM, 20 * limit),
+    ):
         signal.signal(number, late)
         signal.setitimer(timer, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.setitimer(REAL, 0)
+        signal.setitimer(REAL_TIMER, 0)
 
 
 class FuzzFindings:
@@ -227,7 +230,7 @@ def fuzz_documents(count: int, limit: float, number: int) -> FuzzFindings:
             folder = Path(root) / f"documents-{start}"
             folder.mkdir()
             for index in range(min(100, count - start)):
-                kind = draw.choice(KINDS)
+                kind = draw.choice(FILE_SUFFIXES)
                 (folder / f"d{index}{kind}").write_bytes(make_document(kind, draw.choice(samples), draw))
             store = Path(root) / f"store-{start // 2000}"
             work = partial(index_documents, [folder], collection="fuzz", store=store, embeddings=HashedEmbeddings())

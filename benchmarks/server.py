@@ -23,10 +23,10 @@ from typing import Any
 from benchmarks.prefixes import PrefixCache
 from benchmarks.replies import GARBAGE, REFUSAL, recognise_prompt, write_reply
 
-TRANSPORT = ("429", "500", "502", "drop", "hang", "slow", "truncated")
-CONTENT = ("empty", "refusal", "malformed")
+TRANSPORT_FAULTS = ("429", "500", "502", "drop", "hang", "slow", "truncated")
+CONTENT_FAULTS = ("empty", "refusal", "malformed")
 DIMENSION = 64
-REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 429: "Too Many Requests"}
+STATUS_TEXTS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 429: "Too Many Requests"}
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Behaviour:
     spread: float = 0.0
     slots: int = 0
     transport: float = 0.0
-    transport_kinds: tuple[str, ...] = TRANSPORT
+    transport_kinds: tuple[str, ...] = TRANSPORT_FAULTS
     content: float = 0.0
-    content_kinds: tuple[str, ...] = CONTENT
+    content_kinds: tuple[str, ...] = CONTENT_FAULTS
     retry_after: float = 1.0
     hang: float = 30.0
     slow: float = 0.5
@@ -227,9 +227,8 @@ def send_response(writer: asyncio.StreamWriter, status: int, body: Any, headers:
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     kind = "text/html" if data.startswith(b"<") else "application/json"
     more = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
-    head = (
-        f"HTTP/1.1 {status} {REASONS.get(status, 'Error')}\r\nContent-Type: {kind}\r\nContent-Length: {len(data)}\r\n"
-    )
+    head = f"HTTP/1.1 {status} {STATUS_TEXTS.get(status, 'Error')}\r\nContent-Type: {kind}\r\n"
+    head += f"Content-Length: {len(data)}\r\n"
     writer.write(f"{head}{more}\r\n".encode() + data)
     return True
 

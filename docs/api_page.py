@@ -12,7 +12,7 @@ from typing_extensions import is_typeddict
 
 import quorum
 
-WIDEST = 100
+WIDEST_LINE = 100
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ CONSTANTS = {
     "METHODS": "Every method by its name: a dict of `Method`.",
     "__version__": "The version of the installed package, a text.",
 }
-MORE = {"Context": "All of them, with defaults and meaning: [settings.md](settings.md)."}
+FURTHER_READING = {"Context": "All of them, with defaults and meaning: [settings.md](settings.md)."}
 
 
 def write_api_page() -> str:
@@ -144,8 +144,8 @@ def write_group(group: Group) -> Iterator[str]:
             yield fence_code(format_signature(name, value))
         prose, example = split_docstring(inspect.getdoc(value) or "")
         yield prose
-        if name in MORE:
-            yield MORE[name]
+        if name in FURTHER_READING:
+            yield FURTHER_READING[name]
         if rows := list_fields(value):
             yield "\n".join(["| field | type |", "| --- | --- |", *rows])
         if example:
@@ -196,7 +196,7 @@ def format_signature(name: str, function: Any) -> str:
         default = "" if one.default is one.empty else f" = {one.default!r}"
         parts.append(f"{one.name}: {format_type(one.annotation)}{default}")
     line = f"{kind} {name}({', '.join(parts)}){returned}"
-    if len(line) <= WIDEST:
+    if len(line) <= WIDEST_LINE:
         return line
     return "\n".join([f"{kind} {name}(", *(f"    {part}," for part in parts), f"){returned}"])
 

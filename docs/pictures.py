@@ -14,16 +14,16 @@ from page_server import serving  # noqa: E402
 
 QUESTION = "Who led the first expedition to reach the South Pole?"
 CARDS = "[...document.querySelectorAll('.card')]"
-DONE = f"{CARDS}.length && {CARDS}.every((card) => card.dataset.phase !== 'running')"
-DRAWN = f"document.querySelectorAll('.graph svg').length === {CARDS}.length"
-LIT = f"{CARDS}.every((card) => card.querySelector('[data-state]'))"
+ALL_DONE = f"{CARDS}.length && {CARDS}.every((card) => card.dataset.phase !== 'running')"
+ALL_DRAWN = f"document.querySelectorAll('.graph svg').length === {CARDS}.length"
+ALL_LIT = f"{CARDS}.every((card) => card.querySelector('[data-state]'))"
 
 
 def open_question(page: Page, url: str, question: str, methods: str, ready: str, **settings: str) -> None:
     """Open a link that asks a question, and wait until the cards are drawn."""
     query = urlencode({"q": question, "methods": methods, **settings, "run": "1"})
     page.visit(f"{url}?{query}", "!!document.querySelector('.card')")
-    page.until(f"({ready}) && {DRAWN} && {LIT}")
+    page.until(f"({ready}) && {ALL_DRAWN} && {ALL_LIT}")
 
 
 def take_picture(page: Page, name: str) -> None:
@@ -37,7 +37,7 @@ def main() -> None:
     (ROOT / "docs" / "pictures").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as place, serving(Path(place)) as served, browser(Path(place) / "b") as page:
         page.size(1360)
-        open_question(page, served.url, QUESTION, "concat,post_fusion,sure", DONE)
+        open_question(page, served.url, QUESTION, "concat,post_fusion,sure", ALL_DONE)
         take_picture(page, "page")
         page.scheme("dark")
         take_picture(page, "page-dark")
@@ -56,9 +56,9 @@ def main() -> None:
         )
         take_picture(page, "page-running")
         served.model.release()
-        page.until(DONE)
+        page.until(ALL_DONE)
         served.model.reply(make_error(401, "Incorrect API key provided"))
-        open_question(page, served.url, QUESTION, "concat[model=openai:gpt],concat", DONE)
+        open_question(page, served.url, QUESTION, "concat[model=openai:gpt],concat", ALL_DONE)
         take_picture(page, "page-error")
 
 

@@ -44,9 +44,9 @@ async def answer(
     >>> import asyncio, quorum
     >>> asyncio.run(quorum.answer("Who wrote the Zen of Python?"))["answer"]
     'Tim Peters'
-    >>> asked = {"role": "user", "content": "Who designed the Eiffel Tower?"}
-    >>> said = {"role": "assistant", "content": "Gustave Eiffel"}
-    >>> asyncio.run(quorum.answer("How tall is it?", history=[asked, said]))["answer"]
+    >>> first_question = {"role": "user", "content": "Who designed the Eiffel Tower?"}
+    >>> first_answer = {"role": "assistant", "content": "Gustave Eiffel"}
+    >>> asyncio.run(quorum.answer("How tall is it?", history=[first_question, first_answer]))["answer"]
     '330 metres'
     """
     from quorum.core.context import Context
@@ -62,8 +62,8 @@ async def answer(
     from quorum.graphs.conversation import continue_conversation
 
     graph, conversation = continue_conversation(graph, state, history)
-    found: dict[str, Any] = await graph.ainvoke(conversation, config, context=context or Context())
-    return cast("Result", {name: value for name, value in found.items() if name != "messages"})
+    final_state: dict[str, Any] = await graph.ainvoke(conversation, config, context=context or Context())
+    return cast("Result", {name: value for name, value in final_state.items() if name != "messages"})
 
 
 def answer_sync(

@@ -161,7 +161,7 @@ METHODS = {
 
 def all_methods() -> dict[str, Method]:
     """Our methods and, after them, those of installed packages (docs/plugins.md)."""
-    return plugins.add_plugins(plugins.METHODS, METHODS, accept_plugin_method)
+    return plugins.add_plugins(plugins.METHOD_GROUP, METHODS, accept_plugin_method)
 
 
 def accept_plugin_method(name: str, value: object) -> Method:
@@ -179,9 +179,9 @@ def method_of(name: str) -> Method:
         return make_composed_method(name)
     if name in METHODS:
         return METHODS[name]
-    every = all_methods()
-    if name not in every:
-        close = get_close_matches(name.strip().lower().replace("-", "_"), every, n=1)
+    methods = all_methods()
+    if name not in methods:
+        close = get_close_matches(name.strip().lower().replace("-", "_"), methods, n=1)
         guess = f"did you mean {close[0]}? The" if close else "the"
-        raise SetupError(f"There is no method {name!r}; {guess} methods are: {', '.join(every)}.")
-    return every[name]
+        raise SetupError(f"There is no method {name!r}; {guess} methods are: {', '.join(methods)}.")
+    return methods[name]

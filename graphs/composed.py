@@ -59,9 +59,9 @@ def build_graph(composed: ComposedCascade) -> Any:
         else:
             paths = {stage.accept.words: "__end__", "else": names[number + 1]}
             graph.add_conditional_edges(names[number], accept_or_go_on(stage.accept), paths)
-    made = graph.compile(name=composed.graph_name).with_config(recursion_limit=MOST_SUPERSTEPS)
-    made.composed = composed
-    return made
+    compiled = graph.compile(name=composed.graph_name).with_config(recursion_limit=MOST_SUPERSTEPS)
+    compiled.composed = composed
+    return compiled
 
 
 def get_composed(graph: Any) -> ComposedCascade | None:

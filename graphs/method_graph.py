@@ -21,7 +21,7 @@ from quorum.core.sync import iterate_sync, run_sync
 from quorum.graphs.visible_messages import VisibleMessages
 from quorum.nodes.abstain import check_calibration, read_calibration, suppress_unsure
 
-RUNTIME = "__pregel_runtime"  # LangGraph's key in the config of a graph inside another
+RUNTIME_KEY = "__pregel_runtime"  # LangGraph's key in the config of a graph inside another
 
 
 class MethodGraph(StateGraph[StateT, ContextT, InputT, OutputT]):
@@ -55,8 +55,8 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
             return await super().ainvoke(input, config, context=context, **settings)
         promise = await asyncio.to_thread(read_calibration, calibration)
         await asyncio.to_thread(check_calibration, promise, self.get_name(), make_context(context))
-        found = await super().ainvoke(input, config, context=context, **settings)
-        return suppress_unsure(found, promise)
+        state = await super().ainvoke(input, config, context=context, **settings)
+        return suppress_unsure(state, promise)
 
     async def astream(
         self, input: Any, config: RunnableConfig | None = None, *, context: Any = None, **settings: Any
@@ -132,11 +132,11 @@ class SaverInThreads(BaseCheckpointSaver[Any]):
     async def aget_tuple(self, config: RunnableConfig) -> Saved | None:
         return await asyncio.to_thread(self.saver.get_tuple, config)
 
-    async def aget_delta_channel_history(self, **asked: Any) -> Mapping[str, Any]:
-        return await asyncio.to_thread(self.saver.get_delta_channel_history, **asked)
+    async def aget_delta_channel_history(self, **arguments: Any) -> Mapping[str, Any]:
+        return await asyncio.to_thread(self.saver.get_delta_channel_history, **arguments)
 
-    async def alist(self, config: RunnableConfig | None, **asked: Any) -> AsyncIterator[Saved]:
-        for saved in await asyncio.to_thread(lambda: list(self.saver.list(config, **asked))):
+    async def alist(self, config: RunnableConfig | None, **arguments: Any) -> AsyncIterator[Saved]:
+        for saved in await asyncio.to_thread(lambda: list(self.saver.list(config, **arguments))):
             yield saved
 
     async def aput(
@@ -153,7 +153,7 @@ class SaverInThreads(BaseCheckpointSaver[Any]):
 def lend_saver(config: Any) -> Any:
     """The config, or a list of them, with the checkpointer of a surrounding run wrapped in `SaverInThreads`."""
     if isinstance(config, Sequence):
-        return [lend_saver(one) for one in config]
+        return [lend_saver(part) for part in config]
     lent = (config or {}).get("configurable") or {}
     if not any(isinstance(value, BaseCheckpointSaver) for value in lent.values()):
         return config
@@ -181,7 +181,7 @@ def take_calibration(context: Any, config: RunnableConfig | None) -> tuple[str |
     A graph inside another one has no context of its own and withholds nothing.
     """
     if context is None:
-        nested = RUNTIME in ((config or {}).get("configurable") or {})
+        nested = RUNTIME_KEY in ((config or {}).get("configurable") or {})
         given = None if nested else os.environ.get("QUORUM_CALIBRATION")
         return (given, Context(calibration=None)) if given else (None, None)
     if isinstance(context, Mapping):

@@ -11,7 +11,7 @@ from quorum.core.state import Result, SuppressedAnswer
 from quorum.core.text import UNKNOWN
 from quorum.nodes.describe_settings import RUN_SETTINGS, describe_settings
 
-KIND = "quorum calibration"
+FILE_KIND = "quorum calibration"
 NOT_COMPARED = RUN_SETTINGS | {"collection", "answer_type", "calibration"}
 
 
@@ -28,10 +28,10 @@ class Calibration:
 def read_calibration(file: str) -> Calibration:
     """Read a calibration file. A file without a calibration is a `SetupError`."""
     try:
-        found = json.loads(Path(file).read_text(encoding="utf-8"))
-        if found["kind"] != KIND:
-            raise ValueError(found["kind"])
-        return Calibration(file, str(found["method"]), float(found["answer_from"]), dict(found["settings"]))
+        value = json.loads(Path(file).read_text(encoding="utf-8"))
+        if value["kind"] != FILE_KIND:
+            raise ValueError(value["kind"])
+        return Calibration(file, str(value["method"]), float(value["answer_from"]), dict(value["settings"]))
     except OSError as error:
         raise SetupError(
             f"The calibration {file} cannot be read ({error.strerror}); write one with: quorum calibrate RESULTS."
@@ -66,5 +66,5 @@ def suppress_unsure(result: Result, calibration: Calibration) -> Result:
     confidence = result.get("confidence")
     if result["unknown"] or (confidence is not None and confidence >= calibration.answer_from):
         return result
-    kept = SuppressedAnswer(answer=result["answer"], confidence=confidence, answer_from=calibration.answer_from)
-    return {**result, "answer": UNKNOWN, "unknown": True, "evidence": [], "suppressed": kept}
+    suppressed = SuppressedAnswer(answer=result["answer"], confidence=confidence, answer_from=calibration.answer_from)
+    return {**result, "answer": UNKNOWN, "unknown": True, "evidence": [], "suppressed": suppressed}

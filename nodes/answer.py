@@ -38,7 +38,7 @@ async def passage_answer(state: State, runtime: Runtime[Context]) -> State:
     )
     prompt, parse = choose_prompt("answer", question, runtime)
     try:
-        asked = await ask(
+        replies = await ask(
             prompt,
             runtime,
             parse=parse,
@@ -51,8 +51,8 @@ async def passage_answer(state: State, runtime: Runtime[Context]) -> State:
         silent = Vote(rank=rank, passage=passages[0]["id"], answer=UNKNOWN, unknown=True)
         return {"votes": [silent] * samples, "dropped": 1}
     kind, passage = get_context(runtime).answer_type, passages[0]["id"]
-    votes = [Vote(rank=rank, passage=passage, answer=a, unknown=is_unknown_answer(a, kind)) for a in asked.values]
-    return {"votes": votes, **asked.update}
+    votes = [Vote(rank=rank, passage=passage, answer=a, unknown=is_unknown_answer(a, kind)) for a in replies.values]
+    return {"votes": votes, **replies.update}
 
 
 async def pruned_answer(state: State, runtime: Runtime[Context]) -> State:
@@ -71,7 +71,7 @@ async def answer_from_all(
     """Ask one prompt over all passages. The most frequent answer of the samples wins (Wang et al. 2022)."""
     question, samples = state["question"], get_context(runtime).samples
     prompt, parse = choose_prompt(prompt, question, runtime)
-    asked = await ask(
+    replies = await ask(
         prompt,
         runtime,
         parse=parse,
@@ -79,35 +79,35 @@ async def answer_from_all(
         passages=state["passages"],
         n=samples,
     )
-    unknown = [is_unknown_answer(answer, get_context(runtime).answer_type) for answer in asked.values]
-    chosen, share = find_most_frequent(asked.values, unknown)
+    unknown = [is_unknown_answer(answer, get_context(runtime).answer_type) for answer in replies.values]
+    chosen, share = find_most_frequent(replies.values, unknown)
     return {
-        **make_answer(asked.values[chosen], unknown[chosen]),
+        **make_answer(replies.values[chosen], unknown[chosen]),
         "confidence": share if samples > 1 else None,
-        "evidence": find_evidence(asked.values[chosen], asked.shown),
-        "passages": asked.shown,
-        **asked.update,
+        "evidence": find_evidence(replies.values[chosen], replies.shown),
+        "passages": replies.shown,
+        **replies.update,
     }
 
 
 async def answer_with_reasoning(prompt: str, state: State, runtime: Runtime[Context]) -> State:
     """Ask for a chain of thought that ends in a short fact, yes or no. Other answer types are a SetupError."""
     question, fact = state["question"], get_fact_reader(prompt, runtime)
-    asked = await ask(
+    replies = await ask(
         prompt,
         runtime,
         parse=partial(parse_reasoned_answer, question=question),
         inputs={"question": question},
         passages=state["passages"],
     )
-    found = asked.values[0]
-    answer = fact(found.answer)
+    parsed = replies.values[0]
+    answer = fact(parsed.answer)
     return {
         **make_answer(answer),
-        "rationale": found.rationale,
-        "evidence": find_evidence(answer, asked.shown),
-        "passages": asked.shown,
-        **asked.update,
+        "rationale": parsed.rationale,
+        "evidence": find_evidence(answer, replies.shown),
+        "passages": replies.shown,
+        **replies.update,
     }
 
 

@@ -18,43 +18,43 @@ from quorum.parsing.choices import parse_choice
 async def answer_from_summaries(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, summaries -> answer. The prompt shows the summaries after the passages."""
     question, fact = state["question"], get_fact_reader("answer_summaries", runtime)
-    asked = await ask(
+    replies = await ask(
         "answer_summaries",
         runtime,
         parse=partial(parse_short_answer, question=question),
         inputs={"question": question, "summaries": state["summaries"] or []},
         passages=state["passages"],
     )
-    answer = fact(asked.values[0])
-    evidence = find_evidence(answer, asked.shown)
-    return {**make_answer(answer), "evidence": evidence, "passages": asked.shown, **asked.update}
+    answer = fact(replies.values[0])
+    evidence = find_evidence(answer, replies.shown)
+    return {**make_answer(answer), "evidence": evidence, "passages": replies.shown, **replies.update}
 
 
 async def answer_from_choices(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, candidates -> answer. The prompt offers the candidates as choices."""
     candidates, fact = state["candidates"] or [], get_fact_reader("answer_choices", runtime)
-    asked = await ask(
+    replies = await ask(
         "answer_choices",
         runtime,
         parse=partial(parse_choice, candidates=candidates, question=state["question"]),
         inputs={"question": state["question"], "choices": format_lettered_list(candidates)},
         passages=state["passages"],
     )
-    answer = fact(asked.values[0])
-    evidence = find_evidence(answer, asked.shown)
-    return {**make_answer(answer), "evidence": evidence, "passages": asked.shown, **asked.update}
+    answer = fact(replies.values[0])
+    evidence = find_evidence(answer, replies.shown)
+    return {**make_answer(answer), "evidence": evidence, "passages": replies.shown, **replies.update}
 
 
 async def answer_from_summary(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, summaries (one) -> answer, rationale. The prompt shows the summary, not the passages."""
     question, (summary,), fact = state["question"], state["summaries"] or [], get_fact_reader("answer_summary", runtime)
-    asked = await ask(
+    replies = await ask(
         "answer_summary",
         runtime,
         parse=partial(parse_short_answer, question=question),
         inputs={"question": question, "summary": summary},
         passages=None,
     )
-    answer = fact(asked.values[0])
+    answer = fact(replies.values[0])
     evidence = find_evidence(answer, state["passages"])
-    return {**make_answer(answer), "rationale": summary, "evidence": evidence, **asked.update}
+    return {**make_answer(answer), "rationale": summary, "evidence": evidence, **replies.update}

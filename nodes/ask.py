@@ -22,7 +22,7 @@ from quorum.prompts.passages import number_passages_or_none
 
 T = TypeVar("T")
 
-WINDOW = 8192  # tokens, if neither the setting nor the model's profile gives a number
+DEFAULT_WINDOW = 8192  # tokens, if neither the setting nor the model's profile gives a number
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ async def ask(
         passages or (),
         window,
     )
-    parsed = [parse(form.text_of(reply.text) if form else reply.text) for reply in replies]
+    parsed = [parse(form.write_text(reply.text) if form else reply.text) for reply in replies]
     question = inputs.get("question")
     values, shortened = await shorten(
         prompt, question, replies, parsed, parse=parse, context=context, overrides=overrides, model=model
@@ -128,7 +128,7 @@ async def find_window(context: Context, model: str | BaseChatModel) -> int:
     if context.context_window is not None:
         return context.context_window
     profile = getattr(await chat_model_async(model, context), "profile", None) or {}
-    return int(profile.get("max_input_tokens") or WINDOW)
+    return int(profile.get("max_input_tokens") or DEFAULT_WINDOW)
 
 
 def format_list(items: Sequence[str]) -> str:
@@ -151,7 +151,7 @@ def count_replies(prompt: str, replies: Sequence[Reply], parsed: Sequence[Parsed
     usage: dict[str, Usage] = {}
     for reply in replies:
         usage = merge_usage(usage, {prompt: reply.usage})
-    bad = [reply.raw for reply, one in zip(replies, parsed, strict=True) if one.malformed or is_cut_off(reply)]
+    bad = [reply.raw for reply, reading in zip(replies, parsed, strict=True) if reading.malformed or is_cut_off(reply)]
     update = State(
         usage=usage, dropped=dropped, malformed={prompt: Malformed(count=len(bad), replies=bad)} if bad else {}
     )

@@ -31,9 +31,11 @@ def ask_method_node(find_graph: FindGraph) -> Callable[[State, Runtime[ChatConte
         """question, given -> the method's whole result."""
         chosen = runtime.context or ChatContext()
         context = Context(**{part.name: getattr(chosen, part.name) for part in fields(Context)})
-        asked = Question(question=state["question"], given=state.get("given"), gold_answers=state.get("gold_answers"))
-        found: Any = await find_graph(chosen.method).ainvoke(asked, context=context)
-        update = {**found, "votes": Overwrite(found.get("votes"))}  # a reducer would make a list of no votes
+        question_state = Question(
+            question=state["question"], given=state.get("given"), gold_answers=state.get("gold_answers")
+        )
+        result: Any = await find_graph(chosen.method).ainvoke(question_state, context=context)
+        update = {**result, "votes": Overwrite(result.get("votes"))}  # a reducer would make a list of no votes
         return cast(State, update)
 
     return ask_method

@@ -14,7 +14,7 @@ from quorum.core.cascade_memory import CASCADE_MEMORY, forget_run, get_memory
 from quorum.core.composed_file import Acceptance, ComposedCascade, ComposedStage
 from quorum.core.context import Context, get_context
 from quorum.core.errors import SetupError
-from quorum.core.rehearsal import REHEARSING
+from quorum.core.rehearsal import IS_REHEARSAL
 from quorum.core.state import Question, State
 from quorum.nodes.describe_settings import RUN_SETTINGS, describe_settings
 from quorum.prompts import get_version
@@ -30,9 +30,9 @@ FROM_THE_CONTEXT = RUN_SETTINGS | {
     "prompts",
     "calibration",
 }  # the stage uses the context's values
-MODELS = {"model", "verifier"}
+MODEL_SETTINGS = {"model", "verifier"}
 BY_IDENTITY = {"context_filter", "embeddings", "examples"}  # config.json holds a hash or name, no usable value
-UNKNOWN: Any = object()
+MISSING_VALUE: Any = object()
 
 
 def make_stage_node(
@@ -49,15 +49,17 @@ def make_stage_node(
         run = state.get("run") or uuid4().hex
         token = CASCADE_MEMORY.set(get_memory(run, number))
         try:
-            asked = Question(question=state["question"], given=state.get("provided"), gold_answers=state.get("oracle"))
-            found: Any = await graph.ainvoke(asked, context=context)
+            question_state = Question(
+                question=state["question"], given=state.get("provided"), gold_answers=state.get("oracle")
+            )
+            result: Any = await graph.ainvoke(question_state, context=context)
         finally:
             CASCADE_MEMORY.reset(token)
-        earlier = [*(state.get("earlier") or []), "" if found["unknown"] else vote_key(found["answer"])]
-        update = {**found, "run": run, "earlier": earlier}
+        earlier = [*(state.get("earlier") or []), "" if result["unknown"] else vote_key(result["answer"])]
+        update = {**result, "run": run, "earlier": earlier}
         if stage.accept is None or is_accepted(cast(State, update), stage.accept):
             forget_run(run)
-        return cast(State, {**update, "votes": Overwrite(found.get("votes"))})  # it stands for the value that it sets
+        return cast(State, {**update, "votes": Overwrite(result.get("votes"))})  # it stands for the value that it sets
 
     return ask_stage
 
@@ -82,36 +84,40 @@ def make_stage_context(context: Context, composed: ComposedCascade, stage: Compo
     Raises `SetupError` if a given setting differs from those, or if a model, prompt or file has changed since. A
     rehearsal, which asks no real model, keeps its own model.
     """
-    rehearsing = REHEARSING.get()
+    rehearsing = IS_REHEARSAL.get()
     default, chosen = Context(), {}
     for part in fields(Context):
-        recorded = stage.settings.get(part.name, UNKNOWN)
-        value = find_model_spec(recorded) if part.name in MODELS else recorded
-        if value is UNKNOWN or part.name in FROM_THE_CONTEXT | BY_IDENTITY or (rehearsing and part.name in MODELS):
+        recorded = stage.settings.get(part.name, MISSING_VALUE)
+        value = find_model_spec(recorded) if part.name in MODEL_SETTINGS else recorded
+        if (
+            value is MISSING_VALUE
+            or part.name in FROM_THE_CONTEXT | BY_IDENTITY
+            or (rehearsing and part.name in MODEL_SETTINGS)
+        ):
             continue
         given = getattr(context, part.name)
         if not rehearsing and given not in (getattr(default, part.name), *collect_recorded(composed, part.name)):
             raise make_changed_error(composed, stage, part.name, value, given)
         chosen[part.name] = value
-    made = replace(context, **chosen, calibration=None)
+    stage_context = replace(context, **chosen, calibration=None)
     if not rehearsing:
-        check_unchanged(made, composed, stage)
-    return made
+        check_unchanged(stage_context, composed, stage)
+    return stage_context
 
 
 def collect_recorded(composed: ComposedCascade, name: str) -> list[Any]:
     """The values of a setting with which the stages were measured. The context may hold any of them."""
     recorded = [stage.settings.get(name) for stage in composed.stages]
-    return [find_model_spec(one) for one in recorded] if name in MODELS else recorded
+    return [find_model_spec(name) for name in recorded] if name in MODEL_SETTINGS else recorded
 
 
 def find_model_spec(recorded: Any) -> Any:
     """The spec of a model from its entry in config.json; UNKNOWN if the entry does not name the model."""
     if not isinstance(recorded, Mapping):
-        return None if recorded is None else UNKNOWN
+        return None if recorded is None else MISSING_VALUE
     if recorded["provider"] == "embedded":
         return "embedded"
-    return UNKNOWN if recorded["provider"] == "transformers" else f"{recorded['provider']}:{recorded['model']}"
+    return MISSING_VALUE if recorded["provider"] == "transformers" else f"{recorded['provider']}:{recorded['model']}"
 
 
 def check_unchanged(context: Context, composed: ComposedCascade, stage: ComposedStage) -> None:
@@ -121,9 +127,9 @@ def check_unchanged(context: Context, composed: ComposedCascade, stage: Composed
         if name in now and name not in FROM_THE_CONTEXT and now[name] != recorded:
             raise make_changed_error(composed, stage, name, recorded, now[name])
     for name, recorded in stage.prompts.items():
-        found = get_version(name, context.prompts)
-        if found != recorded:
-            raise make_changed_error(composed, stage, f"prompt {name}", recorded, found)
+        version = get_version(name, context.prompts)
+        if version != recorded:
+            raise make_changed_error(composed, stage, f"prompt {name}", recorded, version)
 
 
 def check_collection(composed: ComposedCascade, context: Context) -> None:
@@ -133,8 +139,8 @@ def check_collection(composed: ComposedCascade, context: Context) -> None:
         return
     from quorum.retrievers.store import open_store
 
-    found = open_store(context.store).find(context.collection)
-    if found is not None and found.revision != recorded["revision"]:
+    collection = open_store(context.store).find(context.collection)
+    if collection is not None and collection.revision != recorded["revision"]:
         raise SetupError(
             f"{composed.file} was measured on the collection {context.collection!r}, and its passages have changed "
             "since; compare and compose again."

@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 
 from quorum.core.context import Context, get_context
 from quorum.core.labels import is_unknown_answer
-from quorum.core.rehearsal import REHEARSING
+from quorum.core.rehearsal import IS_REHEARSAL
 from quorum.core.state import State
 from quorum.core.text import UNKNOWN
 from quorum.models.systems import PROMPT, read_system
@@ -26,7 +26,7 @@ def make_system_node(name: str, spec: str) -> tuple[Callable[[State, Runtime[Con
     async def ask_system(state: State, runtime: Runtime[Context]) -> State:
         """question, provided -> answer, passages, usage."""
         context, question = get_context(runtime), state["question"]
-        if REHEARSING.get():
+        if IS_REHEARSAL.get():
             return make_answer(UNKNOWN, True)
         reply = await system.ask(question, state.get("provided"), replace(context, journal="off"))
         _, parse = choose_prompt("answer", question, runtime)

@@ -34,7 +34,7 @@ async def stepwise_answer(state: State, runtime: Runtime[Context]) -> State:
 async def answer_briefly(prompt: str, state: State, runtime: Runtime[Context], passages: list[Passage] | None) -> State:
     """Ask for an answer of at most three words; the most frequent of the samples wins."""
     question, samples, fact = state["question"], get_context(runtime).samples, get_fact_reader(prompt, runtime)
-    asked = await ask(
+    replies = await ask(
         prompt,
         runtime,
         parse=partial(parse_short_answer, question=question),
@@ -42,12 +42,12 @@ async def answer_briefly(prompt: str, state: State, runtime: Runtime[Context], p
         passages=passages,
         n=samples,
     )
-    answers = [fact(answer) for answer in asked.values]
+    answers = [fact(answer) for answer in replies.values]
     chosen, share = find_most_frequent(answers, [is_unknown(answer) for answer in answers])
     return {
         **make_answer(answers[chosen]),
         "confidence": share if samples > 1 else None,
-        "evidence": find_evidence(answers[chosen], asked.shown),
-        "passages": asked.shown,
-        **asked.update,
+        "evidence": find_evidence(answers[chosen], replies.shown),
+        "passages": replies.shown,
+        **replies.update,
     }

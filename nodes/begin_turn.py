@@ -10,8 +10,10 @@ from quorum.core.conversation import ConversationState, Turn
 from quorum.core.errors import SetupError
 from quorum.nodes.begin import check_question, make_empty_state
 
-SPEAKERS = {"human": "user", "ai": "assistant"}
-SOURCES = "\n\nSources:\n"  # quorum serve appends the sources to an answer; they are not part of the conversation
+SPEAKER_OF_TYPE = {"human": "user", "ai": "assistant"}
+SOURCES_HEADING = (
+    "\n\nSources:\n"  # quorum serve appends the sources to an answer; they are not part of the conversation
+)
 
 
 async def begin_turn(state: ConversationState, runtime: Runtime[Context]) -> ConversationState:
@@ -30,8 +32,8 @@ async def begin_turn(state: ConversationState, runtime: Runtime[Context]) -> Con
 
 def read_turn(message: AnyMessage) -> Turn:
     """What a message says; the role is empty unless a user or an assistant speaks."""
-    text = str(message.text).partition(SOURCES)[0]
-    return Turn(role=SPEAKERS.get(message.type, ""), content=" ".join(text.split()))
+    text = str(message.text).partition(SOURCES_HEADING)[0]
+    return Turn(role=SPEAKER_OF_TYPE.get(message.type, ""), content=" ".join(text.split()))
 
 
 async def end_turn(state: ConversationState, runtime: Runtime[Context]) -> ConversationState:

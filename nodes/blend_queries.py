@@ -14,24 +14,24 @@ from quorum.parsing.reasoning import parse_free_text, parse_topic
 
 async def answer_externally(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> external."""
-    asked = await ask_for_reasoning(state, runtime, parse_free_text, detail="external")
-    return {"external": asked.values[0], **asked.update}
+    replies = await ask_for_reasoning(state, runtime, parse_free_text, detail="external")
+    return {"external": replies.values[0], **replies.update}
 
 
 async def recall(state: State, runtime: Runtime[Context]) -> State:
     """question -> internal."""
     question = state["question"]
     parse = partial(parse_free_text, question=question)
-    asked = await ask("internal", runtime, parse=parse, inputs={"question": question}, passages=None)
-    return {"internal": asked.values[0], **asked.update}
+    replies = await ask("internal", runtime, parse=parse, inputs={"question": question}, passages=None)
+    return {"internal": replies.values[0], **replies.update}
 
 
 async def name_topic(state: State, runtime: Runtime[Context]) -> State:
     """question -> topic."""
     question = state["question"]
     parse = partial(parse_topic, question=question)
-    asked = await ask("topic", runtime, parse=parse, inputs={"question": question}, passages=None)
-    return {"topic": asked.values[0], **asked.update}
+    replies = await ask("topic", runtime, parse=parse, inputs={"question": question}, passages=None)
+    return {"topic": replies.values[0], **replies.update}
 
 
 async def blend_queries(state: State, runtime: Runtime[Context]) -> State:

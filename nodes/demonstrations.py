@@ -12,9 +12,9 @@ from quorum.core.errors import SetupError
 from quorum.datasets.examples import Example, read_examples
 from quorum.prompts import number_passages
 
-FOLDER = Path(quorum.prompts.__file__).parent / "demonstrations"
+DEMONSTRATIONS_FOLDER = Path(quorum.prompts.__file__).parent / "demonstrations"
 # Read at import, because nodes run on an event loop, which must not wait for a disk.
-BUILT_IN = {path.stem: read_examples(str(path)) for path in sorted(FOLDER.glob("*.jsonl"))}
+BUILT_IN = {path.stem: read_examples(str(path)) for path in sorted(DEMONSTRATIONS_FOLDER.glob("*.jsonl"))}
 
 
 def choose_variant(prompt: str, runtime: Runtime[Context]) -> str:

@@ -31,7 +31,7 @@ async def answer_directly(state: State, runtime: Runtime[Context], passages: lis
     prompt = choose_variant("direct_from_memory" if passages is None else "direct", runtime)
     shots = await format_demonstrations(runtime, reasoned=False, passages=passages is not None)
     parse = parse_yes_no if prompt.endswith("_yes_no") else parse_short_answer
-    asked = await ask(
+    replies = await ask(
         prompt,
         runtime,
         parse=partial(parse, question=question),
@@ -40,8 +40,8 @@ async def answer_directly(state: State, runtime: Runtime[Context], passages: lis
         layout=number_passages_or_none,
     )
     return {
-        **make_answer(asked.values[0]),
-        "evidence": find_evidence(asked.values[0], asked.shown),
-        "passages": asked.shown,
-        **asked.update,
+        **make_answer(replies.values[0]),
+        "evidence": find_evidence(replies.values[0], replies.shown),
+        "passages": replies.shown,
+        **replies.update,
     }

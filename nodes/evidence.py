@@ -19,7 +19,7 @@ def find_evidence(answer: str, passages: Sequence[Passage]) -> list[Evidence]:
     """
     if is_unknown(answer) or has_no_evidence(answer):
         return []
-    return [found for passage in passages if (found := find_support(answer, passage))]
+    return [support for passage in passages if (support := find_support(answer, passage))]
 
 
 def split_voters(
@@ -33,8 +33,8 @@ def split_voters(
     evidence: list[Evidence] = []
     unsupported: list[str] = []
     is_claim = has_no_evidence(answer) or answer_type in CLAIMED_TYPES
-    for own, passage in voters:
-        place = None if is_claim else find_span(answer, passage["text"]) or find_span(own, passage["text"])
+    for voted_answer, passage in voters:
+        place = None if is_claim else find_span(answer, passage["text"]) or find_span(voted_answer, passage["text"])
         if is_claim or place or find_support(answer, passage):
             evidence.append(make_evidence(place, passage))
         else:
@@ -45,8 +45,8 @@ def split_voters(
 def is_claimed(result: Result) -> bool:
     """Whether the evidence is the method's word alone: it voted for an answer that none of the passages contains."""
     passages = {passage["id"]: passage for passage in result.get("passages") or []}
-    found = [passages[one["passage"]] for one in result.get("evidence") or [] if one["passage"] in passages]
-    return bool(found) and (has_no_evidence(result["answer"]) or not find_evidence(result["answer"], found))
+    cited = [passages[item["passage"]] for item in result.get("evidence") or [] if item["passage"] in passages]
+    return bool(cited) and (has_no_evidence(result["answer"]) or not find_evidence(result["answer"], cited))
 
 
 def has_no_evidence(answer: str) -> bool:
@@ -74,12 +74,12 @@ def find_span(answer: str, text: str) -> tuple[int, int] | None:
     if not words:
         return None
     pattern = r"\s+".join(map(re.escape, words))
-    found = re.search(
+    match = re.search(
         make_word_boundary(words[0][0], r"(?<!\w)") + pattern + make_word_boundary(words[-1][-1], r"(?!\w)"),
         text,
         re.IGNORECASE,
     )
-    return (found.start(), found.end()) if found else None
+    return (match.start(), match.end()) if match else None
 
 
 def make_word_boundary(character: str, boundary: str) -> str:

@@ -12,8 +12,10 @@ def send_validations(state: State) -> list[Send]:
     """One `validate` per candidate, with its own summary only; none for a single candidate."""
     candidates, summaries = state["candidates"] or [], state["summaries"] or []
     return [
-        Send("validate", {"question": state["question"], "rank": rank, "candidates": [one], "summaries": [summary]})
-        for rank, (one, summary) in enumerate(zip(candidates, summaries, strict=True))
+        Send(
+            "validate", {"question": state["question"], "rank": rank, "candidates": [candidate], "summaries": [summary]}
+        )
+        for rank, (candidate, summary) in enumerate(zip(candidates, summaries, strict=True))
         if len(candidates) > 1
     ]
 
@@ -32,8 +34,8 @@ def send_comparisons(state: State, lazy: bool) -> list[Send]:
 def list_ranks_to_ask(state: State, context: Context) -> list[int]:
     """The ranks of the passages to ask now: all unasked ones or, in a staged vote, the next that could decide it."""
     votes = state.get("votes") or []
-    asked = {vote["rank"] for vote in votes}
-    waiting = [rank for rank in range(len(state["passages"])) if rank not in asked]
+    asked_ranks = {vote["rank"] for vote in votes}
+    waiting = [rank for rank in range(len(state["passages"])) if rank not in asked_ranks]
     return waiting[: size_next_stage(votes, len(waiting), context.samples)] if context.vote == "staged" else waiting
 
 

@@ -16,14 +16,17 @@ from quorum.nodes.ask import ask
 from quorum.parsing.kept_sentences import parse_chosen_passages, parse_copied_sentences
 from quorum.prompts.generator import make_generator_prompt
 
-PROMPTS = {"filco": ("filter_sentences", parse_copied_sentences), "psg": ("filter_passages", parse_chosen_passages)}
+PROMPT_AND_PARSER = {
+    "filco": ("filter_sentences", parse_copied_sentences),
+    "psg": ("filter_passages", parse_chosen_passages),
+}
 
 
 async def filter_by_prompt(state: State, runtime: Runtime[Context]) -> State:
     """question or query, passages -> passages (what a chat model or a trained writer copies out), retrieved."""
     passages, context = state["passages"], get_context(runtime)
-    prompt, parse = PROMPTS[context.filter_mode]
-    asked = await ask(
+    prompt, parse = PROMPT_AND_PARSER[context.filter_mode]
+    replies = await ask(
         prompt,
         runtime,
         parse=partial(parse, passages=passages),
@@ -32,8 +35,8 @@ async def filter_by_prompt(state: State, runtime: Runtime[Context]) -> State:
         temperature=0.0,
         model=get_filter_model(context),
     )
-    chosen = [piece for piece in asked.values[0] if piece.rank < len(asked.shown)]
-    return {**make_filter_update(state, shorten_passages(passages, chosen)), **asked.update}
+    chosen = [piece for piece in replies.values[0] if piece.rank < len(replies.shown)]
+    return {**make_filter_update(state, shorten_passages(passages, chosen)), **replies.update}
 
 
 async def filter_by_model(state: State, runtime: Runtime[Context]) -> State:
@@ -41,8 +44,8 @@ async def filter_by_model(state: State, runtime: Runtime[Context]) -> State:
     context = get_context(runtime)
     mode: Mode = "psg" if context.filter_mode == "psg" else "filco"
     model = await asyncio.to_thread(context_filter, get_filter(context))
-    kept = await model.select(get_search_text(state), state["passages"], mode)
-    return {**make_filter_update(state, kept.passages), "usage": {PROMPTS[mode][0]: kept.usage}}
+    selected = await model.select(get_search_text(state), state["passages"], mode)
+    return {**make_filter_update(state, selected.passages), "usage": {PROMPT_AND_PARSER[mode][0]: selected.usage}}
 
 
 async def filter_by_answers(state: State, runtime: Runtime[Context]) -> State:
@@ -81,7 +84,7 @@ def get_search_text(state: State) -> str:
     return state.get("query") or state["question"]
 
 
-def make_filter_update(state: State, kept: Sequence[Passage]) -> State:
+def make_filter_update(state: State, passages: Sequence[Passage]) -> State:
     """The update of passages and retrieved, which also keeps the ids that earlier searches found."""
     ids = [passage["id"] for passage in state["passages"]]
-    return {"passages": list(kept), "retrieved": list(dict.fromkeys([*(state.get("retrieved") or []), *ids]))}
+    return {"passages": list(passages), "retrieved": list(dict.fromkeys([*(state.get("retrieved") or []), *ids]))}

@@ -15,7 +15,7 @@ from quorum.parsing.reasoning import parse_free_text
 async def judge(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, topic -> judgement, passages (shown), retrieved."""
     prompt = choose_variant("judge", runtime)
-    asked = await ask(
+    replies = await ask(
         prompt,
         runtime,
         parse=partial(parse_free_text, question=state["question"]),
@@ -24,17 +24,17 @@ async def judge(state: State, runtime: Runtime[Context]) -> State:
         detail=name_query(state, runtime),
     )
     return {
-        "judgement": asked.values[0],
-        "passages": asked.shown,
+        "judgement": replies.values[0],
+        "passages": replies.shown,
         "retrieved": get_retrieved_ids(state),
-        **asked.update,
+        **replies.update,
     }
 
 
 async def choose(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, topic, judgement -> passages (those that help)."""
     prompt = choose_variant("choose", runtime)
-    asked = await ask(
+    replies = await ask(
         prompt,
         runtime,
         parse=partial(parse_passage_ids, count=len(state["passages"])),
@@ -42,24 +42,24 @@ async def choose(state: State, runtime: Runtime[Context]) -> State:
         passages=state["passages"],
         detail=name_query(state, runtime),
     )
-    return {"passages": select_passages(asked.values[0], asked.shown), **asked.update}
+    return {"passages": select_passages(replies.values[0], replies.shown), **replies.update}
 
 
 async def judge_and_choose(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> passages (those that help), retrieved."""
-    found = state["passages"]
-    asked = await ask(
+    passages = state["passages"]
+    replies = await ask(
         choose_variant("judge_and_choose", runtime),
         runtime,
-        parse=partial(parse_passage_ids, count=len(found)),
+        parse=partial(parse_passage_ids, count=len(passages)),
         inputs={"question": state["question"]},
-        passages=found,
+        passages=passages,
         detail=name_query(state, runtime),
     )
     return {
-        "passages": select_passages(asked.values[0], asked.shown),
+        "passages": select_passages(replies.values[0], replies.shown),
         "retrieved": get_retrieved_ids(state),
-        **asked.update,
+        **replies.update,
     }
 
 

@@ -19,7 +19,7 @@ async def infer(state: State, runtime: Runtime[Context]) -> State:
     question, passages, turn, notes = state["question"], state["passages"], state["turn"], state["notes"]
     fact = get_fact_reader("inference", runtime)
     try:
-        asked = await ask(
+        replies = await ask(
             "inference",
             runtime,
             parse=partial(parse_noted_answer, question=question),
@@ -29,14 +29,14 @@ async def infer(state: State, runtime: Runtime[Context]) -> State:
         )
     except TooLong:  # skip this passage; the others may fit
         return {**make_answer(state["answer"]), "turn": turn + 1, "dropped": 1}
-    found = asked.values[0]
-    answer, notes = fact(found.answer), found.rationale or notes
+    inference = replies.values[0]
+    answer, notes = fact(inference.answer), inference.rationale or notes
     return {
         **make_answer(answer),
         "notes": notes,
         "rationale": notes,
         "turn": turn + 1,
-        **asked.update,
+        **replies.update,
     }
 
 

@@ -7,6 +7,6 @@ from quorum.core.text import is_unknown
 async def next_query(state: State) -> State:
     """question, rationale, answer, passages -> query (reasoning and answer, then the question), steps (one more)."""
     question, rationale, answer = state["question"], state.get("rationale"), state["answer"]
-    said = [part for part in (rationale, None if is_unknown(answer) else answer) if part]
+    parts = [part for part in (rationale, None if is_unknown(answer) else answer) if part]
     done = Step(thought=rationale or "", query=state.get("query"), passages=state["passages"], answer=answer)
-    return {"query": " ".join([*said, question]) if said else None, "steps": [*state["steps"], done]}
+    return {"query": " ".join([*parts, question]) if parts else None, "steps": [*state["steps"], done]}

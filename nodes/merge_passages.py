@@ -13,10 +13,10 @@ async def collect(state: State) -> State:
 
 async def unite(state: State) -> State:
     """knowledge -> passages (each once, in the order of the queries), retrieved."""
-    found = sorted(state.get("knowledge") or [], key=lambda knowledge: knowledge["rank"])
+    retrievals = sorted(state.get("knowledge") or [], key=lambda knowledge: knowledge["rank"])
     first: dict[str, Passage] = {}
-    for knowledge in found:
+    for knowledge in retrievals:
         for passage in knowledge["passages"]:
             first.setdefault(passage["id"], passage)
-    retrieved = dict.fromkeys(id_ for knowledge in found for id_ in knowledge["retrieved"])
+    retrieved = dict.fromkeys(id_ for knowledge in retrievals for id_ in knowledge["retrieved"])
     return {"passages": list(first.values()), "retrieved": list(retrieved)}

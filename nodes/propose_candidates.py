@@ -16,7 +16,7 @@ from quorum.parsing.candidates import parse_candidates
 async def propose_candidates(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> candidates (most likely first), passages (shown)."""
     count = get_context(runtime).candidates
-    asked = await ask(
+    replies = await ask(
         "candidates",
         runtime,
         parse=partial(parse_candidates, most=count),
@@ -28,7 +28,7 @@ async def propose_candidates(state: State, runtime: Runtime[Context]) -> State:
         },
         passages=state["passages"],
     )
-    return {"candidates": asked.values[0], "passages": asked.shown, **asked.update}
+    return {"candidates": replies.values[0], "passages": replies.shown, **replies.update}
 
 
 async def propose_facts(state: State, runtime: Runtime[Context]) -> State:

@@ -10,7 +10,7 @@ from quorum.core.state import Passage, State
 from quorum.nodes.ask import ask
 from quorum.parsing.rankings import parse_ranking
 
-WINDOW, STEP = 5, 3  # passages
+WINDOW, WINDOW_STEP = 5, 3  # passages
 
 
 async def rank_passages(state: State, runtime: Runtime[Context]) -> State:
@@ -33,7 +33,7 @@ def find_window_start(passages: int, turn: int) -> int:
 
     Window and step are those of SuRe's comparison (Kim et al. 2024, table 4).
     """
-    return max(0, passages - WINDOW - STEP * turn)
+    return max(0, passages - WINDOW - WINDOW_STEP * turn)
 
 
 async def rank_by_model(
@@ -41,7 +41,7 @@ async def rank_by_model(
 ) -> tuple[list[Passage], State]:
     """The passages in the model's order, and the counters. Passages that did not fit follow in their old order."""
     try:
-        asked = await ask(
+        replies = await ask(
             "rank_passages",
             runtime,
             parse=partial(parse_ranking, count=len(passages)),
@@ -51,4 +51,4 @@ async def rank_by_model(
         )
     except TooLong:
         return passages, {"dropped": len(passages)}
-    return [passages[place] for place in asked.values[0]], asked.update
+    return [passages[place] for place in replies.values[0]], replies.update

@@ -11,7 +11,7 @@ from quorum.parsing.preferences import parse_preference
 async def rank_pair(state: State, runtime: Runtime[Context]) -> State:
     """question, pair, summaries (two, in the pair's order) -> preferences (one). Candidates would only distract."""
     (first, second), pair = state["summaries"] or [], state["pair"]
-    asked = await ask(
+    replies = await ask(
         "ranking",
         runtime,
         parse=parse_preference,
@@ -20,6 +20,6 @@ async def rank_pair(state: State, runtime: Runtime[Context]) -> State:
         detail=f"candidates {pair[0] + 1} and {pair[1] + 1}",
         model=get_context(runtime).verifier,
     )
-    place = asked.values[0]
+    place = replies.values[0]
     preference = Preference(first=pair[0], second=pair[1], preferred=None if place is None else pair[place])
-    return {"preferences": [preference], **asked.update}
+    return {"preferences": [preference], **replies.update}

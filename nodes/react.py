@@ -55,7 +55,7 @@ async def take_step(
         "question": question,
         "step": str(number),
     }
-    asked = await ask(
+    replies = await ask(
         prompt,
         runtime,
         parse=lambda reply: normalize_verdict(parse_step(reply), runtime),
@@ -64,15 +64,15 @@ async def take_step(
         layout=lambda shown: "".join(f"{part}\n\n" for part in format_steps(steps, order[: len(shown)])),
         detail=f"step {number}",
     )
-    found, before = asked.values[0], cut_last_step(steps, order[: len(asked.shown)])
-    taken = Step(thought=thought or found.thought, query=found.query, passages=[], answer=found.answer)
-    return {"steps": [*before, taken], "query": make_query(found.query, question), **asked.update}
+    parsed, before = replies.values[0], cut_last_step(steps, order[: len(replies.shown)])
+    taken = Step(thought=thought or parsed.thought, query=parsed.query, passages=[], answer=parsed.answer)
+    return {"steps": [*before, taken], "query": make_query(parsed.query, question), **replies.update}
 
 
 def order_places(steps: Sequence[Step]) -> list[Place]:
     """The passages of all steps, the most important first. Low ranks of old steps stand at the end."""
-    every = [(number, rank) for number, step in enumerate(steps) for rank in range(len(step["passages"]))]
-    return sorted(every, key=lambda place: (place[1], -place[0]))
+    places = [(number, rank) for number, step in enumerate(steps) for rank in range(len(step["passages"]))]
+    return sorted(places, key=lambda place: (place[1], -place[0]))
 
 
 def cut_last_step(steps: Sequence[Step], shown: Sequence[Place]) -> list[Step]:

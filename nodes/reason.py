@@ -22,8 +22,8 @@ T = TypeVar("T")
 
 async def reason(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> reasoning, passages (shown)."""
-    asked = await ask_for_reasoning(state, runtime, parse_free_text)
-    return {"reasoning": asked.values[0], "passages": asked.shown, **asked.update}
+    replies = await ask_for_reasoning(state, runtime, parse_free_text)
+    return {"reasoning": replies.values[0], "passages": replies.shown, **replies.update}
 
 
 async def extract_answer(state: State, runtime: Runtime[Context]) -> State:
@@ -32,19 +32,19 @@ async def extract_answer(state: State, runtime: Runtime[Context]) -> State:
     prompt = choose_variant("extract_answer", runtime)
     parse = parse_yes_no if prompt.endswith("_yes_no") else parse_short_answer
     inputs = {"question": question, "reasoning": reasoning}
-    asked = await ask(prompt, runtime, parse=partial(parse, question=question), inputs=inputs, passages=None)
+    replies = await ask(prompt, runtime, parse=partial(parse, question=question), inputs=inputs, passages=None)
     return {
-        **make_answer(asked.values[0]),
+        **make_answer(replies.values[0]),
         "rationale": parse_conclusion(reasoning, question).value.rationale or reasoning or None,
-        "evidence": find_evidence(asked.values[0], state["passages"]),
-        **asked.update,
+        "evidence": find_evidence(replies.values[0], state["passages"]),
+        **replies.update,
     }
 
 
 async def cot_answer(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> rationale, answer, evidence, passages (shown)."""
-    asked = await ask_for_reasoning(state, runtime, get_conclusion_parser(runtime))
-    return {**make_outcome(asked), "passages": asked.shown}
+    replies = await ask_for_reasoning(state, runtime, get_conclusion_parser(runtime))
+    return {**make_outcome(replies), "passages": replies.shown}
 
 
 async def cot_from_memory(state: State, runtime: Runtime[Context]) -> State:
@@ -79,12 +79,12 @@ def get_conclusion_parser(runtime: Runtime[Context]) -> Callable[[str, str], Par
     return parse_yes_no_conclusion if choose_variant("reason", runtime).endswith("_yes_no") else parse_conclusion
 
 
-def make_outcome(asked: ParsedReplies[ReasonedAnswer]) -> State:
+def make_outcome(replies: ParsedReplies[ReasonedAnswer]) -> State:
     """The update after a chain of thought: answer, rationale, evidence and counters."""
-    found = asked.values[0]
+    parsed = replies.values[0]
     return {
-        **make_answer(found.answer),
-        "rationale": found.rationale,
-        "evidence": find_evidence(found.answer, asked.shown),
-        **asked.update,
+        **make_answer(parsed.answer),
+        "rationale": parsed.rationale,
+        "evidence": find_evidence(parsed.answer, replies.shown),
+        **replies.update,
     }

@@ -15,8 +15,8 @@ async def take_query(state: State) -> State:
 
 async def summarize_passages(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> rationale (a summary of what is relevant to the question). All passages are kept."""
-    found = await summarize(state, runtime)
-    return {"rationale": (found["summaries"] or [""])[0], **select_counters(found)}
+    update = await summarize(state, runtime)
+    return {"rationale": (update["summaries"] or [""])[0], **select_counters(update)}
 
 
 async def reorder(state: State, runtime: Runtime[Context]) -> State:

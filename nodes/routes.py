@@ -268,9 +268,11 @@ def gather_each_query(state: State) -> list[Send]:
     """Fan out: one `gather` per query. The query that is the question itself already has its passages."""
     question = state["question"]
     common = {key: state.get(key) for key in ("question", "provided", "oracle", "topic")}
-    found = {"query": None, "passages": state["passages"], "retrieved": state.get("retrieved")}
+    retrieval = {"query": None, "passages": state["passages"], "retrieved": state.get("retrieved")}
     return [
-        Send("gather", {**common, "rank": rank, **(found if query == question else {"query": query, "passages": []})})
+        Send(
+            "gather", {**common, "rank": rank, **(retrieval if query == question else {"query": query, "passages": []})}
+        )
         for rank, query in enumerate(state.get("queries") or [])
     ]
 

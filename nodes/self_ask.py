@@ -24,7 +24,7 @@ from quorum.parsing.steps import parse_final_answer, parse_follow_up
 async def follow_up(state: State, runtime: Runtime[Context]) -> State:
     """question, steps -> steps (one more, if the reply has a follow-up question or final answer), query."""
     question, steps = state["question"], state["steps"]
-    asked = await ask(
+    replies = await ask(
         "self_ask",
         runtime,
         parse=lambda reply: normalize_verdict(parse_follow_up(reply), runtime),
@@ -37,18 +37,18 @@ async def follow_up(state: State, runtime: Runtime[Context]) -> State:
         passages=None,
         detail=f"step {len(steps) + 1}",
     )
-    found = asked.values[0]
-    query = found.question
-    new = Step(thought="", query=query, passages=[], answer=found.answer)
-    added = [] if query is None and found.answer is None else [new]
-    return {"steps": [*steps, *added], "query": make_query(query, question), **asked.update}
+    step = replies.values[0]
+    query = step.question
+    new = Step(thought="", query=query, passages=[], answer=step.answer)
+    added = [] if query is None and step.answer is None else [new]
+    return {"steps": [*steps, *added], "query": make_query(query, question), **replies.update}
 
 
 async def intermediate_answer(state: State, runtime: Runtime[Context]) -> State:
     """steps, passages -> steps (the last one with the answer to its follow-up question)."""
     *before, last = state["steps"]
     question = last["query"] or ""
-    asked = await ask(
+    replies = await ask(
         "self_ask_answer",
         runtime,
         parse=partial(parse_short_answer, question=question),
@@ -56,13 +56,13 @@ async def intermediate_answer(state: State, runtime: Runtime[Context]) -> State:
         passages=state["passages"],
         detail=f"step {len(before) + 1}",
     )
-    return {"steps": [*before, {**last, "passages": asked.shown, "answer": asked.values[0]}], **asked.update}
+    return {"steps": [*before, {**last, "passages": replies.shown, "answer": replies.values[0]}], **replies.update}
 
 
 async def forced_answer(state: State, runtime: Runtime[Context]) -> State:
     """question, steps, passages (read if there are no steps) -> steps (one more: the final answer)."""
     question, steps = state["question"], state["steps"]
-    asked = await ask(
+    replies = await ask(
         "self_ask_final",
         runtime,
         parse=lambda reply: normalize_verdict(parse_final_answer(reply, question), runtime),
@@ -73,9 +73,9 @@ async def forced_answer(state: State, runtime: Runtime[Context]) -> State:
         },
         passages=collect_passages(steps) if steps else state["passages"],
     )
-    shown = [] if steps else asked.shown
-    final = Step(thought="", query=None, passages=shown, answer=asked.values[0].answer)
-    return {"steps": [*steps, final], **asked.update}
+    shown = [] if steps else replies.shown
+    final = Step(thought="", query=None, passages=shown, answer=replies.values[0].answer)
+    return {"steps": [*steps, final], **replies.update}
 
 
 async def conclude(state: State) -> State:
@@ -85,8 +85,8 @@ async def conclude(state: State) -> State:
 
 def format_follow_ups(steps: Sequence[Step]) -> str:
     """The follow-up questions and their answers as a prompt shows them, after "Yes."; empty without questions."""
-    asked = [step for step in steps if step["query"] is not None]
-    lines = [f"Follow up: {step['query']}\nIntermediate answer: {step['answer']}" for step in asked]
+    lookups = [step for step in steps if step["query"] is not None]
+    lines = [f"Follow up: {step['query']}\nIntermediate answer: {step['answer']}" for step in lookups]
     return "\n".join(["Yes.", *lines]) if lines else ""
 
 

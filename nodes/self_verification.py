@@ -15,23 +15,23 @@ from quorum.nodes.evidence import find_evidence
 from quorum.parsing.answers import parse_reasoned_answer
 from quorum.parsing.statements import parse_masked_statement, parse_missing_words
 
-SAMPLES, SAMPLING = 5, 0.3  # chains of thought, and their temperature
-RECOVERIES, RECOVERING = 10, 0.2  # for each candidate
+CHAINS, CHAIN_TEMPERATURE = 5, 0.3  # chains of thought, and their temperature
+RECOVERY_CALLS, RECOVERY_TEMPERATURE = 10, 0.2  # for each candidate
 
 
 async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> candidates (distinct, without unknown), rationales, confidence (if all samples agree)."""
     question, fact = state["question"], get_fact_reader("zero_shot_cot", runtime)
-    asked = await ask(
+    replies = await ask(
         "zero_shot_cot",
         runtime,
         parse=partial(parse_reasoned_answer, question=question),
         inputs={"question": question},
         passages=state["passages"],
-        n=SAMPLES,
-        temperature=SAMPLING,
+        n=CHAINS,
+        temperature=CHAIN_TEMPERATURE,
     )
-    answers = [(fact(sample.answer), sample.rationale) for sample in asked.values]
+    answers = [(fact(sample.answer), sample.rationale) for sample in replies.values]
     known = [(answer, rationale) for answer, rationale in answers if not is_unknown(answer)]
     distinct: dict[str, tuple[str, str | None]] = {}
     for answer, rationale in known:
@@ -39,16 +39,16 @@ async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
     return {
         "candidates": [answer for answer, _ in distinct.values()],
         "rationales": [rationale for _, rationale in distinct.values()],
-        "confidence": len(known) / SAMPLES if len(distinct) == 1 else None,
-        "passages": asked.shown,
-        **asked.update,
+        "confidence": len(known) / CHAINS if len(distinct) == 1 else None,
+        "passages": replies.shown,
+        **replies.update,
     }
 
 
 async def mask_condition(state: State, runtime: Runtime[Context]) -> State:
     """question, answer (a candidate), rank -> masked (one statement of both, with a condition hidden by a mask)."""
     question, answer = state["question"], state["answer"]
-    asked = await ask(
+    replies = await ask(
         "mask_condition",
         runtime,
         parse=partial(parse_masked_statement, answer=answer),
@@ -56,33 +56,33 @@ async def mask_condition(state: State, runtime: Runtime[Context]) -> State:
         passages=None,
         detail=f"candidate {state['rank'] + 1}",
     )
-    return {"masked": asked.values[0], **asked.update}
+    return {"masked": replies.values[0], **replies.update}
 
 
 async def recover_condition(state: State, runtime: Runtime[Context]) -> State:
     """masked, passages, rank -> verified (how many samples recover the hidden words, after normalisation)."""
     masked, rank = state["masked"], state["rank"]
     assert masked is not None  # recover_if_masked routes here only with a statement
-    asked = await ask(
+    replies = await ask(
         "recover_condition",
         runtime,
         parse=parse_missing_words,
         inputs={"statement": masked["statement"]},
         passages=state["passages"],
         detail=f"candidate {rank + 1}",
-        n=RECOVERIES,
-        temperature=RECOVERING,
+        n=RECOVERY_CALLS,
+        temperature=RECOVERY_TEMPERATURE,
     )
     hidden = normalize(masked["condition"])
-    recovered = sum(normalize(words) == hidden for words in asked.values)
-    return {"verified": [VerifiedCandidate(rank=rank, recovered=recovered)], **asked.update}
+    recovered = sum(normalize(words) == hidden for words in replies.values)
+    return {"verified": [VerifiedCandidate(rank=rank, recovered=recovered)], **replies.update}
 
 
 async def choose_verified(state: State) -> State:
     """candidates, verified -> answer (most recoveries, the first of equals), scores, confidence (lead over second)."""
     candidates, rationales = state["candidates"] or [UNKNOWN], state["rationales"] or [None]
-    found = {one["rank"]: one["recovered"] for one in state["verified"]}
-    scores = [float(found.get(rank, 0)) for rank in range(len(candidates))]
+    recovered = {check["rank"]: check["recovered"] for check in state["verified"]}
+    scores = [float(recovered.get(rank, 0)) for rank in range(len(candidates))]
     best = scores.index(max(scores))
     chosen: State = {
         **make_answer(candidates[best]),
@@ -92,4 +92,4 @@ async def choose_verified(state: State) -> State:
     if len(candidates) == 1:
         return chosen
     margin = scores[best] - max(scores[:best] + scores[best + 1 :])
-    return {**chosen, "scores": scores, "confidence": margin / RECOVERIES}
+    return {**chosen, "scores": scores, "confidence": margin / RECOVERY_CALLS}

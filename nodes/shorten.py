@@ -24,8 +24,8 @@ T = TypeVar("T")
 
 PROMPT = "shorten"
 MOST_WORDS = 12  # of a short answer; titles and dates with their places are shorter
-LONGEST = 6000  # characters of a reply that are shown: the short answer stands at one of its ends
-SHORT = frozenset(
+LONGEST_SHOWN_REPLY = 6000  # characters of a reply that are shown: the short answer stands at one of its ends
+SHORT_ANSWER_PROMPTS = frozenset(
     {
         *("answer", "answer_candidates"),
         *("answer_base", "answer_base_closed", "answer_summaries", "answer_summary"),
@@ -33,7 +33,7 @@ SHORT = frozenset(
         "self_ask_answer",
     }
 )
-REASONED = frozenset({"pruning", "summary", "zero_shot_cot"})  # whose last line is a short answer
+REASONING_PROMPTS = frozenset({"pruning", "summary", "zero_shot_cot"})  # whose last line is a short answer
 WORD = re.compile(r"\w+")
 
 
@@ -47,7 +47,7 @@ class ShortenedAnswer:
 
 def is_short(prompt: str, context: Context) -> bool:
     """Whether the prompt's reply is to be a short answer."""
-    return context.answer_type == "short" and prompt in SHORT | REASONED
+    return context.answer_type == "short" and prompt in SHORT_ANSWER_PROMPTS | REASONING_PROMPTS
 
 
 def is_verbose(answer: str) -> bool:
@@ -67,7 +67,7 @@ async def shorten(
     model: str | BaseChatModel | None,
 ) -> tuple[list[T], State]:
     """The values of the replies, wordy ones cut if `shorten` is "auto", and the counters: verbose, usage."""
-    values = [one.value for one in parsed]
+    values = [reading.value for reading in parsed]
     wordy = [place for place, value in enumerate(values) if is_short(prompt, context) and is_verbose(get_answer(value))]
     if not wordy:
         return values, {}
@@ -77,12 +77,12 @@ async def shorten(
         return values, update
     texts = {place: choose_text_to_cut(replies[place], values[place]) for place in wordy}
     distinct = list(dict.fromkeys(texts.values()))
-    found = await asyncio.gather(*(ask_for_cut(question, text, context, overrides, model) for text in distinct))
-    cuts = dict(zip(distinct, found, strict=True))
+    shortened = await asyncio.gather(*(ask_for_cut(question, text, context, overrides, model) for text in distinct))
+    cuts = dict(zip(distinct, shortened, strict=True))
     for place, text in texts.items():
-        one = cuts[text]
-        if one is not None and one.answer is not None:
-            values[place] = replace_answer(values[place], one.answer, parse)
+        cut = cuts[text]
+        if cut is not None and cut.answer is not None:
+            values[place] = replace_answer(values[place], cut.answer, parse)
     return values, cast(State, {**update, **count_cuts([cuts[text] for text in texts.values()])})
 
 
@@ -126,7 +126,11 @@ def get_answer(value: object) -> str:
 def choose_text_to_cut(reply: Reply, value: object) -> str:
     """The text to cut: the reply, or only the answer of a chain of thought."""
     text = value.answer if isinstance(value, ReasonedAnswer) else reply.text
-    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
+    return (
+        text
+        if len(text) <= LONGEST_SHOWN_REPLY
+        else f"{text[: LONGEST_SHOWN_REPLY // 2]} ... {text[-LONGEST_SHOWN_REPLY // 2 :]}"
+    )
 
 
 def replace_answer(value: T, answer: str, parse: Callable[[str], Parsed[T]]) -> T:
@@ -136,9 +140,9 @@ def replace_answer(value: T, answer: str, parse: Callable[[str], Parsed[T]]) -> 
 
 def count_cuts(cuts: Sequence[ShortenedAnswer | None]) -> Mapping[str, Any]:
     """The counters of these calls. A reply that is not a cut counts as malformed."""
-    asked = [one for one in cuts if one is not None]
+    made_cuts = [cut for cut in cuts if cut is not None]
     usage: dict[str, Usage] = {}
-    for one in asked:
-        usage = merge_usage(usage, {PROMPT: one.reply.usage})
-    bad = [one.reply.raw for one in asked if one.answer is None]
+    for cut in made_cuts:
+        usage = merge_usage(usage, {PROMPT: cut.reply.usage})
+    bad = [cut.reply.raw for cut in made_cuts if cut.answer is None]
     return {"usage": usage, "malformed": {PROMPT: Malformed(count=len(bad), replies=bad)} if bad else {}}

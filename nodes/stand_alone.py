@@ -21,7 +21,7 @@ async def stand_alone(state: ConversationState, runtime: Runtime[Context]) -> St
     question, turns = state["question"], state["history"][-MOST_TURNS:]
     while turns:
         try:
-            asked = await ask(
+            replies = await ask(
                 "stand_alone",
                 runtime,
                 parse=partial(parse_stand_alone_question, question=question),
@@ -32,7 +32,7 @@ async def stand_alone(state: ConversationState, runtime: Runtime[Context]) -> St
         except TooLong:
             turns = turns[len(turns) // 2 + 1 :]
         else:
-            return {"question": asked.values[0], **asked.update}
+            return {"question": replies.values[0], **replies.update}
     return {}
 
 

@@ -31,8 +31,8 @@ async def format_step_demonstrations(runtime: Runtime[Context], written: Callabl
     """The user's examples that have steps; if none has, three of our own."""
     context = get_context(runtime)
     given = await asyncio.to_thread(read_examples, context.examples) if context.examples else ()
-    own = BUILT_IN["steps_yes_no" if context.answer_type == "yes_no" else "steps"]
-    return "\n\n".join(map(written, [example for example in given if example.get("steps")] or own))
+    demonstrations = BUILT_IN["steps_yes_no" if context.answer_type == "yes_no" else "steps"]
+    return "\n\n".join(map(written, [example for example in given if example.get("steps")] or demonstrations))
 
 
 def normalize_verdict(parsed: Parsed[ParsedStep], runtime: Runtime[Context]) -> Parsed[ParsedStep]:

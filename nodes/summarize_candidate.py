@@ -12,7 +12,7 @@ from quorum.parsing.summaries import parse_summary
 async def summarize_candidate(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, candidates, rank -> drafts (one)."""
     candidates, rank = state["candidates"] or [], state["rank"]
-    asked = await ask(
+    replies = await ask(
         "conditional_summary",
         runtime,
         parse=parse_summary,
@@ -24,8 +24,8 @@ async def summarize_candidate(state: State, runtime: Runtime[Context]) -> State:
         passages=state["passages"],
         detail=f"candidate {rank + 1}",
     )
-    draft = Draft(rank=rank, text=asked.values[0], shown=len(asked.shown))
-    return {"drafts": [draft], **select_counters(asked.update), "dropped": 0}  # `collect_summaries` counts those
+    draft = Draft(rank=rank, text=replies.values[0], shown=len(replies.shown))
+    return {"drafts": [draft], **select_counters(replies.update), "dropped": 0}  # `collect_summaries` counts those
 
 
 async def collect_summaries(state: State) -> State:
@@ -39,5 +39,5 @@ async def collect_summaries(state: State) -> State:
 async def summarize(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> summaries (one, of what is relevant to the question), passages (shown)."""
     inputs = {"question": state["question"]}
-    asked = await ask("generic_summary", runtime, parse=parse_summary, inputs=inputs, passages=state["passages"])
-    return {"summaries": asked.values, "passages": asked.shown, **asked.update}
+    replies = await ask("generic_summary", runtime, parse=parse_summary, inputs=inputs, passages=state["passages"])
+    return {"summaries": replies.values, "passages": replies.shown, **replies.update}

@@ -9,9 +9,9 @@ from quorum.core.state import Passage, Result, ShownResult, Support
 from quorum.core.statements import find_statement
 from quorum.nodes.evidence import find_span, has_no_evidence
 
-CHOICE = re.compile(r"\bor\b", re.IGNORECASE)  # the answer to "A or B?" stands in the question
-HOW = re.compile(r"\s*how (?:do|can|could|should|to)\b", re.IGNORECASE)
-COMMAND = re.compile(r"[a-z$./_-][\w./$-]*(?: \S+){1,11}(?<![.!?:])")
+OR_WORD = re.compile(r"\bor\b", re.IGNORECASE)  # the answer to "A or B?" stands in the question
+HOW_QUESTION = re.compile(r"\s*how (?:do|can|could|should|to)\b", re.IGNORECASE)
+SHELL_COMMAND = re.compile(r"[a-z$./_-][\w./$-]*(?: \S+){1,11}(?<![.!?:])")
 
 if TYPE_CHECKING:
     from quorum.models.embedded.statements import Statement
@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 
 async def add_support(question: str, result: Result, context: Context) -> ShownResult:
     """The result with the statement to show with it. A follow-up question counts as it was understood."""
-    asked = str(result.get("question") or question)
-    return {**result, "support": await find_support(asked, result, context), "note": describe_language(asked, context)}
+    question_asked = str(result.get("question") or question)
+    return {
+        **result,
+        "support": await find_support(question_asked, result, context),
+        "note": describe_language(question_asked, context),
+    }
 
 
 def describe_language(question: str, context: Context) -> str | None:
@@ -52,11 +56,11 @@ async def find_support(question: str, result: Result, context: Context) -> Suppo
         return None
     best, passage = ranked[0], passages[ranked[0].passage]
     answer = None if result["unknown"] else find_answer(result["answer"], best, passage)
-    if not CHOICE.search(question) and repeats_question(result["answer"], question):
+    if not OR_WORD.search(question) and repeats_question(result["answer"], question):
         answer = None
     certainty = find_certainty(ranked, agrees=answer is not None)
     span = answer or ((best.span.start, best.span.end) if best.span else None)
-    if HOW.match(question) and is_command(passage["text"][best.start : best.end]):
+    if HOW_QUESTION.match(question) and is_command(passage["text"][best.start : best.end]):
         span = (best.start, best.end)
     return make_support(passage, (best.start, best.end), span, certainty, answer is not None and certainty >= SURE_FROM)
 
@@ -77,13 +81,13 @@ def find_evidence_statement(result: Result) -> Support | None:
 
 def find_answer(answer: str, statement: "Statement", passage: Passage) -> tuple[int, int] | None:
     """The characters of the passage that hold the answer inside the statement."""
-    found = find_span(answer, passage["text"][statement.start : statement.end])
-    return None if found is None else (statement.start + found[0], statement.start + found[1])
+    span = find_span(answer, passage["text"][statement.start : statement.end])
+    return None if span is None else (statement.start + span[0], statement.start + span[1])
 
 
 def is_command(statement: str) -> bool:
     """Whether a statement looks like a command or a line of code, which answers "How do I ...?" as a whole."""
-    return COMMAND.fullmatch(statement) is not None
+    return SHELL_COMMAND.fullmatch(statement) is not None
 
 
 def make_support(

@@ -11,7 +11,7 @@ from quorum.parsing.verdicts import parse_validity
 async def validate(state: State, runtime: Runtime[Context]) -> State:
     """question, rank, candidates (one), summaries (its own) -> verdicts (one). Passages would only distract."""
     (candidate,), (summary,), rank = state["candidates"] or [], state["summaries"] or [], state["rank"]
-    asked = await ask(
+    replies = await ask(
         "validity",
         runtime,
         parse=parse_validity,
@@ -20,4 +20,4 @@ async def validate(state: State, runtime: Runtime[Context]) -> State:
         detail=f"candidate {rank + 1}",
         model=get_context(runtime).verifier,
     )
-    return {"verdicts": [Verdict(rank=rank, valid=asked.values[0])], **asked.update}
+    return {"verdicts": [Verdict(rank=rank, valid=replies.values[0])], **replies.update}

@@ -14,8 +14,10 @@ async def vote(state: State, runtime: Runtime[Context]) -> State:
     """votes, passages -> answer, confidence (null in a staged vote), evidence and unsupported (of its voters)."""
     passages, votes, context = state["passages"], state.get("votes") or [], get_context(runtime)
     outcome = count_votes(votes)
-    own = {vote["rank"]: vote["answer"] for vote in votes if vote_key(vote["answer"]) == vote_key(outcome.answer)}
-    voters = [(own[rank], passages[rank]) for rank in outcome.ranks]
+    winning_answers = {
+        vote["rank"]: vote["answer"] for vote in votes if vote_key(vote["answer"]) == vote_key(outcome.answer)
+    }
+    voters = [(winning_answers[rank], passages[rank]) for rank in outcome.ranks]
     evidence, unsupported = split_voters(outcome.answer, voters, context.answer_type)
     return {
         "answer": outcome.answer,

@@ -37,6 +37,6 @@ def compute_softmax(scores: Sequence[float], temperature: float) -> list[float]:
 
 def set_weights(votes: Sequence[Vote], weights: Sequence[float]) -> State:
     """Give each vote its passage's weight. If all known votes would weigh 0, all votes weigh 1."""
-    nothing = not any(weights[vote["rank"]] for vote in votes if not vote["unknown"])
-    weighed = [Vote(**{**vote, "weight": 1.0 if nothing else weights[vote["rank"]]}) for vote in votes]
+    no_weight = not any(weights[vote["rank"]] for vote in votes if not vote["unknown"])
+    weighed = [Vote(**{**vote, "weight": 1.0 if no_weight else weights[vote["rank"]]}) for vote in votes]
     return cast(State, {"votes": Overwrite(weighed)})  # the type checker does not know Overwrite

@@ -52,17 +52,17 @@ async def search(
         return list(remembered.searches[place])
     chosen = await asyncio.to_thread(choose_retriever, context, given)
     documents = await chosen.ainvoke(query, config=config)
-    found = [from_document(document) for document in documents[: context.k]]
+    passages = [from_document(document) for document in documents[: context.k]]
     if remembered is not None:
-        remembered.searches[place] = list(found)
-    return found
+        remembered.searches[place] = list(passages)
+    return passages
 
 
 def make_search_key(query: str, context: "Context", given: list[Passage] | None) -> tuple[Hashable, ...]:
     """The key that equal searches share: the query, the number of passages, and what is searched."""
     parts = (context.retriever, context.collection, context.store, context.embeddings)
-    where = tuple(part if isinstance(part, str) else id(part) for part in parts)
-    return query, context.k, where, None if given is None else tuple(passage["id"] for passage in given)
+    store_key = tuple(part if isinstance(part, str) else id(part) for part in parts)
+    return query, context.k, store_key, None if given is None else tuple(passage["id"] for passage in given)
 
 
 def choose_retriever(context: "Context", given: list[Passage] | None) -> "BaseRetriever":

@@ -12,19 +12,21 @@ from numpy.typing import NDArray
 
 from quorum.core.sentences import make_word_set
 from quorum.core.state import Passage
-from quorum.documents.split import UNSPACED
+from quorum.documents.split import UNSPACED_SCRIPTS
 from quorum.retrievers.bm25_index import Index
 from quorum.retrievers.passages import copy_with_score, make_indexed_text
 
 K1, B = 0.9, 0.4
 HANGUL = "\uac00-\ud7a3"
-MARKED = "\u0900-\u0963\u0966-\u0dff"  # scripts of India, whose vowel signs are not letters to Python
+MARKED_SCRIPTS = "\u0900-\u0963\u0966-\u0dff"  # scripts of India, whose vowel signs are not letters to Python
 STEMMERS = threading.local()  # a Stemmer must not be shared between threads
-RUN = re.compile(rf"(?P<unspaced>[{UNSPACED}{HANGUL}]+)|(?:[^\W_{UNSPACED}{HANGUL}]|[{MARKED}])+")
-SPECIAL = re.compile(rf"[{UNSPACED}{HANGUL}{MARKED}]")
-WORD = re.compile(r"[^\W_]+")  # RUN, where nothing is special
-FOREIGN = re.compile(r"[^\x00-\x7f]+")
-SPACED = "".join(chr(code) if chr(code).isalnum() else " " for code in range(128))  # the same for ASCII
+WORD_RUN = re.compile(
+    rf"(?P<unspaced>[{UNSPACED_SCRIPTS}{HANGUL}]+)|(?:[^\W_{UNSPACED_SCRIPTS}{HANGUL}]|[{MARKED_SCRIPTS}])+"
+)
+SPECIAL_CHARACTER = re.compile(rf"[{UNSPACED_SCRIPTS}{HANGUL}{MARKED_SCRIPTS}]")
+WORD = re.compile(r"[^\W_]+")  # WORD_RUN, where nothing is special
+NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+SPACED_ASCII = "".join(chr(code) if chr(code).isalnum() else " " for code in range(128))  # the same for ASCII
 STOP_WORDS = make_word_set(
     """a an and are as at be but by did do does for from had has have how in into is it its of on or s such t that the
     their then there these they this to was were what when where which who whom whose why will with"""
@@ -42,25 +44,25 @@ def tokenize(text: str) -> list[str]:
 def split_words(text: str) -> list[str]:
     """The words of a folded text, not stemmed, with the characters and bigrams of unspaced scripts."""
     folded = fold_text(text)
-    foreign = "" if folded.isascii() else "".join(FOREIGN.findall(folded))
-    if not WORD.search(foreign) and not SPECIAL.search(foreign):
-        return (FOREIGN.sub(" ", folded) if foreign else folded).translate(SPACED).split()
-    if not SPECIAL.search(foreign):
+    foreign = "" if folded.isascii() else "".join(NOT_ASCII.findall(folded))
+    if not WORD.search(foreign) and not SPECIAL_CHARACTER.search(foreign):
+        return (NOT_ASCII.sub(" ", folded) if foreign else folded).translate(SPACED_ASCII).split()
+    if not SPECIAL_CHARACTER.search(foreign):
         return WORD.findall(folded)
-    found: list[str] = []
-    for run in RUN.finditer(folded):
+    words: list[str] = []
+    for run in WORD_RUN.finditer(folded):
         word = run.group()
         if run["unspaced"]:
-            found += [*word, *(word[i : i + 2] for i in range(len(word) - 1))]
+            words += [*word, *(word[i : i + 2] for i in range(len(word) - 1))]
         else:
-            found.append(word)
-    return found
+            words.append(word)
+    return words
 
 
 def tokenize_query(text: str) -> list[str]:
     """The tokens of a question without its stop words, unless it has nothing else ("Who are The Who?")."""
-    every = tokenize(text)
-    return [token for token in every if token not in STOP_WORDS] or every
+    tokens = tokenize(text)
+    return [token for token in tokens if token not in STOP_WORDS] or tokens
 
 
 def fold_text(text: str) -> str:
@@ -111,9 +113,9 @@ def build_index(texts: Iterable[str]) -> Index | None:
     lengths, known = array("i"), WordNumbers()
 
     def split_and_count(text: str) -> list[str]:
-        every = split_words(text)
-        lengths.append(len(every))
-        return every
+        words = split_words(text)
+        lengths.append(len(words))
+        return words
 
     numbers = np.fromiter(map(known.__getitem__, chain.from_iterable(map(split_and_count, texts))), np.int32)
     if not known:

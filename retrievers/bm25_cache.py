@@ -17,7 +17,7 @@ from quorum.retrievers.bm25 import Ranking
 from quorum.retrievers.bm25_index import Index
 from quorum.retrievers.store import Store
 
-FORMAT = "2"  # increase it when tokens, parameters or files change: indexes of another format are rebuilt
+FORMAT_VERSION = "2"  # increase it when tokens, parameters or files change: indexes of another format are rebuilt
 IN_MEMORY = 8
 LOG = logging.getLogger("quorum")
 loaded: OrderedDict[tuple[str, str], tuple[str, Ranking]] = OrderedDict()
@@ -29,14 +29,14 @@ def get_ranking(store: Store, name: str) -> Ranking:
     info = store.info(name)
     key = (store.where, name)
     with loading:
-        revision, found = loaded.get(key, ("", None))
-        if found is None or revision != info.revision:
-            revision, found = build_ranking(store, name) if info.writing else load_or_build(store, name, info.revision)
-            loaded[key] = (revision, found)
+        revision, index = loaded.get(key, ("", None))
+        if index is None or revision != info.revision:
+            revision, index = build_ranking(store, name) if info.writing else load_or_build(store, name, info.revision)
+            loaded[key] = (revision, index)
         loaded.move_to_end(key)
         while len(loaded) > IN_MEMORY:
             loaded.popitem(last=False)
-    return found
+    return index
 
 
 def build_ranking(store: Store, name: str) -> tuple[str, Ranking]:
@@ -54,12 +54,12 @@ def load_or_build(store: Store, name: str, revision: str) -> tuple[str, Ranking]
     except OSError as error:
         raise SetupError(f"The folder {folder} cannot be made ({error.strerror}); give another store.") from None
     with FileLock(folder / "lock"):
-        found = load_index(folder / f"{revision}.{FORMAT}")
-        if found is not None:
-            return revision, found
-        revision, found = build_ranking(store, name)
-        save_index(found, folder / f"{revision}.{FORMAT}")
-        return revision, found
+        index = load_index(folder / f"{revision}.{FORMAT_VERSION}")
+        if index is not None:
+            return revision, index
+        revision, index = build_ranking(store, name)
+        save_index(index, folder / f"{revision}.{FORMAT_VERSION}")
+        return revision, index
 
 
 def load_index(folder: Path) -> Ranking | None:

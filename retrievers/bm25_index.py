@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.integer[Any]]
 AT_ONCE = 4_000_000  # tokens that are counted together, which takes about 100 MB
-ARRAYS = ("scores", "texts", "starts")
+ARRAY_NAMES = ("scores", "texts", "starts")
 
 
 @dataclass(frozen=True)
@@ -52,17 +52,17 @@ class Index:
 
     def compute_scores(self, tokens: Sequence[str]) -> NDArray[np.float32]:
         """The score of each text for the tokens of a query; 0 for a text without any of them."""
-        found = np.zeros(self.count, dtype=np.float32)
+        scores = np.zeros(self.count, dtype=np.float32)
         for token in tokens:
             if (number := self.vocabulary.get(token)) is not None:
                 begin, end = self.starts[number], self.starts[number + 1]
-                found[self.texts[begin:end]] += self.scores[begin:end]
-        return found
+                scores[self.texts[begin:end]] += self.scores[begin:end]
+        return scores
 
     def save(self, folder: Path) -> None:
         """Write the index to a new folder."""
         folder.mkdir()
-        for name in ARRAYS:
+        for name in ARRAY_NAMES:
             np.save(folder / f"{name}.npy", getattr(self, name))
         content = {"count": self.count, "vocabulary": self.vocabulary}
         (folder / "vocabulary.json").write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
@@ -71,7 +71,7 @@ class Index:
     def load(cls, folder: Path) -> "Index":
         """Read an index that `save` wrote. Raises OSError, ValueError or KeyError if its files are damaged."""
         content = json.loads((folder / "vocabulary.json").read_text(encoding="utf-8"))
-        scores, texts, starts = (np.load(folder / f"{name}.npy") for name in ARRAYS)
+        scores, texts, starts = (np.load(folder / f"{name}.npy") for name in ARRAY_NAMES)
         if not len(content["vocabulary"]) + 1 == len(starts) or not len(scores) == len(texts) == starts[-1]:
             raise ValueError("the files of the index do not belong together")
         return cls(content["vocabulary"], scores, texts, starts, int(content["count"]))
@@ -89,8 +89,8 @@ def count_tokens(numbers: Integers, lengths: Integers) -> tuple[Integers, Intege
         keys.append(key)
         counts.append(count)
         begin = end
-    every, often = np.concatenate(keys), np.concatenate(counts)
+    all_keys, often = np.concatenate(keys), np.concatenate(counts)
     if len(keys) > 1:
-        order = np.argsort(every, kind="stable")
-        every, often = every[order], often[order]
-    return every // texts, every % texts, often
+        order = np.argsort(all_keys, kind="stable")
+        all_keys, often = all_keys[order], often[order]
+    return all_keys // texts, all_keys % texts, often

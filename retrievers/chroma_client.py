@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 DEFAULT_PORTS = {"http": 8000, "https": 443}
 
 
-def connect(where: str) -> "ClientAPI":
+def connect(store: str) -> "ClientAPI":
     """A client of a folder or of the server at http://host:port. The first call imports chromadb, about a second."""
     import chromadb
     from chromadb.config import Settings
 
     quiet = Settings(anonymized_telemetry=False)
-    if "://" not in where:
-        return chromadb.PersistentClient(path=where, settings=quiet)
-    host, port, ssl = parse_address(where)
+    if "://" not in store:
+        return chromadb.PersistentClient(path=store, settings=quiet)
+    host, port, ssl = parse_address(store)
     try:
         return chromadb.HttpClient(host=host, port=port, ssl=ssl, settings=quiet)
     except ValueError as error:  # Chroma raises this for any failure on the first call
-        raise unreachable_error(where, error) from error
+        raise unreachable_error(store, error) from error
 
 
 def parse_address(url: str) -> tuple[str, int, bool]:
@@ -46,7 +46,7 @@ def parse_address(url: str) -> tuple[str, int, bool]:
 
 
 @contextmanager
-def explain_failures(where: str) -> Iterator[None]:
+def explain_failures(store: str) -> Iterator[None]:
     """Turn failures of the store into a `SetupError`. Errors of our own code pass."""
     import httpx
     from chromadb.errors import ChromaAuthError, ChromaError, InternalError
@@ -54,40 +54,40 @@ def explain_failures(where: str) -> Iterator[None]:
     try:
         yield
     except (httpx.HTTPError, ConnectionError) as error:
-        raise unreachable_error(where, error) from error
+        raise unreachable_error(store, error) from error
     except ChromaAuthError as error:
-        raise SetupError(f"The Chroma server {where} refused access ({shorten_message(error)}).") from error
+        raise SetupError(f"The Chroma server {store} refused access ({shorten_message(error)}).") from error
     except InternalError as error:
         if "disk is full" in str(error):
-            raise SetupError(f"The disk of the store {where} is full; make room, then run the same again.") from error
+            raise SetupError(f"The disk of the store {store} is full; make room, then run the same again.") from error
         if is_index_error(error):
-            raise damaged_index_error(where, shorten_message(error)) from error
+            raise damaged_index_error(store, shorten_message(error)) from error
         raise SetupError(
-            f"The store {where} cannot be read ({shorten_message(error)}); if it is damaged, remove it and index again."
+            f"The store {store} cannot be read ({shorten_message(error)}); if it is damaged, remove it and index again."
         ) from error
     except sqlite3.Error as error:
         raise SetupError(
-            f"The database of the store {where} cannot be read ({error}); if it is damaged, remove the store and index "
+            f"The database of the store {store} cannot be read ({error}); if it is damaged, remove the store and index "
             "again."
         ) from error
     except ChromaError as error:
-        if "://" not in where:
+        if "://" not in store:
             raise
-        raise SetupError(f"The Chroma server {where} answered with an error: {shorten_message(error)}") from error
+        raise SetupError(f"The Chroma server {store} answered with an error: {shorten_message(error)}") from error
 
 
-def damaged_index_error(where: str, said: str) -> SetupError:
-    if "://" in where:
+def damaged_index_error(store: str, detail: str) -> SetupError:
+    if "://" in store:
         mend = "its files are the server's: restore them there, or index the documents into a new collection"
     else:
         mend = "index any document into that collection again: that makes its vectors anew, from its passages"
-    return SetupError(f"A vector index in the store {where} is damaged ({said}); {mend}.")
+    return SetupError(f"A vector index in the store {store} is damaged ({detail}); {mend}.")
 
 
-def unreachable_error(where: str, error: Exception) -> SetupError:
-    host, port, _ = parse_address(where)
+def unreachable_error(store: str, error: Exception) -> SetupError:
+    host, port, _ = parse_address(store)
     return SetupError(
-        f"No Chroma server answers at {where} ({shorten_message(error)}); "
+        f"No Chroma server answers at {store} ({shorten_message(error)}); "
         f"start one with: chroma run --host {host} --port {port}"
     )
 

@@ -41,10 +41,10 @@ def split_batches(items: list[Any]) -> Iterator[list[Any]]:
 
 
 def list_names(client: "ClientAPI") -> list[str]:
-    found: list[str] = []
-    while page := client.list_collections(limit=AT_ONCE, offset=len(found)):
-        found += [collection.name for collection in page]
-    return sorted(found)
+    names: list[str] = []
+    while page := client.list_collections(limit=AT_ONCE, offset=len(names)):
+        names += [collection.name for collection in page]
+    return sorted(names)
 
 
 def read_rows(collection: "Collection", parts: list[Any]) -> Iterator[dict[str, Any]]:

@@ -44,7 +44,7 @@ class TokenIndex:
 
         `question`: (tokens, dimension). A passage without tokens scores below all others.
         """
-        found = np.full(len(self.passages), -np.inf, dtype=np.float32)
+        best_scores = np.full(len(self.passages), -np.inf, dtype=np.float32)
         filled = np.flatnonzero(np.diff(self.starts))
         first = 0
         while first < len(filled):
@@ -55,7 +55,7 @@ class TokenIndex:
             these = filled[first:last]
             block = self.vectors[begin : self.starts[these[-1] + 1]].astype(np.float32)
             best = np.maximum.reduceat(question @ block.T, self.starts[these] - begin, axis=1)
-            found[these] = best.sum(axis=0)
+            best_scores[these] = best.sum(axis=0)
             first = last
-        lowest = found[filled].min() - 1 if len(filled) else 0
-        return np.where(np.isneginf(found), np.float32(lowest), found)
+        lowest = best_scores[filled].min() - 1 if len(filled) else 0
+        return np.where(np.isneginf(best_scores), np.float32(lowest), best_scores)

@@ -22,7 +22,7 @@ from quorum.retrievers.colbert import TokenIndex, Vectors
 from quorum.retrievers.passages import make_indexed_text
 from quorum.retrievers.store import Store
 
-FORMAT = "1"  # increase it when the files change: indexes of another format are rebuilt
+FORMAT_VERSION = "1"  # increase it when the files change: indexes of another format are rebuilt
 IN_MEMORY = 4
 ENCODED_AT_ONCE = 256
 loaded: OrderedDict[tuple[str, str, str], tuple[str, TokenIndex]] = OrderedDict()
@@ -34,14 +34,14 @@ def get_token_index(store: Store, name: str, encoder: TokenEncoder) -> TokenInde
     info = store.info(name)
     key = (store.where, name, encoder.fingerprint)
     with loading:
-        revision, found = loaded.get(key, ("", None))
-        if found is None or revision != info.revision:
-            revision, found = load_or_build(store, name, info.revision, encoder)
-            loaded[key] = (revision, found)
+        revision, index = loaded.get(key, ("", None))
+        if index is None or revision != info.revision:
+            revision, index = load_or_build(store, name, info.revision, encoder)
+            loaded[key] = (revision, index)
         loaded.move_to_end(key)
         while len(loaded) > IN_MEMORY:
             loaded.popitem(last=False)
-    return found
+    return index
 
 
 def load_or_build(store: Store, name: str, revision: str, encoder: TokenEncoder) -> tuple[str, TokenIndex]:
@@ -53,11 +53,11 @@ def load_or_build(store: Store, name: str, revision: str, encoder: TokenEncoder)
     except OSError as error:
         raise SetupError(f"The folder {folder} cannot be made ({error.strerror}); give another store.") from None
     with FileLock(folder / "lock"):
-        found = load_index(folder / f"{revision}.{FORMAT}")
-        if found is None:
+        index = load_index(folder / f"{revision}.{FORMAT_VERSION}")
+        if index is None:
             revision, passages = store.passages(name)
-            found = build_index(passages, encoder, find_older_index(folder), folder / f"{revision}.{FORMAT}")
-        return revision, found
+            index = build_index(passages, encoder, find_older_index(folder), folder / f"{revision}.{FORMAT_VERSION}")
+        return revision, index
 
 
 def load_index(folder: Path) -> TokenIndex | None:
@@ -75,16 +75,16 @@ def load_index(folder: Path) -> TokenIndex | None:
 
 def find_older_index(folder: Path) -> TokenIndex | None:
     """An index of another revision, if there is one."""
-    return next((found for path in folder.glob(f"*.{FORMAT}") if (found := load_index(path)) is not None), None)
+    return next((index for path in folder.glob(f"*.{FORMAT_VERSION}") if (index := load_index(path)) is not None), None)
 
 
-def build_index(passages: list[Passage], encoder: TokenEncoder, old: TokenIndex | None, folder: Path) -> TokenIndex:
+def build_index(passages: list[Passage], encoder: TokenEncoder, older: TokenIndex | None, folder: Path) -> TokenIndex:
     """Compute an index in a temporary folder, rename that, remove indexes of other revisions, and load the index."""
     for left in folder.parent.glob("new-*"):  # left by a process that was killed
         shutil.rmtree(left)
     temporary = Path(tempfile.mkdtemp(prefix="new-", dir=folder.parent))
     try:
-        write_index(temporary, passages, encoder, old)
+        write_index(temporary, passages, encoder, older)
         for other in folder.parent.iterdir():
             if other.is_dir() and other != temporary:
                 shutil.rmtree(other)
@@ -98,17 +98,17 @@ def build_index(passages: list[Passage], encoder: TokenEncoder, old: TokenIndex 
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    found = load_index(folder)
-    if found is None:
+    index = load_index(folder)
+    if index is None:
         raise SetupError(f"The index in {folder} cannot be read; remove the folder and try again.")
-    return found
+    return index
 
 
-def write_index(temporary: Path, passages: list[Passage], encoder: TokenEncoder, old: TokenIndex | None) -> None:
+def write_index(temporary: Path, passages: list[Passage], encoder: TokenEncoder, older: TokenIndex | None) -> None:
     """Compute the files of an index without holding all vectors in memory."""
     lengths, dimension = [0], 1
     with (temporary / "rows").open("wb") as rows:
-        for vectors in compute_token_vectors(passages, encoder, old):
+        for vectors in compute_token_vectors(passages, encoder, older):
             lengths.append(len(vectors))
             dimension = vectors.shape[1]
             rows.write(vectors.tobytes())
@@ -131,15 +131,17 @@ def write_memory_mapped_array(folder: Path, count: int, dimension: int) -> None:
     (folder / "rows").unlink()
 
 
-def compute_token_vectors(passages: list[Passage], encoder: TokenEncoder, old: TokenIndex | None) -> Iterator[Vectors]:
+def compute_token_vectors(
+    passages: list[Passage], encoder: TokenEncoder, older: TokenIndex | None
+) -> Iterator[Vectors]:
     """The token vectors of each passage in order: (tokens, dimension). Known texts take theirs from the old index."""
-    known = {make_indexed_text(passage): row for row, passage in enumerate(old.passages)} if old else {}
+    known = {make_indexed_text(passage): row for row, passage in enumerate(older.passages)} if older else {}
     for first in range(0, len(passages), ENCODED_AT_ONCE):
         texts = [make_indexed_text(passage) for passage in passages[first : first + ENCODED_AT_ONCE]]
         new = list(dict.fromkeys(text for text in texts if text not in known))
         computed = dict(zip(new, encoder.passages(new) if new else [], strict=True))
         for text in texts:
-            if old is not None and text in known:
-                yield old.vectors[old.starts[known[text]] : old.starts[known[text] + 1]]
+            if older is not None and text in known:
+                yield older.vectors[older.starts[known[text]] : older.starts[known[text] + 1]]
             else:
                 yield computed[text].astype(np.float16)

@@ -14,7 +14,7 @@ from quorum.retrievers.index import Options, add_documents
 from quorum.retrievers.index_report import Progress
 from quorum.retrievers.store import DEFAULT_FOLDER, Store, open_store
 
-FORMAT = "2"  # increase it when the splitter or a passage's metadata change
+FORMAT_VERSION = "2"  # increase it when the splitter or a passage's metadata change
 ready: set[tuple[str, str]] = set()
 
 
@@ -32,9 +32,9 @@ def list_passages(context: Context) -> list[Passage]:
 
 def delete_collection(collection: str, store: str | Path = DEFAULT_FOLDER) -> None:
     """Remove a collection; an unknown one is a `SetupError`. Blocks."""
-    where = open_store(store)
-    with where.hold_writer_lock():
-        where.delete(check_name(collection))
+    opened = open_store(store)
+    with opened.hold_writer_lock():
+        opened.delete(check_name(collection))
 
 
 def ensure_sample(context: Context, progress: Progress | None = None) -> None:
@@ -72,7 +72,7 @@ def get_sample_folder() -> Path:
 @lru_cache(maxsize=1)
 def hash_sample() -> str:
     """A hash of the sample's documents and of how they are split."""
-    digest = sha256(f"{FORMAT}\n".encode())
+    digest = sha256(f"{FORMAT_VERSION}\n".encode())
     for path in sorted(get_sample_folder().glob("*.md")):
         digest.update(f"{path.name}\n".encode() + path.read_bytes())
     return digest.hexdigest()[:16]

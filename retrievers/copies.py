@@ -56,11 +56,11 @@ class CopyFinder:
         likely = self.find_similar(passage)
         if not likely:
             return None
-        own = read_words(passage)
-        fitting = (id_ for id_ in likely if has_place_of(self.entries[id_], own, source))
+        passage_words = read_words(passage)
+        fitting = (id_ for id_ in likely if has_place_of(self.entries[id_], passage_words, source))
         similar = list(islice(fitting, MOST_LOOKED_AT))
         known = self.get_words(similar, waiting)
-        return next((id_ for id_ in similar if id_ in known and contains_all(known[id_], own)), None)
+        return next((id_ for id_ in similar if id_ in known and contains_all(known[id_], passage_words)), None)
 
     def find_similar(self, passage: Passage) -> list[str]:
         """The ids of passages whose sketches share enough hashes, those that share most first."""
@@ -79,15 +79,15 @@ class CopyFinder:
 
     def get_words(self, ids: list[str], waiting: Mapping[str, Passage]) -> dict[str, PassageWords]:
         """The words of passages by their ids; passages that are neither stored nor waiting are missing."""
-        found = {id_: self.words[id_] for id_ in ids if id_ in self.words}
-        other = [id_ for id_ in ids if id_ not in found]
+        words_of_id = {id_: self.words[id_] for id_ in ids if id_ in self.words}
+        other = [id_ for id_ in ids if id_ not in words_of_id]
         new = [passage for id_ in other if (passage := waiting.get(id_) or self.passages.get(id_))]
         if stored := [id_ for id_ in other if id_ not in waiting and id_ not in self.passages]:
             new += self.fetch(stored)
-        found |= {one["id"]: read_words(one) for one in new}
-        for id_, words in found.items():
+        words_of_id |= {passage["id"]: read_words(passage) for passage in new}
+        for id_, words in words_of_id.items():
             remember(self.words, id_, words)
-        return found
+        return words_of_id
 
 
 def has_place_of(entry: Entry, words: PassageWords, source: str) -> bool:

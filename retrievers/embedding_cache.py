@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from quorum.core.private_files import make_private_file
 
-FILE = "embeddings.sqlite3"
-LARGEST = 4_000_000_000  # bytes; then the oldest half of the vectors is dropped
+CACHE_FILE = "embeddings.sqlite3"
+LARGEST_CACHE = 4_000_000_000  # bytes; then the oldest half of the vectors is dropped
 AT_ONCE = 500  # keys of one query
 LOG = logging.getLogger("quorum")
 
@@ -31,7 +31,7 @@ class CachedEmbeddings(Embeddings):
     """
 
     def __init__(self, create: Callable[[], Embeddings], name: str, folder: Path) -> None:
-        self.create, self.name, self.file = create, name, folder / FILE
+        self.create, self.name, self.file = create, name, folder / CACHE_FILE
         self.usable = True
 
     @property
@@ -41,14 +41,14 @@ class CachedEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         keys = [self.make_key(text) for text in texts]
-        found = self.read(list(dict.fromkeys(keys)))
-        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
+        cached = self.read(list(dict.fromkeys(keys)))
+        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in cached}
         if new:
             vectors = np.asarray(self.create().embed_documents(list(new.values())), dtype=np.float32)
-            made = dict(zip(new, vectors, strict=True))
-            self.write(made)
-            found |= made
-        return [found[key].tolist() for key in keys]
+            computed = dict(zip(new, vectors, strict=True))
+            self.write(computed)
+            cached |= computed
+        return [cached[key].tolist() for key in keys]
 
     def embed_query(self, text: str) -> list[float]:
         return self.create().embed_query(text)
@@ -59,20 +59,20 @@ class CachedEmbeddings(Embeddings):
 
     def read(self, keys: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
         """The vectors of the keys that the cache holds."""
-        found: dict[bytes, NDArray[np.float32]] = {}
+        vectors: dict[bytes, NDArray[np.float32]] = {}
         if not self.usable or not self.file.exists():
-            return found
+            return vectors
         try:
             with closing(self.connect()) as database:
                 for begin in range(0, len(keys), AT_ONCE):
                     some = keys[begin : begin + AT_ONCE]
                     marks = ",".join("?" * len(some))
                     rows = database.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", some)
-                    found |= {bytes(key): np.frombuffer(vector, dtype="<f4") for key, vector in rows}
+                    vectors |= {bytes(key): np.frombuffer(vector, dtype="<f4") for key, vector in rows}
         except (sqlite3.Error, ValueError) as error:
             self.give_up(error)
             return {}
-        return found
+        return vectors
 
     def write(self, vectors: dict[bytes, NDArray[np.float32]]) -> None:
         """Add vectors to the cache."""
@@ -82,7 +82,7 @@ class CachedEmbeddings(Embeddings):
             if not self.file.exists():
                 make_private_file(self.file)
             with closing(self.connect()) as database, database:
-                if count_used_bytes(database) > LARGEST:
+                if count_used_bytes(database) > LARGEST_CACHE:
                     database.execute("DELETE FROM vectors WHERE rowid < (SELECT AVG(rowid) FROM vectors)")
                 rows = ((key, vector.astype("<f4").tobytes()) for key, vector in vectors.items())
                 database.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)

@@ -87,11 +87,11 @@ def index_passages(
     removed.
     """
     check_name(collection)
-    report, where = IndexReport(), open_store(store)
-    with where.hold_writer_lock():
+    report, opened = IndexReport(), open_store(store)
+    with opened.hold_writer_lock():
         model = embedding_name(embeddings)
-        embedder = get_indexing_embedder(embeddings, model, where.folder)
-        ledger = Ledger(where, collection, model, lambda: embedder, made_for=made_for, made_from=made_from)
+        embedder = get_indexing_embedder(embeddings, model, opened.folder)
+        ledger = Ledger(opened, collection, model, lambda: embedder, made_for=made_for, made_from=made_from)
         done = ProgressCounter(progress, len(passages))
         count_change(report, ledger.replace(source, done.count_passages(passages, source), report.skipped))
         report.passages = ledger.finish()
@@ -125,22 +125,22 @@ def add_documents(
     check_engine(options.engine)
     if options.words < 5:
         raise SetupError(f"words={options.words} is too few for a passage; give 5 or more (100 is usual).")
-    report, where, roots = IndexReport(), open_store(store), resolve_roots(paths)
-    with where.hold_writer_lock():
+    report, opened, roots = IndexReport(), open_store(store), resolve_roots(paths)
+    with opened.hold_writer_lock():
         mark = None if options.sample is None else ""
         model = embedding_name(embeddings)
-        embedder = get_indexing_embedder(embeddings, model, where.folder)
-        ledger = Ledger(where, collection, model, lambda: embedder, mark, options.made_for, options.made_from)
+        embedder = get_indexing_embedder(embeddings, model, opened.folder)
+        ledger = Ledger(opened, collection, model, lambda: embedder, mark, options.made_for, options.made_from)
         present = check_roots(roots, ledger, options.prune)
-        found = choose_files(present, where.folder, options.choice)
-        report.skipped, report.notes, report.ignored = found.skipped, found.notes, found.ignored
+        files = choose_files(present, opened.folder, options.choice)
+        report.skipped, report.notes, report.ignored = files.skipped, files.notes, files.ignored
         if ledger.is_older:
             report.notes.append((collection, "made by an older version: files that are read better now are replaced"))
-        sizes = {path: get_size(path) for path in found.files}
-        lengths = {path: count_units(path) for path in found.files}
+        sizes = {path: get_size(path) for path in files.files}
+        lengths = {path: count_units(path) for path in files.files}
         done = ProgressCounter(progress, sum(lengths.values()), watch, list(sizes.values()))
         reader = get_reader(options.time_limit) if options.sample is None else None  # the sample hangs no parser
-        read_all = read_files(options.engine, found.files, options.words, report, done, ledger, embeddings, reader)
+        read_all = read_files(options.engine, files.files, options.words, report, done, ledger, embeddings, reader)
         with closing(read_all) as read:
             for path, pieces in read:
                 counted = done.count_file(pieces, path, sizes[path], lengths[path] if is_passage_file(path) else None)
@@ -154,8 +154,8 @@ def add_documents(
                 if not is_passage_file(path):
                     done.add(path)
         if options.prune:
-            here = [*map(str, found.files), *(path for path, _ in report.skipped)]
-            report.removed = remove_missing(ledger, roots, here)
+            present_paths = [*map(str, files.files), *(path for path, _ in report.skipped)]
+            report.removed = remove_missing(ledger, roots, present_paths)
         report.passages = ledger.finish(options.sample)
         report.copies = ledger.copy_count
     return report
@@ -223,14 +223,14 @@ def count_units(path: Path) -> int:
     return count_lines(path) if is_passage_file(path) else 1
 
 
-def remove_missing(ledger: Ledger, roots: list[Path], here: list[str]) -> int:
+def remove_missing(ledger: Ledger, roots: list[Path], present_paths: list[str]) -> int:
     """Remove the documents below the roots that no longer exist; returns their number."""
-    kept = set(here)
-    folders = [Path(path) for path in here if Path(path).is_dir()]  # that could not be read
+    present = set(present_paths)
+    folders = [Path(path) for path in present_paths if Path(path).is_dir()]  # that could not be read
     gone = [
         source
         for source in ledger.sources
-        if source not in kept and is_below(source, roots) and not is_below(source, folders)
+        if source not in present and is_below(source, roots) and not is_below(source, folders)
     ]
     for source in gone:
         ledger.remove_document(source)
@@ -239,11 +239,11 @@ def remove_missing(ledger: Ledger, roots: list[Path], here: list[str]) -> int:
 
 def read_line_passages(path: Path, words: int, report: IndexReport, done: "ProgressCounter") -> Iterator[Passage]:
     """The passages of a file of JSON lines. Lines that are far too long are split."""
-    for number, found in read_passage_lines(path):
-        if isinstance(found, str):
-            report.skipped.append((f"{path}, line {number}", found))
+    for number, passage in read_passage_lines(path):
+        if isinstance(passage, str):
+            report.skipped.append((f"{path}, line {number}", passage))
         else:
-            yield from split_passage(found, words)
+            yield from split_passage(passage, words)
         done.add(path)
 
 

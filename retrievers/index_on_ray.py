@@ -94,17 +94,17 @@ class Reader:
             passages = list(found_passages)
         except Unreadable as reason:
             return replace(read, broken=str(reason))
-        found = self.vectors([passage for passage in passages if not self.is_known(passage)])
-        read.passages = [(passage, found.get(make_indexed_text(passage))) for passage in passages]
+        vectors = self.vectors([passage for passage in passages if not self.is_known(passage)])
+        read.passages = [(passage, vectors.get(make_indexed_text(passage))) for passage in passages]
         return read
 
     def lines(self, part: Part, read: ReadPart) -> Iterator[Passage]:
-        for number, found in part.lines or ():
+        for number, line in part.lines or ():
             read.lines += 1
-            if isinstance(found, str):
-                read.skipped.append((f"{part.path}, line {number}", found))
+            if isinstance(line, str):
+                read.skipped.append((f"{part.path}, line {number}", line))
             else:
-                yield from split_passage(found, self.words)
+                yield from split_passage(line, self.words)
 
     def is_known(self, passage: Passage) -> bool:
         digest = digest_passage(passage["id"], hash_passage(passage))
@@ -185,13 +185,13 @@ class PrecomputedEmbeddings(Embeddings):
         return getattr(self.model(), "similarity", None)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        lacking = list(dict.fromkeys(text for text in texts if text not in self.vectors))
-        if lacking:
-            self.vectors |= zip(lacking, self.model().embed_documents(lacking), strict=True)
-        found = [[float(number) for number in self.vectors[text]] for text in texts]
+        missing = list(dict.fromkeys(text for text in texts if text not in self.vectors))
+        if missing:
+            self.vectors |= zip(missing, self.model().embed_documents(missing), strict=True)
+        vectors = [[float(number) for number in self.vectors[text]] for text in texts]
         for text in texts:
             self.vectors.pop(text, None)
-        return found
+        return vectors
 
     def embed_query(self, text: str) -> list[float]:
         return self.model().embed_query(text)

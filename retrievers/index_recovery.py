@@ -102,8 +102,8 @@ def is_half_written(mark: Path, indexes: list[Path]) -> bool:
 
 def is_index_error(error: Exception) -> bool:
     """Whether a corrupt vector index caused the failure. Failures of the system may be temporary."""
-    said = str(error).lower()
-    return "hnsw" in said and any(word in said for word in ("deserializ", "corrupt", "end of file"))
+    message = str(error).lower()
+    return "hnsw" in message and any(word in message for word in ("deserializ", "corrupt", "end of file"))
 
 
 def is_short(index: Path) -> bool:
@@ -151,7 +151,7 @@ def find_index_folders(folder: Path, collection: str) -> list[Path]:
     """The folders of a collection's vector index."""
     place = (folder / "chroma.sqlite3").resolve().as_uri()
     with closing(sqlite3.connect(f"{place}?mode=ro", uri=True)) as database:
-        found = database.execute(
+        rows = database.execute(
             "SELECT id FROM segments WHERE collection = ? AND scope = 'VECTOR'", (collection,)
         ).fetchall()
-    return [folder / str(segment) for (segment,) in found if (folder / str(segment)).is_dir()]
+    return [folder / str(segment) for (segment,) in rows if (folder / str(segment)).is_dir()]

@@ -138,8 +138,8 @@ def fuse_rankings(rankings: list[list[Passage]]) -> list[Passage]:
     """Reciprocal rank fusion, best first. Passages with equal sums stay in the order of their first appearance."""
     sums: dict[str, float] = {}
     named: dict[str, Passage] = {}
-    for found in rankings:
-        for rank, passage in enumerate(found, start=1):
+    for ranking in rankings:
+        for rank, passage in enumerate(ranking, start=1):
             sums[passage["id"]] = sums.get(passage["id"], 0.0) + 1 / (RRF_K + rank)
             named.setdefault(passage["id"], passage)
     order = sorted(sums, key=lambda id_: -sums[id_])

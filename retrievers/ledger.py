@@ -13,7 +13,7 @@ from quorum.documents.duplicates import is_comparable, make_sketch
 from quorum.documents.pieces import get_headings, hash_passage
 from quorum.retrievers.chroma_rows import Changes
 from quorum.retrievers.copies import CopyFinder
-from quorum.retrievers.metadata import FORMAT, Entry, Info, get_spot
+from quorum.retrievers.metadata import FORMAT_VERSION, Entry, Info, get_spot
 from quorum.retrievers.passages import make_indexed_text
 from quorum.retrievers.store import Store
 
@@ -57,7 +57,7 @@ class Ledger:
         if self.info:
             self.rebuild_damaged_vectors(self.info)
             self.entries = store.entries(name)
-        self.is_older = self.info is not None and (self.info.format or 1) < FORMAT
+        self.is_older = self.info is not None and (self.info.format or 1) < FORMAT_VERSION
         self.read_sources: set[str] = set()
         self.places_by_source: dict[str, dict[str, int]] = {}
         for id_, entry in self.entries.items():
@@ -72,8 +72,8 @@ class Ledger:
             return
         self.info = replace(info, torn=True).make_revision(writing=True)
         passages = self.store.drop_vectors(self.name, self.info)
-        said = "The vector index of %r was damaged by an abrupt end; its %d passages are embedded anew."
-        LOG.warning(said, self.name, len(passages))
+        message = "The vector index of %r was damaged by an abrupt end; its %d passages are embedded anew."
+        LOG.warning(message, self.name, len(passages))
         self.entries = self.store.entries(self.name)
         for begin in range(0, len(passages), EMBEDDED_AT_ONCE):
             self.new = {passage["id"]: passage for passage in passages[begin : begin + EMBEDDED_AT_ONCE]}
@@ -122,29 +122,29 @@ class Ledger:
             return ""
         others = [place for place in entry.places if place != source]
         if passage["id"] in now or others:
-            where = "twice in it" if passage["id"] in now else f"in {others[0]}"
-            return f"the id {passage['id']!r} stands for another text {where}; the first stays"
+            location = "twice in it" if passage["id"] in now else f"in {others[0]}"
+            return f"the id {passage['id']!r} stands for another text {location}; the first stays"
         return ""
 
     def find_earlier_copies(self, source: str, before: Iterable[str]) -> dict[str, str]:
         """Hash -> id of the stored passage, for passages of a document that were copies in the previous run."""
-        found = {}
+        copies = {}
         for id_ in before:
-            own = (
+            own_files = (
                 self.entries[id_].read_spots().get(source, {}).get("own")
                 if '"own"' in self.entries[id_].where
                 else None
             )
-            if own and self.entries[id_].is_held_exactly(without=source):
-                found[str(own)] = id_
-        return found
+            if own_files and self.entries[id_].is_held_exactly(without=source):
+                copies[str(own_files)] = id_
+        return copies
 
     def choose_id(self, source: str, passage: Passage, copied: dict[str, str]) -> str:
         """The id under which a passage is stored: its own, or that of a passage of which it is a copy."""
         if passage["id"] in self.entries or not is_comparable(passage):
             return passage["id"]
-        if kept := copied.get(hash_passage(passage)):
-            return kept
+        if id_of_copy := copied.get(hash_passage(passage)):
+            return id_of_copy
         if self.copies is None:
             self.copies = CopyFinder(self.entries, lambda ids: self.store.texts(self.name, ids))
         return self.copies.find_kept_passage(passage, source, self.new) or passage["id"]
@@ -215,7 +215,7 @@ class Ledger:
                 self.embedding,
                 min(sizes),
                 sample=self.sample,
-                format=FORMAT,
+                format=FORMAT_VERSION,
                 made_for=self.made_for,
                 made_from=self.made_from,
             ).make_revision(writing=True)
@@ -244,7 +244,7 @@ class Ledger:
         if self.info is None:
             return 0
         is_read = self.places_by_source.keys() <= self.read_sources
-        format_ = FORMAT if is_read else self.info.format
+        format_ = FORMAT_VERSION if is_read else self.info.format
         settled = replace(self.info, sample=sample, files=len(self.places_by_source), format=format_)
         if self.made_for is None:  # the collection is the user's own from now on
             settled = replace(settled, made_for=None, made_from=None)

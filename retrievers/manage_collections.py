@@ -25,7 +25,8 @@ from quorum.retrievers.index_report import IndexReport
 from quorum.retrievers.ledger import Ledger
 from quorum.retrievers.store import Store, open_store
 
-OWN = re.compile(r"corpus-[0-9a-f]{8,}")  # the names of evaluations' collections; older versions stored no made_for
+# The names of evaluations' collections; older versions stored no made_for.
+EVALUATION_COLLECTION = re.compile(r"corpus-[0-9a-f]{8,}")
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,8 @@ class Summary:
 
 def list_summaries(store: str | Path) -> list[Summary]:
     """All collections of a store, in alphabetical order. Blocks."""
-    where = open_store(store)
-    return [summarize(where, name) for name in where.names()]
+    opened = open_store(store)
+    return [summarize(opened, name) for name in opened.names()]
 
 
 def check_exists(collection: str, store: str | Path) -> None:
@@ -62,14 +63,16 @@ def check_exists(collection: str, store: str | Path) -> None:
         raise SetupError(f"There is no collection {collection!r} in the store {store}; {known}.")
 
 
-def summarize(where: Store, name: str) -> Summary:
-    info = where.info(check_name(name))
-    made_for = info.made_for or ("evaluation" if OWN.fullmatch(name) and info.format is None else None)
+def summarize(store: Store, name: str) -> Summary:
+    info = store.info(check_name(name))
+    made_for = info.made_for or (
+        "evaluation" if EVALUATION_COLLECTION.fullmatch(name) and info.format is None else None
+    )
     made_for = "sample" if info.sample is not None else made_for
-    size = None if where.remote else measure_bytes(where, name)
+    size = None if store.remote else measure_bytes(store, name)
     return Summary(
         name,
-        where.count(name),
+        store.count(name),
         info.files,
         info.embedding,
         size,
@@ -80,11 +83,11 @@ def summarize(where: Store, name: str) -> Summary:
     )
 
 
-def measure_bytes(where: Store, name: str) -> int:
+def measure_bytes(store: Store, name: str) -> int:
     """Approximate bytes of a collection on disk: its vector files, its texts and their metadata."""
-    with where.open_client():
-        id_ = str(where.get(name).id)
-    folder = where.folder / "chroma"
+    with store.open_client():
+        id_ = str(store.get(name).id)
+    folder = store.folder / "chroma"
     vectors = sum(path.stat().st_size for index in find_index_folders(folder, id_) for path in index.iterdir())
     query = (
         "SELECT COALESCE(SUM(LENGTH(m.string_value)), 0) FROM embedding_metadata m JOIN embeddings e ON e.id = m.id "
@@ -106,24 +109,24 @@ def count_documents(collection: str, store: str | Path) -> dict[str, int]:
 
 def rename(collection: str, new: str, store: str | Path) -> None:
     """Rename a collection. Raises `SetupError` if the name is taken. Blocks."""
-    where = open_store(store)
+    opened = open_store(store)
     if SAMPLE in (collection, check_name(new)):
         raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; it keeps its name.")
-    with where.hold_writer_lock():
-        info = where.info(check_name(collection))
-        if new in where.names():
+    with opened.hold_writer_lock():
+        info = opened.info(check_name(collection))
+        if new in opened.names():
             raise SetupError(f"There is a collection {new!r} already; give another name, or remove it first.")
-        where.rename(collection, new, replace(info, made_for=None, made_from=None))
+        opened.rename(collection, new, replace(info, made_for=None, made_from=None))
 
 
 def clear(store: str | Path) -> list[str]:
     """Remove the collections that evaluations made for their own use; returns their names. Blocks."""
-    where, removed = open_store(store), []
-    with where.hold_writer_lock():
-        for one in list_summaries(store):
-            if one.made_for == "evaluation":
-                where.delete(one.name)
-                removed.append(one.name)
+    opened, removed = open_store(store), []
+    with opened.hold_writer_lock():
+        for summary in list_summaries(store):
+            if summary.made_for == "evaluation":
+                opened.delete(summary.name)
+                removed.append(summary.name)
     return removed
 
 
@@ -164,11 +167,11 @@ def import_lines(file: Path, collection: str, store: str | Path, embeddings: str
         raise SetupError(f"There is no file {file}; give what `quorum collections export` wrote.") from None
     except OSError as error:
         raise SetupError(f"{file} cannot be read ({error.strerror}); give a file of JSON lines.") from None
-    report, where = IndexReport(), open_store(store)
-    with where.hold_writer_lock():
+    report, opened = IndexReport(), open_store(store)
+    with opened.hold_writer_lock():
         model = embedding_name(embeddings)
-        embedder = get_indexing_embedder(embeddings, model, where.folder)
-        ledger = Ledger(where, collection, model, lambda: embedder)
+        embedder = get_indexing_embedder(embeddings, model, opened.folder)
+        ledger = Ledger(opened, collection, model, lambda: embedder)
         for source, passages in group_by_source(file).items():
             change = ledger.replace(source, passages, report.skipped)
             if change != "empty":
@@ -180,25 +183,27 @@ def import_lines(file: Path, collection: str, store: str | Path, embeddings: str
 
 def group_by_source(file: Path) -> dict[str, list[Passage]]:
     """Document -> its passages in order; passages without a file are grouped under the name of this file."""
-    found: dict[str, list[Passage]] = {}
+    groups: dict[str, list[Passage]] = {}
     for number, value in read_json_lines(file):
         passage = parse_exported(value, f"{file}, line {number}")
         places: list[Place | None] = [*(passage.get("places") or [])] or [None]
         for place in places:
-            one: Passage = {**passage}
+            copy: Passage = {**passage}
             if place is not None:
-                one["places"] = [place]
-            found.setdefault(str(file.resolve()) if place is None else place["file"], []).append(one)
-    return found
+                copy["places"] = [place]
+            groups.setdefault(str(file.resolve()) if place is None else place["file"], []).append(copy)
+    return groups
 
 
-def parse_exported(value: Any, where: str) -> Passage:
+def parse_exported(value: Any, place: str) -> Passage:
     """A passage as `export_lines` writes it; another object is a `SetupError`."""
     from quorum.datasets.records import parse_passage
 
-    passage = parse_passage(value, where)
+    passage = parse_passage(value, place)
     places = value.get("places")
-    if isinstance(places, list) and all(isinstance(one, dict) and isinstance(one.get("file"), str) for one in places):
+    if isinstance(places, list) and all(
+        isinstance(place, dict) and isinstance(place.get("file"), str) for place in places
+    ):
         known = Place.__annotations__.keys()
-        passage["places"] = [Place(**{k: v for k, v in one.items() if k in known}) for one in places]  # type: ignore[typeddict-item]
+        passage["places"] = [Place(**{k: v for k, v in place.items() if k in known}) for place in places]  # type: ignore[typeddict-item]
     return passage

@@ -14,7 +14,7 @@ from quorum.core.state import Passage, Place
 if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
 
-FORMAT = 2  # how files are read: 1 stored no places and left formatting marks in the text
+FORMAT_VERSION = 2  # how files are read: 1 stored no places and left formatting marks in the text
 MOST_PLACES = 50  # the most places that a passage lists
 
 
@@ -24,7 +24,7 @@ class Info:
 
     revision: changes with every change of content. writing: a run of changes has not finished. sample: hash of the
     sample collection's files. torn: the vectors are damaged and being rebuilt. format: how its files were read
-    (`FORMAT`), None in old collections. files: number of documents. changed: time of the last change, ISO 8601.
+    (`FORMAT_VERSION`), None in old collections. files: number of documents. changed: time of the last change, ISO 8601.
     made_for: the command that made it for its own use.
     """
 
@@ -64,19 +64,19 @@ class Entry:
     sketch: Sequence[int] = field(default=(), compare=False)
 
     def metadata(self) -> dict[str, str]:
-        kept = {"title": self.title, "hash": self.hash, "places": json.dumps(self.places, sort_keys=True)}
+        stored = {"title": self.title, "hash": self.hash, "places": json.dumps(self.places, sort_keys=True)}
         if self.headings:
-            kept["headings"] = json.dumps(self.headings)
+            stored["headings"] = json.dumps(self.headings)
         if self.where:
-            kept["where"] = self.where
+            stored["where"] = self.where
         if self.sketch:
-            kept["sketch"] = " ".join(f"{number:x}" for number in self.sketch)
-        return kept
+            stored["sketch"] = " ".join(f"{number:x}" for number in self.sketch)
+        return stored
 
     def read_spots(self) -> dict[str, dict[str, Any]]:
         """Document -> the passage's position in it."""
-        found: dict[str, dict[str, Any]] = json.loads(self.where) if self.where else {}
-        return found
+        spots: dict[str, dict[str, Any]] = json.loads(self.where) if self.where else {}
+        return spots
 
     def add_place(self, source: str, place: int, spot: Mapping[str, Any] | None) -> "Entry":
         """The entry with a place in one more document."""
@@ -110,20 +110,20 @@ def get_spot(passage: Passage) -> dict[str, Any] | None:
 
 def read_info(collection: "Collection") -> Info:
     """The metadata of a collection, if it is one of ours."""
-    kept = collection.metadata or {}
+    metadata = collection.metadata or {}
     try:
         return Info(
-            embedding=str(kept["embedding"]),
-            dimension=int(str(kept["dimension"])),
-            revision=str(kept["revision"]),
-            writing=bool(kept["writing"]),
-            sample=str(kept["sample"]) if "sample" in kept else None,
-            torn=True if kept.get("torn") else None,
-            format=int(str(kept["format"])) if "format" in kept else None,
-            files=int(str(kept["files"])) if "files" in kept else None,
-            changed=str(kept["changed"]) if "changed" in kept else None,
-            made_for=str(kept["made_for"]) if "made_for" in kept else None,
-            made_from=str(kept["made_from"]) if "made_from" in kept else None,
+            embedding=str(metadata["embedding"]),
+            dimension=int(str(metadata["dimension"])),
+            revision=str(metadata["revision"]),
+            writing=bool(metadata["writing"]),
+            sample=str(metadata["sample"]) if "sample" in metadata else None,
+            torn=True if metadata.get("torn") else None,
+            format=int(str(metadata["format"])) if "format" in metadata else None,
+            files=int(str(metadata["files"])) if "files" in metadata else None,
+            changed=str(metadata["changed"]) if "changed" in metadata else None,
+            made_for=str(metadata["made_for"]) if "made_for" in metadata else None,
+            made_from=str(metadata["made_from"]) if "made_from" in metadata else None,
         )
     except KeyError:
         raise SetupError(
@@ -146,13 +146,13 @@ def read_places(entry: Entry) -> list[Place]:
         return [Place(file=source) for source in sorted(entry.places) if Path(source).is_absolute()][:MOST_PLACES]
     spots = entry.read_spots()
     order = sorted(spots, key=lambda source: ("own" in spots[source], source))
-    found = []
+    places = []
     for source in order[:MOST_PLACES]:
         place: dict[str, Any] = {"file": source} | {k: v for k, v in spots[source].items() if k != "own"}
         if entry.headings:
             place["headings"] = list(entry.headings)
-        found.append(Place(**place))  # type: ignore[typeddict-item]
-    return found
+        places.append(Place(**place))  # type: ignore[typeddict-item]
+    return places
 
 
 def read_entry(metadata: Mapping[str, Any]) -> Entry:

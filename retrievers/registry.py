@@ -72,7 +72,7 @@ RETRIEVERS = {
 
 def all_retrievers() -> dict[str, RetrieverKind]:
     """Ours and, after them, those of installed packages."""
-    return plugins.add_plugins(plugins.RETRIEVERS, RETRIEVERS, check_kind)
+    return plugins.add_plugins(plugins.RETRIEVER_GROUP, RETRIEVERS, check_kind)
 
 
 def check_kind(name: str, value: object) -> RetrieverKind:
@@ -97,6 +97,6 @@ def find_retriever(text: str) -> tuple[RetrieverKind, str]:
     kind = kinds.get(name)
     if kind is None or bool(kind.argument) != bool(argument) or (":" in text and not kind.argument):
         hint = "; 'given' is used by itself where passages are given" if text == "given" else ""
-        names = (f"{name}:{one.argument}" if one.argument else name for name, one in all_retrievers().items())
+        names = (f"{name}:{kind.argument}" if kind.argument else name for name, kind in all_retrievers().items())
         raise SetupError(f"There is no retriever {text!r}; choose one of: {', '.join(names)}{hint}.")
     return kind, argument

@@ -20,10 +20,10 @@ async def compute_similarities(query: str, passages: Sequence[Passage], embeddin
     if not passages:
         return []
     model = await asyncio.to_thread(get_embedder, embeddings)
-    asked, found = await asyncio.gather(
+    query_vector, passage_vectors = await asyncio.gather(
         model.aembed_query(query), model.aembed_documents([make_indexed_text(passage) for passage in passages])
     )
-    return [compute_cosine(asked, vector) for vector in found]
+    return [compute_cosine(query_vector, vector) for vector in passage_vectors]
 
 
 def compute_cosine(left: Sequence[float], right: Sequence[float]) -> float:

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 DEFAULT_FOLDER = ".quorum"
 # Accuracy is more important than speed here; a query still takes only milliseconds.
-HNSW = {"ef_construction": 200, "ef_search": 200, "max_neighbors": 32}
-SPACES = {"cosine": "cosine", "dot": "ip"}
+HNSW_SETTINGS = {"ef_construction": 200, "ef_search": 200, "max_neighbors": 32}
+SPACE_OF_SIMILARITY = {"cosine": "cosine", "dot": "ip"}
 WRITER_WAITS_S = 600.0
 
 
-def open_store(where: str | Path) -> "Store":
+def open_store(path: str | Path) -> "Store":
     """The store in a folder or at a URL; the same object for the same place."""
-    text = str(where).strip()
+    text = str(path).strip()
     if not text:
         raise SetupError("The store's name is empty; give a folder such as .quorum, or http://host:8000.")
     return get_cached_store(text if "://" in text else str(Path(text).expanduser().resolve()))
@@ -47,10 +47,10 @@ class Store:
     that all processes share, and the client is opened again if a collection has changed since it was read.
     """
 
-    def __init__(self, where: str) -> None:
-        self.where = where
-        self.remote = "://" in where
-        self.folder = Path(DEFAULT_FOLDER).resolve() if self.remote else Path(where)  # for locks and caches
+    def __init__(self, path: str) -> None:
+        self.where = path
+        self.remote = "://" in path
+        self.folder = Path(DEFAULT_FOLDER).resolve() if self.remote else Path(path)  # for locks and caches
         self.client: ClientAPI | None = None
         self.read: dict[str, str] = {}  # collection -> its revision when this client read it
         self.checked_embeddings: set[tuple[str, str]] = set()  # (collection, embeddings) that belong together
@@ -169,10 +169,10 @@ class Store:
                     f"The collection {name!r} holds vectors of {dimension} numbers, the question's has {len(vector)}; "
                     "the embeddings have changed: index the documents into a new collection."
                 )
-            found: Any = collection.query(
+            matches: Any = collection.query(
                 query_embeddings=wanted, n_results=k, include=["documents", "metadatas", "distances"]
             )
-        rows = zip(*(found[part][0] for part in ("ids", "documents", "metadatas", "distances")), strict=True)
+        rows = zip(*(matches[part][0] for part in ("ids", "documents", "metadatas", "distances")), strict=True)
         return [
             copy_with_score(read_passage(id_, text, metadata), 1 - distance) for id_, text, metadata, distance in rows
         ]
@@ -188,8 +188,8 @@ class Store:
     def texts(self, name: str, ids: list[str]) -> list[Passage]:
         """The stored passages of these ids."""
         with self.open_client():
-            found: Any = self.get_undamaged(name).get(ids=ids, include=["metadatas", "documents"])
-        rows = zip(found["ids"], found["documents"], found["metadatas"], strict=True)
+            stored: Any = self.get_undamaged(name).get(ids=ids, include=["metadatas", "documents"])
+        rows = zip(stored["ids"], stored["documents"], stored["metadatas"], strict=True)
         return [read_passage(id_, text, metadata) for id_, text, metadata in rows]
 
     def entries(self, name: str) -> dict[str, Entry]:
@@ -204,7 +204,7 @@ class Store:
 
     def create(self, name: str, info: Info, similarity: str = "cosine") -> None:
         """A new, empty collection whose passages are ranked by "cosine" or by "dot", the inner product."""
-        configuration: Any = {"hnsw": HNSW | {"space": SPACES[similarity]}}
+        configuration: Any = {"hnsw": HNSW_SETTINGS | {"space": SPACE_OF_SIMILARITY[similarity]}}
         with self.open_client() as client:
             client.create_collection(
                 name, metadata=info.metadata(), configuration=configuration, embedding_function=None
@@ -258,8 +258,8 @@ class Store:
 
 
 @lru_cache(maxsize=64)
-def get_cached_store(where: str) -> Store:
-    return Store(where)
+def get_cached_store(path: str) -> Store:
+    return Store(path)
 
 
 def check_embedding_name(name: str, info: Info, embedding: str) -> None:
@@ -270,9 +270,9 @@ def check_embedding_name(name: str, info: Info, embedding: str) -> None:
         )
 
 
-def unknown_collection_error(name: str, where: str, names: list[str]) -> SetupError:
+def unknown_collection_error(name: str, path: str, names: list[str]) -> SetupError:
     there = f"there are: {', '.join(names[:20])}" if names else "there is none yet"
     return SetupError(
-        f"There is no collection {name!r} in the store {where}; {there}. "
+        f"There is no collection {name!r} in the store {path}; {there}. "
         f"To create it, index documents into it: quorum index PATH --collection {name}"
     )

@@ -85,9 +85,10 @@ QUESTIONS = [
     DocumentQuestion("What is the interval of the heartbeat?", "beat.toml", "heartbeat_interval = 45"),
 ]
 
-NOISE = ("Enable scripts", "Home Contact", "tracking", "placeholder row", "include")  # stands in what is left out
+# Texts of the parts that readers leave out: scripts, menus, notes.
+UNWANTED_TEXTS = ("Enable scripts", "Home Contact", "tracking", "placeholder row", "include")
 
-FILLER = (
+FILLER_TEXT = (
     "The valley has three villages and a narrow road. People keep goats and bees there. In spring the road is "
     "often closed because of mud, and letters come by boat. The church was painted twice. "
     "Nobody remembers who planted the lime trees."
@@ -109,13 +110,13 @@ def write_documents(folder: Path) -> None:
 def write_texts(folder: Path) -> None:
     notes = (
         "Notes of the warden\r\n\r\nSince May the ferryman keeps the spare key of the boathouse, not the innkeeper.\r\n"
-        f"The lower gate opens at half past seven in winter and at six in summer.\r\n\r\n{FILLER}\r\n"
+        f"The lower gate opens at half past seven in winter and at six in summer.\r\n\r\n{FILLER_TEXT}\r\n"
     )
     (folder / "notes.txt").write_bytes(b"\xef\xbb\xbf" + notes.encode())
     (folder / "latin.txt").write_bytes(
-        f"The Café Müller serves elderberry soup from June on. {FILLER}".encode("cp1252")
+        f"The Café Müller serves elderberry soup from June on. {FILLER_TEXT}".encode("cp1252")
     )
-    (folder / "wide.txt").write_bytes(f"The Grünsee is 43 metres deep and very cold. {FILLER}".encode("utf-16"))
+    (folder / "wide.txt").write_bytes(f"The Grünsee is 43 metres deep and very cold. {FILLER_TEXT}".encode("utf-16"))
     (folder / "stations.csv").write_bytes(
         b'Station;Keeper;Since\r\nAsh;Jon Pell;2015\r\nElm;Ida Roth;2009\r\nFir;"Kim; Jo";2020\r\n'
     )
@@ -206,7 +207,7 @@ HANDBOOK = [
         ("p", "tion in the turbine hall. Visitors stay behind the yellow line."),
     ],
 ]
-SIZES = {"h1": 24, "h2": 18, "h3": 14, "p": 11}
+FONT_SIZES = {"h1": 24, "h2": 18, "h3": 14, "p": 11}
 
 
 def write_pdf(path: Path, pages: list[list[tuple[str, object]]]) -> None:
@@ -249,7 +250,7 @@ def page_stream(page: list[tuple[str, object]]) -> str:
             parts += [f"{a} {b} m {c} {d} l S" for a, b, c, d in lines]
             y -= 16
             continue
-        size = SIZES[kind]
+        size = FONT_SIZES[kind]
         y -= size if kind != "p" else 0
         parts.append(f"BT /F1 {size} Tf 72 {y} Td ({content}) Tj ET")
         y -= 14 if kind == "p" else size + 6
@@ -342,7 +343,7 @@ def write_epub(path: Path) -> None:
         file.writestr("META-INF/container.xml", container)
         file.writestr("OEBPS/book.opf", package)
         file.writestr("OEBPS/nav.xhtml", page.format("<nav><ol><li>Home Contact</li></ol></nav>"))
-        file.writestr("OEBPS/one.xhtml", page.format(f"<h1>Chapter one</h1><p>{FILLER}</p>"))
+        file.writestr("OEBPS/one.xhtml", page.format(f"<h1>Chapter one</h1><p>{FILLER_TEXT}</p>"))
         file.writestr(
             "OEBPS/two.xhtml",
             page.format("<h1>Chapter two</h1><p>At night the <i>mill</i>er hid the silver bell under the wheel.</p>"),

@@ -28,14 +28,14 @@ PASSAGES = [
     ),
     Passage(id="tea", title="Tea", text="Tea is a drink made from leaves."),
 ]
-EXTERNAL = "SuperMansion has the voice of Jillian Bell. So the answer is Unknown."
-INTERNAL = "The comedy Workaholics is about three friends; Jillian Bell played a colleague."
-REASONING = "SuperMansion starred Jillian Bell. Jillian Bell played Jillian Belk. So the answer is Jillian Belk."
+EXTERNAL_REPLY = "SuperMansion has the voice of Jillian Bell. So the answer is Unknown."
+INTERNAL_REPLY = "The comedy Workaholics is about three friends; Jillian Bell played a colleague."
+REASONING_REPLY = "SuperMansion starred Jillian Bell. Jillian Bell played Jillian Belk. So the answer is Jillian Belk."
 
 
 REPLIES = {
-    "reason: external": EXTERNAL,
-    "internal": INTERNAL,
+    "reason: external": EXTERNAL_REPLY,
+    "internal": INTERNAL_REPLY,
     "topic": "Television comedies",
     "judge: q": "Passage 1: relevant, it names the series. Passage 2: not relevant.",
     "judge: ex": "Passage 1 and passage 2 bear on it.",
@@ -43,7 +43,7 @@ REPLIES = {
     "choose: q": "1",
     "choose: ex": "Passages 1 and 2",
     "choose: in": "[1]",
-    "reason": REASONING,
+    "reason": REASONING_REPLY,
     "extract_answer": "Jillian Belk",
 }
 

@@ -15,8 +15,8 @@ from quorum_command import CommandOutcome, Quorum
 settings.register_profile("untimed", deadline=None)  # a test must not fail because the machine is busy
 settings.load_profile("untimed")
 
-ISOLATED = ("OPENAI_", "AZURE_OPENAI_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_", "QUORUM_", "CHROMA_")
-PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+ISOLATED_PREFIXES = ("OPENAI_", "AZURE_OPENAI_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_", "QUORUM_", "CHROMA_")
+PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 
 def is_loopback(host: Any) -> bool:
@@ -48,7 +48,7 @@ os.environ["QUORUM_JOURNAL"] = "off"  # also for a Context made while a test mod
 def isolate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """Remove settings from the environment, switch the journal off and change to a fresh folder."""
     for name in list(os.environ):
-        if name.upper().startswith(ISOLATED) or name.upper() in PROXIES:
+        if name.upper().startswith(ISOLATED_PREFIXES) or name.upper() in PROXY_VARIABLES:
             monkeypatch.delenv(name)
     monkeypatch.delenv("COLUMNS", raising=False)  # the terminal's width, which test runners pass on
     monkeypatch.setenv("QUORUM_JOURNAL", "off")
@@ -58,7 +58,7 @@ def isolate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     if "quorum.models.journal" in sys.modules:
         sys.modules["quorum.models.journal"].close_journals()
     if "quorum.models.parameters" in sys.modules:
-        sys.modules["quorum.models.parameters"].REFUSALS.clear()  # a later test server may get the same port
+        sys.modules["quorum.models.parameters"].REFUSED_PARAMETERS.clear()  # a later test server may get the same port
     if "quorum.models.chat" in sys.modules:
         sys.modules["quorum.models.chat"].get_scripted_model.cache_clear()  # the next test scripts its own replies
 

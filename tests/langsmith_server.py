@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from uuid import NAMESPACE_URL, uuid5
 
-BATCHES = {
+BATCH_CONFIG = {
     "use_multipart_endpoint": False,
     "scale_up_qsize_trigger": 1000,
     "scale_up_nthreads_limit": 1,
@@ -19,7 +19,7 @@ BATCHES = {
     "size_limit": 100,
     "size_limit_bytes": 20_000_000,
 }
-INFO = {"version": "0.13.0", "batch_ingest_config": BATCHES}
+SERVER_INFO = {"version": "0.13.0", "batch_ingest_config": BATCH_CONFIG}
 
 
 @dataclass
@@ -84,7 +84,7 @@ class Collector:
     def answer(self, method: str, path: str, body: bytes, kind: str) -> tuple[int, Any]:
         """(status, JSON) of a request; `kind`: of its content."""
         if method == "GET":
-            return 200, INFO
+            return 200, SERVER_INFO
         self.take(path, body)
         return 200, {}
 
@@ -135,7 +135,7 @@ class Workspace(Collector):
 
     def found(self, path: str, wanted: dict[str, list[str]]) -> Any:
         if path == "/info":
-            batches = BATCHES | {"use_multipart_endpoint": self.multipart}
+            batches = BATCH_CONFIG | {"use_multipart_endpoint": self.multipart}
             flags = {"dataset_examples_multipart_enabled": self.multipart}
             return {"version": "0.13.0", "batch_ingest_config": batches, "instance_flags": flags}
         held = {"/datasets": self.datasets, "/sessions": self.sessions, "/examples": self.examples}[path]

@@ -19,8 +19,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import islice
 from typing import Any
 
-CHAT, EMBEDDINGS, MODELS = "/v1/chat/completions", "/v1/embeddings", "/v1/models"
-COMPLETIONS = "/v1/completions"
+CHAT_PATH, EMBEDDINGS_PATH, MODELS_PATH = "/v1/chat/completions", "/v1/embeddings", "/v1/models"
+COMPLETIONS_PATH = "/v1/completions"
 DIMENSION = 32
 
 
@@ -110,7 +110,7 @@ class OpenAIServer:
 
     def chats(self) -> list[Request]:
         """The chat requests so far."""
-        return [request for request in self.requests if request.path == CHAT]
+        return [request for request in self.requests if request.path == CHAT_PATH]
 
     def wait_for(self, count: int, seconds: float = 30) -> None:
         """Block until `count` requests have arrived (call it through asyncio.to_thread)."""
@@ -131,13 +131,13 @@ class OpenAIServer:
             self.at_once += 1
             self.most_at_once = max(self.most_at_once, self.at_once)
             script = self.script
-            if isinstance(script, list) and request.path in (CHAT, COMPLETIONS):
+            if isinstance(script, list) and request.path in (CHAT_PATH, COMPLETIONS_PATH):
                 script = (
                     script.pop(0) if script else make_error(418, "The script of the test server has no more replies")
                 )
             self.changed.notify_all()
         try:
-            yield script(request) if callable(script) and request.path in (CHAT, COMPLETIONS) else script  # type: ignore[misc]
+            yield script(request) if callable(script) and request.path in (CHAT_PATH, COMPLETIONS_PATH) else script  # type: ignore[misc]
         finally:
             with self.changed:
                 self.at_once -= 1
@@ -194,14 +194,14 @@ def make_handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
         def answer(self, body: dict[str, Any]) -> None:
             request = Request(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
             with server.answering(request) as scripted:
-                if self.path == EMBEDDINGS:
+                if self.path == EMBEDDINGS_PATH:
                     return self.send(Response(body=make_embeddings(body)))
-                if self.path == MODELS:
+                if self.path == MODELS_PATH:
                     models = [
                         {"id": name, "object": "model", "created": 0, "owned_by": "test"} for name in server.models
                     ]
                     return self.send(Response(body={"object": "list", "data": models}))
-                if self.path not in (CHAT, COMPLETIONS):
+                if self.path not in (CHAT_PATH, COMPLETIONS_PATH):
                     return self.send(make_error(404, f"There is nothing at {self.path}"))
                 response = Response(scripted) if isinstance(scripted, str) else scripted
                 if response.hold:
@@ -211,7 +211,7 @@ def make_handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
                     return hang_up(self.connection)
                 if response.status != 200 or response.body is not None:
                     return self.send(response)
-                if self.path == COMPLETIONS:
+                if self.path == COMPLETIONS_PATH:
                     return self.send(Response(body=make_echo(body), truncate=response.truncate))
                 return self.stream(response, body) if body.get("stream") else self.send(make_completion(response, body))
 

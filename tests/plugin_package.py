@@ -9,7 +9,7 @@ import pytest
 
 from quorum.core.plugins import forget_plugins
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "plugin"
+EXAMPLE_PACKAGE = Path(__file__).parents[1] / "examples" / "plugin"
 
 
 def install_plugin(
@@ -38,9 +38,9 @@ def install_plugin(
 @pytest.fixture
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Install the example package into a folder on the path, without a network."""
-    about = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    about = tomllib.loads((EXAMPLE_PACKAGE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (site := tmp_path / "site").mkdir()
-    code = (EXAMPLE / "quorum_example.py").read_text(encoding="utf-8")
+    code = (EXAMPLE_PACKAGE / "quorum_example.py").read_text(encoding="utf-8")
     install_plugin(site, monkeypatch, about["name"], code, about["entry-points"])
     yield
     forget_plugins()

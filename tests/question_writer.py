@@ -9,17 +9,19 @@ from openai_server import Request
 
 from quorum.prompts import BUILT_IN
 
-FILLER = "It stands on a hill above the old harbour, and people still come to look at it on the first day of spring."
-TOWER = "Tower number {n} in the town of Vell{n} was finished by the mason Orm{n}. " + FILLER
-LAMP = "The lamp of Vell{n} holds {n} litres of oil and was lit by the keeper Ida{n}. " + FILLER
+FILLER_TEXT = (
+    "It stands on a hill above the old harbour, and people still come to look at it on the first day of spring."
+)
+TOWER_TEXT = "Tower number {n} in the town of Vell{n} was finished by the mason Orm{n}. " + FILLER_TEXT
+LAMP_TEXT = "The lamp of Vell{n} holds {n} litres of oil and was lit by the keeper Ida{n}. " + FILLER_TEXT
 PROMPTS = {name: BUILT_IN[name].partition("$")[0] for name in BUILT_IN if name.startswith(("question", "answer_base"))}
 Say = Callable[[str, int, str], str | None]
 
 
 def write_corpus(path: Path, count: int) -> str:
     """Towers t1, t2, ... each in a town of its own, whose lamp l1, l2, ... another document describes."""
-    lines = [{"id": f"t{n}", "title": f"Tower {n}", "text": TOWER.format(n=n)} for n in range(1, count + 1)]
-    lines += [{"id": f"l{n}", "title": f"Lamp {n}", "text": LAMP.format(n=n)} for n in range(1, count + 1)]
+    lines = [{"id": f"t{n}", "title": f"Tower {n}", "text": TOWER_TEXT.format(n=n)} for n in range(1, count + 1)]
+    lines += [{"id": f"l{n}", "title": f"Lamp {n}", "text": LAMP_TEXT.format(n=n)} for n in range(1, count + 1)]
     lines.append({"id": "short", "title": "", "text": "Too short to ask about."})
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return str(path)
@@ -65,7 +67,7 @@ def write_single_question(n: int, lamp: bool) -> str:
 def answer_from_passages(n: int, text: str) -> str:
     """The answer that the passages give."""
     passages, _, question = text.rpartition("\n\nQuestion: ")
-    tower, lamp = TOWER.format(n=n) in passages, LAMP.format(n=n) in passages
+    tower, lamp = TOWER_TEXT.format(n=n) in passages, LAMP_TEXT.format(n=n) in passages
     if "whose tower" in question:
         return f"Ida{n}" if tower and lamp else "Unknown"
     if "Which mason" in question and tower:

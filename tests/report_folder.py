@@ -20,14 +20,16 @@ from quorum.evaluation.run.source import Source
 from quorum.evaluation.run.spending import Spending
 
 METHODS = ("concat", "post_fusion", "sure")
-NASTY = '</script><script>window.hacked = true</script><img src=x onerror="window.hacked = true"> \' ${body} &amp;'
-RIGHT = {"concat": 0.45, "post_fusion": 0.55, "sure": 0.7}
+HTML_ATTACK = (
+    '</script><script>window.hacked = true</script><img src=x onerror="window.hacked = true"> \' ${body} &amp;'
+)
+SHARE_RIGHT = {"concat": 0.45, "post_fusion": 0.55, "sure": 0.7}
 
 
 def make_row(number: int, method: str, draw: random.Random, nasty: str) -> dict[str, Any]:
     """A line of results.jsonl. One in forty failed."""
     failed = draw.random() < 0.025
-    right = draw.random() < RIGHT[method]
+    right = draw.random() < SHARE_RIGHT[method]
     unknown = not right and draw.random() < 0.4
     answer = "unknown" if unknown else f"answer {number}" if right else f"something else {nasty}"
     measures = {"em": float(right), "f1": float(right), "unknown": unknown, "not_majority": not right and not unknown}
@@ -85,7 +87,9 @@ def make_detail(number: int, method: str, nasty: str) -> dict[str, Any]:
     }
 
 
-def make_decision(folder: Path, count: int, nasty: str = NASTY, budget: dict[str, float] | None = None) -> Decision:
+def make_decision(
+    folder: Path, count: int, nasty: str = HTML_ATTACK, budget: dict[str, float] | None = None
+) -> Decision:
     """Write the folder of a comparison with `count` questions, and decide from it."""
     draw = random.Random(count)
     folder.mkdir(parents=True, exist_ok=True)
@@ -108,6 +112,6 @@ def make_decision(folder: Path, count: int, nasty: str = NASTY, budget: dict[str
     return decide(scores, spent)
 
 
-def make_report(folder: Path, count: int, nasty: str = NASTY) -> Path:
+def make_report(folder: Path, count: int, nasty: str = HTML_ATTACK) -> Path:
     """Write the report of such a comparison; the path of its page."""
     return write_report(make_decision(folder, count, nasty))

@@ -16,7 +16,7 @@ from openai_server import OpenAIServer, Request
 
 ROOT = Path(__file__).parents[1]
 STARTS_IN_S = 180
-OFFLINE = f"""
+OFFLINE_SCRIPT = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "tests")!r})
 import conftest  # from here on this process reaches this machine alone
@@ -46,7 +46,7 @@ def start_studio(
     command = ["dev", "--config", str(config), "--port", str(port), "--no-browser", "--no-reload"]
     with log.open("w") as out:
         process = subprocess.Popen(
-            [python, "-c", OFFLINE, *command],
+            [python, "-c", OFFLINE_SCRIPT, *command],
             cwd=folder,
             env=told | quiet | {"OPENAI_BASE_URL": model.url} | environment,
             stdout=out,

@@ -6,20 +6,20 @@ import httpx
 import pytest
 from openai_server import OpenAIServer, Response, make_error, make_too_long
 
-ASK = {"model": "test", "messages": [{"role": "user", "content": "Who wrote it?"}]}
+CHAT_BODY = {"model": "test", "messages": [{"role": "user", "content": "Who wrote it?"}]}
 
 
 def test_server_answers_in_order_and_records(openai_server: OpenAIServer) -> None:
     openai_server.reply(["one", make_error(429, "slow down", Retry_After="2"), Response("cut", truncate=True)])
     with httpx.Client(base_url=openai_server.url, headers={"X-Test": "yes"}) as client:
-        first = client.post("/chat/completions", json=ASK)
+        first = client.post("/chat/completions", json=CHAT_BODY)
         assert first.json()["choices"][0]["message"]["content"] == "one"
         assert first.json()["usage"]["prompt_tokens"] == 3
-        second = client.post("/chat/completions", json=ASK)
+        second = client.post("/chat/completions", json=CHAT_BODY)
         assert (second.status_code, second.headers["Retry-After"]) == (429, "2")
         with pytest.raises(httpx.RemoteProtocolError):
-            client.post("/chat/completions", json=ASK)
-        assert client.post("/chat/completions", json=ASK).status_code == 418
+            client.post("/chat/completions", json=CHAT_BODY)
+        assert client.post("/chat/completions", json=CHAT_BODY).status_code == 418
         assert client.get("/models").json()["data"][0]["id"] == "test"
     assert [request.text for request in openai_server.chats()] == ["Who wrote it?"] * 4
     assert openai_server.requests[0].headers["x-test"] == "yes"
@@ -29,14 +29,14 @@ def test_server_drops_streams_and_embeds(openai_server: OpenAIServer) -> None:
     openai_server.reply([Response(drop=True), "two words", make_too_long()])
     with httpx.Client(base_url=openai_server.url) as client:
         with pytest.raises(httpx.RemoteProtocolError):
-            client.post("/chat/completions", json=ASK)
+            client.post("/chat/completions", json=CHAT_BODY)
         streamed = client.post(
-            "/chat/completions", json=ASK | {"stream": True, "stream_options": {"include_usage": True}}
+            "/chat/completions", json=CHAT_BODY | {"stream": True, "stream_options": {"include_usage": True}}
         )
         events = [json.loads(line[6:]) for line in streamed.text.split("\n\n") if line and not line.endswith("[DONE]")]
         assert "".join(event["choices"][0]["delta"].get("content", "") for event in events[:-1]) == "two words"
         assert events[-1]["usage"]["completion_tokens"] == 3
-        assert client.post("/chat/completions", json=ASK).json()["error"]["code"] == "context_length_exceeded"
+        assert client.post("/chat/completions", json=CHAT_BODY).json()["error"]["code"] == "context_length_exceeded"
         vectors = client.post("/embeddings", json={"model": "e", "input": ["a b", "b a"]}).json()["data"]
         assert vectors[0]["embedding"] == vectors[1]["embedding"]
 

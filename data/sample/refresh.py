@@ -10,7 +10,7 @@ from pathlib import Path
 from quorum.datasets.records import read_json_lines
 from quorum.documents.pieces import read_file_passages
 
-HERE = Path(__file__).resolve().parent
+SAMPLE_FOLDER = Path(__file__).resolve().parent
 QUESTION_FILES = ("questions.jsonl", "claims.jsonl", "dialogue.jsonl", "long.jsonl")
 
 
@@ -39,9 +39,9 @@ def refresh_text(path: Path, passages: dict[str, dict[str, str]]) -> str:
 
 
 def main() -> None:
-    passages = passages_by_document(HERE / "corpus")
+    passages = passages_by_document(SAMPLE_FOLDER / "corpus")
     for name in QUESTION_FILES:
-        path = HERE / name
+        path = SAMPLE_FOLDER / name
         path.write_text(refresh_text(path, passages), encoding="utf-8")
     count = sum(map(len, passages.values()))
     print(f"{len(passages)} documents, {count} passages; gold ids are up to date.", file=sys.stderr)

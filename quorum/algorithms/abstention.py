@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from quorum.algorithms.binomial import binomial_cdf as chance_of_at_most
 
-STEPS = 100  # thresholds 1.00, 0.99, ... 0.00
-ROUNDING = 1e-9
+THRESHOLD_STEPS = 100  # thresholds 1.00, 0.99, ... 0.00
+ROUNDING_ERROR = 1e-9
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def count_least_answers(at_most: float, error: float) -> int:
     >>> count_least_answers(0.05, 0.05)
     59
     """
-    return math.ceil(math.log(error) / math.log1p(-at_most) - ROUNDING)
+    return math.ceil(math.log(error) / math.log1p(-at_most) - ROUNDING_ERROR)
 
 
 def find_threshold(
@@ -64,16 +64,16 @@ def find_threshold(
     """
     sure, bad = np.asarray(confidence, dtype=np.float64), np.asarray(wrong, dtype=np.bool_)
     least, accepted = count_least_answers(at_most, error), None
-    for step in range(STEPS, -1, -1):
-        kept = sure >= step / STEPS - ROUNDING
-        answered = int(kept.sum())
+    for step in range(THRESHOLD_STEPS, -1, -1):
+        is_answered = sure >= step / THRESHOLD_STEPS - ROUNDING_ERROR
+        answered = int(is_answered.sum())
         if answered < least:
             continue
-        mistakes = int(bad[kept].sum())
+        mistakes = int(bad[is_answered].sum())
         p = chance_of_at_most(mistakes, answered, at_most)
         if p > error:
             break
-        accepted = Threshold(step / STEPS, answered, mistakes, of, p)
+        accepted = Threshold(step / THRESHOLD_STEPS, answered, mistakes, of, p)
     return accepted or explain_no_threshold(sure, bad, of, at_most, error)
 
 
@@ -81,8 +81,8 @@ def explain_no_threshold(sure: np.ndarray, bad: np.ndarray, of: int, at_most: fl
     """How many questions would be enough at the most promising threshold, if its share of wrong answers stays."""
     best: tuple[float, int, int] | None = None
     for value in np.unique(sure):
-        kept = sure >= value
-        answered, mistakes = int(kept.sum()), int(bad[kept].sum())
+        is_answered = sure >= value
+        answered, mistakes = int(is_answered.sum()), int(bad[is_answered].sum())
         share = mistakes / answered
         needed = count_answers_needed(share, at_most, error)
         if needed is not None:

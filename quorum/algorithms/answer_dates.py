@@ -2,22 +2,23 @@
 
 import re
 
-NAMES = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october")
-MONTHS = (*NAMES, "november", "december")
-SHORT = r"jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec"
-MONTH = rf"(?P<month>(?:{'|'.join(MONTHS)})\b|(?:{SHORT})\b\.?)"
+LONG_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october")
+MONTHS = (*LONG_MONTHS, "november", "december")
+SHORT_MONTHS = r"jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec"
+MONTH = rf"(?P<month>(?:{'|'.join(MONTHS)})\b|(?:{SHORT_MONTHS})\b\.?)"
 WEEKDAY = r"(?:\b(?:mon|tues|wednes|thurs|fri|satur|sun)day,? (?:the )?)?"
 DAY = r"(?P<day>[12]\d|3[01]|0?[1-9])"
 NO_DIGIT = r"(?![\w:]|[.,/]\d)"
 YEAR = rf"(?P<year>1\d{{3}}|2\d{{3}}|[5-9]\d\d){NO_DIGIT}"
-OF = r"(?: of|,)?"
-FORMS = [
-    rf"{WEEKDAY}\b{MONTH} (?:the )?{DAY}(?:st|nd|rd|th)?(?:{OF} {YEAR}|{NO_DIGIT})",  # July 4, 1776; July 4th
-    rf"{WEEKDAY}(?<![\w.,/:-]){DAY}(?:st|nd|rd|th)?(?: of)? {MONTH}(?:{OF} {YEAR})?(?!\w)",  # 4th of July, 1776
-    rf"\b{MONTH}{OF} {YEAR}",  # July 1776
+OF_OR_COMMA = r"(?: of|,)?"
+DATE_FORMS = [
+    rf"{WEEKDAY}\b{MONTH} (?:the )?{DAY}(?:st|nd|rd|th)?(?:{OF_OR_COMMA} {YEAR}|{NO_DIGIT})",  # July 4, 1776; July 4th
+    rf"{WEEKDAY}(?<![\w.,/:-]){DAY}(?:st|nd|rd"
+    rf"|th)?(?: of)? {MONTH}(?:{OF_OR_COMMA} {YEAR})?(?!\w)",  # 4th of July, 1776
+    rf"\b{MONTH}{OF_OR_COMMA} {YEAR}",  # July 1776
     rf"(?<![\w.,/:-]){YEAR.replace(NO_DIGIT, '')}-(?P<month>0[1-9]|1[0-2])-{DAY}{NO_DIGIT}(?!-)",  # 1776-07-04
 ]
-DATES = [re.compile(form, re.IGNORECASE) for form in FORMS]
+DATE_PATTERNS = [re.compile(form, re.IGNORECASE) for form in DATE_FORMS]
 
 
 def write_dates(text: str) -> str:
@@ -29,13 +30,13 @@ def write_dates(text: str) -> str:
     >>> write_dates("on Monday, 4th of July, 1776"), write_dates("July 1776"), write_dates("Jul. 4"), write_dates("May")
     ('on 1776m07d04', '1776m07', 'm07d04', 'May')
     """
-    for form in DATES:
+    for form in DATE_PATTERNS:
         text = form.sub(write_date, text)
     return text
 
 
-def write_date(found: re.Match[str]) -> str:
-    parts = found.groupdict()
+def write_date(match: re.Match[str]) -> str:
+    parts = match.groupdict()
     year, day = parts.get("year") or "", parts.get("day")
     return f"{year}m{parse_month(parts['month']):02}" + (f"d{int(day):02}" if day else "")
 

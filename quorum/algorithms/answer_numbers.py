@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
-ONES = [
+WORDS_TO_NINETEEN = [
     "zero",
     "one",
     "two",
@@ -25,8 +25,8 @@ ONES = [
     "eighteen",
     "nineteen",
 ]
-TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-ORDINALS = [
+WORDS_OF_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+ORDINALS_TO_NINETEENTH = [
     "first",
     "second",
     "third",
@@ -47,12 +47,25 @@ ORDINALS = [
     "eighteenth",
     "nineteenth",
 ]
-TENTHS = ["twentieth", "thirtieth", "fortieth", "fiftieth", "sixtieth", "seventieth", "eightieth", "ninetieth"]
-SMALL = {word: number for number, word in enumerate(ONES)} | {word: 20 + 10 * n for n, word in enumerate(TENS)}
-ORDINAL = {word: n for n, word in enumerate(ORDINALS, 1)} | {word: 20 + 10 * n for n, word in enumerate(TENTHS)}
+ORDINALS_OF_TENS = [
+    "twentieth",
+    "thirtieth",
+    "fortieth",
+    "fiftieth",
+    "sixtieth",
+    "seventieth",
+    "eightieth",
+    "ninetieth",
+]
+NUMBER_OF_WORD = {word: number for number, word in enumerate(WORDS_TO_NINETEEN)} | {
+    word: 20 + 10 * n for n, word in enumerate(WORDS_OF_TENS)
+}
+NUMBER_OF_ORDINAL = {word: n for n, word in enumerate(ORDINALS_TO_NINETEENTH, 1)} | {
+    word: 20 + 10 * n for n, word in enumerate(ORDINALS_OF_TENS)
+}
 SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 
-UNITS = {
+UNIT_SPELLINGS = {
     "km": "kilometer kilometers kilometre kilometres kms",
     "m": "meter meters metre metres",
     "cm": "centimeter centimeters centimetre centimetres",
@@ -82,7 +95,7 @@ UNITS = {
     "bc": "bce",
     "ad": "ce",
 }
-UNIT = {name: unit for unit, names in UNITS.items() for name in (unit, *names.split())}
+UNIT_OF_WORD = {name: unit for unit, names in UNIT_SPELLINGS.items() for name in (unit, *names.split())}
 CURRENCIES = {"$": "dollar", "€": "euro", "£": "gbp", "¥": "yen"}
 MOST_DIGITS = 15
 
@@ -112,7 +125,7 @@ def write_numbers(words: Sequence[str]) -> list[str]:
 
 
 def normalize_unit(word: str) -> str:
-    return UNIT.get(word, word)
+    return UNIT_OF_WORD.get(word, word)
 
 
 def is_number(word: str) -> bool:
@@ -122,11 +135,13 @@ def is_number(word: str) -> bool:
 def read_number(words: Sequence[str], at: int) -> tuple[str | None, int]:
     """The number that begins at a word, in digits, and the place after it. The number is None if none begins there."""
     first = words[at]
-    if first in ORDINAL:
-        return ("2nd" if first == "second" else write_ordinal(ORDINAL[first])), at + 1
+    if first in NUMBER_OF_ORDINAL:
+        return ("2nd" if first == "second" else write_ordinal(NUMBER_OF_ORDINAL[first])), at + 1
     if is_number(first):
         return read_scale(first, words, at + 1)
-    if first not in SMALL and not (first in ("a", "an") and words[at + 1 : at + 2] and is_scale(words[at + 1])):
+    if first not in NUMBER_OF_WORD and not (
+        first in ("a", "an") and words[at + 1 : at + 2] and is_scale(words[at + 1])
+    ):
         return None, at
     return read_words(words, at)
 
@@ -151,12 +166,12 @@ def read_words(words: Sequence[str], at: int) -> tuple[str, int]:
     start = at
     while at < len(words):
         word = "one" if at == start and words[at] in ("a", "an") else words[at]
-        if word in SMALL and SMALL[word] < room:
-            part += SMALL[word]
-            room = 10 if SMALL[word] >= 20 else 0
-            room = room if SMALL[word] else 0
-        elif word in ORDINAL and ORDINAL[word] < room and word != "second":
-            return write_ordinal(total + part + ORDINAL[word]), at + 1
+        if word in NUMBER_OF_WORD and NUMBER_OF_WORD[word] < room:
+            part += NUMBER_OF_WORD[word]
+            room = 10 if NUMBER_OF_WORD[word] >= 20 else 0
+            room = room if NUMBER_OF_WORD[word] else 0
+        elif word in NUMBER_OF_ORDINAL and NUMBER_OF_ORDINAL[word] < room and word != "second":
+            return write_ordinal(total + part + NUMBER_OF_ORDINAL[word]), at + 1
         elif word == "hundred" and 0 < part < 10:
             part, room = part * 100, 100
         elif SCALES.get(word, limit) < limit and part:
@@ -169,7 +184,7 @@ def read_words(words: Sequence[str], at: int) -> tuple[str, int]:
 
 
 def is_number_word(words: Sequence[str], at: int) -> bool:
-    return at < len(words) and words[at] in SMALL and SMALL[words[at]] > 0
+    return at < len(words) and words[at] in NUMBER_OF_WORD and NUMBER_OF_WORD[words[at]] > 0
 
 
 def write_ordinal(number: int) -> str:

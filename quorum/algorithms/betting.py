@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 
 STAKES = np.array([0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])
-SLACK = 1e-9  # sums of decimal fractions are equal up to this
-HALVINGS = 40
+ROUNDING_ERROR = 1e-9  # sums of decimal fractions are equal up to this
+BISECTION_STEPS = 40
 
 
 def compute_null_means(x: Floats, mean: float, population: int | None) -> Floats:
@@ -35,10 +35,10 @@ def compute_null_means(x: Floats, mean: float, population: int | None) -> Floats
 def compute_log_factors(x: Floats, m: Floats) -> Floats:
     """ln(1 + f / (1 + m) (x - m)) for every stake f, on a new last axis; 0 if m is -1, where no bet is possible."""
     room = 1 + m
-    possible = room > SLACK
+    possible = room > ROUNDING_ERROR
     gain = np.where(possible, (x - m) / np.where(possible, room, 1.0), 0.0)
-    found: Floats = np.log1p(np.maximum(gain, -1.0)[..., None] * STAKES)
-    return found
+    log_factors: Floats = np.log1p(np.maximum(gain, -1.0)[..., None] * STAKES)
+    return log_factors
 
 
 def compute_capital(values: ArrayLike, *, mean: float = 0.0, population: int | None = None) -> Floats:
@@ -54,18 +54,18 @@ def compute_capital(values: ArrayLike, *, mean: float = 0.0, population: int | N
     x = np.asarray(values, dtype=np.float64)
     m = compute_null_means(x, mean, population)
     logs = np.cumsum(compute_log_factors(x, m), axis=-2)
-    found: Floats = np.exp(np.minimum(logs, 700.0)).mean(axis=-1)
+    capital: Floats = np.exp(np.minimum(logs, 700.0)).mean(axis=-1)
     if population is not None:
         left = population - np.arange(1, x.shape[-1] + 1)
-        certain = np.cumsum(x, axis=-1) - left > population * mean + SLACK
-        found = np.where(np.logical_or.accumulate(certain, axis=-1), np.inf, found)
-    return found
+        certain = np.cumsum(x, axis=-1) - left > population * mean + ROUNDING_ERROR
+        capital = np.where(np.logical_or.accumulate(certain, axis=-1), np.inf, capital)
+    return capital
 
 
 def compute_p_value(values: ArrayLike, *, mean: float = 0.0, population: int | None = None) -> float:
     """The p-value of "the mean is at most `mean`": 1 / the highest capital, at most 1. Valid for any stopping rule."""
-    found = compute_capital(values, mean=mean, population=population)
-    highest = float(found.max()) if found.size else 1.0
+    capital = compute_capital(values, mean=mean, population=population)
+    highest = float(capital.max()) if capital.size else 1.0
     return min(1.0, 1.0 / highest) if highest > 0 else 1.0
 
 
@@ -82,7 +82,7 @@ def compute_lower_bound(values: ArrayLike, error: float, *, population: int | No
     low, high = -1.0, 1.0
     if not x.size:
         return low
-    for _ in range(HALVINGS):
+    for _ in range(BISECTION_STEPS):
         middle = (low + high) / 2
         if compute_p_value(x, mean=middle, population=population) <= error:
             low = middle

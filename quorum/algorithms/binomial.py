@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-HALVINGS = 60
+BISECTION_STEPS = 60
 
 
 def get_log_factorials(n: int) -> NDArray[np.float64]:
@@ -16,8 +16,8 @@ def get_log_factorials(n: int) -> NDArray[np.float64]:
 @lru_cache
 def compute_log_factorials(bits: int) -> NDArray[np.float64]:
     """The logs of the factorials below 2 ** bits."""
-    found: NDArray[np.float64] = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 2**bits)))])
-    return found
+    sums: NDArray[np.float64] = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 2**bits)))])
+    return sums
 
 
 def binomial_cdf(k: int, n: int, chance: float) -> float:
@@ -32,8 +32,14 @@ def binomial_cdf(k: int, n: int, chance: float) -> float:
         return 1.0
     if chance >= 1:
         return 0.0
-    logs, found = get_log_factorials(n), np.arange(k + 1)
-    terms = logs[n] - logs[found] - logs[n - found] + found * np.log(chance) + (n - found) * np.log1p(-chance)
+    logs, successes = get_log_factorials(n), np.arange(k + 1)
+    terms = (
+        logs[n]
+        - logs[successes]
+        - logs[n - successes]
+        + successes * np.log(chance)
+        + (n - successes) * np.log1p(-chance)
+    )
     return min(1.0, float(np.exp(terms).sum()))
 
 
@@ -48,7 +54,7 @@ def clopper_pearson_upper(k: int, n: int, error: float) -> float:
     if k >= n:
         return 1.0
     low, high = k / n, 1.0
-    for _ in range(HALVINGS):
+    for _ in range(BISECTION_STEPS):
         middle = (low + high) / 2
         if binomial_cdf(k, n, middle) > error:
             low = middle

@@ -21,7 +21,7 @@ TestName = Literal["known", "confidence", "same", "certified"]
 MOST_STAGES = 3
 MOST_THRESHOLDS = 8
 DESIGN_SHARE = 3  # a third of the questions designs
-BETTER = 1e-12
+SMALLEST_GAIN = 1e-12
 
 
 @dataclass(frozen=True)
@@ -113,18 +113,18 @@ def find_accepted(recorded: RecordedAnswers, method: int, accept: AcceptanceTest
         known = known & recorded.certified[method]
     if accept.test == "same":
         same = np.zeros_like(known)
-        for one in earlier:
-            same |= recorded.known[one] & (recorded.key[one] == recorded.key[method])
+        for earlier_stage in earlier:
+            same |= recorded.known[earlier_stage] & (recorded.key[earlier_stage] == recorded.key[method])
         known = known & same
     return known
 
 
 def compute_added_cost(recorded: RecordedAnswers, method: int, earlier: Sequence[int]) -> Floats:
     """The cost that a stage adds: its calls, less those shared with the earlier stage that shares most."""
-    found: Floats = recorded.cost[method]
+    cost: Floats = recorded.cost[method]
     if earlier:
-        found = found - np.max([recorded.shared[one, method] for one in earlier], axis=0)
-    return found
+        cost = cost - np.max([recorded.shared[stage, method] for stage in earlier], axis=0)
+    return cost
 
 
 def replay_cascade(recorded: RecordedAnswers, cascade: Cascade) -> ReplayResult:
@@ -146,18 +146,18 @@ def replay_cascade(recorded: RecordedAnswers, cascade: Cascade) -> ReplayResult:
 
 def list_tests(recorded: RecordedAnswers, method: int, *, first: bool) -> list[AcceptanceTest]:
     """The tests that fit the recorded answers of this method."""
-    found = [AcceptanceTest("known")]
+    tests = [AcceptanceTest("known")]
     known = recorded.known[method]
     sure = recorded.confidence[method]
     values = np.unique(sure[known & np.isfinite(sure)])
     if len(values) > MOST_THRESHOLDS:
         values = np.unique(np.quantile(values, np.linspace(0, 1, MOST_THRESHOLDS), method="nearest"))
-    found += [AcceptanceTest("confidence", float(value)) for value in values]
+    tests += [AcceptanceTest("confidence", float(value)) for value in values]
     if recorded.certified[method].any():
-        found.append(AcceptanceTest("certified"))
+        tests.append(AcceptanceTest("certified"))
     if not first:
-        found.append(AcceptanceTest("same"))
-    return found
+        tests.append(AcceptanceTest("same"))
+    return tests
 
 
 @dataclass(frozen=True)
@@ -175,12 +175,12 @@ def design_cascades(recorded: RecordedAnswers) -> list[Candidate]:
     Of cascades with equal score and cost, the front has the one with fewest stages.
     """
     score, cost = recorded.worst.mean(axis=1), recorded.cost.mean(axis=1)
-    best = max(range(len(recorded.methods)), key=lambda one: (score[one], -cost[one]))
-    found = [one for one in list_cascades(recorded) if one.cost < cost[best] - BETTER]
+    best = max(range(len(recorded.methods)), key=lambda index: (score[index], -cost[index]))
+    cheaper = [cascade for cascade in list_cascades(recorded) if cascade.cost < cost[best] - SMALLEST_GAIN]
     front: list[Candidate] = []
-    for one in sorted(found, key=lambda one: (one.cost, -one.score, len(one.cascade))):
-        if not front or one.score > front[-1].score + BETTER:
-            front.append(one)
+    for cascade in sorted(cheaper, key=lambda cascade: (cascade.cost, -cascade.score, len(cascade.cascade))):
+        if not front or cascade.score > front[-1].score + SMALLEST_GAIN:
+            front.append(cascade)
     return front[::-1]
 
 
@@ -192,20 +192,22 @@ def list_cascades(recorded: RecordedAnswers) -> Iterator[Candidate]:
         yield Candidate((Stage(names[method], None),), float(score), float(cost))
     lowest = float(recorded.worst.min()) if recorded.worst.size else 0.0
     worst = np.where(recorded.failed, lowest, recorded.worst)
-    for one in range(count):
-        for accept in list_tests(recorded, one, first=True):
-            taken = find_accepted(recorded, one, accept, ()) | recorded.failed[one]
-            gained, left = np.where(taken, worst[one], 0.0), ~taken
-            first = Stage(names[one], accept)
+    for first_place in range(count):
+        for accept in list_tests(recorded, first_place, first=True):
+            taken = find_accepted(recorded, first_place, accept, ()) | recorded.failed[first_place]
+            gained, left = np.where(taken, worst[first_place], 0.0), ~taken
+            first = Stage(names[first_place], accept)
             if not left.any():
                 continue
-            for other in (place for place in range(count) if place != one):
-                added = recorded.cost[other] - recorded.shared[one, other]
-                paid = recorded.cost[one] + np.where(left, added, 0.0)
-                last = Stage(names[other], None)
-                total = (gained + np.where(left, worst[other], 0.0)).sum()
+            for second_place in (place for place in range(count) if place != first_place):
+                added = recorded.cost[second_place] - recorded.shared[first_place, second_place]
+                paid = recorded.cost[first_place] + np.where(left, added, 0.0)
+                last = Stage(names[second_place], None)
+                total = (gained + np.where(left, worst[second_place], 0.0)).sum()
                 yield Candidate((first, last), float(total) / n, float(paid.sum()) / n)
-                yield from list_three_stage_cascades(recorded, worst, (one, other), first, gained, left, paid)
+                yield from list_three_stage_cascades(
+                    recorded, worst, (first_place, second_place), first, gained, left, paid
+                )
 
 
 def list_three_stage_cascades(
@@ -237,7 +239,7 @@ def list_three_stage_cascades(
         for column in np.lexsort(
             (-scores[row], costs[row])
         ):  # the cheapest first; a higher cost must buy a higher score
-            if best is not None and scores[row, column] <= best + BETTER:
+            if best is not None and scores[row, column] <= best + SMALLEST_GAIN:
                 continue
             best = float(scores[row, column])
             stages = (first, Stage(names[other], accept), Stage(names[thirds[column]], None))
@@ -261,18 +263,18 @@ def compute_losses(recorded: RecordedAnswers, cascade: Cascade, wrong_cost: floa
     """For each single method, its worth minus the cascade's, averaged by group and scaled to [-1, 1]."""
     worth = replay_cascade(recorded, cascade).worst
     same = cascade[0].method if len(cascade) == 1 else None
-    found = {}
+    losses = {}
     for place, name in enumerate(recorded.methods):
         if name != same:
-            found[name] = average_by_group((recorded.best[place] - worth) / (1 + wrong_cost), recorded.group)
-    return found
+            losses[name] = average_by_group((recorded.best[place] - worth) / (1 + wrong_cost), recorded.group)
+    return losses
 
 
 def average_by_group(values: Floats, group: NDArray[np.int64]) -> Floats:
     """The mean of each group."""
     _, place = np.unique(group, return_inverse=True)
-    found: Floats = np.bincount(place, weights=values) / np.bincount(place)
-    return found
+    averages: Floats = np.bincount(place, weights=values) / np.bincount(place)
+    return averages
 
 
 def certify_cascades(
@@ -287,7 +289,7 @@ def certify_cascades(
     A candidate's p-value is the largest over all single methods: an intersection-union test, which needs no correction
     (Berger 1982). Tests in a fixed order need none for the number of candidates either (Maurer et al. 1995).
     """
-    found: list[Certificate] = []
+    certificates: list[Certificate] = []
     margin = lose_at_most / (1 + wrong_cost)
     for candidate in candidates:
         by_method = compute_losses(recorded, candidate.cascade, wrong_cost)
@@ -295,10 +297,10 @@ def certify_cascades(
         against = max(p_values, key=lambda name: p_values[name]) if p_values else None
         p = p_values[against] if against else 1.0
         loss = float(by_method[against].mean()) * (1 + wrong_cost) if against else 0.0
-        found.append(Certificate(candidate, p, against, loss, p <= error))
+        certificates.append(Certificate(candidate, p, against, loss, p <= error))
         if p > error:
             break
-    return found
+    return certificates
 
 
 def compute_stage_shares(recorded: RecordedAnswers, cascade: Cascade) -> Mapping[str, float]:

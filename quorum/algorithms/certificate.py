@@ -47,7 +47,7 @@ def count_survived(
     by_passage: Sequence[Counter[str | None]], winner: str | None, rival: str | None, lead: int, samples: int
 ) -> int:
     """How many replaced passages the winner's lead over one rival survives."""
-    gains = sorted((found[winner] - found[rival] + samples for found in by_passage), reverse=True)
+    gains = sorted((counts[winner] - counts[rival] + samples for counts in by_passage), reverse=True)
     replaced = 0
     while replaced < len(gains) and lead > gains[replaced]:
         lead -= gains[replaced]

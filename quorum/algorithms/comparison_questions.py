@@ -16,39 +16,42 @@ from quorum.core.sentences import make_word_set
 Wish = Literal["least", "most"]
 Kind = Literal["date", "number"]
 
-EARLY = make_word_set("first earlier earliest older oldest sooner before")
-LATE = make_word_set("later latest last younger youngest newer newest recently recent after")
-MUCH = make_word_set(
+EARLIER_WORDS = make_word_set("first earlier earliest older oldest sooner before")
+LATER_WORDS = make_word_set("later latest last younger youngest newer newest recently recent after")
+MORE_WORDS = make_word_set(
     "taller tallest higher highest larger largest bigger biggest longer longest more most greater deeper heavier"
 )
-LITTLE = make_word_set("smaller smallest shorter shortest fewer fewest less least lower lowest lighter")
-WISHES: dict[str, tuple[Kind, Wish]] = {
-    **dict.fromkeys(EARLY, ("date", "least")),
-    **dict.fromkeys(LATE, ("date", "most")),
-    **dict.fromkeys(MUCH, ("number", "most")),
-    **dict.fromkeys(LITTLE, ("number", "least")),
+LESS_WORDS = make_word_set("smaller smallest shorter shortest fewer fewest less least lower lowest lighter")
+WISHED_VALUE: dict[str, tuple[Kind, Wish]] = {
+    **dict.fromkeys(EARLIER_WORDS, ("date", "least")),
+    **dict.fromkeys(LATER_WORDS, ("date", "most")),
+    **dict.fromkeys(MORE_WORDS, ("number", "most")),
+    **dict.fromkeys(LESS_WORDS, ("number", "least")),
 }
-COMPARED = rf"\b(?:{'|'.join(sorted(WISHES))})\b"
-OPTIONS = r"(?P<first>[^?]+?),? or (?P<second>[^?]+?)"
-FORMS = [
-    rf"^(?P<asked>.*?{COMPARED}[^,:?]*?)\s*(?:,|:|--|–)\s*{OPTIONS}$",  # Who was born first, A or B?
-    rf"^(?:which|what|who)\b[^,]*, {OPTIONS}, (?P<asked>.*{COMPARED}.*)$",  # Which band, A or B, has more members?
-    rf"^(?P<asked>.*{COMPARED})\s+{OPTIONS}$",  # Who is older A or B?
-    rf"^(?:in )?between (?:the \w+ )?{OPTIONS.replace(' or ', ' and ')},? (?P<asked>(?:which|who|what).*{COMPARED}.*)$",
-    rf"^(?:did|was|were|is) {OPTIONS} (?P<asked>(?-i:[a-z]+(?: [a-z]+)*) {COMPARED})$",  # Did A or B happen first?
+COMPARATIVE = rf"\b(?:{'|'.join(sorted(WISHED_VALUE))})\b"
+TWO_OPTIONS = r"(?P<first>[^?]+?),? or (?P<second>[^?]+?)"
+QUESTION_FORMS = [
+    rf"^(?P<asked>.*?{COMPARATIVE}[^,:?]*?)\s*(?:,|:|--|–)\s*{TWO_OPTIONS}$",  # Who was born first, A or B?
+    rf"^(?:which|what|who)\b[^,]*, {TWO_OPTIONS}, "
+    rf"(?P<asked>.*{COMPARATIVE}.*)$",  # Which band, A or B, has more members?
+    rf"^(?P<asked>.*{COMPARATIVE})\s+{TWO_OPTIONS}$",  # Who is older A or B?
+    rf"^(?:in )?between (?:the \w+ )?{TWO_OPTIONS.replace(' or ', ' and ')},? (?P<asked>(?:which|who"
+    rf"|what).*{COMPARATIVE}.*)$",
+    rf"^(?:did|was|were|is) {TWO_OPTIONS} (?P<asked>(?-i:[a-z]+"
+    rf"(?: [a-z]+)*) {COMPARATIVE})$",  # Did A or B happen first?
 ]
-THAN = re.compile(
-    rf"^(?:is|was|are|were|did|does|has|have) (?P<first>[^?]+) (?P<asked>{COMPARED}.*?) than (?P<second>[^?]+)$",
+THAN_QUESTION = re.compile(
+    rf"^(?:is|was|are|were|did|does|has|have) (?P<first>[^?]+) (?P<asked>{COMPARATIVE}.*?) than (?P<second>[^?]+)$",
     re.IGNORECASE,
 )
-QUESTIONS = [*(re.compile(form, re.IGNORECASE) for form in FORMS), THAN]
-LEADING = re.compile(r"^(?:the|a|an|either|film|movie)\s+", re.IGNORECASE)
-ASIDE = re.compile(r"\s*\([^)]*\)")
+QUESTION_PATTERNS = [*(re.compile(form, re.IGNORECASE) for form in QUESTION_FORMS), THAN_QUESTION]
+LEADING_WORD = re.compile(r"^(?:the|a|an|either|film|movie)\s+", re.IGNORECASE)
+BRACKETED_TEXT = re.compile(r"\s*\([^)]*\)")
 YEAR = re.compile(
     r"(?<![\d.,$€£])(?P<year>[12]\d{3}|[5-9]\d\d(?=m\d\d))(?:m(?P<month>\d\d)(?:d(?P<day>\d\d))?)?(?![\d,.]\d|\d)"
 )
 WORD = re.compile(r"[^\W_]+")
-METRES = {
+METRES_PER_UNIT = {
     "m": 1.0,
     "km": 1000.0,
     "cm": 0.01,
@@ -58,7 +61,7 @@ METRES = {
     "inch": 0.0254,
     "yard": 0.9144,
 }
-SIZES = make_word_set("taller tallest higher highest longer longest deeper shorter shortest lower lowest")
+SIZE_WORDS = make_word_set("taller tallest higher highest longer longest deeper shorter shortest lower lowest")
 FUNCTION_WORDS = make_word_set(
     """which who what was were is are has had have did do does the a an of in on to by for with or and more most than
     that it one between these those two their its"""
@@ -66,15 +69,15 @@ FUNCTION_WORDS = make_word_set(
 
 
 NAME = r"[A-Z][\w.'’-]*(?: (?:[A-Z][\w.'’-]*|de|la|von|van|del|der|di))*(?<!\.)"
-LINKS = {
+VERB_OF_ROLE = {
     "director": "directed",
     "performer": "performed",
     "composer": "composed",
     "author": "written",
     "writer": "written",
 }
-LINKED = re.compile(rf"\b(?:{'|'.join(LINKS)})\b", re.IGNORECASE)
-LIVED = re.compile(r"\blived\b", re.IGNORECASE)
+ROLE = re.compile(rf"\b(?:{'|'.join(VERB_OF_ROLE)})\b", re.IGNORECASE)
+LIVED_WORD = re.compile(r"\blived\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -102,29 +105,29 @@ def parse_comparison(question: str) -> Comparison | None:
     True
     """
     text = " ".join(question.split()).rstrip(" ?")
-    for form in QUESTIONS:
-        found = form.match(text)
-        if found is None:
+    for form in QUESTION_PATTERNS:
+        match = form.match(text)
+        if match is None:
             continue
-        first, second = tidy_option(found["first"]), tidy_option(found["second"])
+        first, second = tidy_option(match["first"]), tidy_option(match["second"])
         if not first or not second:
             return None
-        kind, wish = find_wish(found["asked"])
-        return Comparison(first, second, kind, wish, found["asked"], form is THAN)
+        kind, wish = find_wish(match["asked"])
+        return Comparison(first, second, kind, wish, match["asked"], form is THAN_QUESTION)
     return None
 
 
 def tidy_option(text: str) -> str:
     """The option without article, quotation marks and commas."""
-    return LEADING.sub("", text.strip(" ,;:\"“”'")).strip(' ,"“”')
+    return LEADING_WORD.sub("", text.strip(" ,;:\"“”'")).strip(' ,"“”')
 
 
 def find_wish(asked: str) -> tuple[Kind, Wish]:
     """What is compared and which end is asked for: "more recently" is a late date, "died first" an early one."""
     words = [word.lower() for word in WORD.findall(asked)]
-    found = [WISHES[word] for word in words if word in WISHES]
-    dates = [one for one in found if one[0] == "date"]
-    return (dates or found)[-1]
+    wishes = [WISHED_VALUE[word] for word in words if word in WISHED_VALUE]
+    dates = [wish for wish in wishes if wish[0] == "date"]
+    return (dates or wishes)[-1]
 
 
 def answer_comparison(question: str, passages: Sequence[tuple[str, str]]) -> str | None:
@@ -155,11 +158,11 @@ def answer_comparison(question: str, passages: Sequence[tuple[str, str]]) -> str
 def read_value(comparison: Comparison, option: str, passages: Sequence[tuple[str, str]]) -> tuple[float, ...] | None:
     """The date or number that the passages give for an option."""
     text = find_text(option, passages)
-    if text is not None and (link := LINKED.search(comparison.asked)):
+    if text is not None and (link := ROLE.search(comparison.asked)):
         text = follow_link(link.group().lower(), text, passages)
     if text is None:
         return None
-    if LIVED.search(comparison.asked):
+    if LIVED_WORD.search(comparison.asked):
         return read_age(text)
     if comparison.kind == "date":
         return read_date(comparison.asked, text)
@@ -171,7 +174,7 @@ def find_text(option: str, passages: Sequence[tuple[str, str]]) -> str | None:
     wanted = list_words(option)
     best, text = 0.0, None
     for title, body in passages:
-        named = list_words(ASIDE.sub("", title))
+        named = list_words(BRACKETED_TEXT.sub("", title))
         shared = len(wanted & named) / max(1, len(wanted | named))
         if wanted and wanted <= list_words(body[:160]):
             shared = max(shared, 0.6)
@@ -182,8 +185,8 @@ def find_text(option: str, passages: Sequence[tuple[str, str]]) -> str | None:
 
 def follow_link(role: str, text: str, passages: Sequence[tuple[str, str]]) -> str | None:
     """The text about the person whom a text names as its director (performer, composer ...)."""
-    found = re.search(rf"\b{LINKS[role]} by (?P<name>{NAME})", text)
-    return find_text(found["name"], passages) if found else None
+    match = re.search(rf"\b{VERB_OF_ROLE[role]} by (?P<name>{NAME})", text)
+    return find_text(match["name"], passages) if match else None
 
 
 def list_words(text: str) -> frozenset[str]:
@@ -193,7 +196,7 @@ def list_words(text: str) -> frozenset[str]:
 def read_date(asked: str, text: str) -> tuple[float, ...] | None:
     """(year, month, day) of the event that is asked for: death, birth, or whatever the text dates first."""
     written = write_dates(text)
-    dates = [(found.start(), date_of(found)) for found in YEAR.finditer(written)]
+    dates = [(match.start(), date_of(match)) for match in YEAR.finditer(written)]
     if not dates:
         return None
     if re.search(r"\bdi(?:ed|e)\b|\bdeath\b", asked, re.IGNORECASE):
@@ -222,13 +225,13 @@ def read_death(written: str, dates: Sequence[tuple[int, tuple[float, ...]]]) -> 
 
 
 def find_after(text: str, pattern: str) -> int | None:
-    found = re.search(pattern, text, re.IGNORECASE)
-    return found.end() if found else None
+    match = re.search(pattern, text, re.IGNORECASE)
+    return match.end() if match else None
 
 
-def date_of(found: re.Match[str]) -> tuple[float, ...]:
+def date_of(match: re.Match[str]) -> tuple[float, ...]:
     """(year, month, day); a part that is missing is 0, so that 1931 comes before 4 July 1931."""
-    return tuple(float(found[name] or 0) for name in ("year", "month", "day"))
+    return tuple(float(match[name] or 0) for name in ("year", "month", "day"))
 
 
 def read_number_of(asked: str, text: str) -> tuple[float, ...] | None:
@@ -236,13 +239,13 @@ def read_number_of(asked: str, text: str) -> tuple[float, ...] | None:
     words = write_numbers(re.findall(r"[$€£¥]|\d+(?:\.\d+)?|[^\W\d_]+", re.sub(r"(?<=\d),(?=\d{3})", "", text.lower())))
     numbers = [(place, float(word)) for place, word in enumerate(words) if is_number(word) and not is_year(word)]
     asked_words = {word.lower() for word in WORD.findall(asked)}
-    if asked_words & SIZES:
+    if asked_words & SIZE_WORDS:
         for place, value in numbers:
             unit = words[place + 1] if place + 1 < len(words) else ""
-            if unit in METRES:
-                return (value * METRES[unit],)
+            if unit in METRES_PER_UNIT:
+                return (value * METRES_PER_UNIT[unit],)
         return None
-    nouns = {stem(word) for word in asked_words - FUNCTION_WORDS - set(WISHES)}
+    nouns = {stem(word) for word in asked_words - FUNCTION_WORDS - set(WISHED_VALUE)}
     for place, value in numbers:
         if any(stem(word) in nouns for word in words[place + 1 : place + 4]):
             return (value,)

@@ -11,15 +11,15 @@ from quorum.core.sentences import find_sentences
 from quorum.core.state import Passage
 from quorum.core.text import is_unknown
 
-SHORTEST = 4  # words; a shorter part of a sentence is too common to count as a copy of it
-NOTHING = re.compile(r"\W*(?:(?:none|nothing|no|n/?a|empty|null)\b[^\n]{0,120})?\W*", re.IGNORECASE)
-MARKER = re.compile(
+SHORTEST_COPY = 4  # words; a shorter part of a sentence is too common to count as a copy of it
+NO_SENTENCES = re.compile(r"\W*(?:(?:none|nothing|no|n/?a|empty|null)\b[^\n]{0,120})?\W*", re.IGNORECASE)
+LIST_MARKER = re.compile(
     r"\A[\s>]*(?:(?:[-•*–]|\d{1,3}[.)](?=\s)|\(\d{1,3}\)|\[\d{1,3}\]"
     r"|(?:passage|sentence|text) \[?\d{1,3}\]?\s*[:,.–-])\s*)+",
     re.IGNORECASE,
 )
 ONLY_A_MARKER = re.compile(r"\W*(?:(?:from |in )?(?:passages?|sentences?|text))?\W*\d{0,3}\W*", re.IGNORECASE)
-GAP = re.compile(r"\[?(?:\.\.\.+|…|\. \. \.)\]?")
+ELLIPSIS = re.compile(r"\[?(?:\.\.\.+|…|\. \. \.)\]?")
 
 
 @dataclass
@@ -39,14 +39,14 @@ def match_copies(reply: str, passages: Sequence[Passage]) -> CopyMatch:
     """
     places = [(normalize_words(piece.text), piece) for piece in split_pieces(passages)]
     titles = {normalize_words(passage["title"]) for passage in passages}
-    found: dict[Piece, None] = {}
+    copies: dict[Piece, None] = {}
     strange = []
     for line in read_reply_lines(reply):
         taken, left = match_line(line, places, titles)
-        found |= dict.fromkeys(taken)
+        copies |= dict.fromkeys(taken)
         if not line.endswith((":", "：")) and not ONLY_A_MARKER.fullmatch(line):
             strange += left
-    return CopyMatch(sorted(found, key=lambda piece: (piece.rank, piece.start)), strange)
+    return CopyMatch(sorted(copies, key=lambda piece: (piece.rank, piece.start)), strange)
 
 
 def normalize_words(text: str) -> str:
@@ -61,7 +61,7 @@ def normalize_words(text: str) -> str:
 
 def is_refusal(reply: str) -> bool:
     """Whether a reply says that no sentence helps: "None", "No sentence is relevant", or that the answer is unknown."""
-    return bool(NOTHING.fullmatch(remove_fences(reply))) or is_unknown(reply)
+    return bool(NO_SENTENCES.fullmatch(remove_fences(reply))) or is_unknown(reply)
 
 
 def remove_fences(reply: str) -> str:
@@ -81,7 +81,7 @@ def read_reply_lines(reply: str) -> Iterator[str]:
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         text = "\n".join(value)
     for line in text.splitlines():
-        bare = MARKER.sub("", line).strip()
+        bare = LIST_MARKER.sub("", line).strip()
         if bare.strip("-=*_#`>.… \t"):
             yield bare
 
@@ -94,12 +94,12 @@ def match_line(line: str, places: Sequence[tuple[str, Piece]], titles: set[str])
     taken: list[Piece] = []
     strange = []
     for start, end in find_sentences(line):
-        parts = [part for part in GAP.split(line[start:end]) if normalize_words(part)]
+        parts = [part for part in ELLIPSIS.split(line[start:end]) if normalize_words(part)]
         together = match_ellipsis([normalize_words(part) for part in parts], places)
         for part in [] if together else parts:
-            found = match_part(normalize_words(part), places)
-            taken += found
-            if not found and normalize_words(part) not in titles:
+            matches = match_part(normalize_words(part), places)
+            taken += matches
+            if not matches and normalize_words(part) not in titles:
                 strange.append(part.strip())
         taken += together
     return taken, strange
@@ -107,7 +107,7 @@ def match_line(line: str, places: Sequence[tuple[str, Piece]], titles: set[str])
 
 def match_ellipsis(parts: Sequence[str], places: Sequence[tuple[str, Piece]]) -> list[Piece]:
     """The sentence that contains all parts in their order, if it was copied with an ellipsis; at least four words."""
-    if len(parts) < 2 or sum(part.count(" ") - 1 for part in parts) < SHORTEST:
+    if len(parts) < 2 or sum(part.count(" ") - 1 for part in parts) < SHORTEST_COPY:
         return []
     ordered = re.compile(".*".join(map(re.escape, parts)).replace(r"\ .*\ ", r"\ (?:.*\ )?"))
     return [piece for text, piece in places if ordered.search(text)][:1]
@@ -116,12 +116,12 @@ def match_ellipsis(parts: Sequence[str], places: Sequence[tuple[str, Piece]]) ->
 def match_part(part: str, places: Sequence[tuple[str, Piece]]) -> list[Piece]:
     """The sentence that equals or contains the part; else the sentences inside it ("Passage 2 says: ...")."""
     same = next((piece for text, piece in places if text == part), None)
-    if same is None and part.count(" ") > SHORTEST:
+    if same is None and part.count(" ") > SHORTEST_COPY:
         same = next((piece for text, piece in places if part in text), None)
     if same is not None:
         return [same]
     inside: dict[str, Piece] = {}
     for text, piece in places:
-        if text.count(" ") > SHORTEST and text in part:
+        if text.count(" ") > SHORTEST_COPY and text in part:
             inside.setdefault(text, piece)
     return list(inside.values())

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-HALVES = 200
+RANDOM_HALVES = 200
 
 
-def compute_cross_fitted_score(values: ArrayLike, *, halves: int = HALVES, seed: int = 0) -> float:
+def compute_cross_fitted_score(values: ArrayLike, *, halves: int = RANDOM_HALVES, seed: int = 0) -> float:
     """The mean score of the best method, chosen on one random half of the questions and scored on the other.
 
     values: questions by methods, at least two questions. The winner's score on the questions that chose it is too high,
@@ -17,12 +17,12 @@ def compute_cross_fitted_score(values: ArrayLike, *, halves: int = HALVES, seed:
     0.5
     """
     table = np.asarray(values, dtype=np.float64)
-    draw, found = np.random.default_rng(seed), []
+    draw, scores = np.random.default_rng(seed), []
     for _ in range(halves):
         order = draw.permutation(len(table))
-        one, other = order[: len(table) // 2], order[len(table) // 2 :]
-        for chosen_on, scored_on in ((one, other), (other, one)):
+        first_half, other = order[: len(table) // 2], order[len(table) // 2 :]
+        for chosen_on, scored_on in ((first_half, other), (other, first_half)):
             means = table[chosen_on].mean(axis=0)
             best = np.flatnonzero(means >= means.max() - 1e-12)
-            found.append(float(table[scored_on][:, best].mean()))
-    return float(np.mean(found))
+            scores.append(float(table[scored_on][:, best].mean()))
+    return float(np.mean(scores))

@@ -46,12 +46,12 @@ class LogProbabilities(Protocol):
 
 def split_pieces(passages: Sequence[Passage], unit: Unit = "sentence") -> list[Piece]:
     """Split the passages into the pieces to choose from, in reading order. A passage without text has no pieces."""
-    found = []
+    pieces = []
     for rank, passage in enumerate(passages):
         text = passage["text"]
         spans = find_sentences(text) if unit == "sentence" else [(0, len(text))] if text.strip() else []
-        found += [Piece(rank, start, end, passage["title"], text[start:end]) for start, end in spans]
-    return found
+        pieces += [Piece(rank, start, end, passage["title"], text[start:end]) for start, end in spans]
+    return pieces
 
 
 def score_strinc(candidates: Sequence[Piece], answers: Sequence[str]) -> list[float]:
@@ -67,7 +67,10 @@ def score_lexical(candidates: Sequence[Piece], references: Sequence[str], tokens
     """
     if tokens == "words":
         return [f1(piece.text, references) for piece in candidates]
-    return [max((count_character_f1(piece.text, one) for one in references), default=0.0) for piece in candidates]
+    return [
+        max((count_character_f1(piece.text, reference) for reference in references), default=0.0)
+        for piece in candidates
+    ]
 
 
 def count_character_f1(text: str, reference: str) -> float:
@@ -147,8 +150,8 @@ async def choose_silver(
     elif scorer is None:
         raise SetupError("The measure cxmi needs a model that gives log-probabilities; name one as scorer.")
     else:
-        asked = score_cxmi(candidates, question, answers[0], scorer, make_prompt) if candidates else None
-        scores = [] if asked is None else await asked
+        scoring = score_cxmi(candidates, question, answers[0], scorer, make_prompt) if candidates else None
+        scores = [] if scoring is None else await scoring
     return choose_best(candidates, scores, THRESHOLDS[measure] if threshold is None else threshold, top)
 
 
@@ -167,11 +170,12 @@ def choose_measure(answers: Sequence[str], answer_type: str) -> Measure:
 
 def shorten_passages(passages: Sequence[Passage], chosen: Sequence[Piece]) -> list[Passage]:
     """The passages with the chosen pieces as their text. A passage without chosen pieces is left out."""
-    kept: dict[int, list[Piece]] = {}
+    pieces_of_rank: dict[int, list[Piece]] = {}
     for piece in sorted(set(chosen), key=lambda piece: (piece.rank, piece.start)):
-        kept.setdefault(piece.rank, []).append(piece)
+        pieces_of_rank.setdefault(piece.rank, []).append(piece)
     return [
-        {**passages[rank], "text": " ".join(piece.text for piece in of_passage)} for rank, of_passage in kept.items()
+        {**passages[rank], "text": " ".join(piece.text for piece in of_passage)}
+        for rank, of_passage in pieces_of_rank.items()
     ]
 
 

@@ -14,8 +14,8 @@ from quorum.algorithms import betting
 from quorum.algorithms.binomial import binomial_cdf, clopper_pearson_upper, get_log_factorials
 
 NUISANCE_ERROR = 0.001  # added to the p-value, for bounding the share of questions on which the two differ
-GRID = 40
-DIGITS = 9
+GRID_STEPS = 40
+COMPARED_DIGITS = 9
 MOST_QUESTIONS = 20_000  # we estimate no larger number of questions
 
 Floats = NDArray[np.float64]
@@ -24,7 +24,7 @@ Counts = NDArray[np.int64]
 
 def are_signs(losses: ArrayLike) -> bool:
     """Whether every loss is 1, -1 or 0: the answers of both methods are right or wrong, with nothing in between."""
-    rounded = np.round(np.asarray(losses, dtype=np.float64), DIGITS)
+    rounded = np.round(np.asarray(losses, dtype=np.float64), COMPARED_DIGITS)
     return bool(np.isin(rounded, (-1.0, 0.0, 1.0)).all())
 
 
@@ -36,12 +36,12 @@ def margin_p_value(losses: ArrayLike, margin: float) -> float:
     >>> round(margin_p_value([0] * 90 + [1] * 5 + [-1] * 5, 0.1), 3)
     0.004
     """
-    found = np.asarray(losses, dtype=np.float64)
-    if not found.size or margin >= 1:
+    values = np.asarray(losses, dtype=np.float64)
+    if not values.size or margin >= 1:
         return 1.0
-    if not are_signs(found):
-        return betting.compute_p_value(-found, mean=-margin)
-    return counts_p_value(len(found), int((found > 0.5).sum()), int((found < -0.5).sum()), margin)
+    if not are_signs(values):
+        return betting.compute_p_value(-values, mean=-margin)
+    return counts_p_value(len(values), int((values > 0.5).sum()), int((values < -0.5).sum()), margin)
 
 
 @lru_cache(maxsize=65536)
@@ -65,10 +65,10 @@ def counts_p_value(n: int, plus: int, minus: int, margin: float) -> float:
 
     low, high, worst = margin, most, 0.0
     for _ in range(2):  # a grid, then a finer grid around its maximum
-        shares = np.linspace(low, high, GRID)
+        shares = np.linspace(low, high, GRID_STEPS)
         tails = [chance(float(share)) for share in shares]
         place, worst = int(np.argmax(tails)), max(worst, *tails)
-        low, high = shares[max(place - 1, 0)], shares[min(place + 1, GRID - 1)]
+        low, high = shares[max(place - 1, 0)], shares[min(place + 1, GRID_STEPS - 1)]
     return min(1.0, NUISANCE_ERROR + worst)
 
 
@@ -100,8 +100,8 @@ def tango_statistic(plus: ArrayLike, minus: ArrayLike, n: int, difference: float
     c = -other * difference * (1 - difference)
     share = (np.sqrt(np.maximum(b * b - 8 * n * c, 0.0)) - b) / (4 * n)
     variance = np.maximum(n * (2 * share + difference * (1 - difference)), 1e-12)
-    found: Floats = (one - other - n * difference) / np.sqrt(variance)
-    return found
+    statistic: Floats = (one - other - n * difference) / np.sqrt(variance)
+    return statistic
 
 
 def better_p_value(differences: ArrayLike) -> float:
@@ -113,12 +113,12 @@ def better_p_value(differences: ArrayLike) -> float:
     >>> round(better_p_value([1] * 8 + [-1] * 2 + [0] * 40), 4)
     0.0547
     """
-    found = np.asarray(differences, dtype=np.float64)
-    if not found.size:
+    values = np.asarray(differences, dtype=np.float64)
+    if not values.size:
         return 1.0
-    if not are_signs(found):
-        return betting.compute_p_value(found)
-    wins, losses = int((found > 0.5).sum()), int((found < -0.5).sum())
+    if not are_signs(values):
+        return betting.compute_p_value(values)
+    wins, losses = int((values > 0.5).sum()), int((values < -0.5).sum())
     return binomial_cdf(losses, wins + losses, 0.5) if wins + losses else 1.0
 
 
@@ -126,11 +126,11 @@ def paired_interval(differences: ArrayLike, *, level: float = 0.95) -> tuple[flo
     """An interval for the mean difference that is valid on few questions, too: Tango's for right or wrong answers,
     betting for graded ones.
     """
-    found = np.asarray(differences, dtype=np.float64)
-    if not are_signs(found):
-        return betting.compute_interval(found, level=level)
-    plus, minus = int((found > 0.5).sum()), int((found < -0.5).sum())
-    return tango_interval(plus, minus, len(found), level=level)
+    values = np.asarray(differences, dtype=np.float64)
+    if not are_signs(values):
+        return betting.compute_interval(values, level=level)
+    plus, minus = int((values > 0.5).sum()), int((values < -0.5).sum())
+    return tango_interval(plus, minus, len(values), level=level)
 
 
 def tango_interval(plus: int, minus: int, n: int, *, level: float = 0.95) -> tuple[float, float]:
@@ -143,14 +143,14 @@ def tango_interval(plus: int, minus: int, n: int, *, level: float = 0.95) -> tup
     """
     z, observed = normal_quantile((1 + level) / 2), (plus - minus) / n
 
-    def end(outer: float) -> float:
+    def end(outside: float) -> float:
         inner = observed
         for _ in range(60):
-            middle = (inner + outer) / 2
+            middle = (inner + outside) / 2
             if abs(float(tango_statistic(plus, minus, n, middle))) <= z:
                 inner = middle
             else:
-                outer = middle
+                outside = middle
         return inner
 
     return end(-1.0), end(1.0)
@@ -168,11 +168,11 @@ def estimate_questions_to_certify(losses: ArrayLike, margin: float, error: float
     An estimate: the sample size of a one-sided z-test. None if the observed loss is not below the margin, or if more
     than MOST_QUESTIONS would be needed.
     """
-    found = np.asarray(losses, dtype=np.float64)
-    room = margin - float(found.mean()) if len(found) else 0.0
-    if len(found) < 2 or room <= 0:
+    values = np.asarray(losses, dtype=np.float64)
+    room = margin - float(values.mean()) if len(values) else 0.0
+    if len(values) < 2 or room <= 0:
         return None
-    spread = float(found.std(ddof=1))
+    spread = float(values.std(ddof=1))
     needed = math.ceil(((normal_quantile(1 - error) + normal_quantile(power)) * spread / room) ** 2)
     return max(needed, count_fewest_questions(margin, error)) if needed <= MOST_QUESTIONS else None
 

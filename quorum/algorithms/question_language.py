@@ -6,7 +6,7 @@ from collections import Counter
 
 from quorum.core.sentences import make_word_set
 
-SCRIPTS = {
+LANGUAGE_OF_SCRIPT = {
     "CYRILLIC": "Russian or another language in Cyrillic",
     "GREEK": "Greek",
     "ARABIC": "Arabic or another language in its script",
@@ -21,7 +21,7 @@ SCRIPTS = {
     "GEORGIAN": "Georgian",
     "ARMENIAN": "Armenian",
 }
-WORDS = {  # without words that English has as well, such as "was" and "die"
+WORDS_OF_LANGUAGE = {  # without words that English has as well, such as "was" and "die"
     "German": make_word_set(
         """wer wie wo wann warum welche welcher welches welchen wem wen wieviel viele ist sind der das den dem des ein
         eine einen einer eines und oder nicht von mit für auf bei aus nach zu zum zur im vom wird werden wurde wurden
@@ -57,12 +57,14 @@ WORDS = {  # without words that English has as well, such as "was" and "die"
     ),
     "Turkish": make_word_set("kim ne nerede nasıl neden hangi kaç mi mı mu mü ve bir bu için ile olan var kadar zaman"),
 }
-ENGLISH = make_word_set(
+ENGLISH_WORDS = make_word_set(
     """who what when where why which how is are was were does did do the of and in on at to for from with by an that
     this it its has have had can could will would should be been many much long often i my you your there not or if
     than"""
 )
-SHARED = make_word_set("a as do i in is me on no or so to was die war hat man fast gift am an at for has have over")
+AMBIGUOUS_WORDS = make_word_set(
+    "a as do i in is me on no or so to was die war hat man fast gift am an at for has have over"
+)
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
@@ -76,14 +78,17 @@ def find_foreign_language(question: str) -> str | None:
     """
     letters = [letter for letter in question if letter.isalpha()]
     scripts = Counter(unicodedata.name(letter, "").split()[0] for letter in letters if ord(letter) > 0x36F)
-    foreign = {name: count for name, count in scripts.items() if name in SCRIPTS}
+    foreign = {name: count for name, count in scripts.items() if name in LANGUAGE_OF_SCRIPT}
     if letters and sum(foreign.values()) > 0.4 * len(letters):
         if scripts["HIRAGANA"] or scripts["KATAKANA"]:
             return "Japanese"
-        return SCRIPTS[max(foreign, key=lambda name: foreign[name])]
+        return LANGUAGE_OF_SCRIPT[max(foreign, key=lambda name: foreign[name])]
     words = [part for word in WORD.findall(question.lower()) for part in re.split("['’]", word)]
-    english = sum(word in ENGLISH for word in words)
-    counts = {name: sum(word in own and word not in SHARED for word in words) for name, own in WORDS.items()}
+    english = sum(word in ENGLISH_WORDS for word in words)
+    counts = {
+        name: sum(word in language_words and word not in AMBIGUOUS_WORDS for word in words)
+        for name, language_words in WORDS_OF_LANGUAGE.items()
+    }
     best = max(counts, key=lambda name: counts[name])
-    opens = bool(words) and words[0] in WORDS[best] and words[0] not in ENGLISH
+    opens = bool(words) and words[0] in WORDS_OF_LANGUAGE[best] and words[0] not in ENGLISH_WORDS
     return best if counts[best] >= (1 if opens else 2) and counts[best] > 2 * english else None

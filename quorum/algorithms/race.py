@@ -18,11 +18,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from quorum.algorithms.betting import SLACK, STAKES, compute_log_factors
+from quorum.algorithms.betting import ROUNDING_ERROR, STAKES, compute_log_factors
 
 Mode = Literal["exact", "questions", "future"]
-MODES: tuple[Mode, ...] = ("exact", "questions", "future")
-ERROR = 0.05
+RACE_MODES: tuple[Mode, ...] = ("exact", "questions", "future")
+RACE_ERROR = 0.05
 LARGEST_LOG = 600.0
 
 Floats = NDArray[np.float64]
@@ -49,7 +49,7 @@ class Race:
     methods: int
     population: int
     mode: Mode = "questions"
-    error: float = ERROR
+    error: float = RACE_ERROR
     challengers: Flags | None = None
     asked: int = 0
     dropped: dict[int, int] = field(default_factory=dict)
@@ -80,15 +80,15 @@ class Race:
         self.leads += x
         self.asked += 1
         losers = self.find_losers()
-        for one in losers:
-            self.live[one] = False
-            self.dropped[one] = self.asked
+        for loser in losers:
+            self.live[loser] = False
+            self.dropped[loser] = self.asked
         return losers
 
     def find_rivals(self) -> Flags:
         """[A, B]: whether A may drop B."""
-        found: Flags = self.live[:, None] & self.live[None, :] & ~np.eye(self.methods, dtype=np.bool_)
-        return found if self.challengers is None else found & self.challengers[:, None]
+        rivals: Flags = self.live[:, None] & self.live[None, :] & ~np.eye(self.methods, dtype=np.bool_)
+        return rivals if self.challengers is None else rivals & self.challengers[:, None]
 
     def place_bets(self, x: Floats, against: Flags) -> None:
         """Multiply the capital by the gains of the bets on this question."""
@@ -102,16 +102,16 @@ class Race:
     def compute_evidence(self) -> Floats:
         """The capital won against each live method; infinite if the method cannot win on these questions any more."""
         against = self.find_rivals()
-        found = np.zeros(self.methods)
+        evidence = np.zeros(self.methods)
         if self.mode != "exact" and self.methods > 1:
             pairs = np.where(against, np.exp(np.minimum(self.pairs, LARGEST_LOG)).mean(axis=-1), 0.0)
             leader = np.exp(np.minimum(self.leader, LARGEST_LOG)).mean(axis=-1)
-            found = (pairs.sum(axis=0) / (self.methods - 1) + leader) / 2
+            evidence = (pairs.sum(axis=0) / (self.methods - 1) + leader) / 2
         if self.mode != "future":
             left = self.population - self.asked
-            certain = (against & (self.leads > left + SLACK)).any(axis=0)
-            found = np.where(certain, np.inf, found)
-        return np.where(self.live, found, 0.0)
+            certain = (against & (self.leads > left + ROUNDING_ERROR)).any(axis=0)
+            evidence = np.where(certain, np.inf, evidence)
+        return np.where(self.live, evidence, 0.0)
 
     def find_losers(self) -> list[int]:
         """The live methods that have lost. If all challengers have, that with the least evidence against it stays."""
@@ -119,8 +119,8 @@ class Race:
         lost = self.live & (evidence >= 1 / self.error)
         remaining = self.live if self.challengers is None else self.live & self.challengers
         if remaining.any() and lost[remaining].all():
-            lost[min(np.flatnonzero(remaining), key=lambda one: (float(evidence[one]), int(one)))] = False
-        return [int(one) for one in np.flatnonzero(lost)]
+            lost[min(np.flatnonzero(remaining), key=lambda index: (float(evidence[index]), int(index)))] = False
+        return [int(index) for index in np.flatnonzero(lost)]
 
 
 def compute_worth(score: float, unknown: bool, wrong_cost: float = 0.0) -> float:
@@ -133,7 +133,7 @@ def compute_worth(score: float, unknown: bool, wrong_cost: float = 0.0) -> float
     return score if unknown else score - wrong_cost * (1 - score)
 
 
-def run_race(values: Sequence[Sequence[float]] | Floats, mode: Mode, *, error: float = ERROR) -> Race:
+def run_race(values: Sequence[Sequence[float]] | Floats, mode: Mode, *, error: float = RACE_ERROR) -> Race:
     """Replay a race over a full table of questions (in order) by methods; each value lies in [0, 1].
 
     Method b would have been asked `race.dropped.get(b, race.asked)` questions.

@@ -5,12 +5,12 @@ and B from the same country?". Rules, without a model.
 import re
 from collections.abc import Sequence
 
-from quorum.algorithms.comparison_questions import ASIDE, LINKED, WORD, follow_link
+from quorum.algorithms.comparison_questions import BRACKETED_TEXT, ROLE, WORD, follow_link
 from quorum.core.sentences import make_word_set
 
-BEGINS = re.compile(r"^(?:are|were|is|was|do|did|does|can|could|have|has|both)\b", re.IGNORECASE)
+YES_NO_OPENING = re.compile(r"^(?:are|were|is|was|do|did|does|can|could|have|has|both)\b", re.IGNORECASE)
 SAME_COUNTRY = re.compile(r"\bsame (?:country|nationality)|\bnationality\b", re.IGNORECASE)
-SAME = re.compile(r"\b(?:same|share|different|similar)\b", re.IGNORECASE)
+SAMENESS_WORD = re.compile(r"\b(?:same|share|different|similar)\b", re.IGNORECASE)
 COUNTRIES = {
     name: country
     for country, names in {
@@ -81,8 +81,8 @@ COUNTRIES = {
     }.items()
     for name in names.split()
 }
-OPENING = 260  # characters of a text that say where somebody or something is from
-COMMON = make_word_set(
+OPENING_LENGTH = 260  # characters of a text that say where somebody or something is from
+COMMON_WORDS = make_word_set(
     """are were is was do did does can could have has both the a an of in on to and or by for from with considered be
     type types kind kinds what which located made used known also as at film films movie movies band bands
     magazine magazines their they it its that this"""
@@ -98,7 +98,7 @@ def answer_about_both(question: str, passages: Sequence[tuple[str, str]]) -> str
     >>> answer_about_both("Are Ada Lovelace and Ida Rhodes from the same country?", passages)
     'no'
     """
-    if not BEGINS.match(question.strip()) or not re.search(r"\b(?:and|both)\b", question, re.IGNORECASE):
+    if not YES_NO_OPENING.match(question.strip()) or not re.search(r"\b(?:and|both)\b", question, re.IGNORECASE):
         return None
     named = find_named(question, passages)
     if len(named) != 2:
@@ -106,33 +106,33 @@ def answer_about_both(question: str, passages: Sequence[tuple[str, str]]) -> str
     texts = [text for _, text in named]
     if SAME_COUNTRY.search(question):
         return compare_countries(question, texts, passages)
-    if SAME.search(question) or not re.search(r"\bboth\b", question, re.IGNORECASE):
+    if SAMENESS_WORD.search(question) or not re.search(r"\bboth\b", question, re.IGNORECASE):
         return None
     rest = question
     for title, _ in named:
         rest = re.sub(re.escape(title), " ", rest, count=1, flags=re.IGNORECASE)
-    asked = {stem(word) for word in WORD.findall(rest.lower()) if word not in COMMON}
-    if not asked:
+    asked_words = {stem(word) for word in WORD.findall(rest.lower()) if word not in COMMON_WORDS}
+    if not asked_words:
         return None
-    return "yes" if all(asked <= {stem(word) for word in WORD.findall(text.lower())} for text in texts) else "no"
+    return "yes" if all(asked_words <= {stem(word) for word in WORD.findall(text.lower())} for text in texts) else "no"
 
 
 def find_named(question: str, passages: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """(name, text) of the passages whose titles stand in the question, longer titles first; none inside another."""
     low = " ".join(WORD.findall(question.lower()))
-    found: list[tuple[str, str]] = []
+    named: list[tuple[str, str]] = []
     for title, text in sorted(passages, key=lambda passage: -len(passage[0])):
-        name = ASIDE.sub("", title)
+        name = BRACKETED_TEXT.sub("", title)
         words = " ".join(WORD.findall(name.lower()))
         if words and re.search(rf"\b{re.escape(words)}\b", low):
             low = re.sub(rf"\b{re.escape(words)}\b", " ", low, count=1)
-            found.append((name, text))
-    return found
+            named.append((name, text))
+    return named
 
 
 def compare_countries(question: str, texts: Sequence[str], passages: Sequence[tuple[str, str]]) -> str | None:
     """Whether two texts, or those about their directors and the like, name the same country."""
-    link = LINKED.search(question.replace("directors", "director"))
+    link = ROLE.search(question.replace("directors", "director"))
     if link is not None:
         followed = [follow_link(link.group().lower(), text, passages) for text in texts]
         if any(text is None for text in followed):
@@ -146,8 +146,10 @@ def compare_countries(question: str, texts: Sequence[str], passages: Sequence[tu
 
 def list_countries(text: str) -> set[str]:
     """The countries in the opening of a text."""
-    opening = text[:OPENING].replace("United States", "USA").replace("United Kingdom", "UK").replace("U.S.", "USA")
-    return {COUNTRIES[word] for word in (found.lower() for found in WORD.findall(opening)) if word in COUNTRIES}
+    opening = (
+        text[:OPENING_LENGTH].replace("United States", "USA").replace("United Kingdom", "UK").replace("U.S.", "USA")
+    )
+    return {COUNTRIES[word] for word in (match.lower() for match in WORD.findall(opening)) if word in COUNTRIES}
 
 
 def stem(word: str) -> str:

@@ -83,7 +83,9 @@ def choose_next_pairs(
     reach, missing = bound_scores(count, validity, preferences), list_missing_pairs(count, preferences)
     if not missing or find_certain_winner(reach) is not None:
         return []
-    leader = max(sorted({candidate for pair in missing for candidate in pair}), key=lambda one: reach[one][1])
+    leader = max(
+        sorted({candidate for pair in missing for candidate in pair}), key=lambda candidate: reach[candidate][1]
+    )
     return [pair for pair in missing if leader in pair]
 
 

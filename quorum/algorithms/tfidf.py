@@ -17,8 +17,10 @@ def compute_cosines(query: str, texts: Sequence[str]) -> list[float]:
     counts = [Counter(WORD.findall(text.casefold())) for text in (query, *texts)]
     found_in = Counter(word for count in counts for word in count)
     rarity = {word: math.log((1 + len(counts)) / (1 + df)) + 1 for word, df in found_in.items()}
-    asked, *others = [scale_to_unit_length({word: n * rarity[word] for word, n in count.items()}) for count in counts]
-    return [compute_dot_product(asked, other) for other in others]
+    query_vector, *others = [
+        scale_to_unit_length({word: n * rarity[word] for word, n in count.items()}) for count in counts
+    ]
+    return [compute_dot_product(query_vector, other) for other in others]
 
 
 def scale_to_unit_length(vector: Mapping[str, float]) -> dict[str, float]:

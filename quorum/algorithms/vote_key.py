@@ -19,7 +19,10 @@ from quorum.algorithms.answer_numbers import write_numbers
 from quorum.core.text import normalize
 
 MOST_READ = 100_000  # characters of a text that are searched for an answer
-LONGEST, VERY_LONG = 400, 20_000  # characters; longer answers are texts: the same only if written the same
+LONGEST_ANSWER, LONGEST_READ_TEXT = (
+    400,
+    20_000,
+)  # characters; longer answers are texts: the same only if written the same
 
 
 def vote_key(answer: str) -> str:
@@ -37,16 +40,16 @@ def vote_key(answer: str) -> str:
     >>> vote_key("Paris, which is its capital") == vote_key("Paris"), vote_key("Paris, Texas") == vote_key("Paris")
     (True, False)
     """
-    return make_short_key(answer) if len(answer) <= LONGEST else make_long_key(answer)
+    return make_short_key(answer) if len(answer) <= LONGEST_ANSWER else make_long_key(answer)
 
 
 @lru_cache(maxsize=4096)  # a staged vote counts the same votes several times
 def make_short_key(answer: str) -> str:
-    said = drop_explanation(fold_characters(answer))
-    verdict = YES_NO.match(said)
+    text = drop_explanation(fold_characters(answer))
+    verdict = YES_NO.match(text)
     if verdict:
         return "yes" if verdict["yes"] else "no"
-    words = drop_preposition(drop_repetition(split_words(said), said))
+    words = drop_preposition(drop_repetition(split_words(text), text))
     country = COUNTRIES.get(tuple(words))
     return country or join_words(write_numbers([word.lower() for word in words])) or answer.strip().lower()
 
@@ -58,7 +61,7 @@ def contains_key(text: str, answer: str) -> bool:
     (True, False)
     """
     key = vote_key(answer)
-    if len(answer) > LONGEST or not key:
+    if len(answer) > LONGEST_ANSWER or not key:
         return False
     words = write_numbers([word.lower() for word in split_words(fold_characters(text[:MOST_READ]))])
     return any(begins_with_key(words, start, key) for start in range(len(words)))
@@ -77,33 +80,35 @@ def begins_with_key(words: list[str], start: int, key: str) -> bool:
 def make_long_key(answer: str) -> str:
     """The key of a long answer, by SQuAD's normalisation; of a very long one a digest, to save memory."""
     return (
-        normalize(answer) if len(answer) <= VERY_LONG else hashlib.sha256(answer.encode("utf-8", "replace")).hexdigest()
+        normalize(answer)
+        if len(answer) <= LONGEST_READ_TEXT
+        else hashlib.sha256(answer.encode("utf-8", "replace")).hexdigest()
     )
 
 
-CHARACTERS = dict.fromkeys(map(ord, "’‘ʼ`´"), ord("'")) | dict.fromkeys(map(ord, "‐‑‒–—−"), ord("-"))
-CHARACTERS |= dict.fromkeys(map(ord, "“”„«»"), ord('"')) | {0xFF01 + index: 0x21 + index for index in range(94)}
+PLAIN_CHARACTER = dict.fromkeys(map(ord, "’‘ʼ`´"), ord("'")) | dict.fromkeys(map(ord, "‐‑‒–—−"), ord("-"))
+PLAIN_CHARACTER |= dict.fromkeys(map(ord, "“”„«»"), ord('"')) | {0xFF01 + index: 0x21 + index for index in range(94)}
 
 
 def fold_characters(text: str) -> str:
     """Plain quotes and dashes, single spaces, and Latin letters without their accents."""
     letters: list[str] = []
-    for letter in unicodedata.normalize("NFD", text.translate(CHARACTERS)):
+    for letter in unicodedata.normalize("NFD", text.translate(PLAIN_CHARACTER)):
         accent = "\u0300" <= letter <= "\u036f" and letters and letters[-1] < "\u0080"
         if not accent:
             letters.append(letter)
     return " ".join(unicodedata.normalize("NFC", "".join(letters)).split())
 
 
-NAMED = r"(?:passages?|contexts?|texts?|documents?|sources?|articles?|search results?|information)"
+SOURCE_NOUN = r"(?:passages?|contexts?|texts?|documents?|sources?|articles?|search results?|information)"
 # The explanation after an answer, which cannot be part of a name: a clause in small letters, a source, a sentence.
 EXPLANATION = re.compile(
-    rf" ?[(\[](?:{NAMED}|source:|see|ref)?[ #]{{0,2}}\d{{1,3}}(?:, ?\d{{1,3}}){{0,9}}[)\]]\W*$"
+    rf" ?[(\[](?:{SOURCE_NOUN}|source:|see|ref)?[ #]{{0,2}}\d{{1,3}}(?:, ?\d{{1,3}}){{0,9}}[)\]]\W*$"
     r"|, (?:which|who|whose|whom|because|since it|as it|as he|as she|as they) "
     r"| because (?:\w+ ){2}"
-    rf"|,? (?:according to|based on|as (?:\w+ ){{1,2}}in|per) (?:the |this |these )?(?:\w+ )?{NAMED}\b"
+    rf"|,? (?:according to|based on|as (?:\w+ ){{1,2}}in|per) (?:the |this |these )?(?:\w+ )?{SOURCE_NOUN}\b"
     rf"|(?<=[^\W_]{{3}})[.;] (?=(?:[Tt]his|[Ii]t|[Hh]e|[Ss]he|[Tt]hey|[Aa]ccording to|[Bb]ased on"
-    rf"|[Ee]xplanation|[Nn]ote|[Tt]he {NAMED})\b.{{6}})"
+    rf"|[Ee]xplanation|[Nn]ote|[Tt]he {SOURCE_NOUN})\b.{{6}})"
 )
 YES_NO = re.compile(
     r"\W*(?:(?P<yes>yes|yeah|yep)|no|nah)"
@@ -114,12 +119,12 @@ YES_NO = re.compile(
 
 def drop_explanation(text: str) -> str:
     """The answer without the explanation after it; the whole text if no word would be left."""
-    found = EXPLANATION.search(text, 1)
-    return text[: found.start()] if found and re.search(r"\w", text[: found.start()]) else text
+    match = EXPLANATION.search(text, 1)
+    return text[: match.start()] if match and re.search(r"\w", text[: match.start()]) else text
 
 
-DOTTED = re.compile(r"(?<![^\W_])(?:[^\W\d_]\. ?){2,9}(?![^\W_]\b)")
-SPACED = re.compile(r"(?<!\S)[B-HJ-Z](?: [A-Z]){1,3}(?= [A-Z][a-z])")
+DOTTED_INITIALS = re.compile(r"(?<![^\W_])(?:[^\W\d_]\. ?){2,9}(?![^\W_]\b)")
+SPACED_INITIALS = re.compile(r"(?<!\S)[B-HJ-Z](?: [A-Z]){1,3}(?= [A-Z][a-z])")
 SHORT_NAMES = (
     (re.compile(r"\bSt\.? (?=[A-Z])"), "Saint "),
     (re.compile(r"\bMt\.? (?=[A-Z])"), "Mount "),
@@ -129,22 +134,24 @@ SHORT_NAMES = (
 
 def join_initials(text: str) -> str:
     """ "J. R. R. Tolkien" and "J R R Tolkien" -> "JRR Tolkien"; "U.S." -> "US"; "St. Louis" -> "Saint Louis"."""
-    text = DOTTED.sub(lambda found: re.sub(r"[. ]", "", found[0]) + " ", text)
-    text = SPACED.sub(lambda found: found[0].replace(" ", ""), text)
+    text = DOTTED_INITIALS.sub(lambda match: re.sub(r"[. ]", "", match[0]) + " ", text)
+    text = SPACED_INITIALS.sub(lambda match: match[0].replace(" ", ""), text)
     for short, long in SHORT_NAMES:
         text = short.sub(long, text)
     return text
 
 
-SYMBOLS = {"&": "and", "%": "percent"}
+WORD_OF_SYMBOL = {"&": "and", "%": "percent"}
 NUMBER = r"(?<![^\W_])-?\d{1,3}(?:,\d{3}){1,6}(?:\.\d+)?(?!\d)|(?<![^\W_])-\d+(?:\.\d+)?|\d+(?:[.:/]\d+)*"
-ORDINAL = r"(?:st|nd|rd|th|s)(?![^\W_])"
-MARK = r"[\u0300-\u036f\u0900-\u0dff\u0e00-\u0eff\u200c\u200d]"  # vowel signs, which `re` does not count as letters
-WORD = rf"(?:[^\W\d_]|{MARK})+(?:\+\+?|#)?(?!\w)|(?:[^\W\d_]|{MARK})+"
+ORDINAL_ENDING = r"(?:st|nd|rd|th|s)(?![^\W_])"
+VOWEL_SIGN = (
+    r"[\u0300-\u036f\u0900-\u0dff\u0e00-\u0eff\u200c\u200d]"  # vowel signs, which `re` does not count as letters
+)
+WORD = rf"(?:[^\W\d_]|{VOWEL_SIGN})+(?:\+\+?|#)?(?!\w)|(?:[^\W\d_]|{VOWEL_SIGN})+"
 DATE = r"\d{0,4}m\d\d(?:d\d\d)?(?!\w)"
-TOKEN = re.compile(rf"{DATE}|(?:{NUMBER})(?:{ORDINAL})?|[&%$£€¥]|A\.(?= )|{WORD}|[^\W_]")
-FEET = re.compile(r"(?<=\d)'(?=\d)")  # 5'10
-RANGE = re.compile(r"(?<=\d) ?- ?(?=\d|m\d\d)")  # a range of years, dates or numbers; also a score
+TOKEN = re.compile(rf"{DATE}|(?:{NUMBER})(?:{ORDINAL_ENDING})?|[&%$£€¥]|A\.(?= )|{WORD}|[^\W_]")
+FEET_MARK = re.compile(r"(?<=\d)'(?=\d)")  # 5'10
+RANGE_DASH = re.compile(r"(?<=\d) ?- ?(?=\d|m\d\d)")  # a range of years, dates or numbers; also a score
 A_SCALE = re.compile(r"(?:hundred|thousand|million|billion|trillion)$")
 
 
@@ -152,12 +159,15 @@ def split_words(text: str) -> list[str]:
     """The numbers, words and meaningful symbols of the text as it writes them, without articles."""
     text = join_initials(write_dates(text))
     text = (
-        FEET.sub(" feet ", text).replace("'", "").replace("°C", " degrees celsius").replace("°F", " degrees fahrenheit")
+        FEET_MARK.sub(" feet ", text)
+        .replace("'", "")
+        .replace("°C", " degrees celsius")
+        .replace("°F", " degrees fahrenheit")
     )
-    text = RANGE.sub(" to ", text)
-    words = [SYMBOLS.get(word, word.replace(",", "")) for word in TOKEN.findall(text)]
-    kept = [word for index, word in enumerate(words) if not is_article(words, index)]
-    return kept or words
+    text = RANGE_DASH.sub(" to ", text)
+    words = [WORD_OF_SYMBOL.get(word, word.replace(",", "")) for word in TOKEN.findall(text)]
+    kept_words = [word for index, word in enumerate(words) if not is_article(words, index)]
+    return kept_words or words
 
 
 def is_article(words: list[str], index: int) -> bool:

@@ -72,11 +72,11 @@ def size_next_stage(votes: Sequence[Vote], passages: int, samples: int) -> int:
     rank = max((vote["rank"] for vote in votes), default=-1) + 1
     answers = [box[0]["answer"] for box in group_votes(votes).values()] or ["any"]
 
-    def could_decide(asked: int) -> bool:
-        left = (passages - asked) * samples
-        return any(is_decided([*votes, *make_equal_votes(answer, asked * samples, rank)], left) for answer in answers)
+    def could_decide(count: int) -> bool:
+        left = (passages - count) * samples
+        return any(is_decided([*votes, *make_equal_votes(answer, count * samples, rank)], left) for answer in answers)
 
-    return next(asked for asked in range(1, passages + 1) if could_decide(asked))
+    return next(count for count in range(1, passages + 1) if could_decide(count))
 
 
 def make_equal_votes(answer: str, count: int, rank: int) -> list[Vote]:
@@ -91,7 +91,7 @@ def find_most_frequent(answers: Sequence[str], unknown: Sequence[bool]) -> tuple
     answers the earliest wins.
     """
     classes: dict[str | None, list[int]] = {}
-    for index, (answer, nothing) in enumerate(zip(answers, unknown, strict=True)):
-        classes.setdefault(None if nothing else vote_key(answer), []).append(index)
+    for index, (answer, is_unknown) in enumerate(zip(answers, unknown, strict=True)):
+        classes.setdefault(None if is_unknown else vote_key(answer), []).append(index)
     largest = max(classes.values(), key=len)
     return largest[0], len(largest) / len(answers)

@@ -19,8 +19,8 @@ def split_methods(methods: "str | Graph | Sequence[str | Graph]") -> tuple[str, 
         return methods, []
     if not isinstance(methods, Sequence):
         return "", [methods]
-    names = [one for one in methods if isinstance(one, str)]
-    return ",".join(names), [one for one in methods if not isinstance(one, str)]
+    names = [method for method in methods if isinstance(method, str)]
+    return ",".join(names), [method for method in methods if not isinstance(method, str)]
 
 
 @contextmanager

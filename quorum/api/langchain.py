@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from quorum.core.state import Passage, Result
 
 SEARCH_AGAIN = ("blendfilter", "iter_retgen", "react", "self_ask")  # what they read is known when they have answered
-SNIPPET = 300  # characters of each passage that an agent is shown
+SNIPPET_LENGTH = 300  # characters of each passage that an agent is shown
 
 
 def as_retriever(method: str = "concat", context: "Context | None" = None) -> "BaseRetriever":
@@ -34,10 +34,10 @@ def as_retriever(method: str = "concat", context: "Context | None" = None) -> "B
     from quorum.core.context import Context
     from quorum.core.errors import SetupError
 
-    found = method_of(method)
-    if not {"retrieve", "gather"} & set(found.graph.nodes):
-        raise SetupError(f"The method {found.name!r} reads no passages; give another one, for example concat.")
-    return MethodRetriever(method=found.name, context=context or Context())
+    graph_method = method_of(method)
+    if not {"retrieve", "gather"} & set(graph_method.graph.nodes):
+        raise SetupError(f"The method {graph_method.name!r} reads no passages; give another one, for example concat.")
+    return MethodRetriever(method=graph_method.name, context=context or Context())
 
 
 async def find_passages(method: str, question: str, context: "Context") -> "list[Passage]":
@@ -48,8 +48,8 @@ async def find_passages(method: str, question: str, context: "Context") -> "list
     if method in SEARCH_AGAIN or "retrieve" not in method_of(method).graph.nodes:
         return list((await answer(question, method, context)).get("passages") or [])
     settings = replace(context, context_filter=get_filter(context)) if method == "filco" else context
-    found: Any = await passages_to_read.ainvoke({"question": question}, context=settings)
-    return list(found["passages"])
+    result: Any = await passages_to_read.ainvoke({"question": question}, context=settings)
+    return list(result["passages"])
 
 
 def as_tool(
@@ -76,10 +76,10 @@ def as_tool(
     from quorum.core.context import Context
     from quorum.core.sync import run_sync
 
-    found, settings = method_of(method), context or Context()
+    chosen, settings = method_of(method), context or Context()
 
     async def ask(question: str) -> tuple[str, Any]:
-        result = await answer(question, found.name, settings)
+        result = await answer(question, chosen.name, settings)
         return write_answer(result), result
 
     def ask_sync(question: str) -> tuple[str, Any]:
@@ -89,7 +89,7 @@ def as_tool(
         func=ask_sync,
         coroutine=ask,
         name=name,
-        description=description or describe(found, settings),
+        description=description or describe(chosen, settings),
         args_schema={
             "type": "object",
             "properties": {"question": {"type": "string", "description": "The question, complete in itself"}},
@@ -107,6 +107,6 @@ def describe(method: Method, context: "Context") -> str:
 def write_answer(result: "Result") -> str:
     """The answer, and the passages that support it."""
     passages = {passage["id"]: passage for passage in result.get("passages") or []}
-    found = dict.fromkeys(item["passage"] for item in result.get("evidence") or [] if item["passage"] in passages)
-    sources = [f"[{passages[id_]['title'] or id_}] {passages[id_]['text'][:SNIPPET]}" for id_ in found]
+    cited_ids = dict.fromkeys(item["passage"] for item in result.get("evidence") or [] if item["passage"] in passages)
+    sources = [f"[{passages[id_]['title'] or id_}] {passages[id_]['text'][:SNIPPET_LENGTH]}" for id_ in cited_ids]
     return "\n".join([result["answer"], *sources])

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-TITLES = {
+TITLE_OF_MEASURE = {
     "em": "EM",
     "f1": "F1",
     "accuracy": "accuracy",
@@ -30,9 +30,9 @@ TITLES = {
     "seconds_p50": "p50 s",
     "seconds_p95": "p95 s",
 }
-SHARES = ("contains", "unknown")
-COSTS = ("calls", "input_tokens", "output_tokens", "seconds_p50", "seconds_p95")
-COUNTS = ("errors", "malformed", "unscored", "judge_errors")
+SHARE_MEASURES = ("contains", "unknown")
+COST_MEASURES = ("calls", "input_tokens", "output_tokens", "seconds_p50", "seconds_p95")
+COUNT_MEASURES = ("errors", "malformed", "unscored", "judge_errors")
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,7 +73,7 @@ class Evaluation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return "".join(one._repr_html_() for one in self.tables())
+        return "".join(table._repr_html_() for table in self.tables())
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,10 +116,10 @@ class Comparison:
 def make_evaluation(scores: "Scores") -> Evaluation:
     """Scores as plain data."""
     differences = [
-        {"method": name, "baseline": one["baseline"], "measure": measure, "n": one["n"], **found}
-        for one in scores.comparisons
-        for name, measures in one["methods"].items()
-        for measure, found in measures.items()
+        {"method": name, "baseline": comparison["baseline"], "measure": measure, "n": comparison["n"], **difference}
+        for comparison in scores.comparisons
+        for name, measures in comparison["methods"].items()
+        for measure, difference in measures.items()
     ]
     spent = scores.spent
     return Evaluation(
@@ -140,8 +140,8 @@ def make_comparison(decision: "Decision") -> Comparison:
         cheapest=recommendation.cheapest,
         front=list(recommendation.front),
         sentences=list(recommendation.sentences),
-        figures=[asdict(one) for one in decision.figures],
-        estimate=[{"name": name, **asdict(one)} for name, one in expected.items()],
+        figures=[asdict(figure) for figure in decision.figures],
+        estimate=[{"name": name, **asdict(cost)} for name, cost in expected.items()],
         report=decision.scores.folder / "report.html",
         evaluation=make_evaluation(decision.scores),
         race=[] if decision.scores.race is None else decision.scores.race.to_json()["methods"],
@@ -150,20 +150,22 @@ def make_comparison(decision: "Decision") -> Comparison:
 
 def read_answers(path: Path) -> Iterator[Row]:
     """The lines of results.jsonl; of a question that failed and was asked again, only the last line."""
-    found: dict[tuple[str, str], Row] = {}
+    rows: dict[tuple[str, str], Row] = {}
     with path.open(encoding="utf-8") as file:
         for row in map(json.loads, file):
             key = (row["method"], row["id"])
-            if key not in found or found[key]["error"] is not None:
-                found[key] = row
-    return iter(found.values())
+            if key not in rows or rows[key]["error"] is not None:
+                rows[key] = row
+    return iter(rows.values())
 
 
 def make_measures_table(rows: Sequence[Row], judged: Sequence[str]) -> Table:
     """A row for each method: how it is judged, what it took, and what failed, where anything did."""
-    names = [name for name in (*judged, *SHARES, *COSTS) if any(row.get(name) is not None for row in rows)]
-    counts = [name for name in COUNTS if any(row.get(name) for row in rows)]
-    header = ["method", "n", *(TITLES[name] for name in names), *(name.replace("_", " ") for name in counts)]
+    names = [
+        name for name in (*judged, *SHARE_MEASURES, *COST_MEASURES) if any(row.get(name) is not None for row in rows)
+    ]
+    counts = [name for name in COUNT_MEASURES if any(row.get(name) for row in rows)]
+    header = ["method", "n", *(TITLE_OF_MEASURE[name] for name in names), *(name.replace("_", " ") for name in counts)]
     return Table("", header, [make_measures_row(row, names, counts) for row in rows])
 
 
@@ -178,7 +180,7 @@ def format_cell(row: Mapping[str, Any], name: str) -> str:
     value, low, high = (row.get(key) for key in (name, f"{name}_low", f"{name}_high"))
     if value is None:
         return "-"
-    if name in COSTS:
+    if name in COST_MEASURES:
         return f"{value:,.2f}" if name.startswith("seconds") else f"{value:,.1f}"
     return (
         format_percent(value)
@@ -192,7 +194,7 @@ def make_difference_tables(rows: Sequence[Row], judged: Sequence[str]) -> list[T
     measure = judged[0]
     tables = []
     for baseline in dict.fromkeys(row["baseline"] for row in rows):
-        own = [row for row in rows if row["baseline"] == baseline and row["measure"] == measure]
+        own_rows = [row for row in rows if row["baseline"] == baseline and row["measure"] == measure]
         cells = [
             [
                 row["method"],
@@ -200,11 +202,11 @@ def make_difference_tables(rows: Sequence[Row], judged: Sequence[str]) -> list[T
                 "-" if row.get("test") == "race" else "<.001" if row["p_holm"] < 0.001 else f"{row['p_holm']:.3f}",
                 "-" if row["questions_needed"] is None else f"{row['questions_needed']:,}",
             ]
-            for row in own
+            for row in own_rows
         ]
         if cells:
-            title = f"Minus {baseline}, over {own[0]['n']:,} questions; p by Holm; to tell: questions needed"
-            tables.append(Table(title, ["method", TITLES[measure], "p", "to tell"], cells))
+            title = f"Minus {baseline}, over {own_rows[0]['n']:,} questions; p by Holm; to tell: questions needed"
+            tables.append(Table(title, ["method", TITLE_OF_MEASURE[measure], "p", "to tell"], cells))
     return tables
 
 

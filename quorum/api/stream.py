@@ -131,14 +131,14 @@ async def stream(
         "gold_answers": None if gold_answers is None else list(gold_answers),
     }
     graph: Any = method_of(method).graph if isinstance(method, str) else method
-    settings, reader, asked = context or Context(), AnswerReader(question), cast("Any", state)
+    settings, reader, inputs = context or Context(), AnswerReader(question), cast("Any", state)
     modes = ["updates", "values", *(["messages"] if is_written_as_it_comes(graph, settings) else [])]
     if history:
         from quorum.graphs.conversation import continue_conversation
 
-        graph, asked = continue_conversation(graph, state, history)
+        graph, inputs = continue_conversation(graph, state, history)
     last: dict[str, Any] = {}
-    parts: AsyncIterator[Any] = graph.astream(asked, config, context=settings, stream_mode=modes, subgraphs=True)
+    parts: AsyncIterator[Any] = graph.astream(inputs, config, context=settings, stream_mode=modes, subgraphs=True)
     async for space, mode, part in parts:
         if mode == "messages":
             if piece := reader.read(*part):
@@ -171,14 +171,14 @@ async def answer_and_report(
     """
     if context.calibration is not None:
         return await answer(question, method, context, given=given, history=history, config=config)
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     run: Any = stream(question, method, context, given=given, history=history, config=config)
     async with aclosing(run) as events:
         async for event in events:
             on_event(event)
             if isinstance(event, RunFinished):
-                found = cast("dict[str, Any]", event.result)
-    return cast("Result", found)
+                result = cast("dict[str, Any]", event.result)
+    return cast("Result", result)
 
 
 def is_written_as_it_comes(graph: "Graph", context: "Context") -> bool:

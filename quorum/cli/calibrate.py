@@ -41,20 +41,22 @@ def calibrate(
     from quorum.evaluation.decisions.recorded_results import check_confidence_level, read_results, read_share
 
     share, error = read_share(wrong_at_most, "--wrong-at-most"), check_confidence_level(confidence)
-    found = read_results(results, measure)
-    made = calibrate_methods(found, share, error, method)
+    table = read_results(results, measure)
+    calibrations = calibrate_methods(table, share, error, method)
     path = out or results / "calibration.json"
-    written = describe_file(found, made[0], share, error)
+    written = describe_file(table, calibrations[0], share, error)
     write_calibration(path, written)
     if json:
         from json import dumps
 
         typer.echo(dumps(written, ensure_ascii=False, indent=2))
         return
-    typer.echo(describe_promise(made[0], share, confidence))
-    for one in made[1:]:
-        if one.threshold is None:
-            typer.echo(describe_no_threshold(one, share, len(found.ids)))
+    typer.echo(describe_promise(calibrations[0], share, confidence))
+    for calibration in calibrations[1:]:
+        if calibration.threshold is None:
+            typer.echo(describe_no_threshold(calibration, share, len(table.ids)))
         else:
-            typer.echo(describe_promise(one, share, confidence))
-    typer.echo(f"quorum: use it with: quorum ask QUESTION --method '{made[0].method}' --calibration {path}", err=True)
+            typer.echo(describe_promise(calibration, share, confidence))
+    typer.echo(
+        f"quorum: use it with: quorum ask QUESTION --method '{calibrations[0].method}' --calibration {path}", err=True
+    )

@@ -32,9 +32,9 @@ def get_store_with(name: str, store: str | None) -> str:
     """The store, after a check that it has the collection."""
     from quorum.retrievers.manage_collections import check_exists
 
-    where = get_store(store)
-    check_exists(name, where)
-    return where
+    opened = get_store(store)
+    check_exists(name, opened)
+    return opened
 
 
 @app.callback()
@@ -49,47 +49,47 @@ def list_collections(store: Store = None, json: AsJson = False) -> None:
     """List the collections: passages, files, embeddings, size, last change."""
     from quorum.retrievers.manage_collections import list_summaries
 
-    found = list_summaries(get_store(store))
+    summaries = list_summaries(get_store(store))
     if json:
         from dataclasses import asdict
         from json import dumps
 
-        typer.echo(dumps([asdict(one) for one in found], ensure_ascii=False, indent=2))
+        typer.echo(dumps([asdict(summary) for summary in summaries], ensure_ascii=False, indent=2))
         return
-    if not found:
+    if not summaries:
         typer.echo("There are no collections yet; make one with: quorum index PATH --collection NAME")
         return
     from quorum.cli.show import make_plain_table, stdout
 
     table = make_plain_table("collection", "passages", "files", "embeddings", "size", "changed", "remarks")
-    for one in found:
-        table.add_row(*make_row(one))
+    for summary in summaries:
+        table.add_row(*make_row(summary))
     stdout().print(table)
 
 
-def make_row(one: "Summary") -> list[str]:
+def make_row(summary: "Summary") -> list[str]:
     """The row of a collection in the table."""
     remarks = [
-        *(["unfinished"] if one.unfinished else []),
-        *([f"made by {describe_maker(one)}"] if one.made_for else []),
+        *(["unfinished"] if summary.unfinished else []),
+        *([f"made by {describe_maker(summary)}"] if summary.made_for else []),
     ]
     return [
-        one.name,
-        f"{one.passages:,}",
-        "" if one.files is None else f"{one.files:,}",
-        "embedded" if one.embedding.startswith("embedded:") else one.embedding,
-        "" if one.bytes is None else format_size(one.bytes),
-        (one.changed or "")[:16].replace("T", " "),
+        summary.name,
+        f"{summary.passages:,}",
+        "" if summary.files is None else f"{summary.files:,}",
+        "embedded" if summary.embedding.startswith("embedded:") else summary.embedding,
+        "" if summary.bytes is None else format_size(summary.bytes),
+        (summary.changed or "")[:16].replace("T", " "),
         ", ".join(remarks),
     ]
 
 
-def describe_maker(one: "Summary") -> str:
+def describe_maker(summary: "Summary") -> str:
     from quorum.core.files import escape_name
 
-    if one.made_for == "sample":
+    if summary.made_for == "sample":
         return "Quorum for its sample"
-    return f"an {one.made_for}" + (f" from {escape_name(one.made_from)}" if one.made_from else "")
+    return f"an {summary.made_for}" + (f" from {escape_name(summary.made_from)}" if summary.made_from else "")
 
 
 def format_size(count: int) -> str:
@@ -105,17 +105,19 @@ def show(name: Name, store: Store = None, json: AsJson = False) -> None:
     from quorum.retrievers.manage_collections import count_documents, summarize
     from quorum.retrievers.store import open_store
 
-    where = get_store_with(name, store)
-    one, files = summarize(open_store(where), name), count_documents(name, where)
+    opened = get_store_with(name, store)
+    summary, files = summarize(open_store(opened), name), count_documents(name, opened)
     if json:
         from dataclasses import asdict
         from json import dumps
 
-        typer.echo(dumps(asdict(one) | {"documents": files}, ensure_ascii=False, indent=2))
+        typer.echo(dumps(asdict(summary) | {"documents": files}, ensure_ascii=False, indent=2))
         return
-    remarks = make_row(one)[-1]
-    typer.echo(f"{one.name}: {format_count(one.passages, 'passage')} of {format_count(len(files), 'file')}")
-    typer.echo(f"embeddings {one.embedding}; changed {one.changed or 'unknown'}" + (f"; {remarks}" if remarks else ""))
+    remarks = make_row(summary)[-1]
+    typer.echo(f"{summary.name}: {format_count(summary.passages, 'passage')} of {format_count(len(files), 'file')}")
+    typer.echo(
+        f"embeddings {summary.embedding}; changed {summary.changed or 'unknown'}" + (f"; {remarks}" if remarks else "")
+    )
     for path, count in list(files.items())[:MOST_FILES]:
         typer.echo(f"  {escape_name(path)}: {format_count(count, 'passage')}")
     if len(files) > MOST_FILES:
@@ -164,12 +166,12 @@ def export(
     from quorum.core.text import format_count
     from quorum.retrievers.manage_collections import export_lines, write_export
 
-    where = get_store_with(name, store)
+    opened = get_store_with(name, store)
     if out is None:
-        for line in export_lines(name, where):
+        for line in export_lines(name, opened):
             typer.echo(line)
         return
-    count = write_export(name, where, out)
+    count = write_export(name, opened, out)
     typer.echo(f"quorum: {format_count(count, 'passage')} of {name} written to {out}", err=True)
 
 

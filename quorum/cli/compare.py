@@ -167,11 +167,15 @@ def print_estimate(estimate: "Estimate", *, to_stderr: bool) -> None:
     from quorum.evaluation.compare.recommend import format_dollars
 
     table = make_plain_table("estimated for a question", "calls", "between", "tokens", "cost", right=True)
-    for name, one in estimate.methods.items():
-        between = f"{one.least:g} and {one.most:g}" if one.least != one.most else f"{one.least:g}"
-        cost = "no price" if one.cost is None else format_dollars(one.cost)
-        tokens = one.input_tokens + one.output_tokens
-        table.add_row(Text(name, style="bold"), f"{one.calls:.1f}", between, f"{tokens:,.0f}", cost)
+    for name, method_estimate in estimate.methods.items():
+        between = (
+            f"{method_estimate.least:g} and {method_estimate.most:g}"
+            if method_estimate.least != method_estimate.most
+            else f"{method_estimate.least:g}"
+        )
+        cost = "no price" if method_estimate.cost is None else format_dollars(method_estimate.cost)
+        tokens = method_estimate.input_tokens + method_estimate.output_tokens
+        table.add_row(Text(name, style="bold"), f"{method_estimate.calls:.1f}", between, f"{tokens:,.0f}", cost)
     console = stderr() if to_stderr else stdout()
     console.print(table)
     console.print(describe_total(estimate))
@@ -223,10 +227,10 @@ def write_result_line(decision: "Decision") -> str:
     from quorum.evaluation.run.results import read_config
 
     scores = decision.scores
-    found = {
+    line = {
         "event": "result",
         **read_config(scores.folder / "recommendation.json"),
         "summary": scores.summary,
         "report": str(scores.folder / "report.html"),
     }
-    return json.dumps(found, ensure_ascii=False)
+    return json.dumps(line, ensure_ascii=False)

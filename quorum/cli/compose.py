@@ -45,15 +45,15 @@ def compose(
 
     error = check_confidence_level(confidence)
     terms = Guarantee(lose_at_most, error, cast(Any, cost), check_wrong_cost(wrong_cost), seed)
-    found = read_results(results, measure)
-    made = compose(found, terms, prices)
-    path, written = out or results / "composed.json", make_composed_file(found, made, terms)
+    table = read_results(results, measure)
+    composition = compose(table, terms, prices)
+    path, written = out or results / "composed.json", make_composed_file(table, composition, terms)
     write_composed(path, written)
     if json:
         from json import dumps
 
         typer.echo(dumps(written, ensure_ascii=False, indent=2))
     else:
-        for sentence in describe_composed(made, terms):
+        for sentence in describe_composed(composition, terms):
             typer.echo(sentence)
     typer.echo(f"quorum: ask it with: quorum ask QUESTION --method {path}", err=True)

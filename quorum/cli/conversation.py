@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from quorum.api.stream import Event
     from quorum.core.state import Result, ShownResult
 
-HELP = """\
+COMMAND_HELP = """\
 /method NAME      ask another method; alone: which one is asked
 /k N              passages per query
 /set KEY=VALUE    any other setting
@@ -43,8 +43,8 @@ class Exchange:
     @property
     def understood_as(self) -> str | None:
         """The question that was answered, if it differs from the typed one."""
-        asked = self.result.get("question")
-        return str(asked) if asked and asked != self.question else None
+        understood = self.result.get("question")
+        return str(understood) if understood and understood != self.question else None
 
 
 @dataclass
@@ -64,8 +64,11 @@ class Conversation:
 
         history = [
             turn
-            for one in self.exchanges
-            for turn in ({"role": "user", "content": one.question}, {"role": "assistant", "content": one.answer})
+            for exchange in self.exchanges
+            for turn in (
+                {"role": "user", "content": exchange.question},
+                {"role": "assistant", "content": exchange.answer},
+            )
         ]
         console, shown = stdout(), Pieces(question)
         result = await answer_and_report(question, self.method, self.context, shown.print_event, history=history)
@@ -92,7 +95,7 @@ class Conversation:
     @property
     def commands(self) -> dict[str, Callable[[str], None]]:
         return {
-            "/help": lambda _: print(HELP),
+            "/help": lambda _: print(COMMAND_HELP),
             "/method": self.choose_method,
             "/k": lambda text: self.change_setting("k", text),
             "/set": lambda text: self.change_setting(*split_setting(text)),
@@ -125,8 +128,8 @@ class Conversation:
 
     def print_history(self, _: str) -> None:
         """Print all questions and answers."""
-        for one in self.exchanges:
-            print(f"> {one.question}\n{one.answer}")
+        for exchange in self.exchanges:
+            print(f"> {exchange.question}\n{exchange.answer}")
 
     def quit(self, _: str) -> None:
         self.is_over = True
@@ -151,18 +154,28 @@ class Conversation:
     def write_json(self) -> str:
         """Every exchange with its whole result."""
         exchanges = [
-            {"question": one.question, "method": one.method, "answer": one.answer, "result": one.result}
-            for one in self.exchanges
+            {
+                "question": exchange.question,
+                "method": exchange.method,
+                "answer": exchange.answer,
+                "result": exchange.result,
+            }
+            for exchange in self.exchanges
         ]
         return json.dumps({"exchanges": exchanges}, ensure_ascii=False, indent=2) + "\n"
 
     def write_markdown(self) -> str:
         """Questions as headings, answers with their sources below."""
         parts = []
-        for one in self.exchanges:
-            understood = [f"*Understood as: {one.understood_as}*"] if one.understood_as else []
-            sources = [f"{number}. {source}" for number, source in enumerate(list_sources(one.result), start=1)]
-            parts += [f"## {one.question}", *understood, one.answer, *(["\n".join(sources)] if sources else [])]
+        for exchange in self.exchanges:
+            understood = [f"*Understood as: {exchange.understood_as}*"] if exchange.understood_as else []
+            sources = [f"{number}. {source}" for number, source in enumerate(list_sources(exchange.result), start=1)]
+            parts += [
+                f"## {exchange.question}",
+                *understood,
+                exchange.answer,
+                *(["\n".join(sources)] if sources else []),
+            ]
         return "\n\n".join(parts) + "\n"
 
 
@@ -198,8 +211,8 @@ def split_setting(text: str) -> tuple[str, str]:
 def list_sources(result: "Result") -> list[str]:
     """The title and the place of each passage that supports the answer."""
     passages = {passage["id"]: passage for passage in result.get("passages") or []}
-    found = (passages[item["passage"]] for item in result.get("evidence") or [] if item["passage"] in passages)
+    cited = (passages[item["passage"]] for item in result.get("evidence") or [] if item["passage"] in passages)
     named = (
-        f"{one['title'] or one['id']}{f' ({describe_place(one)})' if describe_place(one) else ''}" for one in found
+        f"{one['title'] or one['id']}{f' ({describe_place(one)})' if describe_place(one) else ''}" for one in cited
     )
     return list(dict.fromkeys(" ".join(name.split()) for name in named))

@@ -46,8 +46,8 @@ def convert(
         raise SetupError(f"--out {out} is the file to convert; give another name.")
     bad: list[str] = []
     left_out: list[str] = []
-    found = select_split(read_questions(source, bad=bad if skip_bad else None, left_out=left_out), split)
-    count = write_questions(out, found)
+    records = select_split(read_questions(source, bad=bad if skip_bad else None, left_out=left_out), split)
+    count = write_questions(out, records)
     for reason in bad[:MOST_SHOWN]:
         typer.echo(f"quorum: skipped {reason}", err=True)
     if len(bad) > MOST_SHOWN:

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-QUESTIONS = {
+QUESTION_OF_METHOD = {
     "concat_pf": "How tall is the Eiffel Tower?",
     "post_fusion": "Who led the first expedition to reach the South Pole?",
     "pf_concat": "Who wrote the Zen of Python?",
 }
-METHODS = "concat,post_fusion,concat_pf,pf_concat,sure,filco"
+COMPARED_METHODS = "concat,post_fusion,concat_pf,pf_concat,sure,filco"
 
 
 def demo(
@@ -27,12 +27,12 @@ def demo(
     from quorum.retrievers.collection_names import SAMPLE
 
     store = None if folder is None else str(folder)
-    for method, question in QUESTIONS.items():
+    for method, question in QUESTION_OF_METHOD.items():
         print_command(f'quorum ask "{question}" --method {method}')
         ask(question, method, collection=SAMPLE, store=store)
     questions = sample_folder() / "questions.jsonl"
-    print_command(f"quorum eval {quote(str(questions))} --methods {METHODS} --collection {SAMPLE} --k 3")
-    evaluate(questions, METHODS, collection=SAMPLE, k=3, store=store, out=folder and folder / "results")
+    print_command(f"quorum eval {quote(str(questions))} --methods {COMPARED_METHODS} --collection {SAMPLE} --k 3")
+    evaluate(questions, COMPARED_METHODS, collection=SAMPLE, k=3, store=store, out=folder and folder / "results")
 
 
 def print_command(command: str) -> None:

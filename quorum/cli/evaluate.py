@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from quorum.evaluation.run.options import Options
     from quorum.evaluation.run.score import Scores
 
-FAILED = ("errors", "judge_errors")
+FAILURE_COUNTS = ("errors", "judge_errors")
 Corpus: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -118,8 +118,8 @@ def print_scores(scores: "Scores") -> None:
     """The tables on stdout, with a blank line between; then what was spent."""
     from quorum.cli.tables import make_score_tables
 
-    own = scores.plan.options.measures
-    print_tables(make_score_tables(scores.summary, scores.comparisons, scores.measures, own))
+    measures = scores.plan.options.measures
+    print_tables(make_score_tables(scores.summary, scores.comparisons, scores.measures, measures))
     print_spent(scores)
 
 
@@ -147,7 +147,7 @@ def print_spent(scores: "Scores") -> None:
     if (judging := scores.judge_spent) is not None:
         tokens = f"{judging.input_tokens:,} tokens in, {judging.output_tokens:,} out"
         typer.echo(f"quorum: the judge's calls, apart: {judging.calls:,} now ({tokens})", err=True)
-    errors, unjudged = (sum(int(row.get(name) or 0) for row in scores.summary.values()) for name in FAILED)
+    errors, unjudged = (sum(int(row.get(name) or 0) for row in scores.summary.values()) for name in FAILURE_COUNTS)
     if errors:
         typer.echo(
             f"quorum: {format_count(errors, 'answer')} failed; the same command again asks only those.", err=True

@@ -165,8 +165,11 @@ def print_experiments(*, as_json: bool = False) -> None:
     if as_json:
         import json
 
-        other = {one: [alias for alias, found in ALIASES.items() if found.name == one] for one in EXPERIMENTS}
-        lines = [describe_experiment(one) | {"aliases": sorted(other[one.name])} for one in EXPERIMENTS.values()]
+        other = {name: [alias for alias, aliased in ALIASES.items() if aliased.name == name] for name in EXPERIMENTS}
+        lines = [
+            describe_experiment(experiment) | {"aliases": sorted(other[experiment.name])}
+            for experiment in EXPERIMENTS.values()
+        ]
         typer.echo(json.dumps(lines, ensure_ascii=False, indent=2))
         return
     from rich.text import Text
@@ -174,25 +177,25 @@ def print_experiments(*, as_json: bool = False) -> None:
     from quorum.cli.show import make_plain_table, stdout
 
     table = make_plain_table("experiment", "what it shows")
-    for one in EXPERIMENTS.values():
-        table.add_row(Text(one.name, style="bold"), one.summary)
+    for experiment in EXPERIMENTS.values():
+        table.add_row(Text(experiment.name, style="bold"), experiment.summary)
     stdout().print(table)
 
 
-def describe_experiment(one: "Experiment") -> dict[str, object]:
+def describe_experiment(experiment: "Experiment") -> dict[str, object]:
     """An experiment as JSON."""
     return {
-        "name": one.name,
-        "paper": one.paper,
-        "item": one.item,
-        "summary": one.summary,
-        "methods": list(one.methods),
-        "variants": list(one.variants),
-        "settings": dict(one.settings),
-        "data": list(one.data),
-        "models": list(one.models),
-        "measures": list(one.measures),
-        "needs": list(one.needs),
+        "name": experiment.name,
+        "paper": experiment.paper,
+        "item": experiment.item,
+        "summary": experiment.summary,
+        "methods": list(experiment.methods),
+        "variants": list(experiment.variants),
+        "settings": dict(experiment.settings),
+        "data": list(experiment.data),
+        "models": list(experiment.models),
+        "measures": list(experiment.measures),
+        "needs": list(experiment.needs),
     }
 
 
@@ -204,14 +207,14 @@ def print_experiment(chosen: "Experiment", outcome: "Outcome") -> None:
     from quorum.cli.tables import make_panel_table, make_score_tables
 
     scores = outcome.scores
-    own = scores.plan.options.measures
+    measures = scores.plan.options.measures
     notes = [f"Not as in the paper: {'; '.join(outcome.changes)}."] if outcome.changes else []
     notes += [chosen.note] if chosen.note else []
     print_tables(
         [
             Text(f"{chosen.summary} ({chosen.source})", style="dim"),
             *(Text(note, style="dim") for note in notes),
-            *make_score_tables(scores.summary, scores.comparisons, scores.measures, own, further=chosen.further),
+            *make_score_tables(scores.summary, scores.comparisons, scores.measures, measures, further=chosen.further),
             *(make_panel_table(panel["title"], panel["rows"]) for panel in outcome.panels),
         ]
     )

@@ -92,7 +92,7 @@ def silver(
         answer_type=context.answer_type if is_stated("answer_type", settings) else None,
     )
     with progress_bar() as progress:
-        found = asyncio.run(
+        statistics = asyncio.run(
             make_silver(
                 data,
                 out,
@@ -102,22 +102,23 @@ def silver(
                 progress=lambda done: progress("silver", done, limit),
             )
         )
-    print_statistics(found, out)
+    print_statistics(statistics, out)
 
 
-def print_statistics(found: "Statistics", out: Path) -> None:
+def print_statistics(statistics: "Statistics", out: Path) -> None:
     """What was found on stdout, where it lies on stderr."""
     from quorum.core.text import format_count
 
-    share = found.found / found.questions
+    share = statistics.found / statistics.questions
     typer.echo(
-        f"{format_count(found.questions, 'question')}, silver for {found.found} ({share:.0%}), nothing for "
-        f"{found.questions - found.found}.\n"
-        f"Words a question: {found.words_before:.1f} in the passages, {found.words_after:.1f} in the silver."
+        f"{format_count(statistics.questions, 'question')}, silver for {statistics.found} ({share:.0%}), nothing for "
+        f"{statistics.questions - statistics.found}.\n"
+        f"Words a question: {statistics.words_before:.1f} in the passages, {statistics.words_after:.1f} in the silver."
     )
-    if found.precision_before is not None:
+    if statistics.precision_before is not None:
         typer.echo(
-            f"Unigram precision: {found.precision_before:.1%} of the passages, {found.precision_after:.1%} of the "
+            f"Unigram precision: {statistics.precision_before:.1%} of the passages, "
+            f"{statistics.precision_after:.1%} of the "
             "silver (0 where it is empty)."
         )
     if share < MOST_EMPTY:

@@ -199,16 +199,17 @@ def check(
     from quorum.core.text import format_count
     from quorum.training.finetune_jsonl import SHOWN, check
 
-    found = check(file, window)
-    for problem in found.problems[:SHOWN]:
+    file_report = check(file, window)
+    for problem in file_report.problems[:SHOWN]:
         typer.echo(f"quorum: {problem}", err=True)
-    if len(found.problems) > SHOWN:
-        typer.echo(f"quorum: and {len(found.problems) - SHOWN} more.", err=True)
-    for note in found.notes:
+    if len(file_report.problems) > SHOWN:
+        typer.echo(f"quorum: and {len(file_report.problems) - SHOWN} more.", err=True)
+    for note in file_report.notes:
         typer.echo(f"quorum: {note}", err=True)
     typer.echo(
-        f"{format_count(found.examples, 'example')}, about {found.tokens:,} tokens (the longest {found.longest:,}), "
-        f"{found.empty} with nothing to keep; {format_count(len(found.problems), 'problem')}."
+        f"{format_count(file_report.examples, 'example')}, about {file_report.tokens:,} tokens (the longest "
+        f"{file_report.longest:,}), "
+        f"{file_report.empty} with nothing to keep; {format_count(len(file_report.problems), 'problem')}."
     )
-    if found.problems:
+    if file_report.problems:
         raise typer.Exit(1)

@@ -41,8 +41,10 @@ def gate(
     from quorum.evaluation.decisions.gate import EXIT_CODES, decide_gate, describe_gate
     from quorum.evaluation.decisions.recorded_results import check_wrong_cost
 
-    (old, one), (replacing, other) = results_of(baseline, measure), results_of(new, measure)
-    decided = decide_gate(old, replacing, margin, methods=(one, other), wrong_cost=check_wrong_cost(wrong_cost))
+    (baseline_name, baseline_rows), (replacing, other) = results_of(baseline, measure), results_of(new, measure)
+    decided = decide_gate(
+        baseline_name, replacing, margin, methods=(baseline_rows, other), wrong_cost=check_wrong_cost(wrong_cost)
+    )
     if json:
         from json import dumps
 

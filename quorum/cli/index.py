@@ -93,19 +93,19 @@ def print_report(report: "IndexReport", collection: str) -> None:
     typer.echo(f"{collection}: {done}; {format_count(report.passages, 'passage')} in all{copies}.")
 
 
-def print_reasons(what: str, found: Sequence[tuple[str, str]]) -> None:
+def print_reasons(what: str, reasons: Sequence[tuple[str, str]]) -> None:
     """Print a line for each file. Of many files with the same reason, only the first are named."""
     from quorum.core.files import escape_name
 
     by_reason: dict[str, list[str]] = defaultdict(list)
-    for path, reason in found:
+    for path, reason in reasons:
         by_reason[reason].append(path)
-    for path, reason in found:
+    for path, reason in reasons:
         same = by_reason[reason]
         if len(same) <= MOST_NAMED:
             typer.echo(f"quorum: {what}{escape_name(path)}: {escape_name(reason)}", err=True)
         elif path == same[0]:
-            named = ", ".join(escape_name(one) for one in same[:3])
+            named = ", ".join(escape_name(name) for name in same[:3])
             typer.echo(f"quorum: {what}{len(same):,} files ({named}, ...): {escape_name(reason)}", err=True)
 
 
@@ -116,7 +116,7 @@ def describe_interruption(collection: str, store: str) -> str:
     from quorum.retrievers.store import open_store
 
     try:
-        kept = open_store(store).count(collection)
+        stored = open_store(store).count(collection)
     except (QuorumError, OSError):
         return "Stopped before anything was stored; the same command begins again."
-    return f"Stopped: {format_count(kept, 'passage')} kept in {collection}; the same command goes on there."
+    return f"Stopped: {format_count(stored, 'passage')} kept in {collection}; the same command goes on there."

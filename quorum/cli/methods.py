@@ -27,7 +27,9 @@ def methods(
         typer.echo(method_of(name).graph.get_graph().draw_mermaid(), nl=False)
         return
     chosen = [method_of(name)] if name is not None else list(all_methods().values())
-    rows = [{part: getattr(one, part) for part in ("name", "paper", "summary", "calls", "depth")} for one in chosen]
+    rows = [
+        {part: getattr(method, part) for part in ("name", "paper", "summary", "calls", "depth")} for method in chosen
+    ]
     if json:
         from json import dumps
 

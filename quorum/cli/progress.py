@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LINE_EVERY = 10.0  # seconds between lines where there is no terminal
 DRAW_EVERY = 0.1
 SETTLES_AFTER = 5.0  # seconds until an estimate of the time left is reliable
-SMOOTHING = 20.0  # seconds
+SMOOTHING_SECONDS = 20.0
 
 
 class ProgressCallback(Protocol):
@@ -73,7 +73,7 @@ class TimeLeft:
         """Take the share that is done at a time in seconds; return the seconds left."""
         if now > self.before:
             step = (share - self.share) / (now - self.before)
-            weight = min(1.0, (now - self.before) / min(SMOOTHING, now - self.begun))
+            weight = min(1.0, (now - self.before) / min(SMOOTHING_SECONDS, now - self.begun))
             self.speed += weight * (step - self.speed)
             self.before, self.share = now, share
         if now - self.begun < SETTLES_AFTER or self.speed <= 0:
@@ -89,18 +89,18 @@ def index_progress(clock: Callable[[], float] = time.monotonic) -> Iterator["Wat
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
         task = bars.add_task("index", total=1.0, said="")
         began = clock()
-        left, told, drawn = TimeLeft(began), began, 0.0
+        left, last_line, last_drawn = TimeLeft(began), began, 0.0
 
         def watch(now: "IndexProgress") -> None:
-            nonlocal told, drawn
+            nonlocal last_line, last_drawn
             moment = clock()
-            if console.is_terminal and moment - drawn >= DRAW_EVERY:
-                drawn = moment
+            if console.is_terminal and moment - last_drawn >= DRAW_EVERY:
+                last_drawn = moment
                 bars.update(
                     task, completed=now.share, said=describe_index_progress(now, left.update(now.share, moment))
                 )
-            elif not console.is_terminal and moment - told >= LINE_EVERY:
-                told = moment
+            elif not console.is_terminal and moment - last_line >= LINE_EVERY:
+                last_line = moment
                 line = describe_index_progress(now, left.update(now.share, moment))
                 console.print(f"quorum: {line}, at {escape_name(Path(now.path).name)}", soft_wrap=True)
 

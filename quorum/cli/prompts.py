@@ -47,7 +47,7 @@ def show(name: Name, settings: Settings = None, json: AsJson = False) -> None:
     check_name(name)
     text = get_text(name, overrides(settings))
     if json:
-        described_one = next(one for one in list_descriptions(settings) if one.name == name)
+        described_one = next(description for description in list_descriptions(settings) if description.name == name)
         print_json({**asdict(described_one), "text": text})
     else:
         typer.echo(text)
@@ -70,26 +70,28 @@ def try_reply(
 ) -> None:
     """Print how a reply to a prompt is read: its value, whether it broke the prompt's contract, whether it refuses."""
     from quorum.core.unknown import is_unknown
-    from quorum.parsing.read_reply import EXTRAS, get_contract, read_reply
+    from quorum.parsing.read_reply import EXTRA_ARGUMENTS, get_contract, read_reply
 
     check_name(name)
     given = {"question": question, "candidates": candidates, "count": count}
-    if missing := sorted(one for one in get_contract(name).needed if given[one] is None):
-        raise SetupError(f"Replies to {name!r} are read with --{missing[0]}, {EXTRAS[missing[0]]}; give it.")
-    found = read_reply(name, read_text(reply), question=question, candidates=candidates, count=count)
-    value = asdict(found.value) if is_dataclass(found.value) and not isinstance(found.value, type) else found.value
+    if missing := sorted(argument for argument in get_contract(name).needed if given[argument] is None):
+        raise SetupError(f"Replies to {name!r} are read with --{missing[0]}, {EXTRA_ARGUMENTS[missing[0]]}; give it.")
+    reading = read_reply(name, read_text(reply), question=question, candidates=candidates, count=count)
+    value = (
+        asdict(reading.value) if is_dataclass(reading.value) and not isinstance(reading.value, type) else reading.value
+    )
     answer = value.get("answer") if isinstance(value, dict) else value
-    said = {
+    report = {
         "prompt": name,
         "value": value,
-        "malformed": found.malformed,
+        "malformed": reading.malformed,
         "is_unknown": isinstance(answer, str) and is_unknown(answer),
     }
     if json:
-        print_json(said)
+        print_json(report)
         return
     parts = value if isinstance(value, dict) else {"value": value}
-    for part, content in {**parts, "malformed": said["malformed"], "is unknown": said["is_unknown"]}.items():
+    for part, content in {**parts, "malformed": report["malformed"], "is unknown": report["is_unknown"]}.items():
         typer.echo(f"{part}: {format_value(content)}")
 
 

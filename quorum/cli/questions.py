@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from quorum.evaluation.questions.estimate import Estimate
     from quorum.evaluation.questions.write import WrittenQuestions
 
-ENDED = {"corpus": "the corpus has no more passages for them", "tries": "four drafts were written for each"}
+END_REASONS = {"corpus": "the corpus has no more passages for them", "tries": "four drafts were written for each"}
 
 
 def questions(
@@ -47,7 +47,7 @@ def questions(
     threshold: Annotated[
         float, typer.Option("--threshold", metavar="F1", help="Token F1 from which an answer counts as right.")
     ] = 0.6,
-    every: Annotated[bool, typer.Option("--all", help="Write rejected questions, too, with keep: false.")] = False,
+    all_drafts: Annotated[bool, typer.Option("--all", help="Write rejected questions, too, with keep: false.")] = False,
     dry_run: DryRun = False,
     max_cost: MaxCost = None,
     prices: Prices = None,
@@ -72,7 +72,7 @@ def questions(
         mix=read_mix(mix),
         words=min_words,
         threshold=threshold,
-        every=every,
+        every=all_drafts,
         concurrency=concurrency,
         max_cost=max_cost,
         prices=prices,
@@ -119,10 +119,12 @@ def estimate_words(estimate: "Estimate") -> str:
 def print_written(written: "WrittenQuestions") -> None:
     """What was written, kept and rejected on stdout; where, what was spent and what failed on stderr."""
     from quorum.core.text import format_count
-    from quorum.evaluation.questions.check import FAULTS
+    from quorum.evaluation.questions.check import FAULT_DESCRIPTIONS
 
-    kept = sum(written.kept.values())
-    rejected = [f"{written.faults[name]:,} {FAULTS[name]}" for name in FAULTS if written.faults[name]]
+    kept_count = sum(written.kept.values())
+    rejected = [
+        f"{written.faults[name]:,} {FAULT_DESCRIPTIONS[name]}" for name in FAULT_DESCRIPTIONS if written.faults[name]
+    ]
     reasons = f": {', '.join(rejected)}" if rejected else ""
     if written.drafts:
         accepted = written.drafts - written.faults.total()
@@ -131,15 +133,15 @@ def print_written(written: "WrittenQuestions") -> None:
         f"{written.kept[kind]:,} {kind}" for kind in written.wanted if written.wanted[kind] or written.kept[kind]
     )
     before = f", {written.before:,} of them there before" if written.before else ""
-    typer.echo(f"{written.path}: {format_count(kept, 'question')} to keep ({kinds}){before}.")
+    typer.echo(f"{written.path}: {format_count(kept_count, 'question')} to keep ({kinds}){before}.")
     for kind, why in written.ended.items():
-        typer.echo(f"{written.kept[kind]:,} of {written.wanted[kind]:,} {kind}: {ENDED[why]}.")
+        typer.echo(f"{written.kept[kind]:,} of {written.wanted[kind]:,} {kind}: {END_REASONS[why]}.")
     spent = written.spent
     tokens = f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"
-    review = f"; review {written.path}" if kept else ""
+    review = f"; review {written.path}" if kept_count else ""
     typer.echo(f"quorum: made {format_count(spent.calls, 'call')} now ({tokens}){review}", err=True)
     if failed := written.faults["failed"]:
         what = f"{format_count(failed, 'draft')} failed ({written.error})"
         typer.echo(f"quorum: {what}; the same command again asks only those.", err=True)
-    if failed or not kept:
+    if failed or not kept_count:
         raise typer.Exit(1)

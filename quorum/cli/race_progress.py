@@ -18,7 +18,7 @@ from quorum.cli.show import stderr
 if TYPE_CHECKING:
     from quorum.evaluation.run.race import RunningRace, Watch
 
-REPORTS = 20  # lines with --json, besides one for each drop
+MOST_REPORTS = 20  # lines with --json, besides one for each drop
 DRAWN_EVERY = 0.5  # seconds
 
 
@@ -74,7 +74,7 @@ class Seen:
 
     def is_due(self, race: "RunningRace") -> bool:
         """Whether the race is a twentieth further than when it was last reported."""
-        part = race.settled * REPORTS // max(1, race.questions)
+        part = race.settled * MOST_REPORTS // max(1, race.questions)
         due, self.reported = part != self.reported, part
         return due
 
@@ -87,6 +87,6 @@ def draw(race: "RunningRace") -> RenderableType:
 
 def write_line(race: "RunningRace") -> str:
     """A line of JSON: how far the race is, and every method's mean with the interval that holds at every moment."""
-    methods = [asdict(one) for one in race.list_standings()]
-    found = {"event": "race", "settled": race.settled, "questions": race.questions, "measure": race.measure}
-    return json.dumps({**found, "methods": methods}, ensure_ascii=False)
+    methods = [asdict(standing) for standing in race.list_standings()]
+    line = {"event": "race", "settled": race.settled, "questions": race.questions, "measure": race.measure}
+    return json.dumps({**line, "methods": methods}, ensure_ascii=False)

@@ -41,16 +41,16 @@ def save_trace(file: Path, root: "Step", question: str, method: str) -> bool:
     """
     from json import dumps
 
-    from quorum.evaluation.trace import FORMAT, step_to_json
+    from quorum.evaluation.trace import FORMAT_NAME, step_to_json
 
-    kept = {
-        "format": FORMAT,
+    saved = {
+        "format": FORMAT_NAME,
         "question": question,
         "method": method,
         "steps": [step_to_json(step) for step in root.steps],
     }
     try:
-        replace_file(file.resolve(), dumps(kept, ensure_ascii=False, indent=1) + "\n")
+        replace_file(file.resolve(), dumps(saved, ensure_ascii=False, indent=1) + "\n")
     except OSError as error:
         typer.echo(f"quorum: The trace was not written to {file} ({error.strerror}).", err=True)
         return False

@@ -8,7 +8,7 @@ import typer
 if TYPE_CHECKING:
     from quorum.serving.serve import Options
 
-ALL = "all"
+ALL_COLLECTIONS = "all"
 Host: TypeAlias = Annotated[
     str, typer.Option("--host", metavar="HOST", help="Address to listen on; another than this machine's: --token.")
 ]
@@ -58,7 +58,7 @@ def make_server_options(
 
     return Options(
         tokens=check_tokens(host, tokens or ()),
-        collections=None if collections.strip() == ALL else read_names(collections),
+        collections=None if collections.strip() == ALL_COLLECTIONS else read_names(collections),
         models=read_names(allow_models),
         questions_per_minute=questions_per_minute,
         dollars_per_day=dollars_per_day,

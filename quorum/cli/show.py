@@ -119,9 +119,9 @@ def format_passage(
 def describe_run(result: Result, method: str) -> list[str]:
     """The line below the answer: method, confidence, calls, tokens and problems of the run."""
     usage = (result.get("usage") or {}).values()
-    calls = sum(one["calls"] for one in usage)
-    malformed = sum(one["count"] for one in (result.get("malformed") or {}).values())
-    verbose = sum(one["count"] for one in (result.get("verbose") or {}).values())
+    calls = sum(calls_of_node["calls"] for calls_of_node in usage)
+    malformed = sum(node["count"] for node in (result.get("malformed") or {}).values())
+    verbose = sum(node["count"] for node in (result.get("verbose") or {}).values())
     confidence, dropped = result.get("confidence"), result.get("dropped") or 0
     return [
         method,

@@ -32,7 +32,7 @@ class Column(NamedTuple):
     interval: bool = False
 
 
-JUDGED = {
+ANSWER_COLUMNS = {
     "em": Column("EM", "em", interval=True),
     "f1": Column("F1", "f1", interval=True),
     "accuracy": Column("accuracy", "accuracy", interval=True),
@@ -40,31 +40,31 @@ JUDGED = {
     "str_em": Column("STR-EM", "str_em", interval=True),
     "judged": Column("judged", "judged", interval=True),
 }
-MORE = (
+FURTHER_ANSWER_COLUMNS = (
     Column("contains", "contains"),
     Column("%Unk", "unknown"),
     Column("%NM", "not_majority"),
     Column("%pool", "gold_in_pool"),
 )
-READ = (
+PASSAGE_COLUMNS = (
     Column("recall", "recall"),
     Column("prec", "precision"),
     Column("S-prec", "s_precision"),
     Column("context", "context_tokens", 1),
 )
-BEFORE = (
+BEFORE_FILTER_COLUMNS = (
     Column("recall before", "recall_before"),
     Column("prec before", "precision_before"),
     Column("S-prec before", "s_precision_before"),
 )
-TOOK = (
+COST_COLUMNS = (
     Column("calls", "calls", 1),
     Column("tokens in", "input_tokens", 1),
     Column("out", "output_tokens", 1),
     Column("p50 s", "seconds_p50", 1, 2),
     Column("p95 s", "seconds_p95", 1, 2),
 )
-FURTHER = {
+ANALYSIS_COLUMNS = {
     column.measure: column
     for column in (
         Column("%oracle", "oracle"),
@@ -77,12 +77,12 @@ FURTHER = {
         Column("words prec", "context_precision"),
         Column("own overlap", "overlap_own"),
         Column("other overlap", "overlap_other"),
-        *READ,
-        *BEFORE,
+        *PASSAGE_COLUMNS,
+        *BEFORE_FILTER_COLUMNS,
     )
 }
-BAR = 20  # characters
-FAILURES = ("errors", "malformed", "verbose", "not_greedy", "unscored", "judge_errors")
+BAR_WIDTH = 20  # characters
+FAILURE_COUNTS = ("errors", "malformed", "verbose", "not_greedy", "unscored", "judge_errors")
 
 
 def make_score_tables(
@@ -98,28 +98,32 @@ def make_score_tables(
     of their own, in place of those of passages.
     """
     brought = [Column(name, name, 1, 3) for name in (*list_added_measures(summary), *own)]
-    answers = [*(JUDGED[name] for name in measures), *keep_filled(summary, MORE), *brought]
+    answers = [*(ANSWER_COLUMNS[name] for name in measures), *keep_filled(summary, FURTHER_ANSWER_COLUMNS), *brought]
     wordy = describe_wordy_answers(summary)
-    more = keep_filled(summary, [FURTHER[name] for name in further])
+    more = keep_filled(summary, [ANALYSIS_COLUMNS[name] for name in further])
     return [
         make_measure_table(summary, answers, counts=True),
         *([Text(wordy, style="yellow")] if wordy else []),
-        *(make_difference_table(one, measures) for one in comparisons),
+        *(make_difference_table(comparison, measures) for comparison in comparisons),
         *([make_measure_table(summary, more)] if more else []),
-        make_measure_table(summary, TOOK if further else [*keep_filled(summary, READ), *TOOK]),
+        make_measure_table(
+            summary, COST_COLUMNS if further else [*keep_filled(summary, PASSAGE_COLUMNS), *COST_COLUMNS]
+        ),
     ]
 
 
 def keep_filled(summary: Summary, columns: Iterable[Column]) -> list[Column]:
     """Only the columns in which a method has a value."""
-    return [one for one in columns if any(row.get(one.measure) is not None for row in summary.values())]
+    return [column for column in columns if any(row.get(column.measure) is not None for row in summary.values())]
 
 
 def make_measure_table(summary: Summary, columns: Sequence[Column], *, counts: bool = False) -> Table:
     """One row a method; with `counts` the number of questions, and those of errors and malformed replies if any."""
-    failures = [name for name in FAILURES if counts and any(row.get(name) for row in summary.values())]
+    failures = [name for name in FAILURE_COUNTS if counts and any(row.get(name) for row in summary.values())]
     titles = [name.replace("_", " ") for name in failures]
-    table = make_plain_table("method", *(["n"] if counts else []), *(one.title for one in columns), *titles, right=True)
+    table = make_plain_table(
+        "method", *(["n"] if counts else []), *(column.title for column in columns), *titles, right=True
+    )
     for name, row in summary.items():
         n = [f"{row['n']:,}"] if counts else []
         cells = [format_cell(row, column) for column in columns]
@@ -148,13 +152,13 @@ def format_interval(value: float, low: float, high: float, sign: str = "") -> st
 
 def make_difference_table(comparison: Comparison, measures: Sequence[str]) -> Group:
     """Each method minus the baseline, with 95% intervals and adjusted p-values."""
-    shown = [name for name in measures if any(name in one for one in comparison["methods"].values())]
-    titles = [title for name in shown for title in (JUDGED[name].title, "p")]
+    shown = [name for name in measures if any(name in differences for differences in comparison["methods"].values())]
+    titles = [title for name in shown for title in (ANSWER_COLUMNS[name].title, "p")]
     table = make_plain_table("method", *titles, *(["to tell"] if shown else []), right=True)
-    for name, found in comparison["methods"].items():
-        cells = [text for measure in shown for text in format_difference(found.get(measure))]
+    for name, difference in comparison["methods"].items():
+        cells = [text for measure in shown for text in format_difference(difference.get(measure))]
         needed = (
-            [format_needed(found[shown[0]]["questions_needed"]) if shown and shown[0] in found else "-"]
+            [format_needed(difference[shown[0]]["questions_needed"]) if shown and shown[0] in difference else "-"]
             if shown
             else []
         )
@@ -167,21 +171,27 @@ def describe_comparison(comparison: Comparison) -> str:
     left = comparison["left_out"]
     missing = f" ({left:,} left out, which some did not answer)" if left else ""
     questions = format_count(comparison["n"], "question")
-    raced = any(found["test"] == "race" for one in comparison["methods"].values() for found in one.values())
+    raced = any(
+        difference["test"] == "race"
+        for differences in comparison["methods"].values()
+        for difference in differences.values()
+    )
     return (
         f"Minus {comparison['baseline']}, over {questions} that all answered{missing}; p by Holm; "
         "to tell: questions needed" + ("; no p: a race left one of the two out, over the questions of both" * raced)
     )
 
 
-def format_difference(found: Difference | None) -> tuple[str, str]:
+def format_difference(difference: Difference | None) -> tuple[str, str]:
     """'+5.0 [+1.2, +9.0]' and the adjusted p."""
-    if found is None:
+    if difference is None:
         return "-", "-"
-    if found["test"] == "race":  # one of the two was dropped: only the interval holds
-        return format_interval(found["difference"], found["low"], found["high"], "+"), "-"
-    p = found["p_holm"]
-    return format_interval(found["difference"], found["low"], found["high"], "+"), "<.001" if p < 0.001 else f"{p:.3f}"
+    if difference["test"] == "race":  # one of the two was dropped: only the interval holds
+        return format_interval(difference["difference"], difference["low"], difference["high"], "+"), "-"
+    p = difference["p_holm"]
+    return format_interval(
+        difference["difference"], difference["low"], difference["high"], "+"
+    ), "<.001" if p < 0.001 else f"{p:.3f}"
 
 
 def format_needed(needed: int | None) -> str:
@@ -197,7 +207,7 @@ def make_share_table(figures: Iterable["Figures"], wrong_cost: float) -> Table:
         shares = (one.right, one.wrong, one.unknown)
         cells = [f"{100 * share:.1f}" for share in shares]
         value = [format_interval(one.quality, one.low, one.high)] if wrong_cost else []
-        table.add_row(Text(one.name, style="bold"), *cells, *value, draw_bar(shares, BAR))
+        table.add_row(Text(one.name, style="bold"), *cells, *value, draw_bar(shares, BAR_WIDTH))
     return table
 
 
@@ -209,7 +219,7 @@ def make_race_table(race: "RaceResult") -> Group:
 def make_standings_table(race: "RaceResult | RunningRace", standings: Iterable["Standing"]) -> Group:
     """The methods of a race at one moment."""
     questions = race.questions
-    table = make_plain_table("method", "asked", JUDGED[race.measure].title, "", right=True)
+    table = make_plain_table("method", "asked", ANSWER_COLUMNS[race.measure].title, "", right=True)
     for one in sort_standings(standings):
         mean = "-" if one.mean is None else format_interval(one.mean, one.low, one.high)
         state = "dropped" if one.dropped else ""

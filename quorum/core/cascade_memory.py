@@ -24,8 +24,8 @@ class CascadeMemory:
 
     def find_earlier_reply(self, call: Any) -> Any | None:
         """What came when an earlier stage made the same call; None where none did."""
-        stage, found = self.replies.get(call, (self.stage, None))
-        return found if stage < self.stage else None
+        stage, reply = self.replies.get(call, (self.stage, None))
+        return reply if stage < self.stage else None
 
     def store_reply(self, call: Any, reply: Any) -> None:
         """Keep the first reply to a call."""
@@ -33,19 +33,19 @@ class CascadeMemory:
 
 
 CASCADE_MEMORY: ContextVar[CascadeMemory | None] = ContextVar("REMEMBERED", default=None)
-MEMORIES: "OrderedDict[str, CascadeMemory]" = OrderedDict()
+CASCADE_MEMORIES: "OrderedDict[str, CascadeMemory]" = OrderedDict()
 
 
 def get_memory(run: str, stage: int) -> CascadeMemory:
     """What is remembered of a run, by its id, for its next stage; the oldest runs are forgotten."""
-    found = MEMORIES.setdefault(run, CascadeMemory())
-    MEMORIES.move_to_end(run)
-    while len(MEMORIES) > MOST_RUNS:
-        MEMORIES.popitem(last=False)
-    found.stage = stage
-    return found
+    memory = CASCADE_MEMORIES.setdefault(run, CascadeMemory())
+    CASCADE_MEMORIES.move_to_end(run)
+    while len(CASCADE_MEMORIES) > MOST_RUNS:
+        CASCADE_MEMORIES.popitem(last=False)
+    memory.stage = stage
+    return memory
 
 
 def forget_run(run: str) -> None:
     """Drop the memory of a run that has ended."""
-    MEMORIES.pop(run, None)
+    CASCADE_MEMORIES.pop(run, None)

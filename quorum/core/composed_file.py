@@ -9,7 +9,7 @@ from typing import Any, Literal, cast, get_args
 from quorum.core.errors import SetupError
 from quorum.core.files import read_regular
 
-KIND = "quorum composed"
+FILE_KIND = "quorum composed"
 TestName = Literal["known", "confidence", "same", "certified"]
 
 
@@ -74,27 +74,27 @@ def read_composed(file: str) -> ComposedCascade:
             f"The composed method {path} cannot be read ({error.strerror}); write one with: quorum compose RESULTS."
         ) from None
     try:
-        found = json.loads(content)
-        if found["kind"] != KIND:
-            raise ValueError(found["kind"])
-        stages = tuple(read_stage(one) for one in found["stages"])
+        value = json.loads(content)
+        if value["kind"] != FILE_KIND:
+            raise ValueError(value["kind"])
+        stages = tuple(read_stage(one) for one in value["stages"])
         if not stages or stages[-1].accept is not None or any(one.accept is None for one in stages[:-1]):
             raise ValueError("stages")
         return ComposedCascade(
-            str(path), sha256(content).hexdigest(), stages, found.get("certificate"), found.get("collection")
+            str(path), sha256(content).hexdigest(), stages, value.get("certificate"), value.get("collection")
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         raise SetupError(f"{path} holds no composed method; write one with: quorum compose RESULTS.") from None
 
 
-def read_stage(found: dict[str, Any]) -> ComposedStage:
-    accept = found["accept"]
+def read_stage(value: dict[str, Any]) -> ComposedStage:
+    accept = value["accept"]
     if accept is not None and accept["test"] not in get_args(TestName):
         raise ValueError(accept["test"])
     return ComposedStage(
-        name=str(found["name"]),
-        method=str(found["method"]),
+        name=str(value["name"]),
+        method=str(value["method"]),
         accept=None if accept is None else Acceptance(cast(TestName, accept["test"]), accept.get("at_least")),
-        settings=dict(found["settings"]),
-        prompts={str(name): str(version) for name, version in (found.get("prompts") or {}).items()},
+        settings=dict(value["settings"]),
+        prompts={str(name): str(version) for name, version in (value.get("prompts") or {}).items()},
     )

@@ -174,12 +174,12 @@ class Context:
 
 def get_validator(name: str) -> TypeAdapter[Any]:
     """The validator of one setting, made on first use."""
-    if name not in VALIDATORS:
-        VALIDATORS[name] = TypeAdapter(typing.get_type_hints(Context, include_extras=True)[name])
-    return VALIDATORS[name]
+    if name not in SETTING_VALIDATORS:
+        SETTING_VALIDATORS[name] = TypeAdapter(typing.get_type_hints(Context, include_extras=True)[name])
+    return SETTING_VALIDATORS[name]
 
 
-VALIDATORS: dict[str, TypeAdapter[Any]] = {}
+SETTING_VALIDATORS: dict[str, TypeAdapter[Any]] = {}
 
 
 def check_setting(name: str, value: Any) -> None:

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage, Result, State
 
-ROLES = {"user": "human", "human": "human", "assistant": "ai", "ai": "ai"}  # of others nothing is read
+TYPE_OF_ROLE = {"user": "human", "human": "human", "assistant": "ai", "ai": "ai"}  # of others nothing is read
 
 
 class Turn(TypedDict):
@@ -49,7 +49,7 @@ def read_history(history: Sequence[Mapping[str, Any]]) -> list[Turn]:
     [{'role': 'user', 'content': 'Who built it?'}]
     """
     for number, one in enumerate(history, start=1):
-        if not (isinstance(one, Mapping) and one.get("role") in ROLES and isinstance(one.get("content"), str)):
+        if not (isinstance(one, Mapping) and one.get("role") in TYPE_OF_ROLE and isinstance(one.get("content"), str)):
             raise SetupError(
                 f"Item {number} of the history is not a turn ({one!r:.80}); give {{'role': 'user' or 'assistant', "
                 "'content': text}."

@@ -12,14 +12,16 @@ from typing import IO, BinaryIO, TypeVar, cast
 
 LARGEST_FILE = 200_000_000  # bytes that are read at once
 LONGEST_LINE = 64_000_000  # bytes or characters of one line
-KINDS = {
+SPECIAL_FILES = {
     stat.S_IFIFO: "a pipe",
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
     stat.S_IFSOCK: "a socket",
     stat.S_IFDIR: "a folder",
 }
-UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+INVISIBLE_CHARACTERS = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
 Line = TypeVar("Line", str, bytes)
 
 
@@ -71,7 +73,7 @@ def check_regular(mode: int, path: str | Path) -> None:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, "a folder, not a file", str(path))
     if not stat.S_ISREG(mode):
-        kind = KINDS.get(stat.S_IFMT(mode), "something else")
+        kind = SPECIAL_FILES.get(stat.S_IFMT(mode), "something else")
         raise OSError(errno.EINVAL, f"{kind}, not a regular file", str(path))
 
 
@@ -103,4 +105,4 @@ def escape_name(name: object) -> str:
     >>> print(escape_name("a\nb.txt"))
     a\nb.txt
     """
-    return UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), str(name))
+    return INVISIBLE_CHARACTERS.sub(lambda match: match[0].encode("unicode_escape").decode(), str(name))

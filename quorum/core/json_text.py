@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")
-ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
+ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -17,7 +17,7 @@ def parse_json(text: str | bytes) -> Any:
     decoded = text if isinstance(text, str) else text.decode("utf-8-sig")
     try:
         value = json.loads(decoded)
-        return replace_in_strings(value) if ESCAPED.search(decoded) else value
+        return replace_in_strings(value) if ESCAPED_SURROGATE.search(decoded) else value
     except json.JSONDecodeError:
         raise
     except RecursionError:

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-METHODS = "quorum.methods"
-RETRIEVERS = "quorum.retrievers"
-METRICS = "quorum.metrics"
-READERS = "quorum.readers"
+METHOD_GROUP = "quorum.methods"
+RETRIEVER_GROUP = "quorum.retrievers"
+METRIC_GROUP = "quorum.metrics"
+READER_GROUP = "quorum.readers"
 
 LOG = logging.getLogger("quorum")
 T = TypeVar("T")
-LOADED: dict[str, dict[str, object]] = {}
-ADDED: dict[str, dict[str, object]] = {}
+LOADED_PLUGINS: dict[str, dict[str, object]] = {}
+ADDED_PLUGINS: dict[str, dict[str, object]] = {}
 LOOKUP_LOCK = RLock()
 
 
@@ -39,9 +39,9 @@ def load_plugins(group: str) -> dict[str, object]:
     {}
     """
     with LOOKUP_LOCK:
-        if group not in LOADED:
-            LOADED[group] = read_entry_points(group)
-        return dict(LOADED[group])
+        if group not in LOADED_PLUGINS:
+            LOADED_PLUGINS[group] = read_entry_points(group)
+        return dict(LOADED_PLUGINS[group])
 
 
 def add_plugins(group: str, built_in: Mapping[str, T], convert: Callable[[str, object], T]) -> dict[str, T]:
@@ -51,32 +51,32 @@ def add_plugins(group: str, built_in: Mapping[str, T], convert: Callable[[str, o
     and one with the name of a built-in thing, is left out with a warning.
     """
     with LOOKUP_LOCK:
-        if group not in ADDED:
-            ADDED[group] = convert_plugins(group, built_in, convert)
-        return {**built_in, **ADDED[group]}  # type: ignore[dict-item]
+        if group not in ADDED_PLUGINS:
+            ADDED_PLUGINS[group] = convert_plugins(group, built_in, convert)
+        return {**built_in, **ADDED_PLUGINS[group]}  # type: ignore[dict-item]
 
 
 def forget_plugins() -> None:
     """Look again at what is installed, the next time: for tests, and for notebooks after an installation."""
     with LOOKUP_LOCK:
-        LOADED.clear()
-        ADDED.clear()
+        LOADED_PLUGINS.clear()
+        ADDED_PLUGINS.clear()
 
 
 def read_entry_points(group: str) -> dict[str, object]:
     """The objects of a group, loaded, those of packages that come first in the alphabet before others."""
     from importlib.metadata import entry_points
 
-    found: dict[str, object] = {}
-    for point in sorted(entry_points(group=group), key=lambda one: (one.name, get_package_name(one))):
-        if point.name in found:
+    loaded: dict[str, object] = {}
+    for point in sorted(entry_points(group=group), key=lambda point: (point.name, get_package_name(point))):
+        if point.name in loaded:
             warn_about_plugin(group, point, f"another installed package has a {get_kind(group)} of that name")
             continue
         try:
-            found[point.name] = point.load()
+            loaded[point.name] = point.load()
         except Exception as error:  # noqa: BLE001  a package may fail in any way; Quorum works without it
             warn_about_plugin(group, point, f"{type(error).__name__}: {error}")
-    return found
+    return loaded
 
 
 def convert_plugins(group: str, built_in: Mapping[str, T], convert: Callable[[str, object], T]) -> dict[str, object]:
@@ -84,16 +84,16 @@ def convert_plugins(group: str, built_in: Mapping[str, T], convert: Callable[[st
     from importlib.metadata import entry_points
 
     points = {point.name: point for point in sorted(entry_points(group=group), key=get_package_name, reverse=True)}
-    found: dict[str, object] = {}
+    converted: dict[str, object] = {}
     for name, value in load_plugins(group).items():
         if name in built_in:
             warn_about_plugin(group, points[name], f"Quorum has a {get_kind(group)} of that name; choose another")
             continue
         try:
-            found[name] = convert(name, value)
+            converted[name] = convert(name, value)
         except Exception as error:  # noqa: BLE001  it looks at an object of which it knows nothing
             warn_about_plugin(group, points[name], str(error) or type(error).__name__)
-    return found
+    return converted
 
 
 def warn_about_plugin(group: str, point: "EntryPoint", reason: str) -> None:

@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 from quorum.core.errors import SetupError
 
 ENGINES = ("local", "ray")
-PACKAGES = ("quorum",)
+SHIPPED_PACKAGES = ("quorum",)
 CONNECT_TIMEOUT_S, INSPECT_TIMEOUT_S = 5.0, 120.0
-STARTS = 4  # Ray gives up after 30 seconds, which is too early on a busy machine
-ENVIRONMENT = {
+START_ATTEMPTS = 4  # Ray gives up after 30 seconds, which is too early on a busy machine
+RAY_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",  # Ray must not send usage reports
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # we report a worker that exits; Ray must not
     "RAY_BACKEND_LOG_LEVEL": "fatal",
@@ -48,7 +48,7 @@ def connect_cluster(*needed: str) -> Iterator[None]:
     another version of Quorum, is a `SetupError`.
     """
     check_engine("ray")
-    for name, value in ENVIRONMENT.items():
+    for name, value in RAY_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     address = os.environ.get("RAY_ADDRESS", "").strip()
     if address:
@@ -74,7 +74,7 @@ def connect(address: str) -> None:
     import ray
 
     new = {"include_dashboard": False} if address in ("", "local") else {}
-    for tries_left in range(0 if address else STARTS - 1, -1, -1):
+    for tries_left in range(0 if address else START_ATTEMPTS - 1, -1, -1):
         try:
             with silence_stderr():
                 ray.init(address=address or "local", log_to_driver=False, logging_level="ERROR", **new)
@@ -138,7 +138,7 @@ def check_machines(needed: list[str]) -> None:
     replies = [
         ray.remote(inspect_machine)
         .options(num_cpus=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False))
-        .remote(PACKAGES, needed)
+        .remote(SHIPPED_PACKAGES, needed)
         for node in ray.nodes()
         if node["Alive"]
     ]

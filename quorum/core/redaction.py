@@ -12,8 +12,8 @@ from urllib.parse import unquote, urlsplit
 SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 SHORTEST_SECRET = 8  # characters; shorter values, such as "none", are placeholders
 SHORTEST_PASSWORD = 4  # of a login in an address: a shorter one occurs in any text
-LOGIN = re.compile(r"(\b[a-z][\w+.-]*://)[^/\s@\"'<>]+@", re.IGNORECASE)
-CREDENTIALS = (
+URL_LOGIN = re.compile(r"(\b[a-z][\w+.-]*://)[^/\s@\"'<>]+@", re.IGNORECASE)
+CREDENTIAL_PATTERNS = (
     re.compile(r"(\bauthorization\b[\"']?\s*[:=]\s*[\"']?)(?:(?:bearer|basic|token|digest)\s+)?[^\s\"',;}]+", re.I),
     re.compile(r"(\bbearer\s+)(?=[^\s\"',;}]*\d|[^\s\"',;}]{20})[^\s\"',;}]+", re.I),
     re.compile(r"(\b(?:x-)?api[-_]?key\b[\"']?\s*[:=]\s*[\"']?)[^\s\"',;}&]+", re.I),
@@ -24,11 +24,13 @@ CREDENTIALS = (
 
 def find_environment_secrets() -> tuple[str, ...]:
     """The values of the environment's keys, tokens and passwords, and what a login in an address is sent as."""
-    found = {value for name, value in os.environ.items() if SECRET_NAME.search(name) and len(value) >= SHORTEST_SECRET}
+    secrets = {
+        value for name, value in os.environ.items() if SECRET_NAME.search(name) and len(value) >= SHORTEST_SECRET
+    }
     for value in os.environ.values():
         if "://" in value and "@" in value:
-            found.update(find_login_secrets(value))
-    return tuple(sorted(found, key=len, reverse=True))
+            secrets.update(find_login_secrets(value))
+    return tuple(sorted(secrets, key=len, reverse=True))
 
 
 def find_login_secrets(address: str) -> Iterator[str]:
@@ -52,7 +54,7 @@ def remove_secrets(text: str, secrets: Iterable[str], mark: str) -> str:
     """The text without these secrets and without logins in addresses."""
     for secret in secrets:
         text = text.replace(secret, mark)
-    return LOGIN.sub(r"\1", text) if "://" in text else text
+    return URL_LOGIN.sub(r"\1", text) if "://" in text else text
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
@@ -61,7 +63,7 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
     >>> redact("Incorrect API key provided: sk-proj-12345678. Sent: Authorization: Bearer abcdef123")
     'Incorrect API key provided: ***. Sent: Authorization: ***'
     """
-    text = remove_secrets(text, [*(one for one in secrets if one), *find_environment_secrets()], "***")
-    for pattern in CREDENTIALS:
+    text = remove_secrets(text, [*(secret for secret in secrets if secret), *find_environment_secrets()], "***")
+    for pattern in CREDENTIAL_PATTERNS:
         text = pattern.sub(r"\1***", text)
     return text

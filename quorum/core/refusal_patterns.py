@@ -10,71 +10,73 @@ DETERMINER = (
     r"(?:the|this|that|these|those|any|all|of|given|provided|supplied|available|above|retrieved|current|presented"
     r"|relevant|background|input|context|my|your|either|each|both|\w+ of the)"
 )
-NAMED = (
+SOURCE_NOUN = (
     r"(?:search result|context|passage|text|document|source material|source|input|article|excerpt|snippet|material"
     r"|content|paragraph"
     r"|information)"
 )
 SOURCE = (
-    rf"(?:(?:{DETERMINER} ){{1,5}}{NAMED}s?(?: (?:provided|given|available|above|itself|alone|here|at hand"
+    rf"(?:(?:{DETERMINER} ){{1,5}}{SOURCE_NOUN}s?(?: (?:provided|given|available|above|itself|alone|here|at hand"
     r"|(?:that )?(?:i|we) (?:have|had|was given|were given|am given)|(?:that )?you (?:gave|provided|shared)(?: me)?))?"
     r"|passages? \[?\d+\]?)\b"
 )
-IT = (
+PRONOUN = (
     r"(?:it|this|that|there|(?:the|this|your) (?:question|(?:\w+ )?answer|information)(?: to (?:the|this"
     r"|that|your)(?: question)?)?)"
 )
-IS = r"(?:is|are|was|were|has been|have been|remains?)"
-FACT = (
+BE = r"(?:is|are|was|were|has been|have been|remains?)"
+WANTED_NOUN = (
     r"(?:information|info|context|mention|answer|records?|details?|data|knowledge|access|clue|reference|indication"
     r"|ability"
     r"|evidence|anything|way)"
 )
-SUBJECT = r"(?:(?!yes\b|no\b,).{1,150} )"
-THING = (
+ANY_SUBJECT = r"(?:(?!yes\b|no\b,).{1,150} )"
+ATTRIBUTE = (
     r"(?:the|his|her|its|their) (?:(?:exact|specific|precise|full|real|actual|true|original) )?"
     r"(?:(?:number|date|name|year|identity|age|location|cause|reason|time|place|figure|amount|author|title|winner"
     r"|origin)s?"
     r"(?: of [^.,;]{1,80})?)"
 )
-SURELY = r"(?:(?:\w+ly|yet|even|be) )*"
-CAN_NOT = r"(?:can not|could not|unable to|not able to|(?:not |im)possible to)"
-# ANSWER: verbs that only a refusal uses. FOUND, STATED, GIVEN: verbs that facts use, too ("the wreck was not found").
-ANSWER = r"(?:answer|determine|infer|ascertain|deduce|conclude)"
-ANSWERED = r"(?:answered|determined|inferred|ascertained|deduced|concluded)"
-FOUND = r"(?:found|known|located|identified|established|confirmed|verified|derived|extracted|said|told)"
-STATED = (
+ADVERBS = r"(?:(?:\w+ly|yet|even|be) )*"
+INABILITY = r"(?:can not|could not|unable to|not able to|(?:not |im)possible to)"
+# Verbs that only a refusal uses. The participles of find, state and give below are used of facts, too: "the wreck was
+# not found".
+ANSWER_VERB = r"(?:answer|determine|infer|ascertain|deduce|conclude)"
+ANSWER_PARTICIPLE = r"(?:answered|determined|inferred|ascertained|deduced|concluded)"
+FIND_PARTICIPLE = r"(?:found|known|located|identified|established|confirmed|verified|derived|extracted|said|told)"
+STATE_PARTICIPLE = (
     r"(?:mentioned|specified|stated|provided|indicated|disclosed|discussed|addressed|answerable|determinable|revealed"
     r"|reported|explained|described|made clear)"
 )
-GIVEN = (
+GIVE_PARTICIPLE = (
     r"(?:given|found|available|known|included|listed|present|clear|sure|certain|named|identified|possible|applicable"
     r"|covered)"
 )
-ASKED = r"(?:who|whom|whose|what|when|where|which|why|how|if|whether)"
-TOLD = r"(?:answer|figure|number|name|date|estimate|response|list|details?|information|explanation|account)"
+QUESTION_WORD = r"(?:who|whom|whose|what|when|where|which|why|how|if|whether)"
+ANSWER_NOUN = r"(?:answer|figure|number|name|date|estimate|response|list|details?|information|explanation|account)"
 # What may follow a refusal: the end of the line, a source or a reason.
-END = r"(?:\W*$|\s*[.,;:!?()\[\]/–—…]|\s+-+\s)"
-BASED = r"(?:based )?(?:only |solely )?(?:on|upon)"
-PREPOSITION = rf"(?:{BASED}|from|in|within|by|with|using|given|per|to|for|according to|anywhere in)"
-PLURAL = (
+CLAUSE_END = r"(?:\W*$|\s*[.,;:!?()\[\]/–—…]|\s+-+\s)"
+BASED_ON = r"(?:based )?(?:only |solely )?(?:on|upon)"
+PREPOSITION = rf"(?:{BASED_ON}|from|in|within|by|with|using|given|per|to|for|according to|anywhere in)"
+SOURCE_PLURAL = (
     r"(?:passages|documents|texts?|sources|articles|snippets|excerpts|context"
     r"|search results)\b"  # without a determiner
 )
-FROM = rf"(?: {PREPOSITION} (?:{SOURCE}|{PLURAL}))"
-AFTER = (
-    rf"(?={END}|{FROM}| (?:because|since|as|due to|given that|so|but|though|although|here|anywhere|at all|explicitly"
+FROM_SOURCE = rf"(?: {PREPOSITION} (?:{SOURCE}|{SOURCE_PLURAL}))"
+REFUSAL_END = (
+    rf"(?={CLAUSE_END}|{FROM_SOURCE}| (?:because|since|as|due to|given that|so|but|though|although|here|anywhere"
+    rf"|at all|explicitly"
     r"|directly)\b)"
 )
-SPEAKER = r"(?:i|we|one|it|this|that|there|the (?:answer|question)|no)"
+SENTENCE_SUBJECT = r"(?:i|we|one|it|this|that|there|the (?:answer|question)|no)"
 
-AS_OF = (
+KNOWLEDGE_DATE = (
     r"(?:as of |up to |until )?(?:my|the) (?:last |latest |most recent )?(?:knowledge |training |data |information )?"
     r"(?:cut-?off|update|training|knowledge)(?: date| update)?(?: (?:is |was )?(?:in |of )?(?:\w+ )?\d{4}| in \w+)?,? "
     r"(?=i |there |no )"
 )
 # The question, repeated before a refusal: "The president of the society: as of my last update ..."
-ECHO = re.compile(r"[^:.?!]{1,150}: (?=as of my |i (?:am|can|could|do) |unfortunately|sorry)")
+REPEATED_QUESTION = re.compile(r"[^:.?!]{1,150}: (?=as of my |i (?:am|can|could|do) |unfortunately|sorry)")
 LEAD_IN = re.compile(
     "(?:"
     r"(?:the |my |final |short )*answer(?: is)? ?:|a:"
@@ -83,48 +85,53 @@ LEAD_IN = re.compile(
     r"|as (?:i )?(?:mentioned|stated|noted|said) (?:earlier|before|above|previously)"
     r"|i regret(?: to (?:say|inform you))?(?: that)?"
     r"|as an? (?:ai|large|language)[\w -]*)(?:,? but |,? |[.:] )"
-    rf"|{AS_OF}"
+    rf"|{KNOWLEDGE_DATE}"
     r"|i wish i could(?: \w+){0,4},? but "
     r"|(?:based on|to|as far as|given|with) my (?:\w+ )?knowledge(?: cut-?off)?(?: \w+){0,3}, "
     r"|to (?:answer|determine|say|know)[^,.]{1,60}, (?=i |we |more |additional )"
     r"|without [^,.]{1,80}?,? (?=(?:i|we|one|the (?:answer|question)) |it is (?:not possible|impossible|difficult"
     r"|hard) )"
     rf"|(?:after|upon|on|having) (?:\w+ly )?(?:review|read|look|examin|check|search|analy[sz]|consider|stud|go)\w*"
-    rf" [^,.]{{1,80}}, (?={SPEAKER} )"
+    rf" [^,.]{{1,80}}, (?={SENTENCE_SUBJECT} )"
     r"|(?:i|we) (?:have )?(?:\w+ly )?(?:looked|read|checked|searched|reviewed|examined|went"
     r"|gone)\b[^,.]{1,80}?,? (?:and|but) "
-    rf"|(?:with|given|from|considering|because of|due to|{BASED}) [^,.]{{1,80}}, (?={SPEAKER} )"
+    rf"|(?:with|given|from|considering|because of|due to|{BASED_ON}) [^,.]{{1,80}}, (?={SENTENCE_SUBJECT} )"
     r"|(?:as of|at) (?:now|today|present|this (?:time|point|moment|writing)|the (?:time of writing|moment)"
     r"|(?:\w+ )?\d{4}),? "
-    rf"(?={SPEAKER} )"
+    rf"(?={SENTENCE_SUBJECT} )"
     r"|(?:currently|so far|(?:to|to the best of) my knowledge),? (?=there |no |it is not |i |we )"
     r"|i was trained [^,.]{1,80}, (?:so|and) "
     rf"|(?:as|since|because) (?:{SOURCE}|there is)[^.]{{1,150}}, "
     r"(?=(?:i|we) (?:can|do|am|are)|the answer (?:is|can)|it (?:is|can) (?:not|un|im))"
-    rf"|(?:{BASED}|according to|from|in|within|given|with) {SOURCE},? "
+    rf"|(?:{BASED_ON}|according to|from|in|within|given|with) {SOURCE},? "
     r"|(?:it (?:seems|appears)|i (?:think|believe|am afraid))(?: that)?,? "
     r")\W*"
 )
 
-SAYS_UNKNOWN = re.compile(
-    rf"(?:{SUBJECT}?{IS} (?:\w+ )?)?unknown"
-    rf"(?=$|\s*[.,;:!?()\[\]/–—…\"]|\s*\*|\s+-|-+\s|--|{FROM}| (?:because|since|as|due to|given|{ASKED}|at this"
+UNKNOWN_STATEMENT = re.compile(
+    rf"(?:{ANY_SUBJECT}?{BE} (?:\w+ )?)?unknown"
+    rf"(?=$|\s*[.,;:!?()\[\]/–—…\"]|\s*\*|\s+-|-+\s|--|{FROM_SOURCE}| (?:because|since|as|due to|given"
+    rf"|{QUESTION_WORD}|at this"
     r"|at present|to (?:me|us)|here|yet|currently)\b)"
 )
 
-NOTHING_TO_ANSWER_FROM = [
+MISSING_INFORMATION = [
     r"(?:there (?:is|are|was|(?:seems?|appears?) to be) |(?:i|we) (?:have|see|found|find) )?"
     r"(?:(?:just )?not (?:enough|sufficient)|insufficient|no|not any)"
     r"(?: (?!one\b)\w+){0,2}? (?:information|info|context|mention|answer|record|details?|data|reference|indication"
     r"|announcement|confirmation)"
-    rf"(?={END}| (?:to|in|is|was|are|about|for|from|on|of|that|which|regarding|concerning|given|provided|available"
+    rf"(?={CLAUSE_END}| (?:to|in|is|was|are|about|for|from|on|of|that|which|regarding|concerning|given|provided"
+    rf"|available"
     r"|found|here|can|could)\b)",
-    rf"(?:there is |i have )?(?:not enough|insufficient)(?: \w+)? (?:data|details|knowledge)(?={END}| to\b|{FROM})",
+    rf"(?:there is |i have )?(?:not enough|insufficient)(?: \w+)? (?:data|details|knowledge)(?={CLAUSE_END}| to\b"
+    rf"|{FROM_SOURCE})",
     r"(?:there is )?(?:no|not enough|insufficient)(?: \w+)? (?:evidence|data|details?|indication|reference)"
-    rf"(?= to {ANSWER}|{FROM}| (?:is |are )?{STATED}| (?:about|on|of|regarding|as to) {ASKED}\b)",
+    rf"(?= to {ANSWER_VERB}|{FROM_SOURCE}| (?:is |are )?{STATE_PARTICIPLE}| (?:about|on|of|regarding"
+    rf"|as to) {QUESTION_WORD}\b)",
     rf"there (?:is|was|are|were|has been|have been) no (?:official|specific|confirmed|exact"
     rf"|definitive) (?:\w+ ){{1,4}}"
-    rf"(?:announced|confirmed|known|available|set)(?={END}|{FROM}| (?:for|about|on|regarding|yet|so|because|since)\b)",
+    rf"(?:announced|confirmed|known|available|set)(?={CLAUSE_END}|{FROM_SOURCE}| (?:for|about|on|regarding|yet|so"
+    rf"|because|since)\b)",
     r"no (?:[\w'-]+ ){1,4}(?:has|have) been (?:\w+ly )?(?:announced|confirmed|revealed|disclosed)\b",
     r"there (?:is|was|are|were|has been|have been) (?:currently |yet |still )?no (?:confirmed|announced"
     r"|set) (?:\w+ )?dates?\b",
@@ -133,27 +140,28 @@ NOTHING_TO_ANSWER_FROM = [
     rf"(?:there (?:is|was) |(?:i|we) (?:see|saw|find|found|have) )?nothing (?:here\b|(?:\w+ )?(?:in|from) {SOURCE}"
     rf"|(?:that )?(?:answers|indicates|mentions|says|suggests)\b|(?:about|on|regarding) [^,.]{{1,60}} (?:in"
     rf"|from) {SOURCE})",
-    rf"no (?:specific|exact|explicit|clear|definite|precise) (?:[\w'-]+ ){{1,3}}{IS} {SURELY}{GIVEN}{AFTER}",
-    rf"no (?:relevant|matching|useful|suitable) (?:\w+ )?(?:{NAMED}|result)s? (?:(?:was|were|is|are|could be) )?"
-    rf"(?:found|available|provided){AFTER}",
+    rf"no (?:specific|exact|explicit|clear|definite"
+    rf"|precise) (?:[\w'-]+ ){{1,3}}{BE} {ADVERBS}{GIVE_PARTICIPLE}{REFUSAL_END}",
+    rf"no (?:relevant|matching|useful|suitable) (?:\w+ )?(?:{SOURCE_NOUN}|result)s? (?:(?:was|were|is|are|could be) )?"
+    rf"(?:found|available|provided){REFUSAL_END}",
     r"(?:nobody|no one|no-one) (?:\w+ly )?knows(?=[.!,]| (?:for (?:sure|certain)|exactly|the answer|who|what|when"
     r"|where|why"
     r"|how|which|whether)\b)",
-    rf"{SUBJECT}(?:remains?|(?:is|are) still) (?:a mystery|uncertain|undetermined|to be (?:determined|confirmed"
+    rf"{ANY_SUBJECT}(?:remains?|(?:is|are) still) (?:a mystery|uncertain|undetermined|to be (?:determined|confirmed"
     rf"|announced))"
-    rf"{AFTER}",
-    rf"{THING} {IS} (?:still )?uncertain{AFTER}",
+    rf"{REFUSAL_END}",
+    rf"{ATTRIBUTE} {BE} (?:still )?uncertain{REFUSAL_END}",
     r"(?:which|what) [^?]{1,80}? (?:are you|do you) (?:refer|mean|ask|talk)",
     r"what do you mean\b",
     r"the question (?:is (?:\w+ )?(?:vague|ambiguous|broad|incomplete)\b|does not (?:say|specify|make clear|state))",
     r"any (?:answer|response) would be (?:\w+ )?(?:speculat|a guess|guess)",
-    rf"(?:hard|difficult|impossible) to (?:say|determine|tell|know|answer)(?={END}|{FROM})",
-    rf"{IT} (?:{IS}|would be) (?:\w+ )?(?:hard|difficult) to (?:\w+ly )?"
-    rf"(?:say|determine|tell|know|answer|pinpoint|be (?:sure|certain))(?={END}|{FROM}"
-    rf"| (?:for|with|without|based|given|because|exactly|the|an?|{ASKED})\b)",
+    rf"(?:hard|difficult|impossible) to (?:say|determine|tell|know|answer)(?={CLAUSE_END}|{FROM_SOURCE})",
+    rf"{PRONOUN} (?:{BE}|would be) (?:\w+ )?(?:hard|difficult) to (?:\w+ly )?"
+    rf"(?:say|determine|tell|know|answer|pinpoint|be (?:sure|certain))(?={CLAUSE_END}|{FROM_SOURCE}"
+    rf"| (?:for|with|without|based|given|because|exactly|the|an?|{QUESTION_WORD})\b)",
     r"(?:could|can|would) you (?:please )?(?:provide|clarify|specify|share)\b",
     r"please (?:provide|clarify|specify|share)\b",
-    rf"there do(?:es)? not (?:seem|appear) to be (?:\w+ ){{1,3}}{FACT}\b",
+    rf"there do(?:es)? not (?:seem|appear) to be (?:\w+ ){{1,3}}{WANTED_NOUN}\b",
     r"(?:i |we )?(?:would )?(?:need|require) (?:some )?(?:more|additional|further) (?:information|context|details)",
     r"(?:i|we) would (?:need|have|like) to (?:know|see|ask)\b",
     r"(?:you|one) (?:would|will|may|might|should) (?:need|want|have) to (?:consult|check|look at|refer to|visit) "
@@ -163,54 +171,57 @@ NOTHING_TO_ANSWER_FROM = [
     r"the (?:\w+ )?information(?: (?:needed|required|necessary))?(?: (?:that )?(?:you|i"
     r"|we) [\w ]{1,40}?)?(?: to [\w ]{1,60})?"
     r" is (?:not (?:in|given|available)|missing)\b",
-    rf"{THING} {IS} not (?:\w+ly )?(?:known|given|available|clear|recorded){AFTER}",
-    rf"(?:{THING}|it|that|this) (?:(?:has|have) (?:not|never) (?:yet )?been|(?:was|were) never) (?:\w+ly )?"
+    rf"{ATTRIBUTE} {BE} not (?:\w+ly )?(?:known|given|available|clear|recorded){REFUSAL_END}",
+    rf"(?:{ATTRIBUTE}|it|that|this) (?:(?:has|have) (?:not|never) (?:yet )?been|(?:was|were) never) (?:\w+ly )?"
     r"(?:announced|revealed|disclosed|confirmed|determined|established|made public|decided|identified)\b",
     r"(?:more|additional|further) (?:information|context) (?:is|would be) (?:needed|required|necessary)",
     rf"(?:information|answer|context|details?|data) (?:(?:is|are|was|were) )?"
-    rf"(?:not {SURELY}(?:{STATED}|{GIVEN})|unavailable|missing){AFTER}",
-    rf"(?:information|answer|details?|data) (?:(?:is|are|was|were) )?not{FROM}",
+    rf"(?:not {ADVERBS}(?:{STATE_PARTICIPLE}|{GIVE_PARTICIPLE})|unavailable|missing){REFUSAL_END}",
+    rf"(?:information|answer|details?|data) (?:(?:is|are|was|were) )?not{FROM_SOURCE}",
     r"insufficient (?:data|details?|knowledge)\.?$",
     r"not enough (?:evidence|data|details?|knowledge)(?: \w+)?\.?$",
     r"n/a(?!\w)|n\.a\.?$|none of the above\W*$",
 ]
 
-THE_SPEAKER_CANNOT_TELL = [
-    rf"(?:i |we )?(?:really |honestly |just )?do not (?:really )?know(?={END}|{FROM}"
+INABILITY_OF_SPEAKER = [
+    rf"(?:i |we )?(?:really |honestly |just )?do not (?:really )?know(?={CLAUSE_END}|{FROM_SOURCE}"
     r"| (?:the|who|whom|whose|what|when|where|which|why|how|if|whether|that|this|because|since|as|based)\b)",
-    rf"(?:i|we) (?:do|did|could) not (?:actually |currently )?(?:have|see|find|possess) (?:[\w-]+ ){{0,4}}{FACT}\b",
-    rf"(?:i|we) (?:have|see|find|found) no (?:\w+ ){{0,2}}{FACT}\b",
+    rf"(?:i|we) (?:do|did|could) not (?:actually |currently )?(?:have|see|find"
+    rf"|possess) (?:[\w-]+ ){{0,4}}{WANTED_NOUN}\b",
+    rf"(?:i|we) (?:have|see|find|found) no (?:\w+ ){{0,2}}{WANTED_NOUN}\b",
     r"i do not have (?:personal|any personal|feelings|opinions|preferences)\b",
     r"(?:i am |we are |i was |we were |i have (?:not )?been )"
     r"(?:not sure|unsure|uncertain|unable|not able|(?<=not been )able|not certain|not aware|unaware)\b",
-    rf"(?:i|we) do not (?:think|believe)(?: that)? (?:{SOURCE}|there is (?:\w+ ){{1,3}}{FACT}\b)",
+    rf"(?:i|we) do not (?:think|believe)(?: that)? (?:{SOURCE}|there is (?:\w+ ){{1,3}}{WANTED_NOUN}\b)",
     r"my (?:\w+ ){0,2}(?:knowledge|training|data|information)(?: \w+)? (?:does|do|did|can|could) not\b",
-    rf"(?:i (?:\w+ly )?(?:have )?)?(?:not sure|unsure|no idea|no clue|idk|dunno){AFTER}",
+    rf"(?:i (?:\w+ly )?(?:have )?)?(?:not sure|unsure|no idea|no clue|idk|dunno){REFUSAL_END}",
     r"i (?:have not|do not have) the (?:faintest|slightest|foggiest)\b",
-    rf"(?:i|we) (?:\w+ly )?lack (?:[\w-]+ ){{0,3}}{FACT}\b",
+    rf"(?:i|we) (?:\w+ly )?lack (?:[\w-]+ ){{0,3}}{WANTED_NOUN}\b",
     r"(?:one|you) (?:can|could) not (?:say|tell|know|determine|answer|infer)\b",
     r"i (?:would|could|can) (?:only |just )?(?:be |have to )?(?:guess|speculat)(?:e|ing)?\b",
     r"(?:i|we) (?:can|could) only (?:answer|provide|give|help|rely|respond|use|see)\b",
-    rf"(?:i|we) only have (?:\w+ ){{0,2}}{FACT}\b",
+    rf"(?:i|we) only have (?:\w+ ){{0,2}}{WANTED_NOUN}\b",
     r"my (?:\w+ ){0,2}(?:knowledge|training|data|information)(?: \w+)? (?:is|ends|stops|only|was) "
     r"(?:limited|restricted|up to|in|at|goes|extends|last updated|current)",
     r"(?:i|we|the reader|readers) (?:am|is|are|was|were) (?:not|never) told\b",
-    rf"{IT} {IS} not something (?:i|we|that|you|{SOURCE})\b",
-    rf"(?:i|we) (?:can not|could not) {SURELY}(?:{ANSWER}|find|tell|say|identify|locate|know|confirm|verify|provide"
+    rf"{PRONOUN} {BE} not something (?:i|we|that|you|{SOURCE})\b",
+    rf"(?:i|we) (?:can not|could not) {ADVERBS}(?:{ANSWER_VERB}|find|tell|say|identify|locate|know|confirm|verify"
+    rf"|provide"
     r"|extract|give|see|predict|browse|access|be (?:sure|certain)|(?:help|assist)(?: you)? with|complete|fulfill)\b",
-    rf"(?:{IT} {IS} )?{CAN_NOT} {SURELY}{ANSWER}\b",
-    rf"(?:{IT} {IS} )?{CAN_NOT} {SURELY}(?:find|tell|say|know|identify|locate)"
-    rf"(?={END}|{FROM}| from (?:this|that|these|it|here)\b| (?:the |an |any )?(?:answer|information))",
-    rf"(?:{IT} {IS} )?{CAN_NOT} {SURELY}(?:provide|give|offer|name|state) (?:an?|the|any|more)(?: [\w-]+){{0,2}}"
-    rf" {TOLD}\b",
-    rf"{IT} (?:can not|could not) be {SURELY}{ANSWERED}\b",
-    rf"{IT} {IS} not {SURELY}{ANSWERED}(?={END}|{FROM})",
-    rf"{SUBJECT}?(?:can not|could not|can never) be {SURELY}{ANSWERED}{AFTER}",
-    rf"(?:{IT} )?(?:can not|could not) be {SURELY}{FOUND}{AFTER}",
-    rf"{SUBJECT}(?:can not|could not) be {SURELY}{FOUND}(?={FROM})",
+    rf"(?:{PRONOUN} {BE} )?{INABILITY} {ADVERBS}{ANSWER_VERB}\b",
+    rf"(?:{PRONOUN} {BE} )?{INABILITY} {ADVERBS}(?:find|tell|say|know|identify|locate)"
+    rf"(?={CLAUSE_END}|{FROM_SOURCE}| from (?:this|that|these|it|here)\b| (?:the |an |any )?(?:answer|information))",
+    rf"(?:{PRONOUN} {BE} )?{INABILITY} {ADVERBS}(?:provide|give|offer|name|state) (?:an?|the|any"
+    rf"|more)(?: [\w-]+){{0,2}}"
+    rf" {ANSWER_NOUN}\b",
+    rf"{PRONOUN} (?:can not|could not) be {ADVERBS}{ANSWER_PARTICIPLE}\b",
+    rf"{PRONOUN} {BE} not {ADVERBS}{ANSWER_PARTICIPLE}(?={CLAUSE_END}|{FROM_SOURCE})",
+    rf"{ANY_SUBJECT}?(?:can not|could not|can never) be {ADVERBS}{ANSWER_PARTICIPLE}{REFUSAL_END}",
+    rf"(?:{PRONOUN} )?(?:can not|could not) be {ADVERBS}{FIND_PARTICIPLE}{REFUSAL_END}",
+    rf"{ANY_SUBJECT}(?:can not|could not) be {ADVERBS}{FIND_PARTICIPLE}(?={FROM_SOURCE})",
 ]
 
-THE_PASSAGES_DO_NOT_TELL = [
+SILENCE_OF_PASSAGES = [
     rf"{SOURCE} (?:also )?(?:(?:do|does|did|can|is|are|was|were) not|never|fail(?:s|ed)? to|lacks?"
     r"|(?:is|are) (?:silent|insufficient|unrelated|irrelevant)"
     r"|(?:says?|has|have|contains?|provides?|gives?|makes?|offers?) (?:no|nothing))\b",
@@ -225,39 +236,41 @@ THE_PASSAGES_DO_NOT_TELL = [
     r"|provid"
     r"|address|give|explain|tell)",
     rf"(?:none|neither) of {SOURCE}(?= \w|\W*$)|nothing (?:\w+ )?(?:in|from) {SOURCE}|nowhere in {SOURCE}"
-    rf"|neither {NAMED}s?\b",
-    rf"no {NAMED}s? (?:(?:in|of|from|here) [^.,]{{0,40}}?)?(?:\w+ly )?(?:mention|contain|state|provide|say|specif"
+    rf"|neither {SOURCE_NOUN}s?\b",
+    rf"no {SOURCE_NOUN}s? (?:(?:in|of|from|here) [^.,]{{0,40}}?)?(?:\w+ly )?(?:mention|contain|state|provide|say|specif"
     rf"|give|answer|discuss|name|indicat|explain)",
     r"do(?:es)? not (?:\w+ly )?(?:say|mention|specify|state|contain|provide|tell|indicate)\b",
-    rf"(?:it|this|that) do(?:es)? not {SURELY}(?:say|mention|specify|state|tell|indicate)"
-    rf"(?={END}| (?:{ASKED}|the|any|its?|his|her|that|this|anything)\b)",
-    rf"{SUBJECT}(?:do|does|did) not (?:seem to |even )?(?:appear|occur|come up|feature)(?={FROM})",
-    rf"{IT} {IS} not {SURELY}(?:{STATED}|{GIVEN}|known) (?=(?:to \w+ )?{ASKED}\b)",
-    rf"(?:{SUBJECT}{IS} )?(?:not|never) {SURELY}{STATED}{AFTER}",
-    rf"{SUBJECT}{IS} not {SURELY}(?:provided|specified|stated|disclosed|revealed) in (?:the|this|any|my|your)\b",
-    rf"no (?!one\b)(?:[\w'-]+ ){{1,6}}{IS} {SURELY}(?:{STATED}{AFTER}|{GIVEN}(?={FROM}))",
-    rf"(?:{IT} {IS} )?not {SURELY}{GIVEN}{AFTER}",
-    rf"{SUBJECT}{IS} not {SURELY}{GIVEN}(?={FROM})",
-    rf"(?:(?:{IT}|{THING}|(?:that|this) (?:detail|fact|name|date|part)) {IS} )?not {SURELY}(?:in|from"
+    rf"(?:it|this|that) do(?:es)? not {ADVERBS}(?:say|mention|specify|state|tell|indicate)"
+    rf"(?={CLAUSE_END}| (?:{QUESTION_WORD}|the|any|its?|his|her|that|this|anything)\b)",
+    rf"{ANY_SUBJECT}(?:do|does|did) not (?:seem to |even )?(?:appear|occur|come up|feature)(?={FROM_SOURCE})",
+    rf"{PRONOUN} {BE} not {ADVERBS}(?:{STATE_PARTICIPLE}|{GIVE_PARTICIPLE}|known) (?=(?:to \w+ )?{QUESTION_WORD}\b)",
+    rf"(?:{ANY_SUBJECT}{BE} )?(?:not|never) {ADVERBS}{STATE_PARTICIPLE}{REFUSAL_END}",
+    rf"{ANY_SUBJECT}{BE} not {ADVERBS}(?:provided|specified|stated|disclosed|revealed) in (?:the|this|any|my|your)\b",
+    rf"no (?!one\b)(?:[\w'-]+ ){{1,6}}{BE} {ADVERBS}(?:{STATE_PARTICIPLE}{REFUSAL_END}"
+    rf"|{GIVE_PARTICIPLE}(?={FROM_SOURCE}))",
+    rf"(?:{PRONOUN} {BE} )?not {ADVERBS}{GIVE_PARTICIPLE}{REFUSAL_END}",
+    rf"{ANY_SUBJECT}{BE} not {ADVERBS}{GIVE_PARTICIPLE}(?={FROM_SOURCE})",
+    rf"(?:(?:{PRONOUN}|{ATTRIBUTE}|(?:that|this) (?:detail|fact|name|date|part)) {BE} )?not {ADVERBS}(?:in|from"
     rf"|within) {SOURCE}",
-    rf"{IT} {IS} (?:not (?:clear|known)|unclear|unspecified|uncertain|incomplete|ambiguous)\b",
-    rf"(?:{SUBJECT}{IS} )?(?:unclear|unspecified|unanswerable|undetermined|indeterminate|inconclusive){AFTER}",
+    rf"{PRONOUN} {BE} (?:not (?:clear|known)|unclear|unspecified|uncertain|incomplete|ambiguous)\b",
+    rf"(?:{ANY_SUBJECT}{BE} )?(?:unclear|unspecified|unanswerable|undetermined|indeterminate"
+    rf"|inconclusive){REFUSAL_END}",
 ]
 
-REFUSAL = re.compile("|".join(NOTHING_TO_ANSWER_FROM + THE_SPEAKER_CANNOT_TELL + THE_PASSAGES_DO_NOT_TELL))
+REFUSAL = re.compile("|".join(MISSING_INFORMATION + INABILITY_OF_SPEAKER + SILENCE_OF_PASSAGES))
 
 
 # After a refusal: words that announce an answer nevertheless, and what is none.
-CONTRAST = re.compile(
+CONTRAST_WORDS = re.compile(
     r"(?:\b(?:however|but|nevertheless|nonetheless|that (?:being )?said|i can (?:tell you|say) that)\b)[, ]*"
     r"(?:(?:i can (?:tell you|say)|i know|i believe|i think)(?: that)? )?"
 )
-TELLING = (
+SOURCE_VERB = (
     r"(?:mention|state|say|discusse?|provide|describe|note|talk|contain|refer|give|list|focuse?|include|mean"
     r"|suggest(?! that))s?"
 )
 NO_ANSWER = re.compile(
-    rf"(?:{SOURCE}|they|these|those|it|the \w+) (?:also |only |do |does |did )?{TELLING}\b"
+    rf"(?:{SOURCE}|they|these|those|it|the \w+) (?:also |only |do |does |did )?{SOURCE_VERB}\b"
     r"|(?:you|we|one|i) (?:can|could|may|might|should|would|will|am|recommend|suggest|hope|advise|do|did|have|was"
     r"|need)\b"
     r"|(?:please|feel free|if you|for (?:more|the (?:latest|most|exact))|let me|perhaps you|try|check)\b"

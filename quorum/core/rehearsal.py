@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-REHEARSING: ContextVar[bool] = ContextVar("REHEARSING", default=False)
+IS_REHEARSAL: ContextVar[bool] = ContextVar("REHEARSING", default=False)
 
 
 @contextmanager
 def rehearsal() -> Iterator[None]:
     """Methods that are composed take the context's model as it is, not the one that they were measured with."""
-    token = REHEARSING.set(True)
+    token = IS_REHEARSAL.set(True)
     try:
         yield
     finally:
-        REHEARSING.reset(token)
+        IS_REHEARSAL.reset(token)

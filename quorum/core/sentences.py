@@ -8,12 +8,12 @@ def make_word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-BLOCK = re.compile(r"\n[ \t]*\n\s*|\n(?=[ \t]*(?:#{1,6} |[-*+•|>] |\d{1,3}[.)] ))|(?<=\n)#{1,6} [^\n]*\n")
-END = re.compile(r"""(?<![.!?…؟।۔])[.!?…؟।۔]++['"”’»)\]*_]*(?=\s)|[。！？｡]+[」』”’）】]*""")
+BLOCK_BREAK = re.compile(r"\n[ \t]*\n\s*|\n(?=[ \t]*(?:#{1,6} |[-*+•|>] |\d{1,3}[.)] ))|(?<=\n)#{1,6} [^\n]*\n")
+SENTENCE_END = re.compile(r"""(?<![.!?…؟।۔])[.!?…؟।۔]++['"”’»)\]*_]*(?=\s)|[。！？｡]+[」』”’）】]*""")
 UNSPACED_END = frozenset("。！？｡")
-NUMBERED = re.compile(r"(?:^|\n)[ \t]*\d{1,3}$")  # "1. First item"
+LIST_NUMBER = re.compile(r"(?:^|\n)[ \t]*\d{1,3}$")  # "1. First item"
 LAST_WORD = re.compile(r"[^\s(\[\"'“‘]+$")
-OPENING = "\"'“‘«([*_"
+OPENING_MARKS = "\"'“‘«([*_"
 NEVER_LAST = make_word_set(
     """mr mrs ms messrs dr prof st mt gen col lt capt sgt cpl maj adm rev hon gov sen rep pres supt fr e.g i.e cf viz vs
     ca fig figs eq ch vol vols pp ed eds trans nos approx est feat"""
@@ -23,7 +23,7 @@ SELDOM_LAST = make_word_set(
     jan feb mar apr jun jul aug sep sept oct nov dec"""
 )
 BEFORE_NUMBERS = make_word_set("no c p v n op art sec")
-STARTERS = make_word_set(
+SENTENCE_STARTERS = make_word_set(
     """the a an it he she they we you i this that these those its his her their our in on at as by for from with after
     before when while where since although though if but and however there what who which how why one both all some
     many most"""
@@ -51,13 +51,13 @@ def find_sentences(text: str) -> list[tuple[int, int]]:
 
 def find_sentence_ends(text: str) -> set[int]:
     """The positions where sentences end: the edges of blocks, and the full stops for which `ends_sentence` holds."""
-    found = {place for block in BLOCK.finditer(text) for place in block.span()}
+    ends = {place for block in BLOCK_BREAK.finditer(text) for place in block.span()}
     begin = 0
-    for mark in END.finditer(text):
+    for mark in SENTENCE_END.finditer(text):
         if ends_sentence(text, begin, mark):
             begin = mark.end()
-            found.add(begin)
-    return found
+            ends.add(begin)
+    return ends
 
 
 def ends_sentence(text: str, begin: int, mark: re.Match[str]) -> bool:
@@ -68,16 +68,16 @@ def ends_sentence(text: str, begin: int, mark: re.Match[str]) -> bool:
     following = text[mark.end() : mark.end() + 60].split(maxsplit=1)
     if mark.group()[0] in UNSPACED_END or not following:
         return True
-    if following[0].lstrip(OPENING)[:1].islower():
+    if following[0].lstrip(OPENING_MARKS)[:1].islower():
         return False
     if mark.group() != ".":
         return True
-    found = LAST_WORD.search(text, max(begin, mark.start() - 40), mark.start())
-    before = found.group() if found else ""
+    last_word = LAST_WORD.search(text, max(begin, mark.start() - 40), mark.start())
+    before = last_word.group() if last_word else ""
     after = re.sub(r"\W+$", "", following[0]).lower()
     if before.lower() in NEVER_LAST or (before.lower() in BEFORE_NUMBERS and after.isdigit()):
         return False
     initial = len(before) == 1 and before.isupper() and before != "I"
     if initial or "." in before.strip(".") or before.lower() in SELDOM_LAST:
-        return after in STARTERS
-    return not NUMBERED.search(text, max(begin, mark.start() - 8), mark.start())
+        return after in SENTENCE_STARTERS
+    return not LIST_NUMBER.search(text, max(begin, mark.start() - 8), mark.start())

@@ -178,8 +178,8 @@ def merge_malformed(left: dict[str, Malformed] | None, right: dict[str, Malforme
     """Reducer: add up the counts and collect the raw replies, by prompt name."""
     merged = dict(left or {})
     for name, new in (right or {}).items():
-        old = merged.get(name, Malformed(count=0, replies=[]))
-        merged[name] = Malformed(count=old["count"] + new["count"], replies=[*old["replies"], *new["replies"]])
+        before = merged.get(name, Malformed(count=0, replies=[]))
+        merged[name] = Malformed(count=before["count"] + new["count"], replies=[*before["replies"], *new["replies"]])
     return merged
 
 

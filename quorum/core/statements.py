@@ -2,7 +2,7 @@
 
 from quorum.core.sentences import find_sentences
 
-WRAPPED = 60  # characters: a longer line of prose may go on in the next one
+WRAPPED_LINE_LENGTH = 60  # characters: a longer line of prose may go on in the next one
 
 
 def find_statements(text: str, *, may_wrap: bool = True) -> list[tuple[int, int]]:
@@ -14,10 +14,10 @@ def find_statements(text: str, *, may_wrap: bool = True) -> list[tuple[int, int]
     >>> [text[start:end] for start, end in find_statements(text)]
     ['Opening hours', 'Monday: 9 to 5; Sunday: closed', 'Dr. Li answers.', 'Ask her.']
     """
-    found: list[tuple[int, int]] = []
+    statements: list[tuple[int, int]] = []
     for begin, end in find_blocks(text, may_wrap):
-        found += [(begin + start, begin + stop) for start, stop in find_sentences(text[begin:end])]
-    return found
+        statements += [(begin + start, begin + stop) for start, stop in find_sentences(text[begin:end])]
+    return statements
 
 
 def find_blocks(text: str, may_wrap: bool) -> list[tuple[int, int]]:
@@ -35,7 +35,7 @@ def find_blocks(text: str, may_wrap: bool) -> list[tuple[int, int]]:
 def is_wrapped(line: str, following: str) -> bool:
     """Whether a sentence goes on after the line: it is long, does not end one, and the next begins in lower case."""
     words = line.rstrip()
-    return len(words) >= WRAPPED and words[-1] not in ".!?:;" and following[:1].islower()
+    return len(words) >= WRAPPED_LINE_LENGTH and words[-1] not in ".!?:;" and following[:1].islower()
 
 
 def find_statement(text: str, start: int, end: int, *, may_wrap: bool = True) -> tuple[int, int] | None:

@@ -15,7 +15,9 @@ from contextvars import Context, ContextVar, copy_context
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-DEPTH: ContextVar[int] = ContextVar("DEPTH", default=0)  # how many synchronous calls enclose the code that runs here
+SYNC_CALL_DEPTH: ContextVar[int] = ContextVar(
+    "DEPTH", default=0
+)  # how many synchronous calls enclose the code that runs here
 CLOSES_IN_S = 5
 
 
@@ -118,8 +120,8 @@ if hasattr(os, "register_at_fork"):
 
 def find_loop() -> tuple[LoopThread, Context]:
     """The loop for a call made here, and the caller's context variables for what runs on it."""
-    depth, context = DEPTH.get(), copy_context()
-    context.run(DEPTH.set, depth + 1)
+    depth, context = SYNC_CALL_DEPTH.get(), copy_context()
+    context.run(SYNC_CALL_DEPTH.set, depth + 1)
     return LOOP_THREADS.at(depth), context
 
 

@@ -50,6 +50,6 @@ def contains_answer(text: str, answers: Iterable[str]) -> bool:
     return any(f" {needle} " in hay for needle in map(normalize, answers) if needle)
 
 
-def format_count(count: int, one: str, many: str | None = None) -> str:
+def format_count(count: int, singular: str, plural: str | None = None) -> str:
     """A number with its noun: '1 call', '6 calls'."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"

@@ -2,7 +2,7 @@
 
 import re
 
-THOUGHT = re.compile(
+THINKING_TAG = re.compile(
     r"<(?P<closing>/)?(?:think|thinking|thought)\s{0,9}>|\[(?P<closed>/)?THINK\]|◁(?P<shut>/)?think▷", re.IGNORECASE
 )
 
@@ -19,7 +19,7 @@ def remove_thinking(text: str) -> str:
     """
     pieces: list[str] = []
     begin, thinking = 0, False
-    for tag in THOUGHT.finditer(text):
+    for tag in THINKING_TAG.finditer(text):
         closing = tag.lastgroup is not None
         if closing and not thinking:
             pieces.clear()
@@ -29,7 +29,7 @@ def remove_thinking(text: str) -> str:
     return "".join(pieces if thinking else [*pieces, text[begin:]]).strip()
 
 
-FINAL = "<|channel|>final<|message|>"  # after it stands what a model says, before it what it thinks
+FINAL_CHANNEL = "<|channel|>final<|message|>"  # after it stands what a model says, before it what it thinks
 TURN_BEGINS = re.compile(
     r"(?:\s{0,9}(?:<s>|</s>|<bos>|\[/INST\]|<start_of_turn>\w{0,20}|<\|(?:im_start|start|assistant|begin_of_text"
     r"|start_header_id)\|>(?:\w{0,20}<\|(?:end_header_id|message)\|>|assistant\b)?))+\s*"
@@ -45,8 +45,8 @@ def cut_own_turn(text: str) -> str:
     """
     if "<" not in text and "[" not in text:
         return text
-    said = text.rpartition(FINAL)[2]
-    begin = TURN_BEGINS.match(said)
+    final = text.rpartition(FINAL_CHANNEL)[2]
+    begin = TURN_BEGINS.match(final)
     start = begin.end() if begin else 0
-    end = TURN_ENDS.search(said, start)
-    return said[start : end.start()] if end else said[start:]
+    end = TURN_ENDS.search(final, start)
+    return final[start : end.start()] if end else final[start:]

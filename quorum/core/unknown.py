@@ -6,17 +6,24 @@ contractions written out.
 
 import re
 
-from quorum.core.refusal_patterns import CONTRAST, ECHO, LEAD_IN, NO_ANSWER, REFUSAL, SAYS_UNKNOWN
+from quorum.core.refusal_patterns import (
+    CONTRAST_WORDS,
+    LEAD_IN,
+    NO_ANSWER,
+    REFUSAL,
+    REPEATED_QUESTION,
+    UNKNOWN_STATEMENT,
+)
 from quorum.core.thinking import cut_own_turn
 
 UNKNOWN = "unknown"
 
-WRAPPING = " \t\n*_`\"'“”‘’«»()[]{}<>#-–—•"
-STOPS = ".,;:?!…"
+WRAPPING_MARKS = " \t\n*_`\"'“”‘’«»()[]{}<>#-–—•"
+PUNCTUATION_MARKS = ".,;:?!…"
 
-CONTRACTED = {"ve": "have", "d": "would", "re": "are"}
-SENTENCE = re.compile(r"[.!?] +")
-LONGEST = 1000  # characters that are read
+CONTRACTED_VERB = {"ve": "have", "d": "would", "re": "are"}
+SENTENCE_BREAK = re.compile(r"[.!?] +")
+LONGEST_READ_ANSWER = 1000  # characters that are read
 
 
 def is_unknown(answer: str) -> bool:
@@ -30,20 +37,22 @@ def is_unknown(answer: str) -> bool:
     >>> quorum.is_unknown("I cannot tell from the passages."), quorum.is_unknown("Unknown Pleasures")
     (True, False)
     """
-    own = cut_own_turn(answer[: 9 * LONGEST]).lstrip(WRAPPING + STOPS)[:LONGEST]
-    line = own.partition("\n")[0]
+    answer_text = cut_own_turn(answer[: 9 * LONGEST_READ_ANSWER]).lstrip(WRAPPING_MARKS + PUNCTUATION_MARKS)[
+        :LONGEST_READ_ANSWER
+    ]
+    line = answer_text.partition("\n")[0]
     text = spell_out(line)
     if is_refusal(text):
-        return is_empty(text) or not (has_late_answer(spell_out(own)) or is_name(line, text))
+        return is_empty(text) or not (has_late_answer(spell_out(answer_text)) or is_name(line, text))
     return False
 
 
 def is_empty(text: str) -> bool:
-    return not text.strip(WRAPPING + STOPS)
+    return not text.strip(WRAPPING_MARKS + PUNCTUATION_MARKS)
 
 
 def remove_lead_ins(text: str) -> str:
-    while lead := (LEAD_IN.match(text) or ECHO.match(text)):
+    while lead := (LEAD_IN.match(text) or REPEATED_QUESTION.match(text)):
         text = text[lead.end() :]
     return text
 
@@ -51,37 +60,44 @@ def remove_lead_ins(text: str) -> str:
 def is_refusal(text: str) -> bool:
     """Whether a text, spelled out, begins with a refusal, or is nothing."""
     text = remove_lead_ins(text)
-    return is_empty(text) or bool(SAYS_UNKNOWN.match(text) or REFUSAL.match(text))
+    return is_empty(text) or bool(UNKNOWN_STATEMENT.match(text) or REFUSAL.match(text))
 
 
 def is_name(line: str, text: str) -> bool:
     """Whether what sounds like a refusal is a name that goes on after it: "Not Mentioned in Dispatches"."""
     text = remove_lead_ins(text)
-    refusal = None if SAYS_UNKNOWN.match(text) else REFUSAL.match(text)
-    return refusal is not None and not is_empty(text[refusal.end() :]) and is_title(line.strip(WRAPPING))
+    refusal = None if UNKNOWN_STATEMENT.match(text) else REFUSAL.match(text)
+    return refusal is not None and not is_empty(text[refusal.end() :]) and is_title(line.strip(WRAPPING_MARKS))
 
 
 def has_late_answer(text: str) -> bool:
     """Whether a refusal goes on to an answer: "I do not have recent data. However, it was released in 2018"."""
     text = remove_lead_ins(text)
-    refusal = SAYS_UNKNOWN.match(text) or REFUSAL.match(text)
+    refusal = UNKNOWN_STATEMENT.match(text) or REFUSAL.match(text)
     if refusal is None or text.startswith(UNKNOWN):
         return False
-    own, *following = SENTENCE.split(text[refusal.end() :], maxsplit=2)
-    for sentence, place in ((own, CONTRAST.search), *((one, CONTRAST.match) for one in following[:1])):
+    same_sentence, *following = SENTENCE_BREAK.split(text[refusal.end() :], maxsplit=2)
+    for sentence, place in (
+        (same_sentence, CONTRAST_WORDS.search),
+        *((next_sentence, CONTRAST_WORDS.match) for next_sentence in following[:1]),
+    ):
         if contrast := place(sentence):
-            said = sentence[contrast.end() :]
-            if len(said.split()) > 2 and not is_refusal(said) and not NO_ANSWER.match(remove_lead_ins(said)):
+            late_text = sentence[contrast.end() :]
+            if (
+                len(late_text.split()) > 2
+                and not is_refusal(late_text)
+                and not NO_ANSWER.match(remove_lead_ins(late_text))
+            ):
                 return True
     return False
 
 
 def spell_out(line: str) -> str:
     """The line in lower case, with contractions written out, without markdown or quotes around it."""
-    text = " ".join(line.replace("’", "'").lower().split()).strip(WRAPPING)
+    text = " ".join(line.replace("’", "'").lower().split()).strip(WRAPPING_MARKS)
     text = re.sub(r"\bcannot\b|\bcan't\b", "can not", text)
     text = re.sub(r"n't\b", " not", text)
-    text = re.sub(r"\b(i|we|you|they)'(ve|d|re)\b", lambda found: f"{found[1]} {CONTRACTED[found[2]]}", text)
+    text = re.sub(r"\b(i|we|you|they)'(ve|d|re)\b", lambda match: f"{match[1]} {CONTRACTED_VERB[match[2]]}", text)
     return re.sub(r"\b(it|there|that|what)'s\b", r"\1 is", re.sub(r"\bi'm\b", "i am", text))
 
 

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from quorum.core.thinking import THOUGHT
+from quorum.core.thinking import THINKING_TAG
 
 TAG_BEGINS = re.compile(r"(?:<|\[|◁)/?[A-Za-z]{0,8}\s{0,9}\Z")  # the end of a text may be the beginning of a tag
 OPENS_SILENTLY = re.compile(r"r1\b|qwq|think|reason|deepseek|magistral", re.IGNORECASE)
@@ -19,7 +19,7 @@ def find_visible(text: str, *, is_whole: bool) -> str:
     """
     pieces: list[str] = []
     begin, is_thinking = 0, False
-    for tag in THOUGHT.finditer(text):
+    for tag in THINKING_TAG.finditer(text):
         is_closing = tag.lastgroup is not None
         if is_closing and not is_thinking:
             pieces.clear()  # what came so far was a thought
@@ -59,7 +59,7 @@ class VisibleText:
     def add(self, piece: str, *, is_last: bool = False) -> str:
         """The visible text that this piece adds."""
         self.text += piece
-        if self.may_think and not is_last and not THOUGHT.search(self.text):
+        if self.may_think and not is_last and not THINKING_TAG.search(self.text):
             return ""
         visible = find_visible(self.text, is_whole=is_last)
         new = visible[len(self.shown) :] if visible.startswith(self.shown) else visible

@@ -8,7 +8,7 @@ from typing import Literal
 from quorum.core.json_text import replace_half_characters
 
 Kind = Literal["text", "heading", "code", "row"]
-GAP = "\n\n"
+BLOCK_GAP = "\n\n"
 
 
 class Unreadable(Exception):  # noqa: N818  (a reason, not a bug)
@@ -47,7 +47,7 @@ class Document:
     @cached_property
     def text(self) -> str:
         """All blocks, an empty line between them. The offsets of passages count characters of this text."""
-        return GAP.join(block.text for block in self.blocks)
+        return BLOCK_GAP.join(block.text for block in self.blocks)
 
 
 def remove_unstorable(text: str) -> str:
@@ -58,7 +58,7 @@ def remove_unstorable(text: str) -> str:
 def join_lines(text: str) -> str:
     """The text with each run of white space replaced by one space.
 
-    >>> one_line(" a \\n b ")
+    >>> join_lines(" a \\n b ")
     'a b'
     """
     return " ".join(text.split())

@@ -17,8 +17,8 @@ from zlib import crc32
 from quorum.core.state import Passage
 from quorum.documents.pieces import get_headings
 
-RUN = 5  # words of a shingle
-SKETCH = 4  # hashes in a passage's sketch
+SHINGLE_WORDS = 5  # words of a shingle
+SKETCH_HASHES = 4  # hashes in a passage's sketch
 FEWEST_WORDS = 20  # shorter passages are never copies, because equal short texts may mean different things
 LEAST_SHARE = 0.8  # a copy has at least this share of the kept passage's words
 TOKEN = re.compile(r"(?<![\w.,])[-\u2212+]?\d+(?:[.,:]\d+)*(?!\w)|\w+|[^\w\s]")
@@ -38,13 +38,13 @@ class PassageWords(NamedTuple):
 def split_words(text: str) -> list[str]:
     """The words, numbers and symbols of a text, in small letters.
 
-    >>> words_of("The Vell (−3.5 °C) IS 87 m.")
+    >>> split_words("The Vell (−3.5 °C) IS 87 m.")
     ['the', 'vell', '-3.5', '°', 'c', 'is', '87', 'm']
     """
-    found = TOKEN.findall(normalize("NFKC", text.replace("\u00ad", "")).casefold().replace("\u2212", "-"))
+    tokens = TOKEN.findall(normalize("NFKC", text.replace("\u00ad", "")).casefold().replace("\u2212", "-"))
     return [
         word
-        for word in found
+        for word in tokens
         if word[0].isalnum() or len(word) > 1 or word in MEANINGFUL_PUNCTUATION or category(word)[0] != "P"
     ]
 
@@ -69,8 +69,11 @@ def sketch_text(text: str) -> tuple[int, ...]:
     words = split_words(text)
     if len(words) < FEWEST_WORDS:
         return ()
-    runs = {crc32(" ".join(words[place : place + RUN]).encode()) for place in range(len(words) - RUN + 1)}
-    return (*sorted(runs)[:SKETCH], crc32(WORD_SEPARATOR.join(words).encode()))
+    runs = {
+        crc32(" ".join(words[place : place + SHINGLE_WORDS]).encode())
+        for place in range(len(words) - SHINGLE_WORDS + 1)
+    }
+    return (*sorted(runs)[:SKETCH_HASHES], crc32(WORD_SEPARATOR.join(words).encode()))
 
 
 def read_words(passage: Passage) -> PassageWords:
@@ -98,16 +101,16 @@ def has_file_title(passage: Passage) -> bool:
     return passage["title"] in names
 
 
-def contains_all(kept: PassageWords, other: PassageWords) -> bool:
-    """Whether `kept` contains all words of `other`, in order and without a gap, and has the same title and headings.
+def contains_all(longer: PassageWords, other: PassageWords) -> bool:
+    """Whether `longer` contains all words of `other`, in order and without a gap, and has the same title and headings.
 
-    >>> def passage(text): return {"id": "", "title": "T", "text": text}
-    >>> says_all(said_by(passage("The fee is 20 euros, paid in May.")), said_by(passage("the fee is 20 Euros")))
+    >>> def words(text): return read_words({"id": "", "title": "T", "text": text})
+    >>> contains_all(words("The fee is 20 euros, paid in May."), words("the fee is 20 Euros"))
     False
-    >>> says_all(said_by(passage("The fee is 20 euros.")), said_by(passage("THE FEE IS 20 EUROS")))
+    >>> contains_all(words("The fee is 20 euros."), words("THE FEE IS 20 EUROS"))
     True
-    >>> says_all(said_by(passage("The fee is 20 euros.")), said_by(passage("The fee is 30 euros.")))
+    >>> contains_all(words("The fee is 20 euros."), words("The fee is 30 euros."))
     False
     """
-    same_place = other.title in ("", kept.title) and other.headings in ("", kept.headings)
-    return same_place and other.length >= LEAST_SHARE * kept.length and other.words in kept.words
+    same_place = other.title in ("", longer.title) and other.headings in ("", longer.headings)
+    return same_place and other.length >= LEAST_SHARE * longer.length and other.words in longer.words

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from quorum.documents.document import Unreadable
 
-MARKS = (
+BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, because it begins with the mark of UTF-16
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -13,11 +13,11 @@ MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 # The encodings that the detector may choose. If several fit equally well, it takes the first.
-LIKELY = (
+LIKELY_ENCODINGS = (
     "cp1252", "cp1250", "cp1251", "koi8_r", "cp1253", "cp1254", "cp1255", "cp1256", "shift_jis", "euc_jp", "gb18030",
     "big5", "euc_kr",
 )  # fmt: skip
-NAMES = {"cp125": "Windows-125", "koi8_r": "KOI8-R", "utf-16": "UTF-16"}
+USUAL_NAMES = {"cp125": "Windows-125", "koi8_r": "KOI8-R", "utf-16": "UTF-16"}
 DETECTED_BYTES = 200_000  # bytes that the detector reads
 MOST_FOREIGN = 0.25  # share of non-ASCII letters up to which a text is in Latin script
 
@@ -37,7 +37,7 @@ def decode_text(data: bytes, declared: str = "") -> DecodedText:
     >>> decode_text("Köln liegt am Rhein.".encode("cp1252")).note
     'read as Windows-1252, which was assumed: it is not UTF-8 and names no encoding'
     """
-    for mark, name in MARKS:
+    for mark, name in BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return DecodedText(unify_line_ends(decode_strictly(data, name)))
     if b"\0" in data:
@@ -88,7 +88,7 @@ def detect_encoding(data: bytes) -> str:
 
     letters = sum(byte > 127 or chr(byte).isalpha() for byte in data[:DETECTED_BYTES])
     odd = sum(byte > 127 for byte in data[:DETECTED_BYTES])
-    choice = ["cp1252", "cp1250"] if odd <= MOST_FOREIGN * letters else list(LIKELY)
+    choice = ["cp1252", "cp1250"] if odd <= MOST_FOREIGN * letters else list(LIKELY_ENCODINGS)
     if choice[:2] == ["cp1252", "cp1250"] and len(choice) == 2 and len(data) < 100:
         return "cp1252"
     best = from_bytes(data[:DETECTED_BYTES], cp_isolation=choice, enable_fallback=False).best()
@@ -98,6 +98,6 @@ def detect_encoding(data: bytes) -> str:
 
 
 def describe_assumption(name: str) -> str:
-    for begin, shown in NAMES.items():
+    for begin, shown in USUAL_NAMES.items():
         name = name.replace(begin, shown) if name.startswith(begin) else name
     return f"read as {name}, which was assumed: it is not UTF-8 and names no encoding"

@@ -56,8 +56,8 @@ def find_files(
     roots: Iterable[Path], without: Path | None = None, choice: Choice | None = None
 ) -> tuple[list[Path], list[Skipped]]:
     """`choose_files`, but only (files, skipped)."""
-    found = choose_files(roots, without, choice)
-    return found.files, found.skipped
+    files = choose_files(roots, without, choice)
+    return files.files, files.skipped
 
 
 def choose_files(roots: Iterable[Path], without: Path | None = None, choice: Choice | None = None) -> FoundFiles:
@@ -65,18 +65,18 @@ def choose_files(roots: Iterable[Path], without: Path | None = None, choice: Cho
 
     without: a folder to leave out, which is the store itself. Each file is listed once.
     """
-    found = FoundFiles()
+    found_files = FoundFiles()
     files: dict[Path, None] = {}
     given = list(roots)
     for root in given:
-        walk = FolderWalk(root, given, without, choice or Choice(), found)
+        walk = FolderWalk(root, given, without, choice or Choice(), found_files)
         for path in walk.files() if root.is_dir() else [root]:
             if reason := reason_not_regular(path):
-                found.skipped.append((str(path), reason))
+                found_files.skipped.append((str(path), reason))
             else:
                 files.setdefault(resolve_path(path))
-    found.files = list(files)
-    return found
+    found_files.files = list(files)
+    return found_files
 
 
 def reason_not_regular(path: Path) -> str:
@@ -182,9 +182,9 @@ class FolderWalk:
             if folder not in self.rules:
                 self.rules[folder] = read_ignore_rules(folder)
             rules = self.rules[folder]
-            said = rules and rules.check_file(path.relative_to(folder).as_posix() + ("/" if is_folder else "")).include
-            if said is not None:
-                return bool(said)
+            rule = rules and rules.check_file(path.relative_to(folder).as_posix() + ("/" if is_folder else "")).include
+            if rule is not None:
+                return bool(rule)
         return False
 
 

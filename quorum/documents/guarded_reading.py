@@ -23,9 +23,9 @@ from quorum.documents.readers import find_reader
 TIME_LIMIT = 60.0  # seconds of processor time for one file
 MORE_FOR_A_MEGABYTE = 5.0  # seconds, because large files take long without being hostile
 LONGEST_WAIT = 900.0  # seconds, and ten times the limit, that we wait for a process without a timer of its own
-SIMPLE = ("plain_text", "source_code", "delimited", "json_file")  # readers of our own whose time is linear
+SIMPLE_READERS = ("plain_text", "source_code", "delimited", "json_file")  # readers of our own whose time is linear
 FilePassages = tuple[list[Passage], list[tuple[str, str]]]  # the passages of a file, and (path, note for the user)
-START = "from quorum.documents.read_worker import main; main()"
+WORKER_COMMAND = "from quorum.documents.read_worker import main; main()"
 
 
 class GuardedReader:
@@ -69,7 +69,7 @@ class GuardedReader:
                 close_pipes(self.process)
             path = os.pathsep.join(part for part in sys.path if part)
             self.process = subprocess.Popen(
-                [sys.executable, "-c", START],
+                [sys.executable, "-c", WORKER_COMMAND],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env={**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"},
@@ -134,7 +134,9 @@ def is_guarded(path: Path) -> bool:
     Readers that packages add are called in this process, because only here they are known.
     """
     reader = find_reader(path.suffix.lower()) if path.suffix else None
-    return isinstance(reader, str) and reader not in SIMPLE and bool(sys.executable) and not hasattr(sys, "frozen")
+    return (
+        isinstance(reader, str) and reader not in SIMPLE_READERS and bool(sys.executable) and not hasattr(sys, "frozen")
+    )
 
 
 def read_ahead(
@@ -170,9 +172,9 @@ def read_ahead(
 
 def get_reader(time_limit: float = TIME_LIMIT) -> GuardedReader:
     """The reader of this process with its limit set. Its process stays for the next files and ends with this one."""
-    SHARED.time_limit = time_limit
-    return SHARED
+    SHARED_READER.time_limit = time_limit
+    return SHARED_READER
 
 
-SHARED = GuardedReader()
-atexit.register(SHARED.close)
+SHARED_READER = GuardedReader()
+atexit.register(SHARED_READER.close)

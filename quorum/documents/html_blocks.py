@@ -25,8 +25,8 @@ INLINE_TAGS = make_word_set(
 KNOWN_TAGS = (
     IGNORED_TAGS | BLOCK_TAGS | INLINE_TAGS | {"title", "meta", "link", "col", "colgroup", "source", "track", "param"}
 )
-HEADINGS = {f"h{level}": level for level in range(1, 7)}
-RAISED = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
+HEADING_LEVELS = {f"h{level}": level for level in range(1, 7)}
+SUPERSCRIPTS = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 EXPONENT = re.compile(r"[+-]?\d{1,4}")
 HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 WIDEST_CELL, MOST_CELLS = 200, 1_000_000  # columns that one cell may span; cells of a table
@@ -44,18 +44,22 @@ class Page:
 def read_html(text: str, page: int | None = None) -> Page:
     """The blocks of an HTML text without scripts, styles, templates, navigation, form controls and hidden elements.
 
-    >>> [block.text for block in read_html("<p>un<i>believ</i>able</p><table><tr><td>Height<td>87 m</table>").blocks]
+    >>> [block.text for block in read_html("<p>un<i>believ</i>able</p><table><tr><th>Height<td>87 m</table>").blocks]
     ['unbelievable', 'Height: 87 m']
     """
     root = parse_html(text)
     if root is None:
         return Page()
-    found = Page(join_lines("".join(next(root.iter("title")).itertext())) if root.find(".//title") is not None else "")
+    read_page = Page(
+        join_lines("".join(next(root.iter("title")).itertext())) if root.find(".//title") is not None else ""
+    )
     for name in ("author", "date"):
         for meta in root.iterfind(f'.//meta[@name="{name}"]'):
-            found.metadata[name] = join_lines(meta.get("content") or "")
-    found.blocks = [replace(block, text=remove_unstorable(block.text), page=page) for block in BlockWalk().blocks(root)]
-    return found
+            read_page.metadata[name] = join_lines(meta.get("content") or "")
+    read_page.blocks = [
+        replace(block, text=remove_unstorable(block.text), page=page) for block in BlockWalk().blocks(root)
+    ]
+    return read_page
 
 
 def parse_html(text: str) -> Any:
@@ -111,9 +115,9 @@ class BlockWalk:
         tag = element.tag
         if is_hidden(element):
             return True
-        if tag in HEADINGS:
+        if tag in HEADING_LEVELS:
             self.flush()
-            self.add(Block(join_lines(get_inner_text(element)), "heading", HEADINGS[tag]))
+            self.add(Block(join_lines(get_inner_text(element)), "heading", HEADING_LEVELS[tag]))
             return True
         if tag == "pre":
             self.flush()
@@ -182,7 +186,7 @@ def format_inline(element: Any) -> str:
     text = join_lines(get_inner_text(element))
     if element.find(".//a") is not None:
         return ""
-    return text.translate(RAISED) if EXPONENT.fullmatch(text) else text
+    return text.translate(SUPERSCRIPTS) if EXPONENT.fullmatch(text) else text
 
 
 def get_inner_text(element: Any, *, keep: bool = False) -> str:
@@ -234,7 +238,7 @@ def is_layout(table: Any) -> bool:
     rows = list_own_rows(table)
     if (table.get("role") or "") in ("presentation", "none"):
         return True
-    if any(table.find(f".//{tag}") is not None for tag in HEADINGS):
+    if any(table.find(f".//{tag}") is not None for tag in HEADING_LEVELS):
         return True
     return (len(rows) < 2 and not any(cell.tag == "th" for row in rows for cell in row)) or all(
         len(list_cells(row)) < 2 for row in rows
@@ -285,5 +289,5 @@ def insert_spanning_cells(line: list[str], below: dict[int, tuple[str, int]]) ->
 
 
 def read_span(cell: Any, name: str) -> int:
-    said = (cell.get(name) or "1").strip()
-    return max(1, min(int(said), WIDEST_CELL)) if said.isdigit() and len(said) < 9 else 1
+    number = (cell.get(name) or "1").strip()
+    return max(1, min(int(number), WIDEST_CELL)) if number.isdigit() and len(number) < 9 else 1

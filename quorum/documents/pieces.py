@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from quorum.core.state import Passage, Place
 from quorum.datasets.records import content_hash
-from quorum.documents.document import GAP, Block, Document, join_lines
+from quorum.documents.document import BLOCK_GAP, Block, Document, join_lines
 from quorum.documents.read import read_document
 from quorum.documents.split import (
     Unit,
@@ -90,16 +90,16 @@ def split_document(document: Document, words: int = 100) -> Iterator[Piece]:
     heading stays with the text after it, and prose is split as in `quorum.documents.split`.
     """
     section: list[LocatedUnit] = []
-    for one in locate_units(document, 2 * words):
-        if one.unit.heading and one.block.kind == "heading" and any(not is_heading(before) for before in section):
+    for unit in locate_units(document, 2 * words):
+        if unit.unit.heading and unit.block.kind == "heading" and any(not is_heading(before) for before in section):
             yield from split_section(document, section, 2 * words)
             section = []
-        section.append(one)
+        section.append(unit)
     yield from split_section(document, section, 2 * words)
 
 
-def is_heading(one: LocatedUnit) -> bool:
-    return one.block.kind == "heading"
+def is_heading(unit: LocatedUnit) -> bool:
+    return unit.block.kind == "heading"
 
 
 def locate_units(document: Document, limit: int) -> Iterator[LocatedUnit]:
@@ -108,12 +108,12 @@ def locate_units(document: Document, limit: int) -> Iterator[LocatedUnit]:
     above: list[tuple[int, str]] = []
     for block in document.blocks:
         if block.kind == "heading":
-            above = [one for one in above if one[0] < block.level]
+            above = [heading for heading in above if heading[0] < block.level]
             above.append((block.level, join_lines(block.text)[:LONGEST_NAME]))
         headings = (*(name for _, name in above), *block.names)
         for unit in split_block(text, begin, begin + len(block.text), block, limit):
             yield LocatedUnit(unit, block, headings)
-        begin += len(block.text) + len(GAP)
+        begin += len(block.text) + len(BLOCK_GAP)
 
 
 def split_block(text: str, begin: int, end: int, block: Block, limit: int) -> Iterator[Unit]:
@@ -145,14 +145,14 @@ def find_line_spans(text: str, begin: int, end: int) -> Iterator[tuple[int, int]
 
 def split_section(document: Document, section: Sequence[LocatedUnit], limit: int) -> Iterator[Piece]:
     """The passages of one section."""
-    for first, last in pack_ranges([one.unit for one in section], limit):
+    for first, last in pack_ranges([unit.unit for unit in section], limit):
         some = section[first:last]
-        under = [one.headings for one in some if not is_heading(one)] or [some[0].headings]
+        under = [unit.headings for unit in some if not is_heading(unit)] or [some[0].headings]
         text = "\n".join(
             format_block(document.text[run[0].unit.start : run[-1].unit.end], run[0].block)
-            for run in (list(group) for _, group in groupby(some, key=lambda one: id(one.block)))
+            for run in (list(group) for _, group in groupby(some, key=lambda unit: id(unit.block)))
         )
-        page = next((one.block.page for one in some if not is_heading(one)), some[0].block.page)
+        page = next((unit.block.page for unit in some if not is_heading(unit)), some[0].block.page)
         yield Piece(text, some[0].unit.start, some[-1].unit.end, page, find_shared_headings(under))
 
 

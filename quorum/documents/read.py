@@ -76,10 +76,10 @@ def read_passage_lines(path: Path) -> Iterator[tuple[int, Passage | str]]:
         with open_unpacked(path) as file:
             for number, line in enumerate(read_bounded_lines(file), start=1):
                 if line.strip():
-                    found = parse_line(line)
-                    if not isinstance(found, str):
-                        found["places"] = [Place(file=str(path), line=number, modified=modified)]
-                    yield number, found
+                    passage = parse_line(line)
+                    if not isinstance(passage, str):
+                        passage["places"] = [Place(file=str(path), line=number, modified=modified)]
+                    yield number, passage
     except (OSError, EOFError, zlib.error) as error:
         reason = str(error.strerror if isinstance(error, OSError) and error.strerror else error)
         raise Unreadable(f"cannot be read after line {number} ({reason})" if number else reason) from None

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from quorum.core.text import find_sentences
 
-UNSPACED = (
+UNSPACED_SCRIPTS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Myanmar, Khmer
     "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Japanese, Chinese
 )
-ATOM = re.compile(rf"(?P<character>[{UNSPACED}])|[^\s{UNSPACED}]{{1,40}}")
+ATOM = re.compile(rf"(?P<character>[{UNSPACED_SCRIPTS}])|[^\s{UNSPACED_SCRIPTS}]{{1,40}}")
 HEADING = re.compile(r"(?m)^[ \t]*(#{1,6} .*)$")
-BLOCKS = re.compile(r"\n\s*\n|\n(?=[ \t]*(?:[-*+•|>] |\d{1,3}[.)] ))")
+BLOCK_BREAK = re.compile(r"\n\s*\n|\n(?=[ \t]*(?:[-*+•|>] |\d{1,3}[.)] ))")
 
 
 class Unit(NamedTuple):
@@ -42,20 +42,20 @@ def count_half_words(text: str) -> int:
 
 def normalize_spacing(text: str) -> str:
     """The text with one space between words and one line end between paragraphs, headings and list items."""
-    blocks = BLOCKS.split(HEADING.sub(r"\n\n\1\n\n", text))
+    blocks = BLOCK_BREAK.split(HEADING.sub(r"\n\n\1\n\n", text))
     return "\n".join(" ".join(block.split()) for block in blocks if block.strip())
 
 
 def split_units(text: str, limit: int) -> list[Unit]:
     """The units of a text in order. None is longer than the limit (in half words)."""
-    found: list[Unit] = []
+    units: list[Unit] = []
     for start, end in find_sentences(text):
         length = count_half_words(text[start:end])
         if length > limit:
-            found += split_overlong(text, start, end, limit)
+            units += split_overlong(text, start, end, limit)
         else:
-            found.append(Unit(start, end, length, HEADING.match(text, start, end) is not None))
-    return found
+            units.append(Unit(start, end, length, HEADING.match(text, start, end) is not None))
+    return units
 
 
 def split_overlong(text: str, start: int, end: int, limit: int) -> list[Unit]:
@@ -63,14 +63,14 @@ def split_overlong(text: str, start: int, end: int, limit: int) -> list[Unit]:
     atoms = list(ATOM.finditer(text, start, end))
     total = count_half_words(text[start:end])
     most = min(ceil(total / ceil(total / limit)) + 1, limit)
-    found, first, length = [], 0, 0
+    parts, first, length = [], 0, 0
     for place, atom in enumerate(atoms):
         weight = 1 if atom["character"] else 2
         if length and length + weight > most:
-            found.append(Unit(atoms[first].start(), atom.start(), length, False))
+            parts.append(Unit(atoms[first].start(), atom.start(), length, False))
             first, length = place, 0
         length += weight
-    return [*found, Unit(atoms[first].start(), end, length, False)]
+    return [*parts, Unit(atoms[first].start(), end, length, False)]
 
 
 def pack_units(pieces: list[Unit], limit: int) -> list[tuple[int, int]]:

@@ -17,9 +17,9 @@ def format_rows(grid: Grid, *, has_head: bool | None = None) -> Iterator[str]:
     has_head: whether the first row names the columns; None means that we guess. Without names, the first value of a
     table of two columns names the second, and other tables give their values in order. Empty values are left out.
 
-    >>> list(rows_of([["Dam", "Height", "Built"], ["Vell", "87 m", "1931"]]))
+    >>> list(format_rows([["Dam", "Height", "Built"], ["Vell", "87 m", "1931"]]))
     ['Dam: Vell; Height: 87 m; Built: 1931']
-    >>> list(rows_of([["Height", "87 m"], ["Owner", "Orla AG"]]))
+    >>> list(format_rows([["Height", "87 m"], ["Owner", "Orla AG"]]))
     ['Height: 87 m', 'Owner: Orla AG']
     """
     rows = [[join_lines(value) for value in row] for row in grid]

@@ -13,7 +13,7 @@ from quorum.documents.document import Unreadable
 MOST_PARTS = 20_000
 LARGEST_WHOLE = 500_000_000  # bytes, unpacked
 LARGEST_TEXT = 50_000_000  # bytes of one XML part; parsing it takes about twenty times as much memory
-XML = (".xml", ".rels", ".opf", ".ncx", ".xhtml", ".html", ".htm")
+XML_SUFFIXES = (".xml", ".rels", ".opf", ".ncx", ".xhtml", ".html", ".htm")
 ENTITY = re.compile(rb"<!\s*ENTITY", re.IGNORECASE)
 
 
@@ -48,7 +48,7 @@ def check_archive_size(archive: zipfile.ZipFile) -> None:
     if whole > LARGEST_WHOLE:
         raise Unreadable(f"unpacks to {format_megabytes(whole)}; at most {format_megabytes(LARGEST_WHOLE)} are read")
     for part in parts:
-        if part.filename.lower().endswith(XML) and part.file_size > LARGEST_TEXT:
+        if part.filename.lower().endswith(XML_SUFFIXES) and part.file_size > LARGEST_TEXT:
             raise Unreadable(
                 f"{part.filename[:60]} in it unpacks to {format_megabytes(part.file_size)}; "
                 f"at most {format_megabytes(LARGEST_TEXT)} are read"
@@ -57,5 +57,5 @@ def check_archive_size(archive: zipfile.ZipFile) -> None:
 
 def refuse_entities(archive: zipfile.ZipFile) -> None:
     for part in archive.infolist():
-        if part.filename.lower().endswith(XML) and ENTITY.search(archive.read(part)):
+        if part.filename.lower().endswith(XML_SUFFIXES) and ENTITY.search(archive.read(part)):
             raise Unreadable("its XML declares entities, which no such file needs")

@@ -15,7 +15,7 @@ from quorum.evaluation.metrics.registry import list_metrics
 from quorum.evaluation.run.results import Row
 from quorum.models.tracing import clean_value
 
-COUNTED = ("calls", "malformed", "verbose", "dropped")
+COUNTED_KEYS = ("calls", "malformed", "verbose", "dropped")
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def runs_of(place: Place, row: Row) -> Iterator[dict[str, Any]]:
     ended = started + timedelta(seconds=row["seconds"])
     order = f"{started:%Y%m%dT%H%M%S%fZ}{id_}"
     common = {"trace_id": id_, "project_name": place.project, "start_time": started, "end_time": ended}
-    told = {name: row.get(name) for name in COUNTED}
+    told = {name: row.get(name) for name in COUNTED_KEYS}
     yield common | {
         "id": id_,
         "dotted_order": order,

@@ -31,9 +31,9 @@ from quorum.evaluation.run.source import Progress, ignore_progress
 from quorum.models.tracing import TraceClient, clean_value, hides_passages
 
 AT_ONCE = 100  # rows, or examples that are looked up
-LONGEST = 200  # characters of LangSmith's error message
-QUERY = re.compile(r"\?[^\s'\"]+")  # of an address: ids without end
-SET = (str, int, float)
+LONGEST_MESSAGE = 200  # characters of LangSmith's error message
+URL_QUERY = re.compile(r"\?[^\s'\"]+")  # of an address: ids without end
+PLAIN_TYPES = (str, int, float)
 T = TypeVar("T")
 FAILURES = (LangSmithError, RequestException, ValidationError)
 
@@ -109,8 +109,8 @@ class Sender(TraceClient):
 
 def reason(error: Exception) -> str:
     """The beginning of the error message, without secrets."""
-    said = " ".join(QUERY.sub("", str(clean_value(str(error), False))).split()) or type(error).__name__
-    return said if len(said) <= LONGEST else f"{said[:LONGEST]} ..."
+    said = " ".join(URL_QUERY.sub("", str(clean_value(str(error), False))).split()) or type(error).__name__
+    return said if len(said) <= LONGEST_MESSAGE else f"{said[:LONGEST_MESSAGE]} ..."
 
 
 def send(client: Sender, config: Mapping[str, Any], lines: LineIndex, name: str, progress: Progress) -> UploadSummary:
@@ -173,7 +173,7 @@ def experiment_of(
 def metadata_of(config: Mapping[str, Any], method: str) -> dict[str, Any]:
     """The metadata that identifies an experiment: the settings of its method that are set."""
     settings = {name: format_model_identity(value) for name, value in config["methods"][method].items()}
-    known = {name: value for name, value in settings.items() if isinstance(value, SET)}
+    known = {name: value for name, value in settings.items() if isinstance(value, PLAIN_TYPES)}
     return dict(clean_value({"quorum": config["quorum"], "configuration": short_hash(config), **known}, False))
 
 

@@ -7,13 +7,13 @@ from pydantic import TypeAdapter
 
 from quorum.core.json_text import parse_json
 from quorum.core.state import ShownResult
-from quorum.evaluation.trace import FORMAT, Step, step_of
+from quorum.evaluation.trace import FORMAT_NAME, Step, step_of
 
-DEEPEST = 60  # lists and objects inside each other; a graph in a graph takes about ten
-LARGEST = 10**15  # of any number
-TEXTS = ("kind", "name", "prompt", "reply", "reasoning")
-LISTS = ("details", "changes")
-STEP = {*TEXTS, *LISTS, "seconds", "error", "steps"}
+DEEPEST_NESTING = 60  # lists and objects inside each other; a graph in a graph takes about ten
+LARGEST_NUMBER = 10**15  # of any number
+TEXT_KEYS = ("kind", "name", "prompt", "reply", "reasoning")
+LIST_KEYS = ("details", "changes")
+STEP_KEYS = {*TEXT_KEYS, *LIST_KEYS, "seconds", "error", "steps"}
 
 
 def read_saved_run(data: bytes) -> tuple[dict[str, Any], list[Step]]:
@@ -29,8 +29,8 @@ def read_saved_run(data: bytes) -> tuple[dict[str, Any], list[Step]]:
     check_bounds(kept)
     if not isinstance(kept, dict) or "format" not in kept:
         raise ValueError("it is not an object with a format")
-    if kept["format"] != FORMAT:
-        raise ValueError(f"it says {str(kept['format'])[:40]!r} where {FORMAT!r} is known")
+    if kept["format"] != FORMAT_NAME:
+        raise ValueError(f"it says {str(kept['format'])[:40]!r} where {FORMAT_NAME!r} is known")
     steps = kept.get("steps")
     check_steps(steps)
     return kept, [step_of(one) for one in steps or []]
@@ -39,11 +39,12 @@ def read_saved_run(data: bytes) -> tuple[dict[str, Any], list[Step]]:
 def check_bounds(value: Any) -> None:
     """ValueError if the value is nested too deeply or holds a number that is not finite or too large."""
     level = [value]
-    for _ in range(DEEPEST):
+    for _ in range(DEEPEST_NESTING):
         if not level:
             return
         for one in level:
-            if isinstance(one, int | float) and not abs(one) <= LARGEST:  # no number is larger or smaller than NaN
+            # No number is larger or smaller than NaN.
+            if isinstance(one, int | float) and not abs(one) <= LARGEST_NUMBER:
                 raise ValueError("a number in it is too large")
         inside = [list(one.values()) if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
         level = [item for part in inside for item in part]
@@ -56,10 +57,10 @@ def check_steps(steps: Any) -> None:
     if not isinstance(steps, list):
         raise ValueError("its steps are not a list")
     for step in steps:
-        if not isinstance(step, dict) or not step.keys() <= STEP or not {"kind", "name"} <= step.keys():
+        if not isinstance(step, dict) or not step.keys() <= STEP_KEYS or not {"kind", "name"} <= step.keys():
             raise ValueError("a step has no kind and name, or unknown keys")
-        texts = [step.get(name, "") for name in TEXTS] + [step.get("error") or ""]
-        lists = [step.get(name, []) for name in LISTS]
+        texts = [step.get(name, "") for name in TEXT_KEYS] + [step.get("error") or ""]
+        lists = [step.get(name, []) for name in LIST_KEYS]
         texts += [item for one in lists if isinstance(one, list) for item in one]
         if not all(isinstance(one, str) for one in texts) or not all(isinstance(one, list) for one in lists):
             raise ValueError("a step holds something else where a text belongs")

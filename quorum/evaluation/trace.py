@@ -15,7 +15,7 @@ from quorum.core.redaction import redact
 from quorum.evaluation.callbacks import message_of, node_name, usage_of
 from quorum.models.tracing import clean_value, hides_passages
 
-FORMAT = "quorum trace 1"
+FORMAT_NAME = "quorum trace 1"
 Listener = Callable[["Step"], None]
 
 
@@ -138,7 +138,7 @@ def describe_failure(error: BaseException) -> str:
     return kind if hides_passages() else clean_text(redact(str(error))) or kind
 
 
-FORMATS: dict[str, Callable[[Any], str]] = {
+VALUE_FORMATS: dict[str, Callable[[Any], str]] = {
     "answer": str,
     "unknown": lambda value: "yes" if value else "no",
     "candidates": ", ".join,
@@ -154,7 +154,9 @@ def describe_changes(node: str, update: dict[str, Any]) -> list[str]:
     """What a node changed, in a few words: 'answer: 1889', 'passages: 5'. The node `begin` only clears."""
     if node in ("begin", "begin_turn"):
         return []
-    lines = [f"{key}: {show(update[key])}" for key, show in FORMATS.items() if update.get(key) not in (None, [], 0, "")]
+    lines = [
+        f"{key}: {show(update[key])}" for key, show in VALUE_FORMATS.items() if update.get(key) not in (None, [], 0, "")
+    ]
     return [str(clean_value({"answer": line}, hides_passages())["answer"]) for line in lines]
 
 

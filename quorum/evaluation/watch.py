@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 
 from quorum.evaluation.callbacks import is_stored, message_of, node_name, usage_of
 
-DIGITS = 4
+SHOWN_DIGITS = 4
 SEARCH_SECONDS: ContextVar[dict[str, float] | None] = ContextVar("SEARCH_SECONDS", default=None)
 """Of the answer under way: the seconds of each query's search, which another method's answer may have made."""
 
@@ -85,7 +85,7 @@ class Watch(AsyncCallbackHandler):
     async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         number = self.nodes.get(run_id)
         if number is not None and run_id in self.started:
-            self.steps[number]["seconds"] = round(time.perf_counter() - self.started.pop(run_id), DIGITS)
+            self.steps[number]["seconds"] = round(time.perf_counter() - self.started.pop(run_id), SHOWN_DIGITS)
 
     async def on_chat_model_start(
         self,
@@ -111,7 +111,7 @@ class Watch(AsyncCallbackHandler):
         usage = usage_of(response)
         took = float(getattr(message_of(response), "response_metadata", {}).get("seconds", now - begun))
         call["reply"], call["stored"] = response.generations[0][0].text, is_stored(response)
-        call["seconds"] = round(took, DIGITS)
+        call["seconds"] = round(took, SHOWN_DIGITS)
         call["input_tokens"], call["output_tokens"] = usage.get("input_tokens", 0), usage.get("output_tokens", 0)
         self.spans.append((call["step"], begun, now, took))
 

@@ -16,11 +16,11 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Usage
 from quorum.core.thinking import remove_thinking
 from quorum.models.chat import chat_model_async, identity_async
-from quorum.models.clock import REAL, Clock
+from quorum.models.clock import REAL_CLOCK, Clock
 from quorum.models.inflight import share_call
 from quorum.models.journal import find_journal, make_key
 from quorum.models.journal_database import Record
-from quorum.models.parameters import SCHEMA, get_refusals, record_refusal, speaks_openai
+from quorum.models.parameters import SCHEMA_PARAMETER, get_refusals, record_refusal, speaks_openai
 from quorum.models.replay import Replay
 from quorum.models.request import Request, SchemaRefused, send
 from quorum.models.tracing import note_prompt
@@ -67,7 +67,7 @@ class Source:
         """The reply's key in the journal."""
         if self.identity is None:
             return None
-        decoding = request.decoding | ({} if request.schema is None else {SCHEMA: request.schema})
+        decoding = request.decoding | ({} if request.schema is None else {SCHEMA_PARAMETER: request.schema})
         inputs = None if self.inputs is None else (self.inputs, self.prompt)
         return make_key(self.identity, decoding, str(request.message.content), inputs, self.sample)
 
@@ -85,7 +85,7 @@ async def call(
     model: str | BaseChatModel | None = None,
     schema: Mapping[str, Any] | None = None,
     config: RunnableConfig | None = None,
-    clock: Clock = REAL,
+    clock: Clock = REAL_CLOCK,
 ) -> list[Reply]:
     """Ask a model `n` independent times with one message; `temperature` and `model` default to the context's.
 
@@ -188,8 +188,10 @@ async def get_record(request: Request, source: Source) -> tuple[Record, bool]:
         journal = None if key is None else await find_journal(request.context)
         found = None if journal is None or key is None else await journal.get(key)
         if found is not None:
-            if SCHEMA in found.left_out.split(","):
-                record_refusal(request, SCHEMA, "takes no JSON schema, as the journal says; asking it plainly")
+            if SCHEMA_PARAMETER in found.left_out.split(","):
+                record_refusal(
+                    request, SCHEMA_PARAMETER, "takes no JSON schema, as the journal says; asking it plainly"
+                )
             return found, True
         record, stored = await (ask_model if request.schema is None else ask_by_schema)(request, source)
         if journal is not None and key is not None:
@@ -215,21 +217,21 @@ async def ask_by_schema(request: Request, source: Source) -> tuple[Record, bool]
     """
     plain = replace(request, schema=None)
     stored = False
-    if SCHEMA in get_refusals(request):
+    if SCHEMA_PARAMETER in get_refusals(request):
         record, stored = await get_record(plain, source)
     else:
         try:
             record, _ = await ask_model(request, source)
             if not is_schema_ignored(record):
                 return record, False
-            record_refusal(request, SCHEMA, "ignores a JSON schema; asking it plainly")
+            record_refusal(request, SCHEMA_PARAMETER, "ignores a JSON schema; asking it plainly")
             journal, key = await find_journal(request.context), source.key(plain)
             if journal is not None and key is not None:
                 await journal.put(key, record)
         except SchemaRefused:
             record, stored = await get_record(plain, source)
-            record_refusal(request, SCHEMA, "takes no JSON schema; asking it plainly")
-    return replace(record, left_out=",".join(filter(None, (record.left_out, SCHEMA)))), stored
+            record_refusal(request, SCHEMA_PARAMETER, "takes no JSON schema; asking it plainly")
+    return replace(record, left_out=",".join(filter(None, (record.left_out, SCHEMA_PARAMETER)))), stored
 
 
 def is_schema_ignored(record: Record) -> bool:

@@ -13,7 +13,7 @@ from quorum.models.loops import LoopCache, get_loop_cache
 from quorum.models.model_spec import Spec, get_openai_access, hide_login, make_client, read_spec
 from quorum.models.pretrained import fingerprint_model
 
-MAKING = threading.Lock()
+MAKING_LOCK = threading.Lock()
 
 
 def chat_model(spec: str | BaseChatModel, context: Context | None = None) -> BaseChatModel:
@@ -58,10 +58,10 @@ def make_client_key(spec: Spec, context: Context) -> Any:
 def make_chat(spec: Spec, context: Context, state: LoopCache | None) -> BaseChatModel:
     """A new client, which is closed with the loop that `state` belongs to."""
     if spec.provider in ("embedded", "scripted"):
-        with MAKING:
+        with MAKING_LOCK:
             return get_embedded_model() if spec.provider == "embedded" else get_scripted_model()
     if spec.provider == "transformers":
-        with MAKING:
+        with MAKING_LOCK:
             return get_local_model(spec.name, fingerprint_model(spec.name))
     options: dict[str, Any] = {"max_retries": 0, "timeout": context.timeout}
     if spec.provider == "openai":

@@ -24,4 +24,4 @@ class Clock:
         await asyncio.sleep(seconds)
 
 
-REAL = Clock()
+REAL_CLOCK = Clock()

@@ -56,7 +56,7 @@ class EmbeddedFilter:
         return Selection(kept, Usage(calls=1, input_tokens=counts[0], output_tokens=counts[1], cached_tokens=0))
 
 
-KINDS = {"embedded": EmbeddedFilter}
+FILTER_KINDS = {"embedded": EmbeddedFilter}
 
 
 @cache
@@ -65,12 +65,12 @@ def context_filter(spec: str) -> ContextFilter:
     An unknown one is a `SetupError`.
     """
     kind, _, name = spec.strip().partition(":")
-    if kind not in KINDS:
+    if kind not in FILTER_KINDS:
         raise SetupError(
             f"context_filter={spec!r} names no filter; choose embedded, llm, llm:MODEL (a chat model, such as "
             "llm:openai:NAME), embedded:FOLDER or transformers:FOLDER (filters that `quorum filter train` wrote)."
         )
-    return KINDS[kind](name)
+    return FILTER_KINDS[kind](name)
 
 
 def filter_identity(spec: str) -> dict[str, Any] | str | None:

@@ -11,8 +11,8 @@ from quorum.core.errors import CallError, SetupError
 from quorum.models.failures import classify
 from quorum.models.model_spec import Spec, get_openai_access, hide_login, make_client, read_spec
 
-MAKING = threading.Lock()
-RETRIES = 7
+MAKING_LOCK = threading.Lock()
+MOST_RETRIES = 7
 
 
 def embeddings(spec: str | Embeddings) -> Embeddings:
@@ -25,7 +25,7 @@ def embeddings(spec: str | Embeddings) -> Embeddings:
         return spec
     read = read_spec(spec, "embeddings")
     if read.provider == "embedded":
-        with MAKING:
+        with MAKING_LOCK:
             return get_embedded_embeddings()
     if read.provider == "huggingface":
         from quorum.models.embeddings_huggingface import HuggingFaceEmbeddings
@@ -60,7 +60,7 @@ def make_embeddings_client(spec: Spec) -> Embeddings:
     """A provider's client. It sends texts, not token ids, because tokenizing would download a tokenizer."""
     options: dict[str, Any] = {}
     if spec.provider == "openai":
-        options = get_openai_access(spec) | {"check_embedding_ctx_length": False, "max_retries": RETRIES}
+        options = get_openai_access(spec) | {"check_embedding_ctx_length": False, "max_retries": MOST_RETRIES}
 
     def make() -> Embeddings:
         from langchain.embeddings import init_embeddings

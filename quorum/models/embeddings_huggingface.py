@@ -9,7 +9,7 @@ from quorum.models.embeddings_spec import Options, make_prefix, read_encoders
 from quorum.models.load_encoder import load_encoder, load_sentence_encoder, require_library, resolve_model
 from quorum.models.model_spec import Spec
 
-BATCH = 32
+BATCH_SIZE = 32
 
 
 class HuggingFaceEmbeddings(Embeddings):
@@ -53,7 +53,7 @@ class SentenceEncoder:
                 self.encoder = load_encoder(self.name, lambda place: configure_encoder(place, self.options))
             encode = self.encoder.encode_query if kind == "query" else self.encoder.encode_document
             found: list[list[float]] = encode(
-                texts, batch_size=BATCH, show_progress_bar=False, normalize_embeddings=bool(self.options.normalize)
+                texts, batch_size=BATCH_SIZE, show_progress_bar=False, normalize_embeddings=bool(self.options.normalize)
             ).tolist()
         return found
 

@@ -8,7 +8,7 @@ from quorum.core.errors import SetupError
 
 Pooling = Literal["mean", "cls", "max", "lasttoken"]
 Similarity = Literal["cosine", "dot"]
-FORM = "huggingface:MODEL, or huggingface:QUESTION_MODEL|PASSAGE_MODEL, then ?OPTION=VALUE&OPTION=VALUE"
+SPEC_FORM = "huggingface:MODEL, or huggingface:QUESTION_MODEL|PASSAGE_MODEL, then ?OPTION=VALUE&OPTION=VALUE"
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def read_encoders(name: str) -> Encoders:
     models, _, options = name.partition("?")
     names = [part.strip() for part in models.split("|")]
     if len(names) > 2 or not all(names):
-        raise SetupError(f"embeddings='huggingface:{name}' names no encoder, or too many; write {FORM}.")
+        raise SetupError(f"embeddings='huggingface:{name}' names no encoder, or too many; write {SPEC_FORM}.")
     return Encoders(names[0], names[-1], read_options(options))
 
 

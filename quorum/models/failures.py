@@ -27,20 +27,38 @@ TOO_LONG = re.compile(
     r"|input (token count|tokens|length).{0,60}exceed|`inputs` tokens \+ `max_new_tokens`",
     re.IGNORECASE,
 )
-GARBLED = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError)
-INSTALLED = tuple(sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib"))  # of libraries
-REFUSED = re.compile(
+GARBLED_REPLY_ERRORS = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError)
+LIBRARY_FOLDERS = tuple(sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib"))  # of libraries
+REFUSAL_WORDS = re.compile(
     r"unsupported|not support|only the default|unknown|unrecogni[sz]ed|unexpected|not (?:permitted|allowed|accepted)"
     r"|extra (?:inputs|fields)|(?:does not|doesn't) (?:accept|take|allow)|deprecated|cannot (?:both )?be",
     re.IGNORECASE,
 )
 REFUSED_CODES = {"unsupported_value", "unsupported_parameter", "unknown_parameter"}
-PARAMETER = re.compile(r"\b(?:temperature|top_p|seed|max_tokens|max_completion_tokens)\b")
+PARAMETER_NAME = re.compile(r"\b(?:temperature|top_p|seed|max_tokens|max_completion_tokens)\b")
 LONGEST_READ = 5000  # characters of a server's error message
-UNREACHABLE = {"ConnectError", "ClientConnectorError", "EndpointConnectionError", "gaierror", "ConnectionRefusedError"}
-DROPPED = {"TransportError", "APIConnectionError", "ModelConnectionError", "ClientConnectionError", "ConnectionError"}
-CUT = {"JSONDecodeError", "APIResponseValidationError", "IncompleteRead", "ClientPayloadError", "DecodingError"}
-TIMEOUT = {"TimeoutError", "TimeoutException", "APITimeoutError", "ModelTimeoutError", "ReadTimeoutError"}
+UNREACHABLE_ERRORS = {
+    "ConnectError",
+    "ClientConnectorError",
+    "EndpointConnectionError",
+    "gaierror",
+    "ConnectionRefusedError",
+}
+DROPPED_CONNECTION_ERRORS = {
+    "TransportError",
+    "APIConnectionError",
+    "ModelConnectionError",
+    "ClientConnectionError",
+    "ConnectionError",
+}
+CUT_REPLY_ERRORS = {
+    "JSONDecodeError",
+    "APIResponseValidationError",
+    "IncompleteRead",
+    "ClientPayloadError",
+    "DecodingError",
+}
+TIMEOUT_ERRORS = {"TimeoutError", "TimeoutException", "APITimeoutError", "ModelTimeoutError", "ReadTimeoutError"}
 
 
 class GarbledReply(ValueError):  # noqa: N818  it reads as what it says
@@ -76,13 +94,13 @@ def classify(error: BaseException, date: float, provider_package: str = "", secr
         return classify_status(status, said, causes, date)
     if "SSLCertVerificationError" in names:
         return Failure("denied", said)
-    if names & TIMEOUT or isinstance(error, asyncio.TimeoutError):
+    if names & TIMEOUT_ERRORS or isinstance(error, asyncio.TimeoutError):
         return Failure("again", said if said != "TimeoutError" else "it took too long")
-    if names & UNREACHABLE:
+    if names & UNREACHABLE_ERRORS:
         return Failure("unreachable", said)
-    if names & DROPPED:
+    if names & DROPPED_CONNECTION_ERRORS:
         return Failure("again", f"the connection broke ({said})")
-    if names & (CUT | {"GarbledReply"}) or is_garbled(error, provider_package):
+    if names & (CUT_REPLY_ERRORS | {"GarbledReply"}) or is_garbled(error, provider_package):
         return Failure("again", f"the reply could not be read ({said})")
     if "APIError" in names or "ModelAPIError" in names:  # an error event in the middle of a stream
         return Failure("again", said)
@@ -98,14 +116,14 @@ def classify_status(status: int, said: str, causes: list[BaseException], date: f
         return Failure(
             "again", said, status, next((s for c in causes if (s := get_retry_after(c, date)) is not None), None)
         )
-    refused = status in (400, 422) and (REFUSED.search(said) or codes & REFUSED_CODES)
+    refused = status in (400, 422) and (REFUSAL_WORDS.search(said) or codes & REFUSED_CODES)
     return Failure("refused", said, status, parameter=find_parameter(said, causes) if refused else None)
 
 
 def find_parameter(said: str, causes: list[BaseException]) -> str | None:
     """The refused parameter: the one in the server's error field, else the first one in its message."""
     named = next((str(name) for cause in causes if (name := getattr(cause, "param", None))), "")
-    found = PARAMETER.search(named) or PARAMETER.search(said)
+    found = PARAMETER_NAME.search(named) or PARAMETER_NAME.search(said)
     return found[0] if found else None
 
 
@@ -166,12 +184,14 @@ def is_garbled(error: BaseException, provider_package: str) -> bool:
     """Whether the provider's package failed on the server's response: an HTML page, a reply without choices, bytes that
     are not text. Only library code may lie between our call and the error; otherwise the error is a bug.
     """
-    if not isinstance(error, GARBLED) or not provider_package:
+    if not isinstance(error, GARBLED_REPLY_ERRORS) or not provider_package:
         return False
     frames = [(get_package(frame), frame.f_code.co_filename) for frame in iterate_frames(error)]
     ours = max((place for place, (package, _) in enumerate(frames) if package == "quorum"), default=-1)
     below = frames[ours + 1 :]
-    return bool(below) and all(package == provider_package or file.startswith(INSTALLED) for package, file in below)
+    return bool(below) and all(
+        package == provider_package or file.startswith(LIBRARY_FOLDERS) for package, file in below
+    )
 
 
 def get_package(frame: FrameType) -> str:

@@ -15,14 +15,16 @@ from quorum.models.token_counts import MOST_TOKENS
 
 VERSION = 1
 BUSY_SECONDS = 60.0
-TABLE = """
+CREATE_REPLIES = """
 CREATE TABLE IF NOT EXISTS replies (
     key TEXT PRIMARY KEY, model TEXT NOT NULL, prompt TEXT NOT NULL, version TEXT NOT NULL, sample INTEGER NOT NULL,
     text TEXT NOT NULL, finish TEXT, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
     cached_tokens INTEGER NOT NULL, seconds REAL NOT NULL, created REAL NOT NULL
 )"""
 # A separate table, so that older versions of Quorum can still use the file.
-DETAILS = "CREATE TABLE IF NOT EXISTS details (key TEXT PRIMARY KEY, left_out TEXT NOT NULL, reasoning TEXT NOT NULL)"
+CREATE_DETAILS = (
+    "CREATE TABLE IF NOT EXISTS details (key TEXT PRIMARY KEY, left_out TEXT NOT NULL, reasoning TEXT NOT NULL)"
+)
 # Invalid token counts (fractions, strings, 10**30) that an older version stored: such replies are asked for again.
 INVALID_COUNTS = " OR ".join(
     f"typeof(replies.{count}) != 'integer' OR replies.{count} NOT BETWEEN 0 AND {MOST_TOKENS}"
@@ -70,7 +72,7 @@ def open_database(path: str) -> sqlite3.Connection:
             raise sqlite3.DatabaseError(f"written by another version, layout {found} where {VERSION} is known")
         retry_while_locked(
             lambda: connection.executescript(
-                f"BEGIN IMMEDIATE; {TABLE}; {DETAILS}; PRAGMA user_version={VERSION}; COMMIT;"
+                f"BEGIN IMMEDIATE; {CREATE_REPLIES}; {CREATE_DETAILS}; PRAGMA user_version={VERSION}; COMMIT;"
             )
         )
     except BaseException:

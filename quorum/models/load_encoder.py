@@ -12,7 +12,7 @@ from quorum.core.errors import SetupError
 from quorum.core.redaction import redact
 
 T = TypeVar("T")
-PATH = re.compile(r"[./~\\]|[A-Za-z]:[\\/]")
+PATH_START = re.compile(r"[./~\\]|[A-Za-z]:[\\/]")
 
 
 def require_library(what: str, extra: str) -> None:
@@ -29,7 +29,7 @@ def resolve_model(name: str) -> str:
     path = Path(name).expanduser()
     if path.is_dir():
         return str(path.resolve())
-    if path.is_file() or PATH.match(name) or name.count("/") > 1:
+    if path.is_file() or PATH_START.match(name) or name.count("/") > 1:
         raise SetupError(f"There is no model in {name!r}; give the folder that holds its config.json and weights.")
     return name
 

@@ -4,7 +4,7 @@ from quorum.algorithms.filco_measures import LogProbabilities
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 
-KINDS = "transformers:PATH (a folder, extra `train`) or completions:MODEL (a server's /v1/completions with echo)"
+SPEC_FORMS = "transformers:PATH (a folder, extra `train`) or completions:MODEL (a server's /v1/completions with echo)"
 
 
 def make_scorer(spec: str, context: Context | None = None) -> LogProbabilities:
@@ -27,4 +27,4 @@ def make_scorer(spec: str, context: Context | None = None) -> LogProbabilities:
         why = "a chat endpoint tells no log-probabilities of a given text"
     else:
         why = "it names no model that gives log-probabilities"
-    raise SetupError(f"scorer={spec!r} cannot be used for cxmi: {why}; give {KINDS}.")
+    raise SetupError(f"scorer={spec!r} cannot be used for cxmi: {why}; give {SPEC_FORMS}.")

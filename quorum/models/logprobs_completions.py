@@ -6,7 +6,7 @@ from typing import Any
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
-from quorum.models.clock import REAL, Clock
+from quorum.models.clock import REAL_CLOCK, Clock
 from quorum.models.failures import Failure, classify
 from quorum.models.loops import get_loop_cache
 from quorum.models.model_spec import Spec, get_openai_access, get_openai_url, hide_login
@@ -20,7 +20,7 @@ class CompletionsScorer:
     ignored. Base URL and key are those of openai:MODEL.
     """
 
-    def __init__(self, model: str, context: Context, clock: Clock = REAL) -> None:
+    def __init__(self, model: str, context: Context, clock: Clock = REAL_CLOCK) -> None:
         self.model, self.context, self.clock = model, context, clock
         self.spec = Spec("completions", model, get_openai_url())
         self.access = get_openai_access(self.spec)

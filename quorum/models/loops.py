@@ -33,7 +33,7 @@ class LoopCache:
                 await close()
 
 
-LOOPS: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, LoopCache]" = weakref.WeakKeyDictionary()
+OBJECTS_OF_LOOP: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, LoopCache]" = weakref.WeakKeyDictionary()
 
 
 async def close_with_loop(state: LoopCache) -> AsyncGenerator[None, None]:
@@ -41,18 +41,18 @@ async def close_with_loop(state: LoopCache) -> AsyncGenerator[None, None]:
     try:
         yield
     finally:
-        LOOPS.pop(asyncio.get_running_loop(), None)
+        OBJECTS_OF_LOOP.pop(asyncio.get_running_loop(), None)
         await state.close()
 
 
 def get_loop_cache() -> LoopCache:
     """The objects of the running loop. RuntimeError if no loop runs."""
     loop = asyncio.get_running_loop()
-    state = LOOPS.get(loop)
+    state = OBJECTS_OF_LOOP.get(loop)
     if state is None:
-        for other in [known for known in LOOPS if known.is_closed()]:
-            del LOOPS[other]  # closed without shutdown_asyncgens: its objects can only be dropped
-        state = LOOPS[loop] = LoopCache()
+        for other in [known for known in OBJECTS_OF_LOOP if known.is_closed()]:
+            del OBJECTS_OF_LOOP[other]  # closed without shutdown_asyncgens: its objects can only be dropped
+        state = OBJECTS_OF_LOOP[loop] = LoopCache()
         with suppress(StopIteration):
             state.guard.asend(None).send(None)  # run to its yield: now the loop knows the generator and will end it
     return state

@@ -14,7 +14,7 @@ from quorum.core.redaction import redact
 T = TypeVar("T")
 OPENAI_URL = "https://api.openai.com/v1"
 PLACEHOLDER_KEY = "none"
-OWN = ("embedded", "scripted")
+OWN_PROVIDERS = ("embedded", "scripted")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def read_spec(text: str, kind: str = "model") -> Spec:
 def split_spec(text: str, kind: str) -> tuple[str, str]:
     """(provider, name) of a spec. Quorum's own models have no name."""
     given = text.strip()
-    if given in (OWN if kind == "model" else OWN[:1]):
+    if given in (OWN_PROVIDERS if kind == "model" else OWN_PROVIDERS[:1]):
         return given, ""
     provider, colon, name = (part.strip() for part in given.partition(":"))
     if not colon or not provider or not name:

@@ -18,7 +18,7 @@ from quorum.core.json_text import replace_half_characters
 from quorum.models.failures import GarbledReply
 from quorum.models.token_counts import clean_usage
 
-REASONING = ("reasoning_content", "reasoning")  # the servers' names of the field; `reasoning_content` here
+REASONING_FIELDS = ("reasoning_content", "reasoning")  # the servers' names of the field; `reasoning_content` here
 WITHOUT_CONTENT = ("length", "max_tokens", "content_filter")  # finish reasons of a reply that may be empty
 
 # Chunks that differ from OpenAI's are read here; LangChain would turn them into dictionaries with a warning.
@@ -106,6 +106,6 @@ def name_kind(value: Any) -> str:
 
 def keep_reasoning(message: Any, sent: Mapping[str, Any]) -> None:
     """Store the server's reasoning in the field that LangChain's clients of such servers use."""
-    reasoning = next((sent[name] for name in REASONING if isinstance(sent.get(name), str) and sent[name]), None)
+    reasoning = next((sent[name] for name in REASONING_FIELDS if isinstance(sent.get(name), str) and sent[name]), None)
     if reasoning and isinstance(message, AIMessage):
         message.additional_kwargs["reasoning_content"] = replace_half_characters(reasoning)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("quorum")
 TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")  # two names for one limit; a model takes one of them
-SCHEMA = "response_format"
+SCHEMA_PARAMETER = "response_format"
 
 
 @dataclass
@@ -30,13 +30,13 @@ class Refusals:
     model: BaseChatModel | None = None
 
 
-REFUSALS: dict[str, Refusals] = {}  # by the model's label, which names its base URL
+REFUSED_PARAMETERS: dict[str, Refusals] = {}  # by the model's label, which names its base URL
 
 
 def get_refusals(request: "Request") -> set[str]:
     """The names that this model has refused so far. The caller may add to the set."""
     if request.is_named:
-        return REFUSALS.setdefault(request.label, Refusals()).names
+        return REFUSED_PARAMETERS.setdefault(request.label, Refusals()).names
     made = get_loop_cache().get_or_make(("refusals", id(request.model)), lambda: Refusals(model=request.model))
     return made.names
 
@@ -102,10 +102,15 @@ def rename_token_limit(model: BaseChatModel, refused: set[str]) -> tuple[dict[st
 
 def make_schema_fields(request: "Request") -> dict[str, Any]:
     """The JSON schema in the form of the OpenAI protocol. It goes into the body, where LangChain does not change it."""
-    if request.schema is None or SCHEMA in get_refusals(request):
+    if request.schema is None or SCHEMA_PARAMETER in get_refusals(request):
         return {}
     name = str(request.config["metadata"]["prompt"])
-    return {SCHEMA: {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": request.schema}}}
+    return {
+        SCHEMA_PARAMETER: {
+            "type": "json_schema",
+            "json_schema": {"name": name, "strict": True, "schema": request.schema},
+        }
+    }
 
 
 def make_extra_body(model: BaseChatModel, more: Mapping[str, Any]) -> dict[str, Any]:

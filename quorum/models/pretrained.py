@@ -19,9 +19,9 @@ from quorum.core.errors import SetupError
 from quorum.core.files import read_regular
 from quorum.core.json_text import parse_json
 
-CARD = "quorum.json"
-ADAPTER = "adapter_config.json"
-INSTALL = "pip install -e '.[train]'"
+CARD_FILE = "quorum.json"
+ADAPTER_FILE = "adapter_config.json"
+INSTALL_COMMAND = "pip install -e '.[train]'"
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,13 @@ def require_transformers(what: str) -> None:
     except ImportError as error:
         raise SetupError(
             f"{what} needs the package {error.name or 'transformers'}, which is not installed; in Quorum's folder "
-            f"run: {INSTALL}"
+            f"run: {INSTALL_COMMAND}"
         ) from None
 
 
 def read_card(folder: str | Path) -> ModelCard | None:
     """The content of `quorum.json` in the folder; None for a model that Quorum did not train."""
-    path = Path(folder) / CARD
+    path = Path(folder) / CARD_FILE
     if not path.is_file():
         return None
     try:
@@ -79,7 +79,7 @@ def read_card(folder: str | Path) -> ModelCard | None:
 
 
 def write_card(folder: Path, card: ModelCard) -> None:
-    (folder / CARD).write_text(json.dumps(asdict(card), indent=2) + "\n", encoding="utf-8")
+    (folder / CARD_FILE).write_text(json.dumps(asdict(card), indent=2) + "\n", encoding="utf-8")
 
 
 def fingerprint_model(folder: str | Path) -> str:
@@ -261,7 +261,9 @@ def load_adapted(folder: str, card: ModelCard) -> tuple[Any, Any]:
     try:
         from peft import PeftModel
     except ImportError:
-        raise SetupError(f"The adapters in {folder} need the package peft; in Quorum's folder run: {INSTALL}") from None
+        raise SetupError(
+            f"The adapters in {folder} need the package peft; in Quorum's folder run: {INSTALL_COMMAND}"
+        ) from None
     model, tokenizer = load_base(card.base, half=True)
     with explain_load_errors(folder):
         merged = PeftModel.from_pretrained(model, folder).merge_and_unload()

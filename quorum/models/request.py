@@ -22,7 +22,7 @@ from quorum.models.journal_database import Record
 from quorum.models.limits import wait_for_limits
 from quorum.models.loops import get_loop_cache
 from quorum.models.parameters import (
-    SCHEMA,
+    SCHEMA_PARAMETER,
     apply_parameters,
     get_refusals,
     list_parameters,
@@ -119,7 +119,7 @@ async def send_once(request: Request, estimate: int) -> Record:
 
 def refuses_schema(request: Request, failure: Failure) -> bool:
     """Whether the JSON schema may have caused a failure: the server refused the request and named no other cause."""
-    if request.schema is None or SCHEMA in get_refusals(request) or failure.parameter is not None:
+    if request.schema is None or SCHEMA_PARAMETER in get_refusals(request) or failure.parameter is not None:
         return False
     if failure.status in (400, 415, 422):
         return failure.kind == "refused"

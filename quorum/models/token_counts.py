@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 MOST_TOKENS = 10**9  # of one call; a greater count is invalid
-COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
-DETAILS = ("prompt_tokens_details", "completion_tokens_details")
+COUNT_FIELDS = ("prompt_tokens", "completion_tokens", "total_tokens")
+DETAIL_FIELDS = ("prompt_tokens_details", "completion_tokens_details")
 
 
 def is_count(value: object) -> bool:
@@ -19,10 +19,10 @@ def is_count(value: object) -> bool:
 
 def clean_usage(usage: Any) -> dict[str, Any] | None:
     """The `usage` of an OpenAI reply. None if a count is missing or invalid; then both counts are estimated."""
-    if not isinstance(usage, Mapping) or not all(is_count(usage.get(name)) for name in COUNTS[:2]):
+    if not isinstance(usage, Mapping) or not all(is_count(usage.get(name)) for name in COUNT_FIELDS[:2]):
         return None
-    sound = {name: usage[name] for name in COUNTS if is_count(usage.get(name))}
-    for name in DETAILS:
+    sound = {name: usage[name] for name in COUNT_FIELDS if is_count(usage.get(name))}
+    for name in DETAIL_FIELDS:
         if isinstance(details := usage.get(name), Mapping):
             sound[name] = {key: value for key, value in details.items() if is_count(value)}
     return sound

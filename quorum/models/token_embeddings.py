@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from quorum.models.load_encoder import load_encoder, load_multi_vector_encoder, require_library, resolve_model
 
-BATCH = 32
+BATCH_SIZE = 32
 
 
 class TokenEncoder:
@@ -45,7 +45,7 @@ class TokenEncoder:
         """(tokens, dimension) of each passage, without the tokens that the model leaves out."""
         with self.lock:
             found: list[NDArray[np.float32]] = self.model().encode_document(
-                texts, batch_size=BATCH, convert_to_numpy=True, show_progress_bar=False
+                texts, batch_size=BATCH_SIZE, convert_to_numpy=True, show_progress_bar=False
             )
         return found
 

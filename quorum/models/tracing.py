@@ -22,7 +22,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.redaction import find_environment_secrets, redact, remove_secrets
 
-HIDE = "QUORUM_HIDE_PASSAGES"
+HIDE_VARIABLE = "QUORUM_HIDE_PASSAGES"
 SHOWN_FIELDS = frozenset(
     {"question", "id", "passage", "retrieved", "type", "finish_reason", "model_name", "prompt", "node"}
 )
@@ -32,7 +32,7 @@ LONGEST_ANSWER = 100  # characters; a longer answer may quote a passage
 
 def hides_passages() -> bool:
     """Whether QUORUM_HIDE_PASSAGES is on: anything but empty, 0, no, off and false."""
-    return os.environ.get(HIDE, "").strip().lower() not in ("", "0", "no", "off", "false")
+    return os.environ.get(HIDE_VARIABLE, "").strip().lower() not in ("", "0", "no", "off", "false")
 
 
 def clean_value(value: Any, hide: bool) -> Any:
@@ -140,7 +140,7 @@ def describe_run(context: Context) -> None:
     for tracer, chain in find_enclosing_runs():
         if hides_passages() and not isinstance(tracer.client, TraceClient):
             raise SetupError(
-                f"{HIDE} is set, but the run is traced by a LangSmith client that hides nothing; make it with "
+                f"{HIDE_VARIABLE} is set, but the run is traced by a LangSmith client that hides nothing; make it with "
                 "quorum.models.tracing.TraceClient(), or leave it to Quorum."
             )
         if len(chain) > 1:  # the node, the graph

@@ -14,7 +14,7 @@ from pydantic import PrivateAttr
 from quorum.core.errors import SetupError, TooLong
 from quorum.models.pretrained import GeneratedReply, ModelCard, Pretrained, load_pretrained
 
-REPLY = 512  # tokens of a reply, where the folder does not say
+REPLY_TOKENS = 512  # tokens of a reply, where the folder does not say
 WORKER = ThreadPoolExecutor(1, thread_name_prefix="transformers")
 
 
@@ -76,12 +76,12 @@ class TransformersModel(BaseChatModel):
         if card is not None and metadata.get("prompt"):
             check_prompt(self.folder, card, metadata["prompt"], metadata.get("prompt_version"))
         limit = card.length if card else getattr(self._loaded.model.config, "max_position_embeddings", None)
-        length = len(self._loaded.codec.prompt(text)) + (0 if card or self._loaded.codec.seq2seq else REPLY)
+        length = len(self._loaded.codec.prompt(text)) + (0 if card or self._loaded.codec.seq2seq else REPLY_TOKENS)
         if limit and length > limit:
             raise TooLong(f"{length} tokens, the model 'transformers:{self.folder}' takes {limit}")
         made = self._loaded.generate(
             text,
-            card.output if card else REPLY,
+            card.output if card else REPLY_TOKENS,
             float(given.get("temperature", self.temperature)),
             float(given.get("top_p", self.top_p)),
             int(given.get("seed", self.seed)),

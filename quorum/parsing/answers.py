@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from quorum.core.json_text import parse_json
 from quorum.core.text import UNKNOWN, is_unknown, normalize
-from quorum.parsing.wrapping import STYLED, unwrap
+from quorum.parsing.wrapping import STYLE_COMMAND, unwrap
 
 T = TypeVar("T")
 
@@ -26,8 +26,8 @@ def add_malformed_flag(parse: Callable[[str], Parsed[T]]) -> Callable[[str], Par
     """Wrap a parser so that its value also carries the malformed flag."""
 
     def parse_with_flag(reply: str) -> Parsed[Parsed[T]]:
-        found = parse(reply)
-        return Parsed(found, found.malformed)
+        parsed = parse(reply)
+        return Parsed(parsed, parsed.malformed)
 
     return parse_with_flag
 
@@ -49,8 +49,8 @@ def parse_short_answer(reply: str, question: str = "") -> Parsed[str]:
     >>> parse_short_answer("Answer: Paris.").value
     'Paris'
     """
-    if found := read_json_answer(reply):
-        return Parsed(found.value.answer, found.malformed)
+    if json_answer := read_json_answer(reply):
+        return Parsed(json_answer.value.answer, json_answer.malformed)
     text, marker = cut_invented_question(remove_tagged_reasoning(unwrap(reply)), question)
     if marker and (labelled := clean_answer(get_first_line(text[marker.end() :]))):
         return Parsed(labelled)
@@ -61,7 +61,7 @@ def parse_short_answer(reply: str, question: str = "") -> Parsed[str]:
     return Parsed(answer or UNKNOWN, malformed=len(lines) != 1 or not answer)
 
 
-REASONS = re.compile(
+REASONING_TAG = re.compile(
     r"<(?P<name>reasoning|rationale|scratchpad|analysis|explanation|reflection|thinking)>[^<]*(?:<(?!/?(?P=name)>)[^<]*)*+"
     r"</(?P=name)>\s*",
     re.IGNORECASE,
@@ -70,7 +70,7 @@ REASONS = re.compile(
 
 def remove_tagged_reasoning(text: str) -> str:
     """The text without reasoning in tags, unless nothing else remains."""
-    return REASONS.sub("", text) or text if "</" in text else text
+    return REASONING_TAG.sub("", text) or text if "</" in text else text
 
 
 def parse_reasoned_answer(reply: str, question: str = "") -> Parsed[ReasonedAnswer]:
@@ -79,8 +79,8 @@ def parse_reasoned_answer(reply: str, question: str = "") -> Parsed[ReasonedAnsw
     Without "Answer:" the reply is malformed, and the answer is the last line with text. If nothing follows "Answer:",
     it is malformed, and the answer is "unknown".
     """
-    if found := read_json_answer(reply):
-        return found
+    if json_answer := read_json_answer(reply):
+        return json_answer
     text, marker = cut_invented_question(unwrap(reply), question)
     if marker:
         answer = clean_answer(get_first_line(text[marker.end() :]))
@@ -90,13 +90,16 @@ def parse_reasoned_answer(reply: str, question: str = "") -> Parsed[ReasonedAnsw
 
 
 # "Answer:", or "Answer" alone on a line. The prompt's other labels may begin a question that the model invents.
-EDGE = r"^[^\w\n]{0,9}"  # markdown before a label; its length is bounded because a model in a loop writes endless lines
-MARKER = re.compile(
+LINE_START = (
+    r"^[^\w\n]{0,9}"  # markdown before a label; its length is bounded because a model in a loop writes endless lines
+)
+ANSWER_LABEL = re.compile(
     r"(?P<answer>(?:\b(?:the|my|final|short)[ \t]+){0,3}\banswer\b[*_\"'`]{0,3}[ \t]*[:：](?:[*_]{1,3}(?=\s|$))?"
-    rf"|{EDGE}answer[^\w\n]{{0,9}}$)"
-    rf"|(?P<question>{EDGE}(?:question\b|(?-i:Q)(?=[*_:：]))[*_\"'`]{{0,3}}[ \t]*[:：])"
+    rf"|{LINE_START}answer[^\w\n]{{0,9}}$)"
+    rf"|(?P<question>{LINE_START}(?:question\b|(?-i:Q)(?=[*_:：]))[*_\"'`]{{0,3}}[ \t]*[:：])"
     r"|(?P<inline>(?<=\s)(?-i:Question|Q)[ \t]*[:：])"
-    rf"|(?P<context>{EDGE}(?:passages|context)\b[*_\"'`]{{0,3}}[ \t]*[:：]|^[ \t]{{0,3}}(?:-{{3,}}|={{3,}})[ \t]*$)",
+    rf"|(?P<context>{LINE_START}(?:passages|context)\b[*_\"'`]{{0,3}}[ \t]*[:：]|^[ \t]{{0,3}}(?:-{{3,}}"
+    rf"|={{3,}})[ \t]*$)",
     re.MULTILINE | re.IGNORECASE,
 )
 
@@ -109,12 +112,12 @@ def cut_invented_question(text: str, question: str) -> tuple[str, re.Match[str] 
     answer: re.Match[str] | None = None
     begun: int | None = None  # where passages or a rule begin; they belong to the question after them
     start = len(text) - len(text.lstrip())
-    for marker in MARKER.finditer(text):
+    for marker in ANSWER_LABEL.finditer(text):
         if marker["answer"]:
             answer, begun = marker, None
         elif marker["question"] or (marker["inline"] and answer):
-            asked = get_first_line(text[marker.end() : marker.end() + len(question) + 100])
-            if marker.start() > start and normalize(asked) != normalize(question):
+            next_question = get_first_line(text[marker.end() : marker.end() + len(question) + 100])
+            if marker.start() > start and normalize(next_question) != normalize(question):
                 return text[: marker.start() if begun is None else begun], answer
             begun = None
         elif marker["context"] and begun is None and marker.start() > start:
@@ -124,26 +127,28 @@ def cut_invented_question(text: str, question: str) -> tuple[str, re.Match[str] 
 
 def list_lines(text: str) -> Iterator[str]:
     """The lines with text, stripped; lines of markdown rules or full stops are skipped."""
-    return (line.strip() for line in text.splitlines() if line.strip(RULES + ".…"))
+    return (line.strip() for line in text.splitlines() if line.strip(RULER_MARKS + ".…"))
 
 
-RULES = " \t`*_#>-=~"
+RULER_MARKS = " \t`*_#>-=~"
 
 
 def get_first_line(text: str) -> str:
     return next(list_lines(text), "")
 
 
-LABELLED = re.compile(rf"{EDGE}rationale[*_\"'`]{{0,3}}[ \t]*[:：][*_]{{0,3}}", re.MULTILINE | re.IGNORECASE)
+RATIONALE_LABEL = re.compile(
+    rf"{LINE_START}rationale[*_\"'`]{{0,3}}[ \t]*[:：][*_]{{0,3}}", re.MULTILINE | re.IGNORECASE
+)
 
 
 def get_rationale(text: str) -> str | None:
     """The reasoning without its label and without markdown at its edges; None if it is empty."""
-    label = LABELLED.search(text)
-    return text[label.end() if label else 0 :].strip(RULES + "\n") or None
+    label = RATIONALE_LABEL.search(text)
+    return text[label.end() if label else 0 :].strip(RULER_MARKS + "\n") or None
 
 
-BROKEN = re.compile(r"[\"']answer[\"']\s*:\s*([\"'])(.*?)(?:\1|\Z)", re.IGNORECASE)
+BROKEN_JSON_ANSWER = re.compile(r"[\"']answer[\"']\s*:\s*([\"'])(.*?)(?:\1|\Z)", re.IGNORECASE)
 
 
 def read_json_answer(reply: str) -> Parsed[ReasonedAnswer] | None:
@@ -155,7 +160,7 @@ def read_json_answer(reply: str) -> Parsed[ReasonedAnswer] | None:
     text = unwrap(reply).strip()
     value = read_object(text[text.find("{") : text.rfind("}") + 1])
     if value is None:
-        broken = BROKEN.search(text) if text.startswith("{") else None
+        broken = BROKEN_JSON_ANSWER.search(text) if text.startswith("{") else None
         return Parsed(ReasonedAnswer(clean_answer(broken[2]) or UNKNOWN, None), malformed=True) if broken else None
     if not text.startswith("{") and "answer" not in value:
         return None
@@ -165,8 +170,8 @@ def read_json_answer(reply: str) -> Parsed[ReasonedAnswer] | None:
         content, sound = next(iter(content), None), sound and len(content) == 1
     answer = clean_answer(get_first_line(format_value(content)))
     rationale = value.get("rationale", value.get("reasoning"))
-    found = ReasonedAnswer(answer or UNKNOWN, str(rationale).strip() or None if rationale else None)
-    return Parsed(found, malformed=not sound or not answer)
+    reasoned = ReasonedAnswer(answer or UNKNOWN, str(rationale).strip() or None if rationale else None)
+    return Parsed(reasoned, malformed=not sound or not answer)
 
 
 def format_value(value: Any) -> str:
@@ -197,13 +202,13 @@ def read_object(text: str) -> dict[str, Any] | None:
     return {key.lower().replace("final_", "").strip(): content for key, content in value.items()}
 
 
-LABEL = re.compile(
+LEADING_LABEL = re.compile(
     r"\A(?:[\W_]*(?:(?:the|my|final|short)\s+)*answer(?:\s+is)?[*_\"'`\s]*[:：]|(?-i:A)[:：])(?:[*_]+(?=\s|$))?\s*",
     re.IGNORECASE,
 )
 THE_ANSWER_IS = re.compile(r"\A(?:(?:so|therefore|thus|hence),? )?the (?:\w+ )?answer is (?=\S)", re.IGNORECASE)
 BULLET = re.compile(r"\A(?:(?:[-•]|\*(?!\*))\s+)+")
-PAIRS = [
+MARK_PAIRS = [
     ("**", "**"),
     ("__", "__"),
     ('"', '"'),
@@ -219,7 +224,7 @@ PAIRS = [
     ("\\(", "\\)"),
     ("\\[", "\\]"),
 ]
-HTML = re.compile(r"<(b|i|u|em|strong|p|span|code)>([^<]*)</\1>", re.IGNORECASE)
+HTML_ELEMENT = re.compile(r"<(b|i|u|em|strong|p|span|code)>([^<]*)</\1>", re.IGNORECASE)
 ABBREVIATION = re.compile(
     r"(?:\.[a-z]{1,3}|(?:\A|\s)[a-z]|\b(?:jr|sr|inc|ltd|co|corp|bros|esq|etc|st|dr|ave))\.\Z", re.IGNORECASE
 )
@@ -237,15 +242,15 @@ def clean_answer(line: str) -> str:
 
 def strip_once(text: str) -> str:
     """One round of `clean_answer`."""
-    text = BULLET.sub("", LABEL.sub("", text))
+    text = BULLET.sub("", LEADING_LABEL.sub("", text))
     if not is_unknown(text):  # keep "The answer is not in the passages" whole: it is a refusal
         text = THE_ANSWER_IS.sub("", text)
-    for left, right in PAIRS:
+    for left, right in MARK_PAIRS:
         inner = text[len(left) : -len(right)]
         around = len(text) > len(left + right) and text.startswith(left) and text.endswith(right)
         if around and left not in inner and right not in inner:
             text = inner
-    for pattern, group in ((HTML, 2), (STYLED, 1)):
+    for pattern, group in ((HTML_ELEMENT, 2), (STYLE_COMMAND, 1)):
         if around_all := pattern.fullmatch(text):
             text = around_all[group]
     text = text.strip().rstrip(",;").rstrip()

@@ -14,7 +14,10 @@ from quorum.core.text import is_unknown
 from quorum.parsing.answers import Parsed, clean_answer, get_first_line, list_lines
 from quorum.parsing.wrapping import unwrap
 
-LONGEST, MOST_ITEMS = 20_000, 100  # characters and items that are read; a longer reply comes from a model in a loop
+LONGEST_READ_REPLY, MOST_ITEMS = (
+    20_000,
+    100,
+)  # characters and items that are read; a longer reply comes from a model in a loop
 
 
 def parse_candidates(reply: str, most: int) -> Parsed[list[str]]:
@@ -26,7 +29,7 @@ def parse_candidates(reply: str, most: int) -> Parsed[list[str]]:
     >>> parse_candidates("(a) Oslo (b) Bergen", 2).value
     ['Oslo', 'Bergen']
     """
-    text = unwrap(reply).strip()[:LONGEST]
+    text = unwrap(reply).strip()[:LONGEST_READ_REPLY]
     items = read_json_candidates(text) or split_at_markers(text)
     if items:
         return Parsed(drop_repetitions(items)[:most])
@@ -36,11 +39,11 @@ def parse_candidates(reply: str, most: int) -> Parsed[list[str]]:
 
 def drop_repetitions(items: Iterable[str]) -> list[str]:
     """The cleaned candidates without unknown ones and without repetitions (those with an equal vote key)."""
-    found: dict[str, str] = {}
+    distinct: dict[str, str] = {}
     for item in map(clean_item, islice(items, MOST_ITEMS)):
         if any(character.isalnum() for character in item) and not is_unknown(item):
-            found.setdefault(vote_key(item), item)
-    return list(found.values())
+            distinct.setdefault(vote_key(item), item)
+    return list(distinct.values())
 
 
 @dataclass(frozen=True)
@@ -58,33 +61,33 @@ class Style:
     places: int = 3
 
 
-LOWER, UPPER = tuple(ascii_lowercase), tuple(ascii_uppercase)
+LOWER_LETTERS, UPPER_LETTERS = tuple(ascii_lowercase), tuple(ascii_uppercase)
 NUMBERS = tuple(str(number) for number in range(1, 27))
 CALLED = r"(?:(?i:candidate|answer|option|choice|prediction)s?[ \t]*#?)?"
 BRACKETS = r"[(]\s?[*_]{0,2}LABEL[*_]{0,2}\s?[)][*_]{0,2}[.:：]?"
-SQUARE = r"\[\s?LABEL\s?\][.:：]?"
-PAREN = r"LABEL[)][.:：]?"
-DOT = r"LABEL[*_]{0,2}\.(?=[\s*_]|\Z)"
-COLON = r"LABEL[\"'*_]{0,2}[ \t]?[:：](?=[\s*_]|\Z)"
-STYLES = (
+SQUARE_LABEL = r"\[\s?LABEL\s?\][.:：]?"
+PARENTHESIS_LABEL = r"LABEL[)][.:：]?"
+DOT_LABEL = r"LABEL[*_]{0,2}\.(?=[\s*_]|\Z)"
+COLON_LABEL = r"LABEL[\"'*_]{0,2}[ \t]?[:：](?=[\s*_]|\Z)"
+LABEL_STYLES = (
     *(
         Style(letters, pattern, bracketed=True, places=4)
-        for pattern in (BRACKETS, SQUARE)
-        for letters in (LOWER, UPPER)
+        for pattern in (BRACKETS, SQUARE_LABEL)
+        for letters in (LOWER_LETTERS, UPPER_LETTERS)
     ),
-    *(Style(letters, PAREN) for letters in (LOWER, UPPER)),
-    Style(LOWER, DOT),
-    Style(UPPER, DOT, alone=False),  # "A. A. Milne" is a name
-    *(Style(letters, COLON) for letters in (UPPER, LOWER)),
+    *(Style(letters, PARENTHESIS_LABEL) for letters in (LOWER_LETTERS, UPPER_LETTERS)),
+    Style(LOWER_LETTERS, DOT_LABEL),
+    Style(UPPER_LETTERS, DOT_LABEL, alone=False),  # "A. A. Milne" is a name
+    *(Style(letters, COLON_LABEL) for letters in (UPPER_LETTERS, LOWER_LETTERS)),
     Style(NUMBERS, BRACKETS, bracketed=True),
-    *(Style(NUMBERS, pattern) for pattern in (PAREN, DOT, COLON)),
-    Style(NUMBERS, SQUARE, places=1),  # inside a line it cites a passage
+    *(Style(NUMBERS, pattern) for pattern in (PARENTHESIS_LABEL, DOT_LABEL, COLON_LABEL)),
+    Style(NUMBERS, SQUARE_LABEL, places=1),  # inside a line it cites a passage
 )
 MARKDOWN = r"[*_`\"'“]{0,3}"
-LINE = rf"^[ \t]*(?:[-•*>#|+–]{{1,4}}[ \t]+|\d{{1,2}}[.)][ \t]+)?{MARKDOWN}"
-SEPARATED = rf"(?:(?:(?<=[,;|/:.])|(?<!\w)(?:and|or|&))\s+|(?<=[,;|/])){MARKDOWN}"
-SPACED = rf"(?<!\S){MARKDOWN}"
-PLACES = (LINE, SEPARATED, SPACED, "")
+LINE_START = rf"^[ \t]*(?:[-•*>#|+–]{{1,4}}[ \t]+|\d{{1,2}}[.)][ \t]+)?{MARKDOWN}"
+AFTER_SEPARATOR = rf"(?:(?:(?<=[,;|/:.])|(?<!\w)(?:and|or|&))\s+|(?<=[,;|/])){MARKDOWN}"
+AFTER_SPACE = rf"(?<!\S){MARKDOWN}"
+LABEL_PLACES = (LINE_START, AFTER_SEPARATOR, AFTER_SPACE, "")
 BULLET = re.compile(r"^[ \t]*(?:[-*+–—][ \t]+|[•·‣▪][ \t]*)(?=\S)|(?<=\s)[•‣▪][ \t]*", re.MULTILINE)
 
 
@@ -93,15 +96,15 @@ def compile_marker(style: Style, label: str, places: int) -> re.Pattern[str]:
     """The pattern of one marker. places: 1 allows it at the beginning of a line, 2 also after a separator, 3 also after
     any space, 4 anywhere.
     """
-    where = "|".join(PLACES[:places])
-    own = style.pattern.replace("LABEL", label)
-    return re.compile(rf"(?:{where}){CALLED}{own}(?:[*_`]{{1,3}}(?=\s|\Z))?", re.MULTILINE)
+    places_pattern = "|".join(LABEL_PLACES[:places])
+    label_pattern = style.pattern.replace("LABEL", label)
+    return re.compile(rf"(?:{places_pattern}){CALLED}{label_pattern}(?:[*_`]{{1,3}}(?=\s|\Z))?", re.MULTILINE)
 
 
 def split_at_markers(text: str) -> list[str]:
     """The items of the first style of marker that makes a list; empty if there are no markers."""
     single: list[str] = []
-    for style in STYLES:
+    for style in LABEL_STYLES:
         for places in range(1, 1 + style.places):
             items = split_between(text, style, places)
             if len(items) > 1:
@@ -113,18 +116,20 @@ def split_at_markers(text: str) -> list[str]:
 
 def split_between(text: str, style: Style, places: int) -> list[str]:
     """The text after each marker of one style, as long as the labels come in order."""
-    found: list[re.Match[str]] = []
+    separators: list[re.Match[str]] = []
     for label in style.labels:
-        begin = found[-1].end() if found else 0
+        begin = separators[-1].end() if separators else 0
         following = compile_marker(style, label, places).finditer(text, begin)
-        match = next((m for m in following if not found or style.bracketed or text[begin : m.start()].strip()), None)
+        match = next(
+            (m for m in following if not separators or style.bracketed or text[begin : m.start()].strip()), None
+        )
         if match is None:
             break
-        found.append(match)
-    ends = [*(match.start() for match in found[1:]), len(text)]
+        separators.append(match)
+    ends = [*(match.start() for match in separators[1:]), len(text)]
     return [
         remove_closing_asterisk(match.group(), text[match.end() : end])
-        for match, end in zip(found, ends, strict=bool(found))
+        for match, end in zip(separators, ends, strict=bool(separators))
     ]
 
 
@@ -133,8 +138,8 @@ def remove_closing_asterisk(marker: str, item: str) -> str:
     return re.sub(r"\*(?=\W{0,9}\Z)", "", item, count=1) if marker.count("*") == 1 else item
 
 
-CUT = re.compile(r"\s{0,9}[(\[]\s?\w?\s?\Z")  # an unfinished marker at the end of the reply
-CITED = re.compile(
+UNFINISHED_LABEL = re.compile(r"\s{0,9}[(\[]\s?\w?\s?\Z")  # an unfinished marker at the end of the reply
+CITATION = re.compile(
     r"(?:\s{0,9}(?:\[[\d, –-]{1,40}\]|[(\[](?:passages?|sources?|see|from)\b[^()\[\]]{0,80}[)\]])){1,5}\W{0,5}\Z",
     re.IGNORECASE,
 )
@@ -142,7 +147,7 @@ CITED = re.compile(
 
 def clean_item(item: str) -> str:
     """The first line of an item, without citations, markdown, quotes and trailing punctuation."""
-    line = CITED.sub("", CUT.sub("", get_first_line(item)))
+    line = CITATION.sub("", UNFINISHED_LABEL.sub("", get_first_line(item)))
     text = clean_answer(line.strip(" |/&"))
     for left, right in (("**", "**"), ("__", "__"), ("`", "`"), ('"', '"'), ("“", "”")):
         opened = text.removesuffix(right)
@@ -151,8 +156,8 @@ def clean_item(item: str) -> str:
     return text
 
 
-KEY = re.compile(r"\W*(?:(?:candidate|answer|option|choice|prediction)s?[\W_]*)?(?:[a-z]|\d{1,2})\W*")
-LISTS = ("candidates", "candidate_answers", "answers", "options", "choices", "predictions")
+JSON_KEY = re.compile(r"\W*(?:(?:candidate|answer|option|choice|prediction)s?[\W_]*)?(?:[a-z]|\d{1,2})\W*")
+LIST_KEYS = ("candidates", "candidate_answers", "answers", "options", "choices", "predictions")
 
 
 def read_json_candidates(text: str) -> list[str]:
@@ -168,8 +173,8 @@ def read_json_candidates(text: str) -> list[str]:
 def find_json_pieces(text: str) -> list[str]:
     """The parts that may be JSON: the outermost list, if the text begins with it or has a code fence, and object."""
     listed = text[text.find("[") : text.rfind("]") + 1] if text.startswith("[") or "```" in text else ""
-    found = text[text.find("{") : text.rfind("}") + 1]
-    return [piece for piece in (listed, found) if piece]
+    json_text = text[text.find("{") : text.rfind("}") + 1]
+    return [piece for piece in (listed, json_text) if piece]
 
 
 def collect_candidates(value: Any) -> Sequence[str | int | float]:
@@ -183,10 +188,10 @@ def collect_candidates(value: Any) -> Sequence[str | int | float]:
     if not isinstance(value, dict):
         return []
     by_name = {key.lower().strip(): content for key, content in value.items()}
-    nested = next((by_name[name] for name in LISTS if isinstance(by_name.get(name), list | dict)), None)
+    nested = next((by_name[name] for name in LIST_KEYS if isinstance(by_name.get(name), list | dict)), None)
     if nested is not None:
         return collect_candidates(nested)
-    if labelled := keep_scalars(content for key, content in by_name.items() if KEY.fullmatch(key)):
+    if labelled := keep_scalars(content for key, content in by_name.items() if JSON_KEY.fullmatch(key)):
         return labelled
     if len(by_name) == 1 and isinstance(only := next(iter(by_name.values())), list | dict):
         return collect_candidates(only)
@@ -197,11 +202,11 @@ def keep_scalars(values: Iterable[Any]) -> list[str | int | float]:
     return [value for value in values if isinstance(value, str | int | float) and not isinstance(value, bool)]
 
 
-QUOTED = re.compile(r"(?<=[\[{,:\s])(?:\"([^\"\n]*)\"?|'([^'\n]*)')(?=\s{0,9}[,\]}]|\s{0,9}\Z)")
+QUOTED_ITEM = re.compile(r"(?<=[\[{,:\s])(?:\"([^\"\n]*)\"?|'([^'\n]*)')(?=\s{0,9}[,\]}]|\s{0,9}\Z)")
 
 
 def find_quoted(text: str) -> list[str]:
     """The quoted values of a list or object that is not valid JSON, because it was cut or is Python."""
     if not text.startswith(("{", "[")):
         return []
-    return [double or single for double, single in QUOTED.findall(text)]
+    return [double or single for double, single in QUOTED_ITEM.findall(text)]

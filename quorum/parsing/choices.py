@@ -8,7 +8,7 @@ from quorum.algorithms.vote_key import vote_key
 from quorum.core.text import contains_answer, is_unknown, normalize
 from quorum.parsing.answers import Parsed, clean_answer, parse_short_answer
 
-LETTERED = re.compile(
+LEADING_LETTER = re.compile(
     r"\A[*_`\"']{0,3}(?:(?i:option|choice|candidate|answer)\s+)?"
     r"(?:[(\[]([A-Za-z])[)\]]|([A-Za-z])(?:[)\].:,;!]|(?=\W*\Z)|(?=\s?[-–—]{1,2}\s?)|(?=\s+[(\"'“]?\w)))[*_`.:,]{0,3}\s*"
 )
@@ -17,19 +17,23 @@ LEADING_WORDS = """so thus hence therefore then clearly definitely certainly obv
     likely more very most i we you one it this that the my would could should must will can think believe guess say
     choose pick select go with be is are of out from these those above given choices? options? answers? candidates?
     correct right best final closest only possible appropriate suitable logical plausible to"""
-LEAD = re.compile(rf"\A\W{{0,3}}(?:(?:['’](?:d|s)|{'|'.join(LEADING_WORDS.split())})\b[ ,:]{{0,3}})+", re.IGNORECASE)
+LEADING_PHRASE = re.compile(
+    rf"\A\W{{0,3}}(?:(?:['’](?:d|s)|{'|'.join(LEADING_WORDS.split())})\b[ ,:]{{0,3}})+", re.IGNORECASE
+)
 # A letter followed by another letter; words that reject the letter before them.
-JOINED = re.compile(r"\s*(?:[,/&+]|\bor\b|\band\b|,\s*(?:or|and)\b)\s*[*(\[]{0,3}[A-Za-z](?![\w'’])", re.IGNORECASE)
-TURNED = re.compile(
+SECOND_LETTER = re.compile(
+    r"\s*(?:[,/&+]|\bor\b|\band\b|,\s*(?:or|and)\b)\s*[*(\[]{0,3}[A-Za-z](?![\w'’])", re.IGNORECASE
+)
+REJECTION = re.compile(
     r"\W*(?:is|are|was|would be|seems|looks|['’]s)?\s*(?:not|n['’]t|wrong|incorrect|false|out|unlikely|impossible)\b",
     re.IGNORECASE,
 )
 # Words after a bare letter that make it a choice: "C because ...", "C is correct".
-REASON = re.compile(
+REASON_WORDS = re.compile(
     r"\W*(?:because|since|as|due|for|given|based|is|would be|seems|must be|\(|[-–—])(?!\w)|\W*\n|\W*\Z", re.IGNORECASE
 )
-STOPPED = re.compile(r"[)\].:,;!]")
-EITHER = re.compile(r"\b(?:either|neither|not sure|unsure|unclear|whether|between|both)\b", re.IGNORECASE)
+CLOSING_MARK = re.compile(r"[)\].:,;!]")
+DOUBT_WORD = re.compile(r"\b(?:either|neither|not sure|unsure|unclear|whether|between|both)\b", re.IGNORECASE)
 
 
 def parse_choice(reply: str, candidates: Sequence[str], question: str = "") -> Parsed[str]:
@@ -41,41 +45,43 @@ def parse_choice(reply: str, candidates: Sequence[str], question: str = "") -> P
     >>> parse_choice("(b)", ["Oslo", "Bergen"]).value
     'Bergen'
     """
-    found = parse_short_answer(reply, question)
-    if is_unknown(found.value):
-        return found
-    several = names_several(found.value)
-    chosen = None if several else find_named(found.value, candidates)
-    if chosen is None and not several and not EITHER.search(found.value):
-        lead = LEAD.match(found.value)
-        said = clean_answer(found.value[lead.end() :]) if lead else ""
-        chosen = (find_named(said, candidates) if said else None) or find_last_named(found.value, candidates)
+    short_answer = parse_short_answer(reply, question)
+    if is_unknown(short_answer.value):
+        return short_answer
+    several = names_several(short_answer.value)
+    chosen = None if several else find_named(short_answer.value, candidates)
+    if chosen is None and not several and not DOUBT_WORD.search(short_answer.value):
+        lead = LEADING_PHRASE.match(short_answer.value)
+        text = clean_answer(short_answer.value[lead.end() :]) if lead else ""
+        chosen = (find_named(text, candidates) if text else None) or find_last_named(short_answer.value, candidates)
     if chosen is not None:
         return Parsed(chosen)
-    letter = LETTERED.match(found.value)
-    rest = clean_answer(found.value[letter.end() :]) if letter and letter[1] else ""
-    return Parsed(rest or found.value, malformed=True)
+    letter = LEADING_LETTER.match(short_answer.value)
+    rest = clean_answer(short_answer.value[letter.end() :]) if letter and letter[1] else ""
+    return Parsed(rest or short_answer.value, malformed=True)
 
 
-BECAUSE = re.compile(
+CLAUSE_BREAK = re.compile(
     r"\b(?:because|since|as|due|for|given|so|but|not|while|whereas|rather|than)\b|[.;]\s", re.IGNORECASE
 )
-ITEM = re.compile(r"(?:\A|[,;/]\s*(?:and|or)?\s*|\b(?:and|or|&)\s+)[*_]{0,2}[(\[]?([A-Z])[)\]]?[*_]{0,2}(?=\W|\Z)")
+LISTED_LETTER = re.compile(
+    r"(?:\A|[,;/]\s*(?:and|or)?\s*|\b(?:and|or|&)\s+)[*_]{0,2}[(\[]?([A-Z])[)\]]?[*_]{0,2}(?=\W|\Z)"
+)
 
 
 def names_several(text: str) -> bool:
     """Whether a text lists several letters before it gives a reason: "C (tin), B (copper) and D"."""
-    reason = BECAUSE.search(text)
-    return len(set(ITEM.findall(text[: reason.start() if reason else len(text)]))) > 1
+    reason = CLAUSE_BREAK.search(text)
+    return len(set(LISTED_LETTER.findall(text[: reason.start() if reason else len(text)]))) > 1
 
 
 def find_named(text: str, candidates: Sequence[str]) -> str | None:
     """The candidate that a text begins with: its words, its letter, or the letter with words or a reason."""
-    letter = LETTERED.match(text)
+    letter = LEADING_LETTER.match(text)
     rest = clean_answer(text[letter.end() :]) if letter else ""
     for words in (text, rest):  # an answer may look lettered: "A. A. Milne"
         key = vote_key(words)
-        named = next((one for one in candidates if key and vote_key(one) == key), None)
+        named = next((candidate for candidate in candidates if key and vote_key(candidate) == key), None)
         if named is not None:
             return named
     rank = ascii_lowercase.index((letter[1] or letter[2]).lower()) if letter else len(candidates)
@@ -84,11 +90,11 @@ def find_named(text: str, candidates: Sequence[str]) -> str | None:
     after = text[letter.end(letter.lastindex or 0) :].lstrip(")]*_`\"'")
     if not rest or begins_with(rest, candidates[rank]):
         return candidates[rank]
-    if JOINED.match(after) or TURNED.match(after):
+    if SECOND_LETTER.match(after) or REJECTION.match(after):
         return None
-    stopped = letter[1] is not None or STOPPED.match(after) is not None
+    stopped = letter[1] is not None or CLOSING_MARK.match(after) is not None
     sure = (stopped and contains_answer(rest, [candidates[rank]])) or (
-        REASON.match(after) is not None and (letter[1] is not None or text[letter.start(2)].isupper())
+        REASON_WORDS.match(after) is not None and (letter[1] is not None or text[letter.start(2)].isupper())
     )
     return candidates[rank] if sure else None
 
@@ -100,21 +106,21 @@ def begins_with(text: str, candidate: str) -> bool:
 
 
 # "... so the answer is (C)", and a text that ends with the letter of a candidate named in it: "tin (C)".
-LAST = re.compile(
+LAST_CHOICE = re.compile(
     r"(?:\b(?:answer|option|choice)\s+(?:is|would be|must be|should be)\s*:?\s*|\b(?:so|therefore|thus|hence),?\s+"
     r"|\b(?:it|that)(?:\s+is|['’]s)\s+)(?:(?:option|choice|most likely|probably|likely)\s+)?"
     r"[*_\"'(\[]{0,3}(?P<said>[A-Z])[*_\"')\]]{0,3}\s*(?:[.,:;!(]|\Z)"
     r"|\((?P<closing>[A-Za-z])\)\W*\Z"
 )
-BRACKETED = re.compile(r"\(([A-Za-z])\)")
+BRACKETED_LETTER = re.compile(r"\(([A-Za-z])\)")
 
 
 def find_last_named(text: str, candidates: Sequence[str]) -> str | None:
     """The candidate whose letter concludes a sentence; None if several letters do, or several stand in brackets."""
-    marks = list(LAST.finditer(text))
+    marks = list(LAST_CHOICE.finditer(text))
     letters = {str(mark["said"] or mark["closing"]).lower() for mark in marks}
     if any(mark["closing"] for mark in marks):
-        letters |= {letter.lower() for letter in BRACKETED.findall(text)}
+        letters |= {letter.lower() for letter in BRACKETED_LETTER.findall(text)}
     if len(letters) != 1:
         return None
     rank = ascii_lowercase.index(letters.pop())

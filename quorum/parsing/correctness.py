@@ -3,15 +3,15 @@
 import re
 
 from quorum.parsing.answers import Parsed
-from quorum.parsing.verdicts import ENDED, HEDGED, OPEN, SENTENCE, parse_validity
+from quorum.parsing.verdicts import HEDGED_VERDICT, OPEN_QUESTION_WORD, SENTENCE_BREAK, VERDICT_END, parse_validity
 from quorum.parsing.wrapping import unwrap
 
 # The last word of a reply, if it is a verdict: "... names the same town; correct."
-LAST = re.compile(
+LAST_VERDICT = re.compile(
     r"(?:^|[\s:;,–—-])(?P<no>(?:not|isn['’]t|n['’]t)\s+)?[*_\"'`(]{0,3}(?P<word>(?:in)?correct|right|wrong)[*_\"'`).!]*\Z",
     re.IGNORECASE,
 )
-CHOICE = re.compile(r"\b(?:or|nor)\s*\Z|/\s*\Z", re.IGNORECASE)
+OR_BEFORE_END = re.compile(r"\b(?:or|nor)\s*\Z|/\s*\Z", re.IGNORECASE)
 # A verdict in the prompt's own words at the beginning of a sentence, perhaps after "Verdict:" or "It is".
 ASKED_FOR = re.compile(
     r"(?:[^\w{]|_)*(?:(?:[a-z]+\s+){0,3}verdict(?:\s+is)?[\W_]+|(?:it|this|that|the\s+answer(?:\s+to\s+mark)?)(?:\s+is|['’]s)\s+)?"
@@ -32,19 +32,28 @@ def parse_correctness(reply: str) -> Parsed[bool]:
     False
     """
     text = unwrap(reply).strip()
-    if said := read_asked_verdicts(text):
-        return Parsed(said == {True}, malformed=len(said) != 1)
-    found = parse_validity(reply)
-    if not found.malformed:
-        return found
-    last = LAST.search(text[-200:])
+    if verdicts := read_asked_verdicts(text):
+        return Parsed(verdicts == {True}, malformed=len(verdicts) != 1)
+    validity = parse_validity(reply)
+    if not validity.malformed:
+        return validity
+    last = LAST_VERDICT.search(text[-200:])
     before = text[-200:][: last.start()] if last else ""
-    if last is None or HEDGED.search(f"{before} ") or OPEN.search(before) or CHOICE.search(before):
-        return found
+    if (
+        last is None
+        or HEDGED_VERDICT.search(f"{before} ")
+        or OPEN_QUESTION_WORD.search(before)
+        or OR_BEFORE_END.search(before)
+    ):
+        return validity
     return Parsed((last["word"].lower() in ("correct", "right")) != bool(last["no"]))
 
 
 def read_asked_verdicts(text: str) -> set[bool]:
     """The verdicts of the sentences that begin with "correct" or "incorrect"."""
-    begun = ((sentence, ASKED_FOR.match(sentence)) for sentence in SENTENCE.split(text))
-    return {word["word"].lower() == "correct" for sentence, word in begun if word and ENDED.match(sentence, word.end())}
+    begun = ((sentence, ASKED_FOR.match(sentence)) for sentence in SENTENCE_BREAK.split(text))
+    return {
+        word["word"].lower() == "correct"
+        for sentence, word in begun
+        if word and VERDICT_END.match(sentence, word.end())
+    }

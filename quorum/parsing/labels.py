@@ -5,27 +5,27 @@ import re
 from quorum.core.labels import LABELS, NOT_ENOUGH_INFO, REFUTES, SUPPORTS
 from quorum.core.text import UNKNOWN, is_unknown
 from quorum.parsing.answers import Parsed, cut_invented_question, format_value, get_first_line, list_lines, read_object
-from quorum.parsing.wrapping import LONGEST_TEXT, unwrap
+from quorum.parsing.wrapping import LONGEST_READ_TEXT, unwrap
 
 LABEL_SLOT = re.compile(
     r"\b(?:label|verdict|answer|judge?ment|conclusion)\b[*_\"'`]{0,3}[ \t]*(?:[:：]|is\b)", re.IGNORECASE
 )
 NEXT_CLAIM = re.compile(r"(?<=\S)\s*\n\W{0,3}claim\b\W{0,3}[:：]", re.IGNORECASE)
-NAMES = ("label", "verdict", "answer", "judgment", "judgement", "prediction")
-NOT = r"(?:\bnot|\bcannot|\bnever|n[’']t|\bhardly|\bnothing|\bnone)\b[ -]?(?:\w+ ){0,2}"
-NEGATED = re.compile(NOT + r"\Z", re.IGNORECASE)
-OPEN = re.compile(
+LABEL_KEYS = ("label", "verdict", "answer", "judgment", "judgement", "prediction")
+NEGATION_WORDS = r"(?:\bnot|\bcannot|\bnever|n[’']t|\bhardly|\bnothing|\bnone)\b[ -]?(?:\w+ ){0,2}"
+NEGATION_AT_END = re.compile(NEGATION_WORDS + r"\Z", re.IGNORECASE)
+NOT_ENOUGH_WORDS = re.compile(
     r"\bnot[ _-]enough[ _-](?:info|evidence|context|data)\w*|\bnei\b|\bneither\b|\b(?:insufficient|lack of|no|missing)"
     r" (?:info|evidence)\w*|\b(?:unverifiable|inconclusive|undetermined|undecided|unknown|unclear|neutral)\b"
     r"|\b(?:can ?not|could not|can[’']t|impossible to) (?:be )?(?:verif|determin|confirm)\w*"
     r"|(?:\bnot|n[’']t) (?:\w+ ){0,2}(?:support|confirm|verif|mention|address|say|state)\w*",
     re.IGNORECASE,
 )
-TRUE = re.compile(
+SUPPORT_WORDS = re.compile(
     r"\b(?:support(?:s|ed|ing)?|true|correct|accurate|verified|confirm(?:s|ed)?|entail(?:s|ed|ment)?|yes)\b",
     re.IGNORECASE,
 )
-FALSE = re.compile(
+REFUTE_WORDS = re.compile(
     r"\b(?:refut(?:e|es|ed|ing|ation)|contradict(?:s|ed|ion|ing)?|false|incorrect|inaccurate|untrue|wrong|disprove[sdn]?"
     r"|debunk(?:s|ed)?|no(?=\W*(?:\Z|[.,;:!\n])))\b"
     r"|(?:\bnot|\bcan ?not|n[’']t) (?:\w+ ){0,2}(?:true|correct|accurate|the case)\b",
@@ -33,24 +33,24 @@ FALSE = re.compile(
 )
 
 
-UNSURE = re.compile(
+DOUBT_WORDS = re.compile(
     r"(?:\b(?:not|hardly)|n[’']t) (?:\w+ ){0,2}(?:sure|certain|clear|know|tell|say|determine|decide|judge)\b"
     r"|\b(?:no (?:way|means) (?:to|of)|unclear|unsure|uncertain|unknown)\b"
     r"|\bcan ?not (?:\w+ )?(?:know|tell|say|determine|decide|judge)\b"
     r"|\b(?:whether|if) (?:\w+ ){1,6}true\b",
     re.IGNORECASE,
 )
-CONCLUDES = re.compile(
+CONCLUSION_WORDS = re.compile(
     r"\b(?:so|therefore|thus|hence|consequently|accordingly|overall|in conclusion)\b"
     r"|\b(?:I|we)(?: am| will| would| can| have to| must|[’'](?:m|ll|d|ve))*(?: going to| safely)?"
     r" (?:assume|say|conclude|guess|go with|label|judge)\b(?: (?:it|this|the claim) (?:as|to be))?(?: that)?"
     r"|\b(?:means|meaning|implies|implying)\b(?: that)?",
     re.IGNORECASE,
 )
-CONCEDED = re.compile(r"\A\W*(?:although|though|even though|while|even if)\b[^,.;]{1,300},", re.IGNORECASE)
-TURN = re.compile(r"\b(?:but|however|yet)\b", re.IGNORECASE)
+CONCESSION = re.compile(r"\A\W*(?:although|though|even though|while|even if)\b[^,.;]{1,300},", re.IGNORECASE)
+TURNING_WORD = re.compile(r"\b(?:but|however|yet)\b", re.IGNORECASE)
 WORD = re.compile(r"\w")
-SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+SENTENCE_BREAK = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def parse_label(reply: str, question: str = "") -> Parsed[str]:
@@ -63,23 +63,25 @@ def parse_label(reply: str, question: str = "") -> Parsed[str]:
     """
     text = unwrap(reply)
     value = read_object(text.strip())
-    named = next((format_value(value[name]) for name in NAMES if name in value), "") if value else ""
+    named = next((format_value(value[name]) for name in LABEL_KEYS if name in value), "") if value else ""
     text = NEXT_CLAIM.split(cut_invented_question(text, question)[0], maxsplit=1)[0]
     slots = list(LABEL_SLOT.finditer(text))[-9:]
-    found = find_leading_label(named) or (
+    label = find_leading_label(named) or (
         find_leading_label(get_first_line(text[slots[-1].end() :])) if slots else None
     )
-    if found is None:
+    if label is None:
         first, last = find_leading_label(get_first_line(text)), find_conclusion(text)
         disagree = first and last and first != last
-        found = None if disagree else first or last or find_agreed_label(text)
-    return Parsed(found or UNKNOWN, malformed=found is None)
+        label = None if disagree else first or last or find_agreed_label(text)
+    return Parsed(label or UNKNOWN, malformed=label is None)
 
 
 def find_conclusion(text: str) -> str | None:
     """The label in the clause after the last concluding word, such as "so", in the last sentence with such a word."""
-    for sentence in reversed(SENTENCE.split(text)):
-        marks = [mark for mark in CONCLUDES.finditer(sentence) if WORD.search(sentence, mark.end())]  # not "says so."
+    for sentence in reversed(SENTENCE_BREAK.split(text)):
+        marks = [
+            mark for mark in CONCLUSION_WORDS.finditer(sentence) if WORD.search(sentence, mark.end())
+        ]  # not "says so."
         if marks and (label := find_clause_label(sentence[marks[-1].end() :])):
             return label
     return None
@@ -88,7 +90,7 @@ def find_conclusion(text: str) -> str | None:
 def find_leading_label(text: str) -> str | None:
     """The label at the beginning of the text, if it is followed by nothing, a full stop or a reason."""
     bare = text.lstrip(" \t*_`\"'“”‘’([{<#->")
-    for label, pattern in ((NOT_ENOUGH_INFO, OPEN), (REFUTES, FALSE), (SUPPORTS, TRUE)):
+    for label, pattern in ((NOT_ENOUGH_INFO, NOT_ENOUGH_WORDS), (REFUTES, REFUTE_WORDS), (SUPPORTS, SUPPORT_WORDS)):
         mark = pattern.match(bare)
         if mark and not re.match(r"\W{0,3}(?:\bor\b|/|\|)", bare[mark.end() :]) and is_end_of_label(bare[mark.end() :]):
             return label
@@ -107,18 +109,22 @@ def find_agreed_label(text: str) -> str | None:
     if sum(label in text for label in LABELS) > 1:
         return None
     for line in reversed(list(list_lines(text))):
-        said = CONCEDED.sub("", line)
-        if label := find_clause_label(said) or find_clause_label(TURN.split(said)[-1]):
+        statement = CONCESSION.sub("", line)
+        if label := find_clause_label(statement) or find_clause_label(TURNING_WORD.split(statement)[-1]):
             return label
-        if contains_unnegated(TRUE, said) or contains_unnegated(FALSE, said) or PARTLY.search(said):
+        if (
+            contains_unnegated(SUPPORT_WORDS, statement)
+            or contains_unnegated(REFUTE_WORDS, statement)
+            or PARTIAL_VERDICT.search(statement)
+        ):
             return None
     return None
 
 
-PARTLY = re.compile(
+PARTIAL_VERDICT = re.compile(
     r"\b(?:partial(?:ly)?|partly|half|somewhat|mixed)\W+(?:\w+\W+)?(?:true|correct|accurate|false)\b", re.I
 )
-DOUBTED = re.compile(
+DOUBTED_VERDICT = re.compile(
     r"(?:\bnot|n[’']t) (?:think|believe|seem|appear|look)\b[^,.;]{0,40}?\b(?:true|correct|accurate|right|supported)\b"
     r"|\b(?:unlikely|doubtful|I doubt)\b",
     re.IGNORECASE,
@@ -127,20 +133,22 @@ DOUBTED = re.compile(
 
 def find_clause_label(text: str) -> str | None:
     """The label that the words of a clause or line share; None if they disagree or it is only partly true."""
-    if PARTLY.search(text) or not WORD.search(text):
+    if PARTIAL_VERDICT.search(text) or not WORD.search(text):
         return None
-    if DOUBTED.search(text) and not UNSURE.search(text):
+    if DOUBTED_VERDICT.search(text) and not DOUBT_WORDS.search(text):
         return REFUTES
-    if UNSURE.search(text) or OPEN.search(text) or is_unknown(text):
+    if DOUBT_WORDS.search(text) or NOT_ENOUGH_WORDS.search(text) or is_unknown(text):
         return NOT_ENOUGH_INFO
-    false = contains_unnegated(FALSE, text)
-    true = contains_unnegated(TRUE, FALSE.sub(" ", text))
+    false = contains_unnegated(REFUTE_WORDS, text)
+    true = contains_unnegated(SUPPORT_WORDS, REFUTE_WORDS.sub(" ", text))
     return None if false == true else REFUTES if false else SUPPORTS
 
 
 def contains_unnegated(pattern: re.Pattern[str], line: str) -> bool:
     """Whether the line contains the words without a negation before them."""
-    return any(not NEGATED.search(line[max(0, mark.start() - 80) : mark.start()]) for mark in pattern.finditer(line))
+    return any(
+        not NEGATION_AT_END.search(line[max(0, mark.start() - 80) : mark.start()]) for mark in pattern.finditer(line)
+    )
 
 
 TEXT_NAMES = ("answer", "response", "reply", "turn", "text")
@@ -169,15 +177,15 @@ def parse_long_answer(reply: str, question: str = "") -> Parsed[str]:
 
 def unwrap_text(reply: str) -> str:
     """The reply without a code fence; of a JSON object with an answer, the answer."""
-    text = unwrap(reply, LONGEST_TEXT)
+    text = unwrap(reply, LONGEST_READ_TEXT)
     value = read_object(text.strip()) or {}
     return next((format_value(value[name]) for name in TEXT_NAMES if name in value), text)
 
 
 def read_free_text(text: str, question: str) -> Parsed[str]:
     """Free text on one line."""
-    own, marker = cut_invented_question(text, question)
-    after = own[marker.end() :] if marker and not own[: marker.start()].strip(" \t\n*_#") else own
+    own_text, marker = cut_invented_question(text, question)
+    after = own_text[marker.end() :] if marker and not own_text[: marker.start()].strip(" \t\n*_#") else own_text
     line = " ".join(" ".join(list_lines(after)).split())
     for left, right in (('"', '"'), ("“", "”")):
         if len(line) > 2 and line[0] == left and line[-1] == right and left not in line[1:-1]:

@@ -2,20 +2,24 @@
 
 import re
 
-COUNTS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-NOUN = r"(?:passages?|knowledges?|documents?|docs?|texts?|contexts?|paragraphs?|sources?|ids?|numbers?|nos?\b\.?)"
-COUNT = rf"(?:{'|'.join(COUNTS)})"
-ORDINAL = rf"(?:{'|'.join(ORDINALS)}|last|\d{{1,3}}(?:st|nd|rd|th))"
-AND = r"(?:,? and |, | & |/)(?:the )?"
+COUNT_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+ORDINAL_WORDS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+PASSAGE_NOUN = (
+    r"(?:passages?|knowledges?|documents?|docs?|texts?|contexts?|paragraphs?|sources?|ids?|numbers?|nos?\b\.?)"
+)
+COUNT = rf"(?:{'|'.join(COUNT_WORDS)})"
+ORDINAL = rf"(?:{'|'.join(ORDINAL_WORDS)}|last|\d{{1,3}}(?:st|nd|rd|th))"
+AND_SIGN = r"(?:,? and |, | & |/)(?:the )?"
 # Words that may follow "the second" if it means a passage ("the second world war" does not).
-MEANT = rf"(?=\s*(?:$|[.,;:!)\n]|and\b|or\b|&|{NOUN}|ones?\b|is\b|are\b|does\b|has\b|says\b|mentions\b))"
-ALONE = re.compile(rf"(?:\b(?:{COUNT}|{ORDINAL}|and|the|only|{NOUN})\b|[\W_])+")
-SEVERAL = re.compile(rf"\b(?P<side>first|last) (?P<count>{COUNT}|\d{{1,2}})\b")
-AFTER_NOUN = re.compile(rf"\b(?P<noun>{NOUN}) (?P<count>{COUNT}(?:{AND}{COUNT})*)\b")
-POINTED = re.compile(
-    rf"(?:\bthe |\bonly ){ORDINAL}(?:{AND}{ORDINAL})*\b{MEANT}"
-    rf"|\b{ORDINAL}(?:{AND}{ORDINAL})+\b{MEANT}|\b{ORDINAL}(?= {NOUN})"
+PASSAGE_MEANT = (
+    rf"(?=\s*(?:$|[.,;:!)\n]|and\b|or\b|&|{PASSAGE_NOUN}|ones?\b|is\b|are\b|does\b|has\b|says\b|mentions\b))"
+)
+NUMBER_WORDS_ALONE = re.compile(rf"(?:\b(?:{COUNT}|{ORDINAL}|and|the|only|{PASSAGE_NOUN})\b|[\W_])+")
+FIRST_OR_LAST_FEW = re.compile(rf"\b(?P<side>first|last) (?P<count>{COUNT}|\d{{1,2}})\b")
+AFTER_NOUN = re.compile(rf"\b(?P<noun>{PASSAGE_NOUN}) (?P<count>{COUNT}(?:{AND_SIGN}{COUNT})*)\b")
+POINTING_ORDINAL = re.compile(
+    rf"(?:\bthe |\bonly ){ORDINAL}(?:{AND_SIGN}{ORDINAL})*\b{PASSAGE_MEANT}"
+    rf"|\b{ORDINAL}(?:{AND_SIGN}{ORDINAL})+\b{PASSAGE_MEANT}|\b{ORDINAL}(?= {PASSAGE_NOUN})"
 )
 
 
@@ -24,28 +28,28 @@ def write_digits(text: str, count: int) -> str:
 
     Other number words stay, unless the whole text consists of number words.
     """
-    text = SEVERAL.sub(lambda found: convert_several(found, count), text)
-    if ALONE.fullmatch(text):
-        return re.sub(rf"\b(?:{COUNT}|{ORDINAL})\b", lambda found: f"[{read_number(found[0], count)}]", text)
-    text = AFTER_NOUN.sub(lambda found: f"{found['noun']} {replace_words(found['count'], COUNT, count)}", text)
-    return POINTED.sub(lambda found: replace_words(found[0], ORDINAL, count), text)
+    text = FIRST_OR_LAST_FEW.sub(lambda match: convert_several(match, count), text)
+    if NUMBER_WORDS_ALONE.fullmatch(text):
+        return re.sub(rf"\b(?:{COUNT}|{ORDINAL})\b", lambda match: f"[{read_number(match[0], count)}]", text)
+    text = AFTER_NOUN.sub(lambda match: f"{match['noun']} {replace_words(match['count'], COUNT, count)}", text)
+    return POINTING_ORDINAL.sub(lambda match: replace_words(match[0], ORDINAL, count), text)
 
 
-def convert_several(found: re.Match[str], count: int) -> str:
+def convert_several(match: re.Match[str], count: int) -> str:
     """ "first three" -> "[1-3]"."""
-    many = min(read_number(found["count"], count), count)
-    return f"[1-{many}]" if found["side"] == "first" else f"[{count - many + 1}-{count}]"
+    many = min(read_number(match["count"], count), count)
+    return f"[1-{many}]" if match["side"] == "first" else f"[{count - many + 1}-{count}]"
 
 
 def replace_words(text: str, word: str, count: int) -> str:
-    return re.sub(rf"\b{word}\b", lambda found: f"[{read_number(found[0], count)}]", text)
+    return re.sub(rf"\b{word}\b", lambda match: f"[{read_number(match[0], count)}]", text)
 
 
 def read_number(word: str, count: int) -> int:
     """The number that a number word stands for, with `count` passages."""
     if word == "last":
         return count
-    for words in (COUNTS, ORDINALS):
+    for words in (COUNT_WORDS, ORDINAL_WORDS):
         if word in words:
             return words.index(word) + 1
     return int(re.sub(r"\D", "", word))

@@ -11,7 +11,7 @@ from quorum.parsing.read_reply import CONTRACTS
 
 WRITTEN_OUT = ("_long", "_dialogue")  # prompts whose answer is a text, not a few words
 FIRST_WORDS = 12  # which are held back, unless a sentence ends before: they may refuse to answer
-SENTENCE = re.compile(r"[.!?。！？]\s")
+SENTENCE_END = re.compile(r"[.!?。！？]\s")
 
 
 def is_written_out(prompt: str) -> bool:
@@ -26,8 +26,12 @@ def read_partial_answer(prompt: str, text: str, question: str) -> str:
     >>> read_partial_answer("answer_long", reply, "When was the tower finished?")
     'The tower was finished in 1931, after a strike of its builders. It'
     """
-    found = CONTRACTS[prompt].parse(text, question=question)
-    answer = str(found.value)
-    if found.malformed or is_unknown(answer) or (len(answer.split()) <= FIRST_WORDS and not SENTENCE.search(answer)):
+    parsed = CONTRACTS[prompt].parse(text, question=question)
+    answer = str(parsed.value)
+    if (
+        parsed.malformed
+        or is_unknown(answer)
+        or (len(answer.split()) <= FIRST_WORDS and not SENTENCE_END.search(answer))
+    ):
         return ""
     return answer.rpartition(" ")[0]  # its last word may go on

@@ -7,76 +7,89 @@ from typing import Any
 
 from quorum.core.json_text import parse_json
 from quorum.parsing.answers import Parsed
-from quorum.parsing.number_words import COUNT, NOUN, write_digits
+from quorum.parsing.number_words import COUNT, PASSAGE_NOUN, write_digits
 from quorum.parsing.wrapping import unwrap
 
-LONGEST = 6000  # characters that are read, from the end, because a long reply gives its numbers there
+LONGEST_READ_REPLY = 6000  # characters that are read, from the end, because a long reply gives its numbers there
 
 RANGE = r"\s?(?:-|–|—|\.\.\.?|to|through|until)\s?"
-ITEM = rf"[\[(#]{{0,2}} ?\d{{1,3}}(?:{RANGE}[\[(#]{{0,2}}\d{{1,3}})? ?[\])]{{0,2}}(?![\w%])"
-SEPARATOR = rf"\s{{0,3}}(?:,\s?and|,|;|&|/|\+|and|or|、|as well as)\s{{0,3}}(?:{NOUN}\s?)?"
-NUMBERS = rf"(?>{ITEM})(?>{SEPARATOR}{ITEM})*"  # atomic, or a long list would be matched in very many ways
-LABELLED = re.compile(
-    rf"(?:\b{NOUN}[ \t_:#*-]{{0,3}}(?:{NOUN}[ \t_:#*-]{{0,3}})?|(?<!\w)[pk][ _]?(?=\d)|#)(?P<list>{NUMBERS})"
+NUMBER_OR_RANGE = rf"[\[(#]{{0,2}} ?\d{{1,3}}(?:{RANGE}[\[(#]{{0,2}}\d{{1,3}})? ?[\])]{{0,2}}(?![\w%])"
+SEPARATOR = rf"\s{{0,3}}(?:,\s?and|,|;|&|/|\+|and|or|、|as well as)\s{{0,3}}(?:{PASSAGE_NOUN}\s?)?"
+# Atomic groups, or a long list would be matched in very many ways.
+NUMBER_LIST = rf"(?>{NUMBER_OR_RANGE})(?>{SEPARATOR}{NUMBER_OR_RANGE})*"
+LABELLED_NUMBERS = re.compile(
+    rf"(?:\b{PASSAGE_NOUN}[ \t_:#*-]{{0,3}}(?:{PASSAGE_NOUN}[ \t_:#*-]{{0,3}})?|(?<!\w)[pk][ _]?(?=\d)"
+    rf"|#)(?P<list>{NUMBER_LIST})"
     rf"|\[\s?(?P<bracketed>\d{{1,3}}(?:(?:{RANGE}|[,;\s]{{1,3}})\d{{1,3}})*)\s?\]"
 )
-BARE = re.compile(rf"(?<!\w)(?<![a-z]-)\d{{1,3}}(?:{RANGE}\d{{1,3}})?(?!\w)")
+BARE_NUMBER = re.compile(rf"(?<!\w)(?<![a-z]-)\d{{1,3}}(?:{RANGE}\d{{1,3}})?(?!\w)")
 NUMBER = re.compile(rf"(?P<from>\d{{1,3}})(?:{RANGE}[\[(#]{{0,2}}(?P<to>\d{{1,3}}))?")
-PLURAL = r"(?:passages|documents|docs|texts|contexts|paragraphs|sources)"
-NOISE = re.compile(
+PASSAGE_PLURAL = r"(?:passages|documents|docs|texts|contexts|paragraphs|sources)"
+OTHER_NUMBERS = re.compile(
     r"\d{1,3}(?:,\d{3})+(?!\d)|\d+\.\d+|\d{4,}|\d+\s?%"
     rf"|\b(?:\d+|{COUNT}) (?:out )?of (?:the |these |those )?(?:\d+|{COUNT})\b"
     # numbers that count: "the 2 relevant passages", "none of the 3 films", "the other 3"
     r"|\b(?<!\d )(?<!\d, )(?<!and )(?<!or )(?<!& )\d{1,3} "
-    rf"(?=(?:\w+ly )?(?:relevant |useful |helpful |related |other )?{PLURAL}\b)"
-    rf"|(?<=\bother )\d{{1,3}}\b|\b(?:only|just) 1 (?={NOUN})|(?<=\bnone of )(?:the |these |those )?\d{{1,3}} (?=[a-z])"
+    rf"(?=(?:\w+ly )?(?:relevant |useful |helpful |related |other )?{PASSAGE_PLURAL}\b)"
+    rf"|(?<=\bother )\d{{1,3}}\b|\b(?:only|just) 1 (?={PASSAGE_NOUN})|(?<=\bnone of )(?:the |these "
+    rf"|those )?\d{{1,3}} (?=[a-z])"
 )
-FIRST = re.compile(rf"\A[\s*_]{{0,5}}(?={NUMBERS}\s?(?:[.;(\n]|$))")  # a list of numbers before anything else
+LEADING_NUMBERS = re.compile(
+    rf"\A[\s*_]{{0,5}}(?={NUMBER_LIST}\s?(?:[.;(\n]|$))"
+)  # a list of numbers before anything else
 ENUMERATOR = re.compile(r"^[ \t]*(\d{1,3})[.)][ \t]+", re.MULTILINE)
 
-NOT = (
+NEGATIVE_WORDS = (
     r"(?:\bnot\b|n't\b|\bnever\b|\birrelevant\b|\bunrelated\b|\bunhelpful\b|\buseless\b|\bunnecessary\b|\bnon-?relevant\b"
     r"|\bno (?:relevan\w+|bearing|help|use|information|mention|connection)\b|\bcannot\b|\bneither\b|[✗✘❌]"
     r"|\b(?:remov|exclud|discard|dropp?|ignor|reject)(?:e|es|ed|s|ing)?\b|\brul(?:e|ed|es|ing) out\b"
     r"|(?:[:=|→]|[-–]>?)\s?(?:no|false)\b)"
 )
-NEGATIVE = re.compile(NOT)
-NONE = re.compile(
-    rf"\bnone\b|\bno (?:\w+ )?{NOUN}|\bnothing\b|\bneither\b|\bempty\b|(?<!\w)n/?a\b|^\W*no\W*$|∅|\[\s?\]|\bno ones?\b"
+NEGATIVE_PATTERN = re.compile(NEGATIVE_WORDS)
+NONE_WORDS = re.compile(
+    rf"\bnone\b|\bno (?:\w+ )?{PASSAGE_NOUN}|\bnothing\b|\bneither\b|\bempty\b|(?<!\w)n/?a\b|^\W*no\W*$|∅|\[\s?\]"
+    rf"|\bno ones?\b"
 )
-ALL = re.compile(
-    rf"(?<!at )(?<!not )\ball\b(?=\s(?:of\b|them\b|the\b|these\b|those\b|{NOUN}|are\b|relevant)|\W*$)"
-    rf"|\b(?:every|each) (?:one|single|{NOUN})|\beverything\b|\bthey all\b"
+ALL_WORDS = re.compile(
+    rf"(?<!at )(?<!not )\ball\b(?=\s(?:of\b|them\b|the\b|these\b|those\b|{PASSAGE_NOUN}|are\b|relevant)|\W*$)"
+    rf"|\b(?:every|each) (?:one|single|{PASSAGE_NOUN})|\beverything\b|\bthey all\b"
 )
-FIRST_NONE = re.compile(rf"\W*(?:none\b|nothing\b|neither\b|no (?:\w+ )?{NOUN})")
-POSITIVE = re.compile(
+FIRST_NONE = re.compile(rf"\W*(?:none\b|nothing\b|neither\b|no (?:\w+ )?{PASSAGE_NOUN})")
+POSITIVE_WORDS = re.compile(
     r"\b(?:is|are|seems?|does|do)\s+(?:\w+ly\s+|somewhat\s+)?(?:relevant|helpful|useful|needed|necessary|help|bear|answer)\b"
     r"|\b(?:keep|kept|answers|helps|select)\b"
 )
-REST = re.compile(r"\b(?:the|all) (?:rest|others?|remaining)\b")
-EXCEPT = re.compile(r"\b(?:except(?:ing)?(?: for| from)?|excluding|other than|apart from|aside from|besides)\b")
-BRACKETS = re.compile(r"\[[^\[\]]{0,99}\]")
-BUT = re.compile(
-    rf"(\b(?:all|every\w*|each|none|nothing|no {NOUN})\b[^.;\n]{{0,40}}?)\bbut\b(?! {NOUN} \d+ (?!(?:is|are)\b)\w)"
+REST_WORDS = re.compile(r"\b(?:the|all) (?:rest|others?|remaining)\b")
+EXCEPTION_WORDS = re.compile(
+    r"\b(?:except(?:ing)?(?: for| from)?|excluding|other than|apart from|aside from|besides)\b"
 )
-LABEL = re.compile(rf"(?:(?P<no>{NOT}[^:\n]{{0,30}})|relevan\w+|answer|helpful|useful|final)[^:\n\d]{{0,40}}:(?=\W*\w)")
-EXPLAINED = re.compile(
+BRACKETED_TEXT = re.compile(r"\[[^\[\]]{0,99}\]")
+BUT_EXCEPTION = re.compile(
+    rf"(\b(?:all|every\w*|each|none|nothing|no {PASSAGE_NOUN})\b[^.;\n]{{0,40}}?)\bbut\b(?! {PASSAGE_NOUN} \d+ (?!"
+    rf"(?:is|are)\b)\w)"
+)
+CONCLUSION_LABEL = re.compile(
+    rf"(?:(?P<no>{NEGATIVE_WORDS}[^:\n]{{0,30}})|relevan\w+|answer|helpful|useful|final)[^:\n\d]{{0,40}}:(?=\W*\w)"
+)
+EXPLANATION_LABEL = re.compile(
     r"(?<=\d)\W*\n[\s*_#]*(?:explanation|reason(?:ing|s)?|rationale|justification|note)s?\b[^\n:]{0,30}:"
 )
-STOP = (
+CLAUSE_STOP = (
     r"[;\n]|\.(?=\s|$)|\b(?:but|while|whereas|however|although|though)\b"
     r"|\band (?=remov|drop|discard|exclud|ignor|reject)|,\s?(?:and )?(?=the (?:rest|others?|remaining)\b)"
 )
 OWN_VERDICT = r"[\])]?\s?(?:\((?:not |ir|un)?relevan|is\b|isn't\b|was\b|does\b|doesn't\b|helps\b|:)"
-CLAUSE = {
-    LABELLED: re.compile(rf"{STOP}|,\s?(?:and )?(?=(?:{NOUN}\s?[\[(#]?|\[)\d{{1,3}}{OWN_VERDICT})"),
-    BARE: re.compile(rf"{STOP}|,\s?(?:and )?(?=[\[(#]?\d{{1,3}}{OWN_VERDICT})"),
+CLAUSE_BREAK = {
+    LABELLED_NUMBERS: re.compile(
+        rf"{CLAUSE_STOP}|,\s?(?:and )?(?=(?:{PASSAGE_NOUN}\s?[\[(#]?|\[)\d{{1,3}}{OWN_VERDICT})"
+    ),
+    BARE_NUMBER: re.compile(rf"{CLAUSE_STOP}|,\s?(?:and )?(?=[\[(#]?\d{{1,3}}{OWN_VERDICT})"),
 }
-SAME = re.compile(
+SAME_SUBJECT = re.compile(
     r"\W*(?:(?:and|so|thus|therefore|hence)\b\W*)*(?:it|this|that|they|these|those|which|both)?(?: passages?)?\s?"
     r"(?:is|are|was|were|does|do|should|can|seems?|appears?|not\b|irrelevant|relevant|remove|drop|keep)"
 )
-VERDICT = re.compile(r"relevan|unrelated|help|useful|useless|bear|need|keep|drop|remove|discard|exclude")
+VERDICT_WORD = re.compile(r"relevan|unrelated|help|useful|useless|bear|need|keep|drop|remove|discard|exclude")
 
 
 def parse_passage_ids(reply: str, count: int) -> Parsed[list[int]]:
@@ -88,12 +101,12 @@ def parse_passage_ids(reply: str, count: int) -> Parsed[list[int]]:
     >>> parse_passage_ids("Passages 1 and 3 are relevant.", 5).value
     [1, 3]
     """
-    text = unicodedata.normalize("NFKC", unwrap(reply).strip()[-LONGEST:]).lower().replace("’", "'")
+    text = unicodedata.normalize("NFKC", unwrap(reply).strip()[-LONGEST_READ_REPLY:]).lower().replace("’", "'")
     if not any(character.isalnum() for character in text):
         return Parsed([])
     value = find_json(text)
-    found = read_ids_in_prose(text, count) if value is None else read_ids_in_json(value[0], count)
-    return Parsed(list(range(1, count + 1)), malformed=True) if found is None else Parsed(sorted(found))
+    ids = read_ids_in_prose(text, count) if value is None else read_ids_in_json(value[0], count)
+    return Parsed(list(range(1, count + 1)), malformed=True) if ids is None else Parsed(sorted(ids))
 
 
 def find_json(text: str) -> tuple[Any] | None:
@@ -118,7 +131,7 @@ def read_ids_in_json(value: Any, count: int) -> set[int] | None:
         return read_ids_in_prose(value, count)
     if isinstance(value, dict):
         return read_ids_in_object(value, count)
-    parts = [found for item in value if (found := read_ids_in_json(item, count)) is not None]
+    parts = [ids for item in value if (ids := read_ids_in_json(item, count)) is not None]
     return set().union(*parts) if parts else None
 
 
@@ -130,11 +143,11 @@ def read_ids_in_object(value: dict[str, Any], count: int) -> set[int] | None:
     if single is not None:
         return set() if any(content is False for content in value.values()) else read_ids_in_json(value[single], count)
     if all(any(character.isdigit() for character in name) for name in value):
-        said = {True: "relevant", False: "not relevant"}
-        lines = (f"passage {name}: {said[v] if isinstance(v, bool) else v}" for name, v in value.items())
+        word_of_flag = {True: "relevant", False: "not relevant"}
+        lines = (f"passage {name}: {word_of_flag[v] if isinstance(v, bool) else v}" for name, v in value.items())
         return read_ids_in_prose("\n".join(lines), count)
     ids = [content for name, content in value.items() if not re.search(r"irrelevan|unrelated|not|reason|judge", name)]
-    parts = [found for content in ids if (found := read_ids_in_json(content, count)) is not None]
+    parts = [item_ids for content in ids if (item_ids := read_ids_in_json(content, count)) is not None]
     return set().union(*parts) if parts else None
 
 
@@ -152,12 +165,12 @@ class NamedPassages:
 def read_ids_in_prose(text: str, count: int) -> set[int] | None:
     """The passage numbers in prose; None if it names none."""
     text = normalize_result(text, count)
-    text = ENUMERATOR.sub(r"[\1] " if LABELLED.search(text) is None else "", text)
-    text = FIRST.sub("passages ", text) if LABELLED.search(text) else text
-    pattern = LABELLED if LABELLED.search(text) else BARE
+    text = ENUMERATOR.sub(r"[\1] " if LABELLED_NUMBERS.search(text) is None else "", text)
+    text = LEADING_NUMBERS.sub("passages ", text) if LABELLED_NUMBERS.search(text) else text
+    pattern = LABELLED_NUMBERS if LABELLED_NUMBERS.search(text) else BARE_NUMBER
     named = NamedPassages()
-    clauses = CLAUSE[pattern].split(text)
-    denied = FIRST_NONE.match(clauses[0]) and not EXCEPT.search(clauses[0])
+    clauses = CLAUSE_BREAK[pattern].split(text)
+    denied = FIRST_NONE.match(clauses[0]) and not EXCEPTION_WORDS.search(clauses[0])
     for clause in clauses:
         if not (denied and mentions_only(clause)):
             record_clause(clause, named, pattern, count)
@@ -171,17 +184,17 @@ def read_ids_in_prose(text: str, count: int) -> set[int] | None:
 
 def mentions_only(clause: str) -> bool:
     """Whether a clause calls no passage relevant. After "none" such a clause only describes a passage."""
-    return not FIRST_NONE.match(clause) and not POSITIVE.search(clause)
+    return not FIRST_NONE.match(clause) and not POSITIVE_WORDS.search(clause)
 
 
 def normalize_result(text: str, count: int) -> str:
     """The part of a reply that gives the result, with number words as digits and without numbers that only count."""
     text = re.sub(rf"\ball (?:of )?(?:the |these |those )?(?:\d+|{COUNT})\b", "all", text)
-    text = find_result_part(NOISE.sub(" ", re.sub(r"\bnos?\. ?(?=\d)", "passage ", text)))
+    text = find_result_part(OTHER_NUMBERS.sub(" ", re.sub(r"\bnos?\. ?(?=\d)", "passage ", text)))
     text = re.sub(r"\bnot (?:all|irrelevant|unrelated)\b", "relevant", text)
     text = re.sub(r"\bnone\b\W{0,3}\(", "none; ", text)
-    text = BRACKETS.sub(lambda found: found[0].replace(";", ","), text)
-    return BUT.sub(r"\1except", write_digits(text, count))
+    text = BRACKETED_TEXT.sub(lambda match: match[0].replace(";", ","), text)
+    return BUT_EXCEPTION.sub(r"\1except", write_digits(text, count))
 
 
 def find_result_part(text: str) -> str:
@@ -190,45 +203,47 @@ def find_result_part(text: str) -> str:
     Without such a label it is the whole text. A label must not follow a passage's number: in "passage 1 is relevant: it
     names the year", "relevant" is a verdict.
     """
-    labels = list(LABEL.finditer(text))
+    labels = list(CONCLUSION_LABEL.finditer(text))
     heads = [re.split(r"[.;\n]", text[: label.start()])[-1] for label in labels]
-    own = [label for label, head in zip(labels, heads, strict=True) if not label["no"] and not re.search(r"\d", head)]
-    if not own:
+    concluding = [
+        label for label, head in zip(labels, heads, strict=True) if not label["no"] and not re.search(r"\d", head)
+    ]
+    if not concluding:
         return text
-    begin = own[-1].end()
+    begin = concluding[-1].end()
     result = text[begin : next((label.start() for label in labels if label["no"] and label.start() > begin), len(text))]
-    return EXPLAINED.split(result)[0]
+    return EXPLANATION_LABEL.split(result)[0]
 
 
 def record_clause(clause: str, named: NamedPassages, pattern: re.Pattern[str], count: int) -> None:
     """Add the passages that a clause keeps or drops. If two clauses disagree about a passage, the later one counts."""
-    base, *exceptions = EXCEPT.split(clause, maxsplit=1)
-    if exceptions and (NONE.search(base) or ALL.search(base)):
+    base, *exceptions = EXCEPTION_WORDS.split(clause, maxsplit=1)
+    if exceptions and (NONE_WORDS.search(base) or ALL_WORDS.search(base)):
         excepted = find_ids(exceptions[0], pattern, count)
-        named.nothing = bool(NONE.search(base))
+        named.nothing = bool(NONE_WORDS.search(base))
         named.everything = not named.nothing
         (named.keep if named.nothing else named.drop).update(excepted)
         return
-    ids, negative = find_ids(clause, pattern, count), bool(NEGATIVE.search(clause) or NONE.search(clause))
-    if not ids and SAME.match(clause) and VERDICT.search(clause):
+    ids, negative = find_ids(clause, pattern, count), bool(NEGATIVE_PATTERN.search(clause) or NONE_WORDS.search(clause))
+    if not ids and SAME_SUBJECT.match(clause) and VERDICT_WORD.search(clause):
         ids = set(named.last)
-    if REST.search(clause) and not ids and (named.keep or named.drop):  # "the others" than what?
+    if REST_WORDS.search(clause) and not ids and (named.keep or named.drop):  # "the others" than what?
         ids = set(range(1, count + 1)) - named.keep - named.drop
     if ids:
         named.last = ids
         (named.drop if negative else named.keep).update(ids)
         (named.keep if negative else named.drop).difference_update(ids)
-    elif NONE.search(clause) or (ALL.search(clause) and negative):
+    elif NONE_WORDS.search(clause) or (ALL_WORDS.search(clause) and negative):
         named.nothing = True
-    elif ALL.search(clause):
+    elif ALL_WORDS.search(clause):
         named.everything = True
 
 
 def find_ids(clause: str, pattern: re.Pattern[str], count: int) -> set[int]:
     """The numbers from 1 to `count` that a clause names. A range gives all its numbers."""
-    found: set[int] = set()
+    ids: set[int] = set()
     for place in pattern.finditer(clause):
         for number in NUMBER.finditer(place[0]):
             low, high = sorted((int(number["from"]), int(number["to"] or number["from"])))
-            found.update(range(max(1, low), min(high, count) + 1))
-    return found
+            ids.update(range(max(1, low), min(high, count) + 1))
+    return ids

@@ -11,24 +11,28 @@ from quorum.parsing.wrapping import unwrap
 TIE = 2  # beside 0 and 1, the places of the two passages
 
 # Every way to name a passage is replaced by one sign, so that the rules below only deal with signs.
-SIGNS = "①②"
-NOUN = r"(?:passage|text|summary|paragraph|option|choice|candidate|document|answer|pasaje|passaggio|(?:text)?abschnitt)"
-PAIR = re.compile(rf"\b{NOUN}s?\s?[(\[]?1[)\]]?\s?(and|or|&|,|/|vs\.?|versus)\s?[(\[]?2\b[)\]]?", re.IGNORECASE)
-VERB = r"(?:is|was|seems|would|does|has|gives|provides|answers|because|as|since)"
-AFTER = r"(?=\W*(?:\Z|[.,;]|\b(?:because|as|since|over|to|than|in)\b))"
-MENTION = re.compile(
-    rf"\b{NOUN}[\s_]{{0,2}}(?:#|no\.?|number)?\s?[(\[\"'*_]{{0,3}}(?:(1|one|a)|(2|two|b))\b[)\]\"']{{0,2}}"
-    rf"|(?:\bthe\s+)?\b(?:(first|1st)|(second|2nd))\s+(?:one\b|{NOUN}\b)"
+PASSAGE_SIGNS = "①②"
+PASSAGE_NOUN = (
+    r"(?:passage|text|summary|paragraph|option|choice|candidate|document|answer|pasaje|passaggio|(?:text)?abschnitt)"
+)
+PAIR_OF_PASSAGES = re.compile(
+    rf"\b{PASSAGE_NOUN}s?\s?[(\[]?1[)\]]?\s?(and|or|&|,|/|vs\.?|versus)\s?[(\[]?2\b[)\]]?", re.IGNORECASE
+)
+PREFERENCE_VERB = r"(?:is|was|seems|would|does|has|gives|provides|answers|because|as|since)"
+MENTION_END = r"(?=\W*(?:\Z|[.,;]|\b(?:because|as|since|over|to|than|in)\b))"
+PASSAGE_MENTION = re.compile(
+    rf"\b{PASSAGE_NOUN}[\s_]{{0,2}}(?:#|no\.?|number)?\s?[(\[\"'*_]{{0,3}}(?:(1|one|a)|(2|two|b))\b[)\]\"']{{0,2}}"
+    rf"|(?:\bthe\s+)?\b(?:(first|1st)|(second|2nd))\s+(?:one\b|{PASSAGE_NOUN}\b)"
     r"|(?:\bthe\s+)(?:(former|first)|(latter|second))\b(?!\s+(?:half|part|sentence|time|place|of))"
     r"|[\[(](?:(1)|(2))[)\]]|\bP(?:(1)|(2))\b"
-    rf"|(?:\A|(?<=[.!?\n]\s))\W{{0,3}}(?:(1)|(2))(?=\s+{VERB}\b)"
-    rf"|(?<=than\s|over\s|pick\s|with\s)(?:(1)|(2)){AFTER}|(?<=prefer\s|choose\s|select\s)(?:(1)|(2)){AFTER}"
+    rf"|(?:\A|(?<=[.!?\n]\s))\W{{0,3}}(?:(1)|(2))(?=\s+{PREFERENCE_VERB}\b)"
+    rf"|(?<=than\s|over\s|pick\s|with\s)(?:(1)|(2)){MENTION_END}|(?<=prefer\s|choose\s|select\s)(?:(1)|(2)){MENTION_END}"
     r"|\A(?:(1)|(2))(?=\.\s+\D)(?![^\0]*\n\s*2[.)])",
     re.IGNORECASE,
 )
 EMPHASIS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")  # underscores that are not part of a word
-ALONE = re.compile(r"[\W_]*(?:no\.?\s*)?(?:(1|1st|one|first|a)|(2|2nd|two|second|b))[\W_]*", re.IGNORECASE)
-LABEL = re.compile(
+SIGN_ALONE = re.compile(r"[\W_]*(?:no\.?\s*)?(?:(1|1st|one|first|a)|(2|2nd|two|second|b))[\W_]*", re.IGNORECASE)
+CONCLUSION_LABEL = re.compile(
     r"\b(?:answer|verdict|conclusion|judge?ment|decision|choice|winner|output|response|prefer(?:red|ence))"
     r"[*_\"'`]{0,3}[ \t]*"
     r"(?:[:：=]|\bis\b[ \t]*[:：]?)"
@@ -36,52 +40,56 @@ LABEL = re.compile(
     r"|\\boxed\s?\{|<answer>",
     re.IGNORECASE | re.MULTILINE,
 )
-RESTATED = re.compile(r"\bchoices\s*:\s*\[[^\]]*\]\.?|[(\[]\s?[①②]\s{0,2}(?:or|,|/)\s{0,2}[①②]\s?[)\]]?", re.IGNORECASE)
-STANDING = re.compile(
+RESTATED_CHOICES = re.compile(
+    r"\bchoices\s*:\s*\[[^\]]*\]\.?|[(\[]\s?[①②]\s{0,2}(?:or|,|/)\s{0,2}[①②]\s?[)\]]?", re.IGNORECASE
+)
+LEADING_SIGN = re.compile(
     r"[\W_]*([①②])[*_\"'`)\]]*(?:\s*(?:\Z|[.!;]|[(–—]|-+\s|,?\s*\b(?:because|since|as)\b|,\s*(?:not|with)\b))",
     re.IGNORECASE,
 )
-SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-UNDECIDED = re.compile(
+SENTENCE_BREAK = re.compile(r"(?<=[.!?])\s+|\n+")
+UNDECIDED_WORDS = re.compile(
     r"\?\W*\Z|\b(?:whether|unclear|unsure|not sure|depends|hard to (?:say|tell|decide)|if [①②])\b"
     r"|\b(?:can ?not|can['’]t|could not|unable to|impossible to) (?:\w+ )?(?:decide|say|tell|determine|judge|choose)\b",
     re.IGNORECASE,
 )
-MEASURED = "≺"  # stands for the passage with which the other is compared
-BEATS = re.compile(
+COMPARED_SIGN = "≺"  # stands for the passage with which the other is compared
+BEATING_VERB = re.compile(
     r"\b(?:outperform(?:s|ed)?|beats?|surpass(?:es)?|exceeds?|excels?(?: over)?|edges? out|outshines?|outdoes|trumps)"
     r"\s+[①②]",
     re.IGNORECASE,
 )
 NOT_AS = re.compile(r"(?:\bnot|n['’]t)\s+(?:\w+\s+)?(?:as|so)\s+(?:\w+\s+){1,4}?as\s+[①②]", re.IGNORECASE)
-ASIDE = re.compile(r",\s*(?:while|although|though|albeit|even\s+if|if|despite)\b[^,.;①②]{1,150},", re.IGNORECASE)
-AGAINST = re.compile(
+CONCESSION_INSIDE = re.compile(
+    r",\s*(?:while|although|though|albeit|even\s+if|if|despite)\b[^,.;①②]{1,150},", re.IGNORECASE
+)
+COMPARED_PASSAGE = re.compile(
     r"\b(?:than|over|compared\s+(?:to|with)|in\s+(?:comparison|contrast)\s+(?:to|with)|rather\s+than|instead\s+of|unlike"
     r"|as\s+opposed\s+to|versus|between|among|of|not(?=\s+[①②]\s*\W*\Z)|(?<=prefer\s[①②]\s)to|(?<=prefer\s\s[①②]\s\s)to"
     r"|(?<=preferred\s)to|(?<=preferable\s)to|(?<=superior\s)to|(?<=inferior\s)to|contrary\s+to\s+what)"
     r"\s+(?:that\s+of\s+)?[①②](?:\s*(?:and|or)\s*[①②])?(?:\s+(?:does|do|did|is|has|claims|says))?\s?,?",
     re.IGNORECASE,
 )
-RELATIVE = re.compile(
+RELATIVE_CLAUSE = re.compile(
     r"(?P<before>[①②][^①②]{1,300}?),?\s*\b(?:that|which|what|whom?)\s+(?:\w+\s+)?[①②](?:[^,.;:①②≺]*)", re.IGNORECASE
 )
-SIGNED = {">": 0, ">>": 0, "≻": 0, "<": 1, "<<": 1, "=": TIE, "==": TIE, "≈": TIE, "~": TIE}
-ORDERED = re.compile(r"([①②])\s*(>>?|≻|<<?|==?|≈|~)\s*([①②])")
-BREAK = re.compile(
+WINNER_OF_ARROW = {">": 0, ">>": 0, "≻": 0, "<": 1, "<<": 1, "=": TIE, "==": TIE, "≈": TIE, "~": TIE}
+ARROW_BETWEEN_SIGNS = re.compile(r"([①②])\s*(>>?|≻|<<?|==?|≈|~)\s*([①②])")
+CLAUSE_BREAK = re.compile(
     r"[,;]?\s*\b(?P<word>while|whereas|but|although|though|even though|however|because|since|yet|so"
     r"|as(?=\s+(?:[①②]|it\b|the\b)))\b"
     r"|[;:]|,\s*(?:and\b|(?=[①②]|I\s))",
     re.IGNORECASE,
 )
-CONCEDING = frozenset(("while", "although", "though", "even though"))
-TURNING = frozenset(("but", "however", "yet"))
-OPENING = re.compile(
+CONCEDING_WORDS = frozenset(("while", "although", "though", "even though"))
+TURNING_WORDS = frozenset(("but", "however", "yet"))
+LEADING_CONCESSION = re.compile(
     r"\W*(?:while|although|though|even\s+(?:if|though)|despite|whereas)\b([^,.;]{1,300}),\s*", re.IGNORECASE
 )
-IT = re.compile(r"\W*(?:and\s+)?(?:it|this|which)\b", re.IGNORECASE)
+LEADING_PRONOUN = re.compile(r"\W*(?:and\s+)?(?:it|this|which)\b", re.IGNORECASE)
 # Words that call a passage better as a whole, unless an aspect follows ("better structure", "better in terms of
 # length").
-DECISIVE = re.compile(
+DECISIVE_WORD = re.compile(
     r"\b(?:(?P<good>better(?!\s+(?!than|job|choice|one|option|summary|answer|response|because|as|since|of|overall|in|at|for"
     r"|and|by|due|here|suited|when|with|to)\w)|best|superior|prefer(?:s|red|able)?|preference|choose|choosing|chosen|pick"
     r"|select(?!ed|ive)|opt\s+for|go(?:ing)?\s+with|lean(?:ing|s)?\s+(?:more\s+)?towards?|favou?r(?:ed|s)?|winner|wins?"
@@ -89,30 +97,30 @@ DECISIVE = re.compile(
     r"|(?P<bad>worse|worst|inferior|weak(?:er|est)|rank\w*\s+(?:lower|last)))\b",
     re.IGNORECASE,
 )
-ASPECT = re.compile(
+ASPECT_PHRASE = re.compile(
     r"\b(?:in\s+(?:terms|regards?|the\s+sense)\s+of|with\s+(?:respect|regards?)\s+to|when\s+it\s+comes\s+to|as\s+far\s+as"
     r"|in\s+(?:this|that|some|one)\s+(?:respect|regard|aspect|way)s?)\b",
     re.IGNORECASE,
 )
-NEGATED = re.compile(r"\b(?:not|never|no|cannot|hardly|nor|neither)\b|n['’]t\b", re.IGNORECASE)
-BETTER = re.compile(
+NEGATION_WORD = re.compile(r"\b(?:not|never|no|cannot|hardly|nor|neither)\b|n['’]t\b", re.IGNORECASE)
+PRAISE_WORD = re.compile(
     r"\b(?:more|most|direct(?:ly)?|clear(?:er|est)|close(?:r|st)|full(?:er|est)|great(?:er|est)|only(?=\s+[①②])|answers\s+the|answering\s+the|right|correct(?:ly)?|accurate(?:ly)?"
     r"|better|best|higher)\b",
     re.IGNORECASE,
 )
-FLAW = (
+FLAW_WORD = (
     r"(?:less|least|lower|worse|worst|inferior|weak(?:er|est)?|irrelevan\w+|uninformative|unrelated|incorrect(?:ly)?|inaccura\w+"
     r"|wrong(?:ly)?|mistakes?|mistaken|errors?|misleading|fail(?:s|ed|ing)?|lack(?:s|ed|ing)?|omits?|omitted|miss(?:es|ing)"
     r"|leaves?\s+out|ignores?|invents?|vague|redundant|repetitive|off[- ]topic|misunderst\w+|misses|hallucinat\w+"
     r"|more\s+(?:verbose|general|generic|vague|wordy|repetitive|ambiguous|confusing|superficial|limited|misleading))"
 )
-WORSE = re.compile(rf"\b(?:{FLAW}|not|cannot|never|no|nothing|without|neither|nor)\b|n['’]t\b", re.IGNORECASE)
-FLAWLESS = re.compile(
-    rf"(?:\b(?:not|never|no|without|avoids?|avoiding|free\s+(?:of|from))\b|n['’]t\b)\s+(?:\w+\s+){{0,2}}?{FLAW}\b"
-    rf"|\bless\s+{FLAW}\b",
+CRITICISM = re.compile(rf"\b(?:{FLAW_WORD}|not|cannot|never|no|nothing|without|neither|nor)\b|n['’]t\b", re.IGNORECASE)
+NEGATED_FLAW = re.compile(
+    rf"(?:\b(?:not|never|no|without|avoids?|avoiding|free\s+(?:of|from))\b|n['’]t\b)\s+(?:\w+\s+){{0,2}}?{FLAW_WORD}\b"
+    rf"|\bless\s+{FLAW_WORD}\b",
     re.IGNORECASE,
 )
-EVEN = re.compile(
+BOTH_EQUAL = re.compile(
     r"\bboth(?=\W*\Z|\s+(?:of|are|were|have|do|does|give|provide|answer|mention|contain|say|cover|address|equal\w*"
     r"|[①②]|passages|summaries|texts|options|candidates|documents|answers|paragraphs)(?!\w))"
     r"|\b(?:equal(?:ly)?|same|tied?|neither|similar(?:ly)?|identical|indistinguishable|as\s+\w+\s+as"
@@ -131,29 +139,31 @@ def parse_preference(reply: str) -> Parsed[int | None]:
     >>> parse_preference("Passage 1 is less complete than passage 2.").value
     1
     """
-    found = find_conclusion(EMPHASIS.sub(" ", unwrap(reply)).strip())
-    place = found.pop() if len(found) == 1 else None
+    conclusion = find_conclusion(EMPHASIS.sub(" ", unwrap(reply)).strip())
+    place = conclusion.pop() if len(conclusion) == 1 else None
     return Parsed(None if place == TIE else place, malformed=place is None)
 
 
 def find_conclusion(text: str) -> set[int]:
     """The preferences in the conclusion of a reply."""
-    if alone := ALONE.fullmatch(text):
+    if alone := SIGN_ALONE.fullmatch(text):
         return {0 if alone[1] else 1}
     value = read_object(text[text.find("{") : text.rfind("}") + 1])
-    if value and (found := read_object_preferences(value)):
-        return found
-    text = RESTATED.sub(" ", write_signs(text))
-    for label in list(LABEL.finditer(text))[:-9:-1]:  # the last few: a model in a loop writes labels without end
-        if found := find_preferences(get_first_line(text[label.end() : label.end() + 500])):
-            return found
+    if value and (preferences := read_object_preferences(value)):
+        return preferences
+    text = RESTATED_CHOICES.sub(" ", write_signs(text))
+    for label in list(CONCLUSION_LABEL.finditer(text))[
+        :-9:-1
+    ]:  # the last few: a model in a loop writes labels without end
+        if preferences := find_preferences(get_first_line(text[label.end() : label.end() + 500])):
+            return preferences
     return find_preferences(text)
 
 
 def write_signs(text: str) -> str:
     """The text with ① and ② for the passages, however it names them."""
-    text = PAIR.sub(r" ① \1 ② ", text)
-    return MENTION.sub(lambda found: f" {SIGNS[((found.lastindex or 1) - 1) % 2]} ", text)
+    text = PAIR_OF_PASSAGES.sub(r" ① \1 ② ", text)
+    return PASSAGE_MENTION.sub(lambda match: f" {PASSAGE_SIGNS[((match.lastindex or 1) - 1) % 2]} ", text)
 
 
 def find_preferences(text: str) -> set[int]:
@@ -162,33 +172,35 @@ def find_preferences(text: str) -> set[int]:
     The rules: the text is only a passage's name; a sentence begins with a passage's name alone; "1 > 2"; a clause calls
     one better as a whole; the comparisons favour one; only one is named.
     """
-    if alone := ALONE.fullmatch(text):
+    if alone := SIGN_ALONE.fullmatch(text):
         return {0 if alone[1] else 1}
-    sentences = [sentence for sentence in SENTENCE.split(text) if not UNDECIDED.search(sentence)]
-    openings = [STANDING.match(sentence) for sentence in sentences if not ORDERED.search(sentence)]
-    standing = {SIGNS.index(opening[1]) for opening in openings if opening}
+    sentences = [sentence for sentence in SENTENCE_BREAK.split(text) if not UNDECIDED_WORDS.search(sentence)]
+    openings = [LEADING_SIGN.match(sentence) for sentence in sentences if not ARROW_BETWEEN_SIGNS.search(sentence)]
+    standing = {PASSAGE_SIGNS.index(opening[1]) for opening in openings if opening}
     if len(standing) == 1:
         return standing
     if ordered := {place for sentence in sentences for place in read_order(sentence)}:
         return ordered
     judged = list(split_judged_clauses(sentences))
-    if found := {place for clauses in judged for one in clauses if (place := find_decision(one)) is not None}:
-        return found
-    if found := {place for clauses in judged for place in find_favoured(clauses)}:
-        return found
-    own = " ".join(sentences)
-    if len(named := set(re.findall("[①②]", own))) == 1:
-        about = " ".join(one.text for clauses in judged for one in clauses)
-        return {SIGNS.index(named.pop()) ^ is_worse(about or own)}
-    return {TIE} if EVEN.search(own) else set()
+    if preferences := {
+        place for clauses in judged for clause in clauses if (place := find_decision(clause)) is not None
+    }:
+        return preferences
+    if preferences := {place for clauses in judged for place in find_favoured(clauses)}:
+        return preferences
+    joined = " ".join(sentences)
+    if len(named := set(re.findall("[①②]", joined))) == 1:
+        about = " ".join(clause.text for clauses in judged for clause in clauses)
+        return {PASSAGE_SIGNS.index(named.pop()) ^ is_worse(about or joined)}
+    return {TIE} if BOTH_EQUAL.search(joined) else set()
 
 
 def read_order(sentence: str) -> set[int]:
     """The preference of "① > ②"."""
-    ordered = ORDERED.search(sentence)
+    ordered = ARROW_BETWEEN_SIGNS.search(sentence)
     if ordered is None or ordered[1] == ordered[3]:
         return set()
-    sign = SIGNED[ordered[2]]
+    sign = WINNER_OF_ARROW[ordered[2]]
     return {sign if sign == TIE or ordered[1] == "①" else 1 - sign}
 
 
@@ -209,54 +221,58 @@ def split_judged_clauses(sentences: Sequence[str]) -> Iterator[list[Clause]]:
     """For each sentence its clauses about one passage. "It" stands for the passage of the clause before."""
     last: int | None = None
     for sentence in sentences:
-        found: list[Clause] = []
-        own = mark_comparisons(sentence)
-        for text, conceded in split_clauses(own):
+        judged: list[Clause] = []
+        marked = mark_comparisons(sentence)
+        for text, conceded in split_clauses(marked):
             named = set(re.findall("[①②]", text))
-            if not named and last is not None and IT.match(text):
-                named = {SIGNS[last]}
+            if not named and last is not None and LEADING_PRONOUN.match(text):
+                named = {PASSAGE_SIGNS[last]}
             if len(named) == 1:
-                last = SIGNS.index(named.pop())
-                found.append(Clause(text, last, conceded, MEASURED in own))
+                last = PASSAGE_SIGNS.index(named.pop())
+                judged.append(Clause(text, last, conceded, COMPARED_SIGN in marked))
             elif named:
                 last = None
-        yield found
+        yield judged
 
 
 def mark_comparisons(sentence: str) -> str:
-    """The sentence without asides, with `MEASURED` for the passage with which the other is compared."""
-    own = BEATS.sub(f" better {MEASURED} ", NOT_AS.sub(f" worse {MEASURED} ", ASIDE.sub(" ", sentence)))
-    return RELATIVE.sub(rf"\g<before> {MEASURED} ", AGAINST.sub(f" {MEASURED} ", own))
+    """The sentence without asides, with `COMPARED_SIGN` for the passage with which the other is compared."""
+    marked = BEATING_VERB.sub(
+        f" better {COMPARED_SIGN} ", NOT_AS.sub(f" worse {COMPARED_SIGN} ", CONCESSION_INSIDE.sub(" ", sentence))
+    )
+    return RELATIVE_CLAUSE.sub(rf"\g<before> {COMPARED_SIGN} ", COMPARED_PASSAGE.sub(f" {COMPARED_SIGN} ", marked))
 
 
 def split_clauses(sentence: str) -> list[tuple[str, bool]]:
     """(clause, whether it is conceded) of a sentence."""
-    if opening := OPENING.match(sentence):
+    if opening := LEADING_CONCESSION.match(sentence):
         return [(opening[1], True), *split_clauses(sentence[opening.end() :])]
-    found: list[tuple[str, bool]] = []
+    clauses: list[tuple[str, bool]] = []
     begin, conceded = 0, False
-    for mark in BREAK.finditer(sentence):
-        found.append((sentence[begin : mark.start()], conceded))
+    for mark in CLAUSE_BREAK.finditer(sentence):
+        clauses.append((sentence[begin : mark.start()], conceded))
         word = (mark["word"] or "").lower()
-        if word in TURNING:
-            found = [(text, True) for text, _ in found]
-        begin, conceded = mark.end(), word in CONCEDING
-    return [*found, (sentence[begin:], conceded)]
+        if word in TURNING_WORDS:
+            clauses = [(text, True) for text, _ in clauses]
+        begin, conceded = mark.end(), word in CONCEDING_WORDS
+    return [*clauses, (sentence[begin:], conceded)]
 
 
 def find_decision(clause: Clause) -> int | None:
     """The passage that a clause calls better as a whole; None if it compares an aspect or nothing."""
-    word = DECISIVE.search(clause.text)
-    if word is None or EVEN.search(clause.text) or ASPECT.search(clause.text, word.end()):
+    word = DECISIVE_WORD.search(clause.text)
+    if word is None or BOTH_EQUAL.search(clause.text) or ASPECT_PHRASE.search(clause.text, word.end()):
         return None
-    negated = bool(NEGATED.search(clause.text[: word.start()]))
+    negated = bool(NEGATION_WORD.search(clause.text[: word.start()]))
     return clause.place ^ (bool(word["bad"]) != negated)
 
 
 def find_favoured(clauses: Sequence[Clause]) -> set[int]:
     """The passages that the comparisons of a sentence favour. Conceded clauses count only if there are no others."""
-    fair = [clause for clause in clauses if not EVEN.search(clause.text)]
-    told = [one for one in fair if any(words.search(one.text) for words in (BETTER, WORSE, FLAWLESS))] or fair
+    fair = [clause for clause in clauses if not BOTH_EQUAL.search(clause.text)]
+    told = [
+        one for one in fair if any(words.search(one.text) for words in (PRAISE_WORD, CRITICISM, NEGATED_FLAW))
+    ] or fair
     telling = [clause for clause in told if told is not fair or clause.measured]
     main = [clause for clause in telling if not clause.conceded] or telling
     return {clause.place ^ is_worse(clause.text) for clause in main}
@@ -264,18 +280,18 @@ def find_favoured(clauses: Sequence[Clause]) -> set[int]:
 
 def is_worse(text: str) -> bool:
     """Whether a text finds fault ("less", "not", "fails") and does not negate the fault."""
-    return bool(WORSE.search(FLAWLESS.sub(" ", text)))
+    return bool(CRITICISM.search(NEGATED_FLAW.sub(" ", text)))
 
 
-NAMES = frozenset(
+VERDICT_KEYS = frozenset(
     ("answer", "choice", "passage", "winner", "preferred", "preference", "better", "result", "verdict", "decision")
 )
 
 
 def read_object_preferences(value: dict[str, Any]) -> set[int]:
     """The preferences of a JSON object."""
-    found: set[int] = set()
+    preferences: set[int] = set()
     for key, content in value.items():
-        if len(value) == 1 or NAMES & set(re.findall(r"[a-z]+", key)):
-            found |= find_preferences(write_signs(str(content)))
-    return found
+        if len(value) == 1 or VERDICT_KEYS & set(re.findall(r"[a-z]+", key)):
+            preferences |= find_preferences(write_signs(str(content)))
+    return preferences

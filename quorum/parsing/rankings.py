@@ -6,18 +6,18 @@ from collections.abc import Callable
 from quorum.parsing.answers import Parsed
 from quorum.parsing.wrapping import unwrap
 
-WORDS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-PASSAGE = r"(?:passages?|documents?|docs?|texts?|contexts?|sources?|articles?)"
-ORDINAL = re.compile(rf"\b({'|'.join(WORDS)})[ \t]+(?=(?:{PASSAGE}|one)\b)", re.IGNORECASE)
+ORDINAL_WORDS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+PASSAGE_NOUN = r"(?:passages?|documents?|docs?|texts?|contexts?|sources?|articles?)"
+ORDINAL = re.compile(rf"\b({'|'.join(ORDINAL_WORDS)})[ \t]+(?=(?:{PASSAGE_NOUN}|one)\b)", re.IGNORECASE)
 HEADING = re.compile(r"\b(?:ranking|order|ranked|answer|result)\b[^\n:：]{0,60}[:：]", re.IGNORECASE)
 NUMBER = re.compile(r"(?<![\w.])\d{1,9}(?!\w|\.\d)")
-BRACKETS = re.compile(r"\[([\s\d#,\"']{1,9000})\]")
-NAMED = re.compile(
-    rf"\b{PASSAGE}[\s#:(\[]{{0,5}}\d{{1,9}}\b(?:[)\]]{{0,2}}(?:\s{{0,3}}(?:,|;|/|&|\band\b|\bthen\b)){{1,3}}\s{{0,3}}[#(\[]{{0,2}}\d{{1,9}}\b)*",
+BRACKETED_NUMBERS = re.compile(r"\[([\s\d#,\"']{1,9000})\]")
+NAMED_PASSAGES = re.compile(
+    rf"\b{PASSAGE_NOUN}[\s#:(\[]{{0,5}}\d{{1,9}}\b(?:[)\]]{{0,2}}(?:\s{{0,3}}(?:,|;|/|&|\band\b|\bthen\b)){{1,3}}\s{{0,3}}[#(\[]{{0,2}}\d{{1,9}}\b)*",
     re.IGNORECASE,
 )
 ARROW = re.compile(r"[-=]?>+=?|≻|→|⇒|≥|=")
-LISTED = re.compile(r"^\W{0,4}(\d{1,4})[.):]\s+(.*)$")
+NUMBERED_LINE = re.compile(r"^\W{0,4}(\d{1,4})[.):]\s+(.*)$")
 
 
 def parse_ranking(reply: str, count: int) -> Parsed[list[int]]:
@@ -35,19 +35,19 @@ def parse_ranking(reply: str, count: int) -> Parsed[list[int]]:
     """
     if count < 2:
         return Parsed(list(range(count)))
-    text = ORDINAL.sub(write_number, unwrap(reply).replace("&gt;", ">").translate(MARKDOWN))
+    text = ORDINAL.sub(write_number, unwrap(reply).replace("&gt;", ">").translate(MARKDOWN_MARKS))
     named = find_numbers(find_final_part(text))
     known = list(dict.fromkeys(number - 1 for number in named if 0 < number <= count))
     rest = [place for place in range(count) if place not in set(known)]
     return Parsed(known + rest, malformed=len(known) < 2 or max(known) >= len(known))
 
 
-MARKDOWN = str.maketrans("", "", "*`_")
+MARKDOWN_MARKS = str.maketrans("", "", "*`_")
 
 
-def write_number(found: re.Match[str]) -> str:
+def write_number(match: re.Match[str]) -> str:
     """Write "the second passage" as "the passage 2 passage"."""
-    return f"passage {WORDS.index(found[1].lower()) + 1} "
+    return f"passage {ORDINAL_WORDS.index(match[1].lower()) + 1} "
 
 
 def find_final_part(text: str) -> str:
@@ -60,7 +60,7 @@ def find_final_part(text: str) -> str:
 def find_numbers(text: str) -> list[int]:
     """The passages' numbers, read in the first notation that the text uses."""
     ways: tuple[Callable[[str], list[int]], ...] = (read_chain, read_list, read_bracketed, read_named, read_bare)
-    return next((found for way in ways if (found := way(text))), [])
+    return next((numbers for way in ways if (numbers := way(text))), [])
 
 
 def read_chain(text: str) -> list[int]:
@@ -73,10 +73,10 @@ def read_chain(text: str) -> list[int]:
 
 def read_list(text: str) -> list[int]:
     """The passages of a list whose lines begin with the rank: "1. Passage 3", "2. Passage 1"."""
-    rows = [row for line in text.splitlines() if (row := LISTED.match(line.strip()))]
+    rows = [row for line in text.splitlines() if (row := NUMBERED_LINE.match(line.strip()))]
     ranks = [int(row[1]) for row in rows]
-    found = [n for row in rows for n in read_first(row[2])]
-    return found if len(rows) > 1 and len(found) == len(rows) and ranks == list(range(1, len(rows) + 1)) else []
+    numbers = [n for row in rows for n in read_first(row[2])]
+    return numbers if len(rows) > 1 and len(numbers) == len(rows) and ranks == list(range(1, len(rows) + 1)) else []
 
 
 def read_first(part: str) -> list[int]:
@@ -85,11 +85,11 @@ def read_first(part: str) -> list[int]:
 
 
 def read_bracketed(text: str) -> list[int]:
-    return [int(n) for inside in BRACKETS.findall(text) for n in NUMBER.findall(inside)]
+    return [int(n) for inside in BRACKETED_NUMBERS.findall(text) for n in NUMBER.findall(inside)]
 
 
 def read_named(text: str) -> list[int]:
-    return [int(n) for named in NAMED.findall(text) for n in NUMBER.findall(named)]
+    return [int(n) for named in NAMED_PASSAGES.findall(text) for n in NUMBER.findall(named)]
 
 
 def read_bare(text: str) -> list[int]:

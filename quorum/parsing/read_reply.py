@@ -25,7 +25,7 @@ from quorum.parsing.verdicts import parse_validity
 from quorum.parsing.written_questions import parse_written_question
 from quorum.parsing.yes_no import parse_yes_no
 
-EXTRAS = {
+EXTRA_ARGUMENTS = {
     "question": "the question that was asked",
     "candidates": "the texts among which the reply chooses",
     "count": "how many passages or candidates the prompt asked about",
@@ -36,7 +36,8 @@ EXTRAS = {
 class Contract:
     """How the replies to a prompt are read.
 
-    extras: extra (see `EXTRAS`) -> the parser's parameter for it. needed: the extras that the parser cannot do without.
+    extras: extra (see `EXTRA_ARGUMENTS`) -> the parser's parameter for it. needed: the extras without which the parser
+    cannot work.
     """
 
     parse: Callable[..., Parsed[Any]]
@@ -52,8 +53,8 @@ def make_contract(parse: Callable[..., Parsed[Any]], *needed: str, **renamed: st
 def parse_copied_texts(reply: str, passages: Sequence[str]) -> Parsed[list[str]]:
     """The sentences of the passages that a reply copies, as texts in reading order."""
     shown = [Passage(id=str(rank), title="", text=text) for rank, text in enumerate(passages)]
-    found = parse_copied_sentences(reply, shown)
-    return Parsed([piece.text for piece in found.value], found.malformed)
+    copied = parse_copied_sentences(reply, shown)
+    return Parsed([piece.text for piece in copied.value], copied.malformed)
 
 
 def parse_hidden_words(reply: str, answers: Sequence[str] = ()) -> Parsed[Any]:
@@ -61,14 +62,14 @@ def parse_hidden_words(reply: str, answers: Sequence[str] = ()) -> Parsed[Any]:
     return parse_masked_statement(reply, next(iter(answers), ""))
 
 
-SHORT, REASONED, YES_NO, FREE = (
+SHORT_ANSWER, REASONED_ANSWER, YES_NO, FREE_TEXT = (
     make_contract(parse_short_answer),
     make_contract(parse_reasoned_answer),
     make_contract(parse_yes_no),
     make_contract(parse_free_text),
 )
-CONCLUDED, CONCLUDED_YES_NO = make_contract(parse_conclusion), make_contract(parse_yes_no_conclusion)
-CHOSEN = Contract(parse_passage_ids, {"count": "count"}, frozenset({"count"}))
+CONCLUSION, YES_NO_CONCLUSION = make_contract(parse_conclusion), make_contract(parse_yes_no_conclusion)
+CHOSEN_PASSAGES = Contract(parse_passage_ids, {"count": "count"}, frozenset({"count"}))
 SUMMARY, QUESTION, PREFERENCE = Contract(parse_summary), Contract(parse_written_question), Contract(parse_preference)
 ACTION, FOLLOW_UP = Contract(parse_step), Contract(parse_follow_up)
 BY_TYPE = {
@@ -79,38 +80,38 @@ BY_TYPE = {
 }
 
 CONTRACTS: dict[str, Contract] = {
-    "answer": SHORT,
-    "answer_base": SHORT,
-    "answer_base_closed": SHORT,
-    "answer_candidates": SHORT,
+    "answer": SHORT_ANSWER,
+    "answer_base": SHORT_ANSWER,
+    "answer_base_closed": SHORT_ANSWER,
+    "answer_candidates": SHORT_ANSWER,
     "answer_choices": make_contract(parse_choice, "candidates"),
-    "answer_summaries": SHORT,
-    "answer_summary": SHORT,
+    "answer_summaries": SHORT_ANSWER,
+    "answer_summary": SHORT_ANSWER,
     **{f"answer_{kind}": contract for kind, contract in BY_TYPE.items()},
     **{f"answer_candidates_{kind}": contract for kind, contract in BY_TYPE.items()},
     "candidates": Contract(parse_candidates, {"count": "most"}, frozenset({"count"})),
-    "choose": CHOSEN,
-    "choose_yes_no": CHOSEN,
+    "choose": CHOSEN_PASSAGES,
+    "choose_yes_no": CHOSEN_PASSAGES,
     "conditional_summary": SUMMARY,
     "correctness": Contract(parse_correctness),
-    "direct": SHORT,
-    "direct_from_memory": SHORT,
+    "direct": SHORT_ANSWER,
+    "direct_from_memory": SHORT_ANSWER,
     "direct_from_memory_yes_no": YES_NO,
     "direct_yes_no": YES_NO,
-    "extract_answer": SHORT,
+    "extract_answer": SHORT_ANSWER,
     "extract_answer_yes_no": YES_NO,
-    "filter_passages": CHOSEN,
+    "filter_passages": CHOSEN_PASSAGES,
     "filter_sentences": Contract(parse_copied_texts, {"candidates": "passages"}, frozenset({"candidates"})),
     "generic_summary": SUMMARY,
     "inference": make_contract(parse_noted_answer),
-    "internal": FREE,
-    "judge": FREE,
-    "judge_and_choose": CHOSEN,
-    "judge_and_choose_yes_no": CHOSEN,
-    "judge_yes_no": FREE,
+    "internal": FREE_TEXT,
+    "judge": FREE_TEXT,
+    "judge_and_choose": CHOSEN_PASSAGES,
+    "judge_and_choose_yes_no": CHOSEN_PASSAGES,
+    "judge_yes_no": FREE_TEXT,
     "mask_condition": Contract(parse_hidden_words, {"candidates": "answers"}),
     "preference": PREFERENCE,
-    "pruning": REASONED,
+    "pruning": REASONED_ANSWER,
     "question_single": QUESTION,
     "question_two": QUESTION,
     "question_unanswerable": QUESTION,
@@ -118,20 +119,20 @@ CONTRACTS: dict[str, Contract] = {
     "ranking": PREFERENCE,
     "react": ACTION,
     "react_action": ACTION,
-    "reason": CONCLUDED,
-    "reason_from_memory": CONCLUDED,
-    "reason_from_memory_yes_no": CONCLUDED_YES_NO,
-    "reason_yes_no": CONCLUDED_YES_NO,
+    "reason": CONCLUSION,
+    "reason_from_memory": CONCLUSION,
+    "reason_from_memory_yes_no": YES_NO_CONCLUSION,
+    "reason_yes_no": YES_NO_CONCLUSION,
     "recover_condition": Contract(parse_missing_words),
     "self_ask": FOLLOW_UP,
-    "self_ask_answer": SHORT,
+    "self_ask_answer": SHORT_ANSWER,
     "self_ask_final": make_contract(parse_final_answer),
-    "shorten": SHORT,
+    "shorten": SHORT_ANSWER,
     "stand_alone": make_contract(parse_stand_alone_question),
-    "summary": REASONED,
+    "summary": REASONED_ANSWER,
     "topic": make_contract(parse_topic, "question"),
     "validity": Contract(parse_validity),
-    "zero_shot_cot": REASONED,
+    "zero_shot_cot": REASONED_ANSWER,
 }
 
 
@@ -184,8 +185,10 @@ def read_reply(
     """
     contract = get_contract(prompt)
     given = {"question": question, "candidates": candidates, "count": count}
-    missing = next((name for name in EXTRAS if name in contract.needed and given[name] is None), None)
+    missing = next((name for name in EXTRA_ARGUMENTS if name in contract.needed and given[name] is None), None)
     if missing is not None:
-        raise SetupError(f"Replies to the prompt {prompt!r} are read with {missing}=, {EXTRAS[missing]}; give it.")
+        raise SetupError(
+            f"Replies to the prompt {prompt!r} are read with {missing}=, {EXTRA_ARGUMENTS[missing]}; give it."
+        )
     extras = {parameter: given[name] for name, parameter in contract.extras.items() if given[name] is not None}
     return contract.parse(remove_thinking(reply), **extras)

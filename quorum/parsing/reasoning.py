@@ -15,7 +15,7 @@ from quorum.parsing.answers import (
     parse_short_answer,
     read_json_answer,
 )
-from quorum.parsing.wrapping import LONGEST_TEXT, unwrap
+from quorum.parsing.wrapping import LONGEST_READ_TEXT, unwrap
 from quorum.parsing.yes_no import parse_yes_no
 
 LABEL = re.compile(
@@ -39,7 +39,7 @@ def parse_free_text(reply: str, question: str = "") -> Parsed[str]:
 
     An empty reply is malformed, and the value is the empty text.
     """
-    text = LABEL.sub("", cut_invented_question(unwrap(reply, LONGEST_TEXT).strip(), question)[0]).strip()
+    text = LABEL.sub("", cut_invented_question(unwrap(reply, LONGEST_READ_TEXT).strip(), question)[0]).strip()
     return Parsed(text, malformed=not text)
 
 
@@ -59,8 +59,8 @@ def parse_conclusion(reply: str, question: str = "") -> Parsed[ReasonedAnswer]:
     >>> parse_conclusion("Vell is the tallest dam. So the answer is Vell.").value.answer
     'Vell'
     """
-    if found := read_json_answer(reply):
-        return found
+    if json_answer := read_json_answer(reply):
+        return json_answer
     text, marker = cut_invented_question(unwrap(reply), question)
     last = next(reversed(list(CONCLUSION.finditer(text))), None)
     if last is None or (marker and marker.start() > last.start()):
@@ -71,9 +71,9 @@ def parse_conclusion(reply: str, question: str = "") -> Parsed[ReasonedAnswer]:
 
 def parse_yes_no_conclusion(reply: str, question: str = "") -> Parsed[ReasonedAnswer]:
     """Like `parse_conclusion`, but the answer is "yes", "no" or "unknown". Without a verdict the reply is malformed."""
-    found = parse_conclusion(reply, question)
-    verdict = parse_yes_no(found.value.answer)
-    return Parsed(ReasonedAnswer(verdict.value, found.value.rationale), found.malformed or verdict.malformed)
+    conclusion = parse_conclusion(reply, question)
+    verdict = parse_yes_no(conclusion.value.answer)
+    return Parsed(ReasonedAnswer(verdict.value, conclusion.value.rationale), conclusion.malformed or verdict.malformed)
 
 
 def read_stated_answer(text: str, conclusion: re.Match[str]) -> str:

@@ -13,7 +13,7 @@ from quorum.core.labels import LABELS
 from quorum.parsing.answers import read_object
 from quorum.parsing.wrapping import unwrap
 
-LETTER = re.compile(r"\(([a-z])\) ")
+LETTER_LABEL = re.compile(r"\(([a-z])\) ")
 NO_CHOICE = "none"
 
 
@@ -35,10 +35,10 @@ class ReplyForm:
             "additionalProperties": False,
         }
 
-    def text_of(self, reply: str) -> str:
+    def write_text(self, reply: str) -> str:
         """The reply in the prompt's words.
 
-        >>> form_of("answer_yes_no", {}).text_of('{"answer": "Yes"}')
+        >>> get_form("answer_yes_no", {}).write_text('{"answer": "Yes"}')
         'Yes'
         """
         text = unwrap(reply).strip()
@@ -66,22 +66,22 @@ def make_number_form(name: str, write: Callable[[list[int]], str | None]) -> Rep
     return ReplyForm(name, {"type": "array", "items": {"type": "integer"}}, write_if_numbers)
 
 
-def write_numbers(found: list[int]) -> str:
-    return ", ".join(map(str, found)) or "None"
+def write_numbers(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers)) or "None"
 
 
-def write_ranking(found: list[int]) -> str | None:
-    return " > ".join(f"[{number}]" for number in found) or None
+def write_ranking(numbers: list[int]) -> str | None:
+    return " > ".join(f"[{number}]" for number in numbers) or None
 
 
 YES_NO = make_choice_form("answer", ("Yes", "No", "Unknown"))
-LABEL = make_choice_form("label", LABELS)
-IDS = make_number_form("passages", write_numbers)
-FORMS = {
-    **dict.fromkeys(("answer_label", "answer_candidates_label"), LABEL),
+LABEL_FORM = make_choice_form("label", LABELS)
+NUMBER_FORM = make_number_form("passages", write_numbers)
+REPLY_FORMS = {
+    **dict.fromkeys(("answer_label", "answer_candidates_label"), LABEL_FORM),
     **dict.fromkeys(("answer_yes_no", "answer_candidates_yes_no", "extract_answer_yes_no"), YES_NO),
     **dict.fromkeys(("direct_yes_no", "direct_from_memory_yes_no"), YES_NO),
-    **dict.fromkeys(("choose", "choose_yes_no", "filter_passages"), IDS),
+    **dict.fromkeys(("choose", "choose_yes_no", "filter_passages"), NUMBER_FORM),
     "rank_passages": make_number_form("ranking", write_ranking),
     "validity": make_choice_form("verdict", ("True", "False")),
     "ranking": make_choice_form("choice", ("Passage 1", "Passage 2")),
@@ -93,8 +93,8 @@ FORMS = {
 def get_form(prompt: str, inputs: Mapping[str, Any]) -> ReplyForm | None:
     """The form of the replies to a prompt; None if they are free text. inputs: the prompt's variables."""
     if prompt == "answer_choices":
-        letters = list(dict.fromkeys(LETTER.findall(str(inputs.get("choices", "")))))
+        letters = list(dict.fromkeys(LETTER_LABEL.findall(str(inputs.get("choices", "")))))
         return make_choice_form(
-            "choice", (*letters, NO_CHOICE), lambda one: "Unknown" if one == NO_CHOICE else f"({one})"
+            "choice", (*letters, NO_CHOICE), lambda choice: "Unknown" if choice == NO_CHOICE else f"({choice})"
         )
-    return FORMS.get(prompt)
+    return REPLY_FORMS.get(prompt)

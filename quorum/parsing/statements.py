@@ -20,10 +20,10 @@ MASK = "[MASK]"
 WRITTEN_MASK = re.compile(
     r"\[[ \t]{0,3}(?:mask(?:ed)?|blank|hidden|\.\.\.|…|_{1,20})[ \t]{0,3}\]|<(?:mask|blank)>|_{2,40}", re.IGNORECASE
 )
-LABEL = r"^[^\w\n\[]{0,9}(?:%s)[*_\"'`]{0,3}[ \t]*[:：=][*_]{0,3}[ \t]*"
-STATEMENT = re.compile(LABEL % r"(?:masked[ \t])?statement", re.MULTILINE | re.IGNORECASE)
-HIDDEN = re.compile(
-    LABEL % r"(?:hidden|masked|missing|removed|condition|\[mask\])(?:[ \t](?:words?|conditions?|part))?",
+LABEL_TEMPLATE = r"^[^\w\n\[]{0,9}(?:%s)[*_\"'`]{0,3}[ \t]*[:：=][*_]{0,3}[ \t]*"
+STATEMENT_LABEL = re.compile(LABEL_TEMPLATE % r"(?:masked[ \t])?statement", re.MULTILINE | re.IGNORECASE)
+HIDDEN_WORDS_LABEL = re.compile(
+    LABEL_TEMPLATE % r"(?:hidden|masked|missing|removed|condition|\[mask\])(?:[ \t](?:words?|conditions?|part))?",
     re.MULTILINE | re.IGNORECASE,
 )
 
@@ -58,17 +58,17 @@ def is_nothing(condition: str) -> bool:
 def split_parts(text: str) -> tuple[str, str]:
     """(statement, hidden words), empty where the reply has none."""
     if value := read_object(text[text.find("{") : text.rfind("}") + 1]):
-        found = next((value[key] for key in ("hidden", "hidden words", "condition", "masked") if key in value), "")
-        return format_value(value.get("statement")), clean_answer(format_value(found))
-    label = HIDDEN.search(text)
+        hidden = next((value[key] for key in ("hidden", "hidden words", "condition", "masked") if key in value), "")
+        return format_value(value.get("statement")), clean_answer(format_value(hidden))
+    label = HIDDEN_WORDS_LABEL.search(text)
     if label is None:
         return "", ""
-    begin = STATEMENT.search(text, 0, label.start())
+    begin = STATEMENT_LABEL.search(text, 0, label.start())
     statement = text[begin.end() if begin else 0 : label.start()]
     return " ".join(statement.split()), clean_answer(next(list_lines(text[label.end() :]), ""))
 
 
-RESTORED = re.compile(
+RESTORED_WORDS_LABEL = re.compile(
     r"\A[^\w\n\[]{0,9}(?:\[mask\]|(?:the[ \t])?(?:missing|hidden|masked)(?:[ \t]words?)?)[^\w\n:：=]{0,3}"
     r"(?:[:：=]|(?:is|are|was|were)\b[ \t]*:?)[*_]{0,3}",
     re.IGNORECASE,
@@ -77,10 +77,10 @@ RESTORED = re.compile(
 
 def parse_missing_words(reply: str) -> Parsed[str]:
     """The words that a reply gives for `MASK`; in other respects like `parse_short_answer`."""
-    return parse_short_answer(RESTORED.sub("", unwrap(reply)))
+    return parse_short_answer(RESTORED_WORDS_LABEL.sub("", unwrap(reply)))
 
 
-NOTES = re.compile(
+NOTES_LABEL = re.compile(
     r"\A[^\w\n]{0,9}(?:new[ \t]|updated[ \t]|my[ \t])?notes(?:[ \t]so[ \t]far)?[*_\"'`]{0,3}[ \t]*[:：][*_]{0,3}\s*",
     re.IGNORECASE,
 )
@@ -91,11 +91,11 @@ def parse_noted_answer(reply: str, question: str = "") -> Parsed[ReasonedAnswer]
 
     Without notes the reply is malformed, and they are None. If there are only notes, the answer is "unknown".
     """
-    found = parse_reasoned_answer(reply, question)
-    answer, before = found.value.answer, found.value.rationale or ""
-    if NOTES.match(answer):
+    parsed = parse_reasoned_answer(reply, question)
+    answer, before = parsed.value.answer, parsed.value.rationale or ""
+    if NOTES_LABEL.match(answer):
         answer, before = UNKNOWN, "\n".join(filter(None, (before, answer)))
     text = unwrap(reply)
     value = read_object(text[text.find("{") : text.rfind("}") + 1]) or {}
-    notes = format_value(value.get("notes", "")) or NOTES.sub("", before).strip() or None
-    return Parsed(ReasonedAnswer(answer, notes), found.malformed or notes is None)
+    notes = format_value(value.get("notes", "")) or NOTES_LABEL.sub("", before).strip() or None
+    return Parsed(ReasonedAnswer(answer, notes), parsed.malformed or notes is None)

@@ -10,8 +10,8 @@ from typing import Any
 
 from quorum.core.text import UNKNOWN
 from quorum.parsing.answers import (
-    EDGE,
-    RULES,
+    LINE_START,
+    RULER_MARKS,
     Parsed,
     clean_answer,
     format_value,
@@ -40,7 +40,7 @@ class FollowUp:
     answer: str | None = None
 
 
-BEGIN = rf"(?:{EDGE}|(?<=[.!?] ))"  # the start of a line or of a sentence
+SENTENCE_START = rf"(?:{LINE_START}|(?<=[.!?] ))"  # the start of a line or of a sentence
 COLON = r"[*_\"'`]{0,3}[ \t]*[:：][*_]{0,3}"
 NUMBER = r"(?:[ \t]*\[?#?\d{1,3}\]?\.?)?"
 
@@ -50,12 +50,12 @@ def make_verb_pattern(number: int) -> str:
     return rf"[*_\"'`]{{0,3}}(?P<verb{number}>search|finish)(?:ing|es|ed)?\b[*_\"'`]{{0,3}}"
 
 
-STEP = re.compile(
-    rf"{EDGE}(?P<observation>observation{NUMBER}{COLON})"
-    rf"|{EDGE}(?P<thought>(?:thought|reasoning){NUMBER}{COLON})"
-    rf"|{BEGIN}(?:(?:next )?action{NUMBER}{COLON})\s{{0,9}}{make_verb_pattern(1)}"
-    rf"|{EDGE}(?:\d{{1,3}}[.)][ \t]*)?{make_verb_pattern(2)}(?=[ \t]*[\[［【(（:：])"
-    rf"|{EDGE}(?P<label>(?:final |short )?answer{COLON})"
+STEP_LABEL = re.compile(
+    rf"{LINE_START}(?P<observation>observation{NUMBER}{COLON})"
+    rf"|{LINE_START}(?P<thought>(?:thought|reasoning){NUMBER}{COLON})"
+    rf"|{SENTENCE_START}(?:(?:next )?action{NUMBER}{COLON})\s{{0,9}}{make_verb_pattern(1)}"
+    rf"|{LINE_START}(?:\d{{1,3}}[.)][ \t]*)?{make_verb_pattern(2)}(?=[ \t]*[\[［【(（:：])"
+    rf"|{LINE_START}(?P<label>(?:final |short )?answer{COLON})"
     rf"|\b{make_verb_pattern(3)}(?=[\[［【])",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -67,8 +67,8 @@ def parse_step(reply: str) -> Parsed[Action]:
     These are malformed: an action with a bracket missing (its argument is the rest of the line); "Answer: x" (a finish
     with x); an empty finish (the answer is "unknown"); a reply without an action (the thought alone).
     """
-    if found := read_json_action(reply):
-        return found
+    if action := read_json_action(reply):
+        return action
     text = cut_next_question(unwrap(reply))
     place, end = find_first_action(text)
     thought = clean_thought(text[: end if place is None else place.start()])
@@ -83,7 +83,7 @@ def parse_step(reply: str) -> Parsed[Action]:
     return Parsed(Action(thought, query=query or None), malformed=not (query and closed))
 
 
-NEXT_QUESTION = re.compile(rf"{EDGE}question{COLON}", re.MULTILINE | re.IGNORECASE)
+NEXT_QUESTION = re.compile(rf"{LINE_START}question{COLON}", re.MULTILINE | re.IGNORECASE)
 
 
 def cut_next_question(text: str) -> str:
@@ -100,7 +100,7 @@ def find_first_action(text: str) -> tuple[re.Match[str] | None, int]:
     line, or an answer; so a line that begins with an action takes precedence over these.
     """
     perhaps: re.Match[str] | None = None
-    for mark in STEP.finditer(text):
+    for mark in STEP_LABEL.finditer(text):
         if mark["verb3"] or mark["label"]:
             perhaps = perhaps or mark
         elif mark["observation"] or (mark["thought"] and perhaps):
@@ -110,7 +110,7 @@ def find_first_action(text: str) -> tuple[re.Match[str] | None, int]:
     return perhaps, len(text)
 
 
-OPEN, CLOSE = "[［【(（", "]］】)）"
+OPENING_BRACKETS, CLOSING_BRACKETS = "[［【(（", "]］】)）"
 
 
 def read_argument(text: str, start: int) -> tuple[str, bool]:
@@ -119,43 +119,49 @@ def read_argument(text: str, start: int) -> tuple[str, bool]:
     An argument on the next line must have a label: "Action Input: x".
     """
     line, _, rest = text[start:].partition("\n")
-    said = line.strip(" \t*_`\"'")
-    if not said:
+    argument = line.strip(" \t*_`\"'")
+    if not argument:
         following = get_first_line(rest[:1000])
         label = re.match(rf"[\W_]{{0,9}}(?:action[ _]?)?(?:input|query|argument){COLON}", following, re.IGNORECASE)
         return (following[label.end() :], True) if label else ("", False)
-    if said[0] not in OPEN:
-        return said.lstrip(":： \t").removeprefix("for "), False
-    opening, closing = said[0], CLOSE[OPEN.index(said[0])]
+    if argument[0] not in OPENING_BRACKETS:
+        return argument.lstrip(":： \t").removeprefix("for "), False
+    opening, closing = argument[0], CLOSING_BRACKETS[OPENING_BRACKETS.index(argument[0])]
     depth = 0
-    for at, character in enumerate(said):
+    for at, character in enumerate(argument):
         depth += (character == opening) - (character == closing)
         if depth == 0:
-            return said[1:at], True
-    return said[1:], False
+            return argument[1:at], True
+    return argument[1:], False
 
 
-NAMED = re.compile(r"\A(?:query|q|input|text|entity|answer|question)[ \t]{0,3}[=:：][ \t]*", re.IGNORECASE)
-AROUND = " \t\n\"'“”‘’«»`*_"
+NAMED_ARGUMENT = re.compile(r"\A(?:query|q|input|text|entity|answer|question)[ \t]{0,3}[=:：][ \t]*", re.IGNORECASE)
+QUOTES_AND_SPACES = " \t\n\"'“”‘’«»`*_"
 
 
 def clean_query(text: str) -> str:
     """A query on one line, without a parameter's name, quotes and markdown around it."""
-    said = " ".join(text.split())
-    return NAMED.sub("", said.strip(AROUND)).strip(AROUND) if any(map(str.isalnum, said)) else ""
+    query = " ".join(text.split())
+    return (
+        NAMED_ARGUMENT.sub("", query.strip(QUOTES_AND_SPACES)).strip(QUOTES_AND_SPACES)
+        if any(map(str.isalnum, query))
+        else ""
+    )
 
 
 def make_finish(thought: str, content: str, *, sound: bool) -> Parsed[Action]:
-    answer = clean_answer(NAMED.sub("", get_first_line(content)))
+    answer = clean_answer(NAMED_ARGUMENT.sub("", get_first_line(content)))
     return Parsed(Action(thought, answer=answer or UNKNOWN), malformed=not (sound and answer))
 
 
-LABELS = re.compile(rf"{EDGE}(?:thought|reasoning|action){NUMBER}{COLON}[ \t]*", re.MULTILINE | re.IGNORECASE)
+LEADING_LABELS = re.compile(
+    rf"{LINE_START}(?:thought|reasoning|action){NUMBER}{COLON}[ \t]*", re.MULTILINE | re.IGNORECASE
+)
 
 
 def clean_thought(text: str) -> str:
     """The thought on one line, without labels and without the markdown at its edges."""
-    return " ".join(" ".join(list_lines(LABELS.sub("", text))).split()).strip(RULES)
+    return " ".join(" ".join(list_lines(LEADING_LABELS.sub("", text))).split()).strip(RULER_MARKS)
 
 
 def read_json_action(reply: str) -> Parsed[Action] | None:
@@ -168,8 +174,8 @@ def read_json_action(reply: str) -> Parsed[Action] | None:
     named = {**value, **inner} if isinstance(inner, dict) else value
     verb = get_text(named, "name", "tool", "type", "action")
     if "[" in verb:
-        found = parse_step(verb)
-        return Parsed(Action(thought, found.value.query, found.value.answer), found.malformed)
+        parsed = parse_step(verb)
+        return Parsed(Action(thought, parsed.value.query, parsed.value.answer), parsed.malformed)
     argument = get_text(named, "action_input", "action input", "input", "query", "argument", "text", "answer")
     search = argument if verb.lower() == "search" else get_text(value, "search")
     if query := clean_query(search):
@@ -190,12 +196,12 @@ def read_json_reply(reply: str) -> dict[str, Any] | None:
     return read_object(text) if text.startswith("{") else None
 
 
-NEEDED = r"(?:are|is) (?:there )?(?:any )?follow[- ]?ups?(?: questions?)? needed(?: here)?"
-FOLLOW = re.compile(
-    rf"{EDGE}(?P<needed>{NEEDED}[*_\"'`]{{0,3}}[ \t]*[?？]?[ \t]*[:：]?)"
-    rf"|{BEGIN}(?P<follow>(?:next )?follow[- ]?ups?(?: questions?)?{NUMBER}{COLON})"
-    rf"|{BEGIN}(?P<intermediate>intermediate answers?{NUMBER}{COLON})"
-    rf"|{EDGE}(?P<final>(?:(?:so|therefore|thus|hence)\b,? ?)?(?:the )?(?:final )?answer(?: is)?{COLON}"
+FOLLOW_UP_NEEDED = r"(?:are|is) (?:there )?(?:any )?follow[- ]?ups?(?: questions?)? needed(?: here)?"
+FOLLOW_UP_LABEL = re.compile(
+    rf"{LINE_START}(?P<needed>{FOLLOW_UP_NEEDED}[*_\"'`]{{0,3}}[ \t]*[?？]?[ \t]*[:：]?)"
+    rf"|{SENTENCE_START}(?P<follow>(?:next )?follow[- ]?ups?(?: questions?)?{NUMBER}{COLON})"
+    rf"|{SENTENCE_START}(?P<intermediate>intermediate answers?{NUMBER}{COLON})"
+    rf"|{LINE_START}(?P<final>(?:(?:so|therefore|thus|hence)\b,? ?)?(?:the )?(?:final )?answer(?: is)?{COLON}"
     r"|(?:(?:so|therefore|thus|hence)\b,? ?)?the (?:final )?answer is(?=\s))"
     rf"|(?P<later>(?<=[.!?] )so,? the (?:final )?answer is\b{COLON}|(?<=[.!?] )so the final answer is\b)",
     re.MULTILINE | re.IGNORECASE,
@@ -209,23 +215,25 @@ def parse_follow_up(reply: str) -> Parsed[FollowUp]:
     JSON with one of them is read, too. Without labels the reply is malformed; a line that ends in a question mark is
     then the follow-up question.
     """
-    if found := read_json_follow_up(reply):
-        return found
+    if json_follow_up := read_json_follow_up(reply):
+        return json_follow_up
     text = cut_next_question(unwrap(reply))
-    for mark in islice(FOLLOW.finditer(text), 99):  # a model in a loop writes labels without end
-        said = get_first_line(text[mark.end() : mark.end() + 1000])
-        said = said[: next((later.start() for later in FOLLOW.finditer(said)), len(said))]
-        if mark["follow"] and (question := clean_query(said)):
+    for mark in islice(FOLLOW_UP_LABEL.finditer(text), 99):  # a model in a loop writes labels without end
+        text_after = get_first_line(text[mark.end() : mark.end() + 1000])
+        text_after = text_after[
+            : next((later.start() for later in FOLLOW_UP_LABEL.finditer(text_after)), len(text_after))
+        ]
+        if mark["follow"] and (question := clean_query(text_after)):
             return Parsed(FollowUp(question=question))
-        if (mark["final"] or mark["later"]) and (answer := clean_answer(said)):
+        if (mark["final"] or mark["later"]) and (answer := clean_answer(text_after)):
             return Parsed(FollowUp(answer=answer))
     return read_unlabelled(text)
 
 
 def read_unlabelled(text: str) -> Parsed[FollowUp]:
     """The content of a reply without a label: "No.", or a line that ends in a question mark."""
-    lines = [FOLLOW.sub("", line).strip() for line in list_lines(text)]
-    verdict = next((found for line in lines[:2] if (found := VERDICT.match(line))), None)
+    lines = [FOLLOW_UP_LABEL.sub("", line).strip() for line in list_lines(text)]
+    verdict = next((match for line in lines[:2] if (match := VERDICT.match(line))), None)
     if verdict and verdict[1].lower() in ("no", "none"):
         return Parsed(FollowUp())
     asking = next((line for line in lines if line.endswith(("?", "？"))), "")
@@ -249,6 +257,6 @@ def parse_final_answer(reply: str, question: str = "") -> Parsed[FollowUp]:
     if read_json_reply(reply) is None:
         if stated := parse_follow_up(reply).value.answer:
             return Parsed(FollowUp(answer=stated))
-        reply = FOLLOW.sub("", unwrap(reply))
+        reply = FOLLOW_UP_LABEL.sub("", unwrap(reply))
     short = parse_short_answer(reply, question)
     return Parsed(FollowUp(answer=short.value), short.malformed)

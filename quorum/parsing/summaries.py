@@ -3,9 +3,9 @@
 import re
 
 from quorum.parsing.answers import Parsed, read_object
-from quorum.parsing.wrapping import LONGEST_TEXT, unwrap
+from quorum.parsing.wrapping import LONGEST_READ_TEXT, unwrap
 
-DONE = re.compile(
+DONE_MARK = re.compile(
     r"[*_`\"'(]{0,3}\[\s?(?i:DONE|END)\s?\][*_`\"').]{0,3}|(?<=\s)[*_`]{0,3}DONE[*_`]{0,3}[.!]?\s{0,9}\Z|\[D?O?N?E?\Z"
 )
 HEADING = re.compile(
@@ -21,10 +21,10 @@ def parse_summary(reply: str) -> Parsed[str]:
 
     A reply without a letter or digit is malformed, and the value is what there is.
     """
-    text = unwrap(reply, LONGEST_TEXT).strip()
-    if text.startswith("{") and (found := read_object(text)):
-        text = " ".join(value for value in found.values() if isinstance(value, str))
-    text = DONE.sub("\0", text).lstrip("\0 \t\n").partition("\0")[0]
+    text = unwrap(reply, LONGEST_READ_TEXT).strip()
+    if text.startswith("{") and (parts := read_object(text)):
+        text = " ".join(value for value in parts.values() if isinstance(value, str))
+    text = DONE_MARK.sub("\0", text).lstrip("\0 \t\n").partition("\0")[0]
     text = unwrap(text.strip())
     while heading := HEADING.match(text):
         text = text[heading.end() :]

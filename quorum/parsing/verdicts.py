@@ -7,14 +7,14 @@ from quorum.parsing.answers import Parsed, get_first_line, read_object
 from quorum.parsing.wrapping import unwrap
 
 # Verdicts of one word, also in other languages, because judges sometimes change language.
-TRUE = """true yes correct supported valid verdadero verdadeiro cierto certo vrai wahr richtig vero waar sant sann
+TRUE_WORDS = """true yes correct supported valid verdadero verdadeiro cierto certo vrai wahr richtig vero waar sant sann
     prawda doğru правда верно истина sí sim oui ja tak да はい 真 正确 正確 是 对 對 支持 正しい 정답 참 예 صحيح"""
-FALSE = """false no untrue incorrect unsupported invalid falso faux falsch vals falskt fałsz yanlış ложь неверно não nao
-    non nein nee nej nie нет いいえ 假 错误 錯誤 不正确 不正確 否 错 錯 不支持 誤り 오답 거짓 아니오 خطأ"""
-WORDS = dict.fromkeys(TRUE.split(), True) | dict.fromkeys(FALSE.split(), False)
+FALSE_WORDS = """false no untrue incorrect unsupported invalid falso faux falsch vals falskt fałsz yanlış ложь неверно
+    não nao non nein nee nej nie нет いいえ 假 错误 錯誤 不正确 不正確 否 错 錯 不支持 誤り 오답 거짓 아니오 خطأ"""
+VERDICT_OF_WORD = dict.fromkeys(TRUE_WORDS.split(), True) | dict.fromkeys(FALSE_WORDS.split(), False)
 
 # Verdicts inside a sentence: words that are verdicts anywhere, and words that are verdicts only after "is".
-ASSERTED = re.compile(
+ASSERTED_VERDICT = re.compile(
     r"\b(?:(?P<true>true|supported|supports?|verdadero|verdadeiro|vrai|wahr|vero|правда|верно)"
     r"|(?P<false>false|untrue|unsupported|falso|faux|falsch|ложь|неверно))\b"
     r"|(?:\b(?:is|are|was|were|seems|appears|be)|['’]s|n['’]t)(?:\s+\w+){0,3}?\s+"
@@ -26,37 +26,39 @@ NEGATION = re.compile(
     r"|doubt|far\s+from|nicht|pas|nie|niet|inte|não|non|не)\b|n['’]t\b",
     re.IGNORECASE,
 )
-HEDGED = re.compile(
+HEDGED_VERDICT = re.compile(
     r"\b(?:partial(?:ly)?|partly|half|somewhat|maybe|perhaps|possibly|mixed)\W+(?:\w+\W+)?\Z", re.IGNORECASE
 )
-OPEN = re.compile(r"\b(?:whether|unclear|uncertain|unsure|unsettled|undecided|questionable)\b", re.IGNORECASE)
-CLAUSE = re.compile(
+OPEN_QUESTION_WORD = re.compile(
+    r"\b(?:whether|unclear|uncertain|unsure|unsettled|undecided|questionable)\b", re.IGNORECASE
+)
+CLAUSE_BREAK = re.compile(
     r"[.!?;:\n(){}\[\]|/]|,\s+(?:and|but|so|as|because|while|which|though|yet|it|the|this|there)\b|\bbut\b",
     re.IGNORECASE,
 )
-CONCEDED = re.compile(
+CONCESSION = re.compile(
     r"\b(?:while|although|though|whereas|even\s+if|it(?:\s+is|['’]s)\s+true\s+that)\b[^,.;:\n]{1,300}(?:,|\bbut\b)",
     re.IGNORECASE,
 )
-RESTATED = re.compile(
+RESTATED_CHOICES = re.compile(
     r"(?:\bchoices\s*:\s*)?\[?\btrue\s*(?:,|/|\bor\b)\s*false\b\]?\s*[:?.]|\bchoices\s*:\s*\[[^\]]*\]\.?", re.IGNORECASE
 )
-LABEL = re.compile(
+CONCLUSION_LABEL = re.compile(
     r"\b(?:answer|verdict|conclusion|judge?ment|decision|output)[*_\"'`]{0,3}[ \t]*(?:[:：=]|\bis\b[ \t]*[:：]?)"
     r"|\b(?:is_)?(?:true|supported|supports?|valid|validity)[\"'*]{0,3}\s?[:=](?=\W{0,9}(?:true|false|yes|no)\b)"
     r"|(?:^|[.,;!?]\s+)(?:therefore|thus|hence|so|overall|consequently|in\s+(?:conclusion|summary))\b|\\boxed\s?\{|<answer>",
     re.IGNORECASE | re.MULTILINE,
 )
-SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
-OPENING = re.compile(r"[\W_]*(?:(?:option|choice)?\s*[(\[]?[ab12][)\].:]+[\W_]*)?", re.IGNORECASE)
+SENTENCE_BREAK = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+OPTION_NUMBER = re.compile(r"[\W_]*(?:(?:option|choice)?\s*[(\[]?[ab12][)\].:]+[\W_]*)?", re.IGNORECASE)
 WORD = re.compile(r"[^\W\d_]+")
-ENDED = re.compile(
+VERDICT_END = re.compile(
     r"\s*(?:\Z|[.,;:!?)\]}>*_\"'`”’»。，！、(–—|]|-+\s|<|(?:because|since|as|given|based|due)\b)", re.IGNORECASE
 )
-KEYS = frozenset(
+VERDICT_KEYS = frozenset(
     ("true", "supported", "supports", "support", "valid", "validity", "verdict", "answer", "result", "correct", "false")
 )
-TURNED = frozenset(("false", "untrue", "unsupported", "invalid", "incorrect", "not"))
+REVERSING_KEYS = frozenset(("false", "untrue", "unsupported", "invalid", "incorrect", "not"))
 
 
 def parse_validity(reply: str) -> Parsed[bool]:
@@ -69,36 +71,38 @@ def parse_validity(reply: str) -> Parsed[bool]:
     >>> parse_validity("The dates differ, so it is not supported.").value
     False
     """
-    found = find_conclusion(unwrap(reply).strip())
-    return Parsed(found == {True}, malformed=len(found) != 1)
+    verdicts = find_conclusion(unwrap(reply).strip())
+    return Parsed(verdicts == {True}, malformed=len(verdicts) != 1)
 
 
 def find_conclusion(text: str) -> set[bool]:
     """The verdicts in the conclusion of a reply."""
     if len(text) == 1 and text.lower() in "tf":
         return {text.lower() == "t"}
-    if found := read_object_verdicts(text):
-        return found
-    text = CONCEDED.sub(" ", RESTATED.sub(" ", text))
-    for label in list(LABEL.finditer(text))[:-9:-1]:  # the last few: a model in a loop writes labels without end
-        if found := find_verdicts(get_first_line(text[label.end() : label.end() + 500])):
-            return found
+    if verdicts := read_object_verdicts(text):
+        return verdicts
+    text = CONCESSION.sub(" ", RESTATED_CHOICES.sub(" ", text))
+    for label in list(CONCLUSION_LABEL.finditer(text))[
+        :-9:-1
+    ]:  # the last few: a model in a loop writes labels without end
+        if verdicts := find_verdicts(get_first_line(text[label.end() : label.end() + 500])):
+            return verdicts
     return find_verdicts(text)
 
 
 def find_verdicts(text: str) -> set[bool]:
     """The verdicts of sentences that begin with one; if there are none, the verdicts asserted anywhere."""
-    standing = [found for sentence in SENTENCE.split(text) if (found := find_leading_verdict(sentence))]
+    standing = [verdicts for sentence in SENTENCE_BREAK.split(text) if (verdicts := find_leading_verdict(sentence))]
     return set().union(*standing) or find_asserted(text)
 
 
 def find_leading_verdict(sentence: str) -> set[bool]:
     """The verdict at the beginning of a sentence, and those that the rest asserts; empty if it begins with none."""
-    opening = OPENING.match(sentence)
+    opening = OPTION_NUMBER.match(sentence)
     word = WORD.match(sentence, opening.end() if opening else 0)
-    if not word or word[0].lower() not in WORDS or not ENDED.match(sentence, word.end()):
+    if not word or word[0].lower() not in VERDICT_OF_WORD or not VERDICT_END.match(sentence, word.end()):
         return set()
-    return {WORDS[word[0].lower()]} | find_asserted(sentence[word.end() :])
+    return {VERDICT_OF_WORD[word[0].lower()]} | find_asserted(sentence[word.end() :])
 
 
 def find_asserted(text: str) -> set[bool]:
@@ -107,15 +111,15 @@ def find_asserted(text: str) -> set[bool]:
     An odd number of negations earlier in the clause reverses a verdict. A clause that leaves it open ("whether it is
     true") gives none.
     """
-    found = set()
-    for match in ASSERTED.finditer(text):
+    verdicts = set()
+    for match in ASSERTED_VERDICT.finditer(text):
         place = match.start(match.lastgroup or 0)
         before = text[max(0, place - 120) : place]
-        clause = " ".join(CLAUSE.split(before)[-1].split()[-9:])
-        if not HEDGED.search(before) and not OPEN.search(clause):
+        clause = " ".join(CLAUSE_BREAK.split(before)[-1].split()[-9:])
+        if not HEDGED_VERDICT.search(before) and not OPEN_QUESTION_WORD.search(clause):
             positive = match.lastgroup in ("true", "right")
-            found.add(positive == (len(NEGATION.findall(clause)) % 2 == 0))
-    return found
+            verdicts.add(positive == (len(NEGATION.findall(clause)) % 2 == 0))
+    return verdicts
 
 
 def read_object_verdicts(text: str) -> set[bool]:
@@ -123,12 +127,12 @@ def read_object_verdicts(text: str) -> set[bool]:
     piece = text[text.find("{") : text.rfind("}") + 1]
     loose = piece.replace("'", '"').replace("True", "true").replace("False", "false")
     value = read_object(piece) or read_object(loose) or {}
-    found = set()
+    verdicts = set()
     for key, content in value.items():
         words = frozenset(re.findall(r"[a-z]+", key))
-        if words & KEYS or len(value) == 1:
-            found |= {verdict != bool(words & TURNED) for verdict in read_value_verdicts(content)}
-    return found
+        if words & VERDICT_KEYS or len(value) == 1:
+            verdicts |= {verdict != bool(words & REVERSING_KEYS) for verdict in read_value_verdicts(content)}
+    return verdicts
 
 
 def read_value_verdicts(content: Any) -> set[bool]:

@@ -7,30 +7,35 @@ import re
 
 from quorum.core.thinking import cut_own_turn
 
-LONGEST = 24_000  # characters of a reply that parsers of answers read; a longer reply comes from a model in a loop
-LONGEST_TEXT = 100_000  # the same for replies that are text: a summary, notes, copied sentences
-BOXES, LONGEST_BOX = 3, 400  # the last boxes that are read, and the characters of each
-
-WORD = r"(?:answer|ans|result|response|output|label|verdict|choice)"
-OPENING = re.compile(
-    rf"<(?:\w{{1,20}}[ _-])?{WORD}>|<\|begin_of_box\|>|\[(?:answer|ans)\](?=[^\[\]\n]{{0,300}}\[/)", re.IGNORECASE
+LONGEST_READ_REPLY = (
+    24_000  # characters of a reply that parsers of answers read; a longer reply comes from a model in a loop
 )
-CLOSING = re.compile(rf"</\s?(?:\w{{1,20}}[ _-])?{WORD}>|<\|end_of_box\|>|\[/(?:answer|ans)\]", re.IGNORECASE)
-BOX = "\\boxed"
+LONGEST_READ_TEXT = 100_000  # the same for replies that are text: a summary, notes, copied sentences
+MOST_BOXES, LONGEST_BOX = 3, 400  # the last boxes that are read, and the characters of each
+
+ANSWER_NOUN = r"(?:answer|ans|result|response|output|label|verdict|choice)"
+OPENING_TAG = re.compile(
+    rf"<(?:\w{{1,20}}[ _-])?{ANSWER_NOUN}>|<\|begin_of_box\|>|\[(?:answer|ans)\](?=[^\[\]\n]{{0,300}}\[/)",
+    re.IGNORECASE,
+)
+CLOSING_TAG = re.compile(
+    rf"</\s?(?:\w{{1,20}}[ _-])?{ANSWER_NOUN}>|<\|end_of_box\|>|\[/(?:answer|ans)\]", re.IGNORECASE
+)
+BOX_COMMAND = "\\boxed"
 AROUND_BOX = re.compile(r"(?:\$|\\\[|\\\(|[*_ \t])*\Z"), re.compile(r"(?:\$|\\\]|\\\)|[*_ \t.])*")
-STYLED = re.compile(r"\\(?:text(?:bf|it|rm)?|math(?:rm|bf|it)|emph|mbox)\s?\{([^{}]{0,400})\}")
+STYLE_COMMAND = re.compile(r"\\(?:text(?:bf|it|rm)?|math(?:rm|bf|it)|emph|mbox)\s?\{([^{}]{0,400})\}")
 
 
-def unwrap(reply: str, longest: int = LONGEST) -> str:
+def unwrap(reply: str, longest: int = LONGEST_READ_REPLY) -> str:
     """The reply without chat-template tokens and without a code fence or tags around the whole of it.
 
     If only a part is in tags (`<answer>`) or in a box (`\\boxed{}`), that part becomes a line "Answer: ...".
     """
     text = remove_fence(cut_own_turn(shorten(reply, longest)))
-    return replace_tags(text) if "<" in text or "[/" in text or BOX in text else text
+    return replace_tags(text) if "<" in text or "[/" in text or BOX_COMMAND in text else text
 
 
-def shorten(reply: str, longest: int = LONGEST) -> str:
+def shorten(reply: str, longest: int = LONGEST_READ_REPLY) -> str:
     """The reply if it has at most `longest` characters, else its first and its last half of that many."""
     return reply if len(reply) <= longest else f"{reply[: longest // 2]}\n{reply[-longest // 2 :]}"
 
@@ -46,31 +51,31 @@ def remove_fence(reply: str) -> str:
 def replace_tags(text: str) -> str:
     """The text with "Answer:" on a new line in place of tags and boxes; tags around the whole text are removed."""
     bare = text.strip()
-    openings = list(OPENING.finditer(bare))
+    openings = list(OPENING_TAG.finditer(bare))
     if len(openings) == 1 and openings[0].start() == 0:
         inside = bare[openings[0].end() :]
-        closings = list(CLOSING.finditer(inside))
+        closings = list(CLOSING_TAG.finditer(inside))
         if not closings or closings[-1].end() == len(inside):
-            return replace_boxes(CLOSING.sub("", inside).strip())
+            return replace_boxes(CLOSING_TAG.sub("", inside).strip())
     if openings:
-        text = OPENING.sub("\nAnswer: ", text)
-    return replace_boxes(CLOSING.sub("\n", text))
+        text = OPENING_TAG.sub("\nAnswer: ", text)
+    return replace_boxes(CLOSING_TAG.sub("\n", text))
 
 
 def replace_boxes(text: str) -> str:
     """The text with its last boxes written as "Answer: ..."; only the content if the whole text is a box."""
     end = len(text)
-    for _ in range(BOXES):
-        place = text.rfind(BOX, 0, end)
+    for _ in range(MOST_BOXES):
+        place = text.rfind(BOX_COMMAND, 0, end)
         if place < 0:
             break
-        inside, after = read_braces(text, place + len(BOX))
+        inside, after = read_braces(text, place + len(BOX_COMMAND))
         before, end = text[:place], place
         before = before[: AROUND_BOX[0].search(before[-50:]).start() - len(before[-50:]) or None]  # type: ignore[union-attr]
         rest = text[AROUND_BOX[1].match(text, after).end() :]  # type: ignore[union-attr]
-        said = STYLED.sub(r"\1", inside).strip()
+        content = STYLE_COMMAND.sub(r"\1", inside).strip()
         whole = not before.strip() and not rest.strip()
-        text = said if whole else f"{before}\nAnswer: {said}\n{rest}"
+        text = content if whole else f"{before}\nAnswer: {content}\n{rest}"
         end = min(end, len(before))
     return text
 

@@ -7,21 +7,23 @@ from typing import Any
 
 from quorum.core.json_text import replace_in_strings
 from quorum.core.text import is_unknown, normalize
-from quorum.parsing.answers import EDGE, Parsed, clean_answer, format_value, get_first_line, list_lines
+from quorum.parsing.answers import LINE_START, Parsed, clean_answer, format_value, get_first_line, list_lines
 from quorum.parsing.wrapping import unwrap
 
-LONGEST, MOST = 400, 6  # characters of a question; answers
+LONGEST_QUESTION, MOST_ANSWERS = 400, 6  # characters of a question; answers
 COLON = r"(?:[ \t]*#?\d{1,3})?[*_\"'`]{0,3}[ \t]*[:：](?:[*_]{1,3}(?=\s|$))?"
-NUMBERED = rf"{EDGE}(?:\d{{1,3}}[.)][^\w\n]{{0,5}})?"
-ANSWER = r"(?:the[ \t]+)?(?:short[ \t]+)?answer(?:[ \t]+is)?"
-ALSO = r"also(?:[ \t]+(?:accepted|correct|right))?|(?:other|alternative)[ \t]+(?:answers|forms)|alternatives|aliases"
+NUMBERED_LINE_START = rf"{LINE_START}(?:\d{{1,3}}[.)][^\w\n]{{0,5}})?"
+ANSWER_LABEL = r"(?:the[ \t]+)?(?:short[ \t]+)?answer(?:[ \t]+is)?"
+ALSO_LABEL = (
+    r"also(?:[ \t]+(?:accepted|correct|right))?|(?:other|alternative)[ \t]+(?:answers|forms)|alternatives|aliases"
+)
 LABEL = re.compile(
-    rf"{NUMBERED}(?:(?P<question>question|(?-i:Q))|(?P<answer>{ANSWER}|(?-i:A))|(?P<also>{ALSO})){COLON}"
-    rf"|{NUMBERED}(?:(?P<question2>question)|(?P<answer2>answer))[^\w\n]{{0,9}}$"
+    rf"{NUMBERED_LINE_START}(?:(?P<question>question|(?-i:Q))|(?P<answer>{ANSWER_LABEL}|(?-i:A))|(?P<also>{ALSO_LABEL})){COLON}"
+    rf"|{NUMBERED_LINE_START}(?:(?P<question2>question)|(?P<answer2>answer))[^\w\n]{{0,9}}$"
     rf"|(?<=\s)(?-i:(?P<answer3>Answer)|(?P<also3>Also)){COLON}",
     re.MULTILINE | re.IGNORECASE,
 )
-DECLINED = {"none", "na", "no question", "no such question", "nothing"}
+DECLINING_REPLIES = {"none", "na", "no question", "no such question", "nothing"}
 
 
 @dataclass(frozen=True)
@@ -42,14 +44,14 @@ def parse_written_question(reply: str) -> Parsed[WrittenQuestion | None]:
     if text.startswith(("{", "[{")) or '{"question"' in text.replace(" ", ""):
         return read_json_question(text[text.find("{") :])
     parts = split_parts(text)
-    asked = [content for kind, content in parts if kind == "question"]
-    if not asked or (is_declined(asked[0]) and len(asked) == 1):
-        return Parsed(None, malformed=not asked)
+    questions = [content for kind, content in parts if kind == "question"]
+    if not questions or (is_declined(questions[0]) and len(questions) == 1):
+        return Parsed(None, malformed=not questions)
     first = [kind for kind, _ in parts].index("question")
     rest = parts[first + 1 :]
     end = next((place for place, (kind, _) in enumerate(rest) if kind == "question"), len(rest))
-    found = [one for kind, content in rest[:end] if kind != "question" for one in content.split("|")]
-    return make_question(asked[0], found, sound=len(asked) == 1 and count_asking_lines(text) < 2)
+    answers = [answer for kind, content in rest[:end] if kind != "question" for answer in content.split("|")]
+    return make_question(questions[0], answers, sound=len(questions) == 1 and count_asking_lines(text) < 2)
 
 
 def split_parts(text: str) -> list[tuple[str, str]]:
@@ -64,8 +66,8 @@ def split_parts(text: str) -> list[tuple[str, str]]:
         for label, end in zip(labels, starts[1:], strict=True)
     ]
     parts = [(kind, content) for kind, content in parts if content]
-    if not any(kind == "question" for kind, _ in parts) and (asked := find_question(text[: starts[0]], bool(parts))):
-        return [("question", asked), *parts]
+    if not any(kind == "question" for kind, _ in parts) and (question := find_question(text[: starts[0]], bool(parts))):
+        return [("question", question), *parts]
     return parts
 
 
@@ -85,7 +87,7 @@ def count_asking_lines(text: str) -> int:
 
 
 def is_declined(question: str) -> bool:
-    return normalize(question) in DECLINED
+    return normalize(question) in DECLINING_REPLIES
 
 
 def read_json_question(text: str) -> Parsed[WrittenQuestion | None]:
@@ -93,27 +95,27 @@ def read_json_question(text: str) -> Parsed[WrittenQuestion | None]:
     first.
     """
     try:
-        found = replace_in_strings(json.JSONDecoder().raw_decode(text)[0])
+        decoded = replace_in_strings(json.JSONDecoder().raw_decode(text)[0])
     except (ValueError, RecursionError):
         return Parsed(None, malformed=True)
-    value: dict[str, Any] = {name.lower(): content for name, content in found.items()}
+    value: dict[str, Any] = {name.lower(): content for name, content in decoded.items()}
     question = clean_answer(get_first_line(format_value(value.get("question"))))
     if value.get("question") is None or is_declined(question):
         return Parsed(None, malformed="question" not in value)
-    given = [value.get(name) for name in ("answer", "answers", "also")]
-    listed = [one for content in given for one in (content if isinstance(content, list) else [content])]
-    return make_question(question, [format_value(one) for one in listed if one is not None], sound=True)
+    answer_fields = [value.get(name) for name in ("answer", "answers", "also")]
+    listed = [answer for content in answer_fields for answer in (content if isinstance(content, list) else [content])]
+    return make_question(question, [format_value(answer) for answer in listed if answer is not None], sound=True)
 
 
 def make_question(question: str, answers: list[str], *, sound: bool) -> Parsed[WrittenQuestion | None]:
     """The question with each known answer once; None if it is empty or too long."""
-    if not normalize(question) or len(question) > LONGEST:
+    if not normalize(question) or len(question) > LONGEST_QUESTION:
         return Parsed(None, malformed=True)
     known: dict[str, str] = {}
     for answer in map(clean_answer, answers):
         if normalize(answer) and not is_nothing(answer):
             known.setdefault(normalize(answer), answer)
-    return Parsed(WrittenQuestion(question, list(known.values())[:MOST]), malformed=not sound)
+    return Parsed(WrittenQuestion(question, list(known.values())[:MOST_ANSWERS]), malformed=not sound)
 
 
 def is_nothing(answer: str) -> bool:

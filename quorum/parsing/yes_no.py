@@ -7,15 +7,15 @@ from quorum.parsing.answers import Parsed, parse_short_answer
 from quorum.parsing.wrapping import unwrap
 
 # In "No one knows" and "No evidence ..." the word "no" is not a verdict.
-LEADING = re.compile(
+LEADING_VERDICT = re.compile(
     r"\W*(?:(?P<yes>yes|yeah|yep|yup|true|correct|right|indeed|absolutely|certainly|of course|affirmative|y)(?! not\b)"
     r"|(?P<no>no(?! (?:one|evidence|information|mention|\w+ (?:is|are|was|were)\b))|nope|nah|false|incorrect|wrong"
     r"|negative|not (?:at all|really|exactly|quite|true|correct|so)|(?:certainly|definitely|probably|likely|of course"
     r"|absolutely|presumably) not|n))(?!\w)(?!-)",
     re.IGNORECASE,
 )
-BOTH = re.compile(r"\W*(?:yes\W+(?:and|or|but also)\W+no|no\W+(?:and|or|but also)\W+yes)\b", re.IGNORECASE)
-VERDICT = re.compile(
+BOTH_VERDICTS = re.compile(r"\W*(?:yes\W+(?:and|or|but also)\W+no|no\W+(?:and|or|but also)\W+yes)\b", re.IGNORECASE)
+VERDICT_WORD = re.compile(
     r"\b(?:(?P<yes>yes|true|correct)|(?P<no>no(?= *(?:\W|$))(?! \w)|false|untrue|incorrect))\b", re.IGNORECASE
 )
 NEGATION = re.compile(r"(?:\b(?:not|never|hardly|cannot)|n[’']t)\b(?:\s+\w+){0,2}\s*$", re.IGNORECASE)
@@ -31,23 +31,23 @@ def parse_yes_no(reply: str, question: str = "") -> Parsed[str]:
     >>> parse_yes_no("It is not true.").value
     'no'
     """
-    found = parse_short_answer(reply, question).value
-    own = unwrap(reply)
-    verdict = find_verdict(found) or find_verdict(own)
-    return Parsed(verdict or UNKNOWN, malformed=verdict is None or not own.strip())
+    short_answer = parse_short_answer(reply, question).value
+    whole_reply = unwrap(reply)
+    verdict = find_verdict(short_answer) or find_verdict(whole_reply)
+    return Parsed(verdict or UNKNOWN, malformed=verdict is None or not whole_reply.strip())
 
 
 def find_verdict(text: str) -> str | None:
     """The verdict at the beginning of a text, else the one that all its verdict words share; None if there is none."""
-    if BOTH.match(text):
+    if BOTH_VERDICTS.match(text):
         return None
-    opening = LEADING.match(text)
+    opening = LEADING_VERDICT.match(text)
     if opening and not is_unknown(text[opening.start() :] if not opening["no"] else text):
         return "yes" if opening["yes"] else "no"
     if is_unknown(text):
         return UNKNOWN if text.strip() else None
-    said = {read_verdict_word(text, mark) for mark in VERDICT.finditer(text)}
-    return said.pop() if len(said) == 1 else None
+    verdicts = {read_verdict_word(text, mark) for mark in VERDICT_WORD.finditer(text)}
+    return verdicts.pop() if len(verdicts) == 1 else None
 
 
 def read_verdict_word(text: str, mark: re.Match[str]) -> str:

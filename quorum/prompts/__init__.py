@@ -20,8 +20,8 @@ from quorum.prompts.passages import number_passages
 __all__ = ["BUILT_IN", "RenderedPrompt", "get_text", "get_version", "load_overrides", "number_passages", "render"]
 
 # Read at import, because nodes run on an event loop, which must not wait for a disk.
-FOLDER = Path(__file__).parent
-BUILT_IN = dict(sorted((path.stem, path.read_text(encoding="utf-8").strip()) for path in FOLDER.glob("*/*.md")))
+PROMPTS_FOLDER = Path(__file__).parent
+BUILT_IN = dict(sorted((path.stem, path.read_text(encoding="utf-8").strip()) for path in PROMPTS_FOLDER.glob("*/*.md")))
 
 Overrides = str | Mapping[str, str] | None
 

@@ -3,31 +3,31 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from quorum.prompts import BUILT_IN, FOLDER, Overrides, load_overrides, read_template
+from quorum.prompts import BUILT_IN, PROMPTS_FOLDER, Overrides, load_overrides, read_template
 
 __all__ = ["SENT_BY", "Description", "describe_prompts", "senders_of"]
 
-RATIONALE = "any method with reranker=rationale"
-FILTER = "any method with context_filter=llm"
-VOTERS = ("concat", "post_fusion", "concat_pf", "pf_concat", "rerank", "replug", "filco")
+RERANKER_USERS = "any method with reranker=rationale"
+FILTER_USERS = "any method with context_filter=llm"
+ANSWER_PROMPT_USERS = ("concat", "post_fusion", "concat_pf", "pf_concat", "rerank", "replug", "filco")
 # Methods by their names; "quorum ..." is a command. A test compares it with what the methods really send.
 SENT_BY: Mapping[str, tuple[str, ...]] = {
-    "answer": VOTERS,
+    "answer": ANSWER_PROMPT_USERS,
     "answer_base": ("base",),
     "answer_base_closed": ("no_retrieval",),
     "answer_candidates": ("pf_concat",),
     "answer_choices": ("mcq",),
     "answer_summaries": ("sure",),
     "answer_summary": ("sum_and_pred",),
-    "candidates": ("sure", "mcq", RATIONALE),
+    "candidates": ("sure", "mcq", RERANKER_USERS),
     "choose": ("blendfilter",),
-    "conditional_summary": ("sure", RATIONALE),
+    "conditional_summary": ("sure", RERANKER_USERS),
     "correctness": ("quorum eval --judge", "quorum compare --judge"),
     "direct": ("direct",),
     "direct_from_memory": ("direct",),
     "extract_answer": ("blendfilter",),
-    "filter_passages": ("filco", FILTER),
-    "filter_sentences": ("filco", FILTER),
+    "filter_passages": ("filco", FILTER_USERS),
+    "filter_sentences": ("filco", FILTER_USERS),
     "generic_summary": ("sum_and_pred", "any method with reranker=summary"),
     "inference": ("selection_inference",),
     "internal": ("blendfilter",),
@@ -40,7 +40,7 @@ SENT_BY: Mapping[str, tuple[str, ...]] = {
     "question_two": ("quorum questions",),
     "question_unanswerable": ("quorum questions",),
     "rank_passages": ("selection_inference", "any method with reranker=listwise"),
-    "ranking": ("sure", RATIONALE),
+    "ranking": ("sure", RERANKER_USERS),
     "react": ("react",),
     "react_action": ("react",),
     "reason": ("blendfilter", "cot", "iter_retgen"),
@@ -53,10 +53,10 @@ SENT_BY: Mapping[str, tuple[str, ...]] = {
     "stand_alone": ("quorum chat", "any method with a history"),
     "summary": ("summary",),
     "topic": ("blendfilter",),
-    "validity": ("sure", RATIONALE),
+    "validity": ("sure", RERANKER_USERS),
     "zero_shot_cot": ("zero_shot_cot", "self_verification"),
 }
-VARIANTS = ("_yes_no", "_label", "_dialogue", "_long")  # for answer types; each is sent instead of the prompt
+VARIANT_ENDINGS = ("_yes_no", "_label", "_dialogue", "_long")  # for answer types; each is sent instead of the prompt
 
 
 @dataclass(frozen=True)
@@ -78,20 +78,22 @@ def describe_prompts(overrides: Overrides = None) -> list[Description]:
     ('passages', 'question')
     """
     texts = {**BUILT_IN, **load_overrides(overrides)}
-    families = {path.stem: path.parent.name for path in FOLDER.glob("*/*.md")}
-    found = []
+    families = {path.stem: path.parent.name for path in PROMPTS_FOLDER.glob("*/*.md")}
+    descriptions = []
     for name, text in texts.items():
         template = read_template(text)
         variables = tuple(sorted(template.variables or ()))
         overridden = text != BUILT_IN[name]
-        found.append(Description(families[name], name, variables, template.version, senders_of(name), overridden))
-    return sorted(found, key=lambda one: (one.family, one.name))
+        descriptions.append(
+            Description(families[name], name, variables, template.version, senders_of(name), overridden)
+        )
+    return sorted(descriptions, key=lambda description: (description.family, description.name))
 
 
 def senders_of(name: str) -> tuple[str, ...]:
     """The methods that send a prompt, or a variant of it, under some settings; else the commands that do."""
     base = name.partition(".")[0]
-    for variant in VARIANTS:
+    for variant in VARIANT_ENDINGS:
         if base not in SENT_BY:
             base = base.removesuffix(variant)
     return SENT_BY.get(base, ())

@@ -7,7 +7,7 @@ from typing import Any
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.prices import FILTERING, JUDGING, Prices, model_of
+from quorum.evaluation.compare.prices import FILTER_PROMPTS, VERIFIER_PROMPTS, Prices, model_of
 from quorum.serving.access_control import App, split_paths
 from quorum.serving.address import check_tokens, listen
 from quorum.serving.app import make_app
@@ -110,7 +110,7 @@ def check_models(base: Context, models: Sequence[str]) -> None:
 
 def check_prices(base: Context, models: Sequence[str], prices: Prices) -> None:
     """Where dollars are limited, every model that may be asked needs a price."""
-    asked = [base.model, *models, model_of(JUDGING[0], base), model_of(FILTERING[0], base)]
+    asked = [base.model, *models, model_of(VERIFIER_PROMPTS[0], base), model_of(FILTER_PROMPTS[0], base)]
     unknown = next((one for one in asked if prices.of(one) is None), None)
     if unknown is not None:
         raise SetupError(

@@ -24,11 +24,11 @@ from quorum.ui.run import Run, describe_error, start_run
 from quorum.ui.texts import text
 from quorum.ui.upload_panel import UploadPanel
 
-ASSETS = Path(__file__).parent / "assets"
-HEAD = '<link rel="stylesheet" href="/assets/page.css"><script src="/assets/page.js" defer></script>'
+ASSETS_FOLDER = Path(__file__).parent / "assets"
+PAGE_HEAD = '<link rel="stylesheet" href="/assets/page.css"><script src="/assets/page.js" defer></script>'
 MOST_UNDER_WAY = 16  # runs at once, of all visitors
 STORE_ANSWERS_IN_S = 60  # the store may be on a server, or the machine busy
-AGO = ((86400, "day"), (3600, "hour"), (60, "minute"))
+SECONDS_OF_UNIT = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
 
 class SharedState:
@@ -67,10 +67,10 @@ class SharedState:
     async def list_collections(self) -> list[str]:
         """The store's collections; none if the store does not answer, because asking will give a better error."""
         try:
-            found = await asyncio.to_thread(list_collections, self.base.store)
+            collections = await asyncio.to_thread(list_collections, self.base.store)
         except QuorumError:
-            found = []
-        return sorted({SAMPLE, *found})
+            collections = []
+        return sorted({SAMPLE, *collections})
 
 
 class Page:
@@ -79,8 +79,8 @@ class Page:
     def __init__(self, shared: SharedState) -> None:
         self.shared = shared
 
-    async def draw(self, query: Query, *, said: str = "", run: Run | None = None) -> None:
-        """Draw the form at the left and the runs at the right. said: what was wrong with the address."""
+    async def draw(self, query: Query, *, message: str = "", run: Run | None = None) -> None:
+        """Draw the form at the left and the runs at the right. message: what is wrong with the address."""
         collections = await self.shared.list_collections()
         with html.div().classes("page"):
             with html.div().classes("side"):
@@ -93,7 +93,7 @@ class Page:
                     self.past = html.div()
                 past.props("dense switch-toggle-side").classes("past")
             with html.main().classes("runs") as self.runs:
-                self.said = text("p", said).classes("error").props("role=alert")
+                self.said = text("p", message).classes("error").props("role=alert")
                 self.empty = html.div().classes("empty")
                 if run is None:
                     draw_welcome(self.empty)
@@ -137,16 +137,16 @@ def draw_past(past: list[PastRun]) -> None:
     if not past:
         html.p("None yet.").classes("note")
     with html.ul():
-        for one in past:
+        for past_run in past:
             with html.li():
-                ui.link(one.question, f"/run/{one.id}")
-                html.small(f"{one.methods} · {format_age(one.asked)}")
+                ui.link(past_run.question, f"/run/{past_run.id}")
+                html.small(f"{past_run.methods} · {format_age(past_run.asked)}")
 
 
-def format_age(asked: float) -> str:
+def format_age(asked_at: float) -> str:
     """'3 hours ago'."""
-    seconds = datetime.now().timestamp() - asked
-    for size, name in AGO:
+    seconds = datetime.now().timestamp() - asked_at
+    for size, name in SECONDS_OF_UNIT:
         count = int(seconds // size)
         if count:
             return f"{count} {name}{'s' if count > 1 else ''} ago"
@@ -177,8 +177,8 @@ def is_from_another_site(request: Request) -> bool:
 def make_page_app(base: Context) -> FastAPI:
     """The application, not guarded yet."""
     shared, outer = SharedState(base), FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    nicegui_app.add_static_files("/assets", ASSETS)
-    ui.add_head_html(HEAD, shared=True)
+    nicegui_app.add_static_files("/assets", ASSETS_FOLDER)
+    ui.add_head_html(PAGE_HEAD, shared=True)
 
     @ui.page("/", response_timeout=STORE_ANSWERS_IN_S)
     async def index(request: Request) -> None:
@@ -186,7 +186,7 @@ def make_page_app(base: Context) -> FastAPI:
         try:
             query, at_once = parse_link(request.url.query, base)
         except SetupError as error:
-            await page.draw(Query(), said=describe_error(error))
+            await page.draw(Query(), message=describe_error(error))
             return
         await page.draw(query, run=await find_followed(shared, query))
         if at_once and not is_from_another_site(request):
@@ -199,14 +199,14 @@ def make_page_app(base: Context) -> FastAPI:
         try:
             run = await shared.find(id_)
         except SetupError as error:
-            await Page(shared).draw(Query(), said=describe_error(error))
+            await Page(shared).draw(Query(), message=describe_error(error))
             return
         await Page(shared).draw(restore_query(run.query, base), run=run)
 
     ui.run_with(
         outer,
         title="Quorum",
-        favicon=ASSETS / "icon.svg",
+        favicon=ASSETS_FOLDER / "icon.svg",
         dark=None,
         language="en-US",
         tailwind=False,

@@ -19,15 +19,15 @@ from quorum.ui.texts import table, text
 
 REDRAWN_EVERY = 0.1  # seconds, while something runs
 LONG_ANSWER = 60  # characters: set smaller
-PICTURE = {
+MERMAID_SETTINGS = {
     "startOnLoad": False,
     "securityLevel": "strict",
     "theme": "base",
     "fontFamily": "ui-sans-serif, system-ui, sans-serif",
     "flowchart": {"nodeSpacing": 26, "rankSpacing": 30, "padding": 9, "useMaxWidth": True},
 }
-COLOURS = re.compile(r":::\w+|^\s*classDef .*\n?", re.MULTILINE)
-PHASES = {"running": "running", "done": "", "failed": "failed", "stopped": "stopped"}
+COLOUR_LINES = re.compile(r":::\w+|^\s*classDef .*\n?", re.MULTILINE)
+PHASE_CLASSES = {"running": "running", "done": "", "failed": "failed", "stopped": "stopped"}
 
 
 @lru_cache(maxsize=64)
@@ -37,7 +37,7 @@ def mermaid_of(method: str) -> str | None:
     if known is None:
         return None
     drawn = known.graph.get_graph().draw_mermaid()
-    return COLOURS.sub("", drawn)
+    return COLOUR_LINES.sub("", drawn)
 
 
 class Card:
@@ -66,7 +66,7 @@ class Card:
             self.graph.props["aria-label"] = f"The graph of {self.answer.method}"
             self.graph.props["role"] = "img"
             if diagram is not None:
-                ui.mermaid(diagram, config=PICTURE)
+                ui.mermaid(diagram, config=MERMAID_SETTINGS)
 
     def refresh(self) -> None:
         """Show what has changed since the last refresh."""
@@ -75,8 +75,11 @@ class Card:
         self.seen, answer = self.answer.version, self.answer
         self.root.props["data-phase"] = answer.phase
         self.root.props["data-method"] = answer.name
-        self.phase.text = PHASES[answer.phase]
-        shown = {name: [one.phase, one.begun, one.ended] for name, one in node_states(answer).items()}
+        self.phase.text = PHASE_CLASSES[answer.phase]
+        shown = {
+            name: [node_state.phase, node_state.begun, node_state.ended]
+            for name, node_state in node_states(answer).items()
+        }
         self.graph.props["data-lights"] = json.dumps(shown)
         self.path.text = " → ".join(
             name + (f" ×{count}" if count > 1 else "") for name, count in list_visited_nodes(answer)
@@ -98,10 +101,10 @@ class Card:
     def draw_support(self) -> None:
         """Draw the sentence that holds the answer, or the closest one, and where it stands."""
         self.support.clear()
-        found = describe_support(self.answer.result)
-        if found is None:
+        support = describe_support(self.answer.result)
+        if support is None:
             return
-        lead, parts, place = found
+        lead, parts, place = support
         with self.support:
             if lead:
                 html.small(lead)
@@ -113,21 +116,21 @@ class Card:
     def draw_below(self) -> None:
         """Tabs, each drawn when it is first opened."""
         self.below.clear()
-        found = list_parts(self.answer)
-        if not found:
+        parts = list_parts(self.answer)
+        if not parts:
             return
         with self.below:
             with ui.tabs().props("dense no-caps align=left") as tabs:
-                for name, (title, _) in found.items():
+                for name, (title, _) in parts.items():
                     ui.tab(name, label=title)
-            first = next(iter(found))
+            first = next(iter(parts))
             with ui.tab_panels(tabs, value=first, animated=False) as panels:
-                places = {name: ui.tab_panel(name) for name in found}
+                places = {name: ui.tab_panel(name) for name in parts}
 
         def draw(name: str) -> None:
             if name in places and not places[name].default_slot.children:
                 with places[name]:
-                    found[name][1]()
+                    parts[name][1]()
 
         panels.on_value_change(lambda event: draw(str(event.value)))
         draw(first)
@@ -142,7 +145,7 @@ def write_headline(answer: Answer) -> tuple[str, str]:
     if answer.result is None and answer.written:
         return answer.written, "known"
     if answer.result is None:
-        now = [name for name, one in node_states(answer).items() if one.phase == "running"]
+        now = [name for name, node_state in node_states(answer).items() if node_state.phase == "running"]
         return (f"{', '.join(now)} …" if now else "…"), "pending"
     if answer.result.get("unknown"):
         return "unknown", "unknown"
@@ -154,7 +157,7 @@ def write_headline(answer: Answer) -> tuple[str, str]:
 def describe_support(result: ShownResult | None) -> tuple[str, list[tuple[str, bool]], str] | None:
     """(a heading or nothing, the sentence in parts with whether each is marked, its place); None without a sentence."""
     support = (result or {}).get("support")
-    passages = {one["id"]: one for one in (result or {}).get("passages") or []}
+    passages = {passage["id"]: passage for passage in (result or {}).get("passages") or []}
     if support is None or support["passage"] not in passages:
         return None
     passage, sentence = passages[support["passage"]], support["sentence"]
@@ -167,8 +170,8 @@ def describe_support(result: ShownResult | None) -> tuple[str, list[tuple[str, b
 
 def write_understood(answer: Answer, question: str) -> str:
     """How a follow-up question was understood; empty if it did not change."""
-    asked = (answer.result or {}).get("question")
-    return f"Understood as: {asked}" if isinstance(asked, str) and asked != question else ""
+    understood = (answer.result or {}).get("question")
+    return f"Understood as: {understood}" if isinstance(understood, str) and understood != question else ""
 
 
 def list_facts(answer: Answer) -> list[str]:
@@ -177,8 +180,8 @@ def list_facts(answer: Answer) -> list[str]:
     if answer.seconds is None:
         return []
     confidence, certified = result.get("confidence"), result.get("certified")
-    malformed = sum(one["count"] for one in (result.get("malformed") or {}).values())
-    verbose = sum(one["count"] for one in (result.get("verbose") or {}).values())
+    malformed = sum(node["count"] for node in (result.get("malformed") or {}).values())
+    verbose = sum(node["count"] for node in (result.get("verbose") or {}).values())
     return [
         *([str(result["note"])] if result.get("note") else []),
         *(["no passage answers the question"] if result.get("unknown") else []),

@@ -21,33 +21,33 @@ Part = tuple[str, Callable[[], None]]
 def list_parts(answer: Answer) -> dict[str, Part]:
     """name -> (title, function that draws it) of the parts that this answer has."""
     result: Result = answer.result or {}
-    found: dict[str, Part] = {}
+    parts: dict[str, Part] = {}
     passages, votes = result.get("passages") or [], result.get("votes") or []
     candidates = result.get("candidates") or []
     if passages:
-        found["passages"] = (f"Passages {len(passages)}", lambda: draw_passages(result))
+        parts["passages"] = (f"Passages {len(passages)}", lambda: draw_passages(result))
     if votes:
-        found["votes"] = (f"Votes {len(votes)}", lambda: draw_votes(result))
+        parts["votes"] = (f"Votes {len(votes)}", lambda: draw_votes(result))
     if candidates or result.get("summaries"):
-        found["candidates"] = (f"Candidates {len(candidates)}", lambda: draw_candidates(result))
+        parts["candidates"] = (f"Candidates {len(candidates)}", lambda: draw_candidates(result))
     if answer.root.steps:
-        found["steps"] = ("Steps", lambda: draw_steps(answer))
-        found["costs"] = ("Costs", lambda: draw_costs(answer))
-    return found
+        parts["steps"] = ("Steps", lambda: draw_steps(answer))
+        parts["costs"] = ("Costs", lambda: draw_costs(answer))
+    return parts
 
 
-BADGES = {True: "voted for it, does not contain it"}
+VOTE_BADGES = {True: "voted for it, does not contain it"}
 
 
 def draw_passages(result: Result) -> None:
     passages = result.get("passages") or []
-    marked = {one["passage"]: one for one in result.get("evidence") or []}
+    marked = {item["passage"]: item for item in result.get("evidence") or []}
     unsupported = set(result.get("unsupported") or [])
     badge = "voted for it" if is_claimed(result) else "evidence"
     with html.ol().classes("passages"):
         for rank, passage in enumerate(passages[:MOST_SHOWN], start=1):
-            found = marked.get(passage["id"])
-            draw_passage(rank, passage, found, badge if found else BADGES.get(passage["id"] in unsupported))
+            evidence = marked.get(passage["id"])
+            draw_passage(rank, passage, evidence, badge if evidence else VOTE_BADGES.get(passage["id"] in unsupported))
     draw_rest(len(passages), "passages")
 
 
@@ -152,16 +152,19 @@ def draw_costs(answer: Answer) -> None:
     malformed = result.get("malformed") or {}
     columns = ("calls", "input_tokens", "output_tokens", "cached_tokens")
     if usage:
-        lines = [[name, *(int(one[column]) for column in columns)] for name, one in usage.items()]
-        sums = ["in all", *(sum(int(one[column]) for one in usage.values()) for column in columns)]
+        lines = [[name, *(int(counts[column]) for column in columns)] for name, counts in usage.items()]
+        sums = ["in all", *(sum(int(counts[column]) for counts in usage.values()) for column in columns)]
         table(["prompt", "calls", "tokens in", "out", "cached"], [*lines, sums] if len(lines) > 1 else lines)
-    for name, one in malformed.items():
-        with folded_section(f"{format_count(one['count'], 'reply', 'replies')} to {name} broke the contract"):
-            for reply in one["replies"][:MOST_SHOWN]:
+    for name, node_replies in malformed.items():
+        with folded_section(f"{format_count(node_replies['count'], 'reply', 'replies')} to {name} broke the contract"):
+            for reply in node_replies["replies"][:MOST_SHOWN]:
                 html.pre(reply)
     if result.get("dropped"):
         html.p(f"{format_count(result['dropped'], 'passage')} dropped to fit the window.")
-    table(["node", "times", "seconds"], [[name, one.begun, one.seconds] for name, one in node_states(answer).items()])
+    table(
+        ["node", "times", "seconds"],
+        [[name, node_state.begun, node_state.seconds] for name, node_state in node_states(answer).items()],
+    )
 
 
 def draw_rest(count: int, what: str) -> None:

@@ -26,6 +26,6 @@ async def read_conversation(run_id: str, method: str, find: FindRun) -> list[dic
 
 def list_answer(run: Run, method: str) -> list[dict[str, str]]:
     """The turn with a run's answer; none if no method has answered."""
-    answered = sorted((one for one in run.answers if one.result), key=lambda one: one.name != method)
-    results = [one.result["answer"] for one in answered[:1] if one.result]
+    answered = sorted((answer for answer in run.answers if answer.result), key=lambda answer: answer.name != method)
+    results = [answer.result["answer"] for answer in answered[:1] if answer.result]
     return [{"role": "assistant", "content": text} for text in results]

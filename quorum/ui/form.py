@@ -14,7 +14,7 @@ from quorum.ui.query import FormField, Query, list_form_fields, select_changed, 
 from quorum.ui.run import Run, describe_error
 from quorum.ui.texts import text
 
-MODELS = ("embedded", "openai:")
+SUGGESTED_MODELS = ("embedded", "openai:")
 LONGEST_SHOWN = 80  # characters of the question that is followed
 
 
@@ -29,7 +29,7 @@ class Form:
         with html.form().classes("ask").props('aria-label="Question"') as self.root:
             self.draw_question(query.question)
             self.draw_where(collections)
-            self.draw_methods([one.name for one in parse_methods(query.methods, base)])
+            self.draw_methods([column.name for column in parse_methods(query.methods, base)])
             self.draw_settings()
         for held in ("ctrl", "meta"):  # runs before the focused field's own handler of Enter
             self.root.on(f"keydown.capture.{held}.enter.stop.prevent", self.submit, args=[])
@@ -56,7 +56,9 @@ class Form:
         self.collection = ui.select(names, value=chosen, label="Collection").props("outlined dense options-dense")
         self.collection.on_value_change(lambda event: self.set("collection", event.value))
         with html.div().classes("pair"):
-            model = ui.input("Model", value=self.value("model"), autocomplete=list(MODELS)).props("outlined dense")
+            model = ui.input("Model", value=self.value("model"), autocomplete=list(SUGGESTED_MODELS)).props(
+                "outlined dense"
+            )
             model.on_value_change(lambda event: self.set("model", event.value))
             k = ui.number("Passages", value=float(self.value("k")), min=1, precision=0).props("outlined dense")
             k.on_value_change(lambda event: self.set("k", event.value))
@@ -66,8 +68,8 @@ class Form:
         with html.fieldset().classes("methods") as box:
             self.legend = text("legend")
             methods = all_methods()
-            own = [name for name in chosen if name not in methods]
-            for name in own:
+            own_names = [name for name in chosen if name not in methods]
+            for name in own_names:
                 self.draw_method(name, "with settings of its own", True)
             for paper, names in list_families().items():
                 html.h4(paper)
@@ -182,7 +184,7 @@ class Form:
 
 def list_families() -> dict[str, list[str]]:
     """Short name of a paper -> its methods, in the order of `quorum methods`."""
-    found: dict[str, list[str]] = {}
+    families: dict[str, list[str]] = {}
     for method in all_methods().values():
-        found.setdefault(method.paper.partition(",")[0], []).append(method.name)
-    return found
+        families.setdefault(method.paper.partition(",")[0], []).append(method.name)
+    return families

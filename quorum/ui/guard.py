@@ -20,19 +20,19 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-POLICY = (
+CONTENT_POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
 )
 HEADERS = (
-    (b"content-security-policy", POLICY.encode()),
+    (b"content-security-policy", CONTENT_POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-PAGE = (
+PAGE_TEMPLATE = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">{head}'
     "<title>Quorum</title><style>:root{{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}}"
     "body{{max-width:24rem;margin:20vh auto;padding:0 1rem}}input,button{{font:inherit;padding:.4rem .6rem}}</style>"
@@ -64,9 +64,9 @@ class Guard:
             await self.app(scope, receive, send)
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        said = self.find_refusal(headers)
-        if said:
-            await refuse(scope, receive, send, 403, said)
+        refusal = self.find_refusal(headers)
+        if refusal:
+            await refuse(scope, receive, send, 403, refusal)
         elif self.token is not None and not self.has_cookie(headers):
             await self.ask_token(scope, receive, send, self.token)
         else:
@@ -87,34 +87,34 @@ class Guard:
 
     def has_cookie(self, headers: MutableMapping[str, str]) -> bool:
         given = re.findall(rf"(?:^|;\s*){self.cookie}=([0-9a-f]*)", headers.get("cookie", ""))
-        return any(hmac.compare_digest(one, derive_cookie(self.token or "")) for one in given)
+        return any(hmac.compare_digest(cookie, derive_cookie(self.token or "")) for cookie in given)
 
     async def ask_token(self, scope: Scope, receive: Receive, send: Send, token: str) -> None:
         """Turn a correct ?token= into a cookie and reopen the page without it; else show a form that asks for it."""
         pairs = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
         given = [value for name, value in pairs if name == "token"]
-        right = [hmac.compare_digest(one.encode(), token.encode()) for one in given]
+        right = [hmac.compare_digest(token_given.encode(), token.encode()) for token_given in given]
         if scope["type"] != "http" or not any(right):
-            said = "That is not the token." if given else "This page asks for its token."
-            await refuse(scope, receive, send, 401, ASK_TOKEN.format(said=said), markup=True)
+            message = "That is not the token." if given else "This page asks for its token."
+            await refuse(scope, receive, send, 401, ASK_TOKEN.format(said=message), markup=True)
             return
         rest = urlencode([pair for pair in pairs if pair[0] != "token"])
         path = "/" + quote(scope["path"].lstrip("/")) + ("?" + rest if rest else "")
         # Not a redirect: after a link on another site, the browser would not send the new cookie with it.
         head = f'<meta http-equiv="refresh" content="0;url={escape(path)}">'
         cookie = f"{self.cookie}={derive_cookie(token)}; HttpOnly; SameSite=Strict; Path=/"
-        await reply(send, 200, PAGE.format(head=head, body=""), (b"set-cookie", cookie.encode()))
+        await reply(send, 200, PAGE_TEMPLATE.format(head=head, body=""), (b"set-cookie", cookie.encode()))
 
     async def forward(self, scope: Scope, headers: MutableMapping[str, str], receive: Receive, send: Send) -> None:
         """Serve the page. Reading stops at a body that is too large. A visitor who leaves early causes no error."""
-        begun, left, came = False, False, 0
+        begun, left, received = False, False, 0
 
         async def receive_counted() -> Message:
-            nonlocal came, left
+            nonlocal received, left
             message = await receive()
             left = left or message["type"] == "http.disconnect"
-            came += len(message.get("body", b"")) if message["type"] == "http.request" else 0
-            if came > self.largest:
+            received += len(message.get("body", b"")) if message["type"] == "http.request" else 0
+            if received > self.largest:
                 raise TooLarge
             return message
 
@@ -148,17 +148,19 @@ def write_too_large(largest: int) -> str:
     return f"A request may have {largest // 1_000_000} MB at most."
 
 
-async def refuse(scope: Scope, receive: Receive, send: Send, status: int, said: str, *, markup: bool = False) -> None:
+async def refuse(
+    scope: Scope, receive: Receive, send: Send, status: int, message: str, *, markup: bool = False
+) -> None:
     """Send the refusal as text. A WebSocket is closed before it opens."""
     if scope["type"] == "websocket":
         await receive()
         await send({"type": "websocket.close", "code": 1008, "reason": ""})
         return
-    await reply(send, status, PAGE.format(head="", body=said if markup else f"<p>{escape(said)}</p>"))
+    await reply(send, status, PAGE_TEMPLATE.format(head="", body=message if markup else f"<p>{escape(message)}</p>"))
 
 
 async def reply(send: Send, status: int, text: str, *more: tuple[bytes, bytes]) -> None:
     """Send a complete HTML response."""
-    own = [(b"content-type", b"text/html; charset=utf-8"), (b"cache-control", b"no-store"), *HEADERS, *more]
-    await send({"type": "http.response.start", "status": status, "headers": own})
+    own_headers = [(b"content-type", b"text/html; charset=utf-8"), (b"cache-control", b"no-store"), *HEADERS, *more]
+    await send({"type": "http.response.start", "status": status, "headers": own_headers})
     await send({"type": "http.response.body", "body": text.encode()})

@@ -15,13 +15,13 @@ from quorum.core.errors import SetupError
 from quorum.core.files import read_regular
 from quorum.core.private_files import make_private_folder, open_private_text
 from quorum.evaluation.saved_run import read_number, read_result, read_saved_run
-from quorum.evaluation.trace import FORMAT, Step, step_to_json
+from quorum.evaluation.trace import FORMAT_NAME, Step, step_to_json
 from quorum.models.tracing import clean_value, hides_passages
 from quorum.ui.query import Query
 from quorum.ui.run import Answer, Phase, Run
 
-LATEST = 253_402_214_400  # the last day of the year 9999, in every time zone; seconds since 1970
-ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
+LATEST_TIME = 253_402_214_400  # the last day of the year 9999, in every time zone; seconds since 1970
+RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
 
 
 @dataclass(frozen=True)
@@ -59,58 +59,64 @@ def save_run(run: Run, folder: Path) -> None:
 def run_to_json(run: Run) -> dict[str, Any]:
     """A run as JSON: a saved trace, with the page's additional data under "page"."""
     answers = [
-        {"name": one.name, "method": one.method, "phase": one.phase, "error": one.error, "seconds": one.seconds}
-        | {"result": clean_value(one.result, hides_passages()), "graphs": len(one.root.steps)}
-        for one in run.answers
+        {
+            "name": answer.name,
+            "method": answer.method,
+            "phase": answer.phase,
+            "error": answer.error,
+            "seconds": answer.seconds,
+        }
+        | {"result": clean_value(answer.result, hides_passages()), "graphs": len(answer.root.steps)}
+        for answer in run.answers
     ]
     query = {"methods": run.query.methods, "settings": clean_value(dict(run.query.settings), False)}
     query |= {"follows": run.query.follows} if run.query.follows else {}
     return {
-        "format": FORMAT,
+        "format": FORMAT_NAME,
         "question": run.query.question,
-        "method": ",".join(one.name for one in run.answers),
+        "method": ",".join(answer.name for answer in run.answers),
         "page": {"asked": run.asked, **query, "answers": answers},
-        "steps": [step_to_json(step) for one in run.answers for step in one.root.steps],
+        "steps": [step_to_json(step) for answer in run.answers for step in answer.root.steps],
     }
 
 
 def load_run(id_: str, folder: Path) -> Run:
     """Read the run of that name. A missing or unreadable file is a `SetupError`. Blocks."""
-    if not ID.fullmatch(id_) or not (folder / f"{id_}.json").is_file():
+    if not RUN_ID.fullmatch(id_) or not (folder / f"{id_}.json").is_file():
         raise SetupError(f"There is no run {id_[:40]!r}; choose one from the list of past runs.")
     try:
-        kept, steps = read_saved_run(read_regular(folder / f"{id_}.json"))
-        line = describe_run(id_, kept)
-        page, left = kept["page"], iter(steps)
+        saved, steps = read_saved_run(read_regular(folder / f"{id_}.json"))
+        line = describe_run(id_, saved)
+        page, left = saved["page"], iter(steps)
         settings = {read_text(name): read_text(value) for name, value in page["settings"].items()}
         query = Query(line.question, read_text(page["methods"]), settings, read_text(page.get("follows", "")))
-        return Run(id_, query, line.asked, [read_answer(one, left) for one in page["answers"]])
+        return Run(id_, query, line.asked, [read_answer(answer, left) for answer in page["answers"]])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration) as error:
         raise SetupError(f"The run {id_} cannot be read ({type(error).__name__}); ask its question again.") from None
 
 
-def read_answer(kept: dict[str, Any], steps: Iterator[Step]) -> Answer:
+def read_answer(saved: dict[str, Any], steps: Iterator[Step]) -> Answer:
     """An answer with its own graphs, which are stored in order."""
-    if kept["phase"] not in get_args(Phase):
+    if saved["phase"] not in get_args(Phase):
         raise ValueError("an answer has an unknown phase")
-    root = Step("run", "run", steps=[next(steps) for _ in range(kept["graphs"])])
+    root = Step("run", "run", steps=[next(steps) for _ in range(saved["graphs"])])
     return Answer(
-        name=read_text(kept["name"]),
-        method=read_text(kept["method"]),
-        phase="stopped" if kept["phase"] == "running" else kept["phase"],  # nothing from a file runs
-        result=read_result(kept["result"]),
-        error=None if kept["error"] is None else read_text(kept["error"]),
-        seconds=read_number(kept["seconds"]),
+        name=read_text(saved["name"]),
+        method=read_text(saved["method"]),
+        phase="stopped" if saved["phase"] == "running" else saved["phase"],  # nothing from a file runs
+        result=read_result(saved["result"]),
+        error=None if saved["error"] is None else read_text(saved["error"]),
+        seconds=read_number(saved["seconds"]),
         root=root,
     )
 
 
-def describe_run(id_: str, kept: dict[str, Any]) -> PastRun:
+def describe_run(id_: str, saved: dict[str, Any]) -> PastRun:
     """The list line of a run, from its file."""
-    asked = float(kept["page"]["asked"])
-    if not 0 <= asked <= LATEST:
+    asked_at = float(saved["page"]["asked"])
+    if not 0 <= asked_at <= LATEST_TIME:
         raise ValueError("it was asked at no time that a calendar has")
-    return PastRun(id_, read_text(kept["question"]), read_text(kept["method"]), asked)
+    return PastRun(id_, read_text(saved["question"]), read_text(saved["method"]), asked_at)
 
 
 def read_text(value: Any) -> str:
@@ -122,7 +128,7 @@ def read_text(value: Any) -> str:
 
 def list_past_runs(folder: Path, count: int = 30) -> list[PastRun]:
     """The last runs, newest first. Files that are not runs are left out. Blocks."""
-    files = sorted((file for file in folder.glob("*.json") if ID.fullmatch(file.stem)), reverse=True)
+    files = sorted((file for file in folder.glob("*.json") if RUN_ID.fullmatch(file.stem)), reverse=True)
     lines = (read_past_run(file) for file in files[:count])
     return [line for line in lines if line is not None]
 

@@ -10,8 +10,13 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.run.columns import Column, parse_methods
 from quorum.graphs import DEFAULT
 
-OWN = ("collection", "model", "k")  # each has a form field and a link parameter of its own; others are "set=key=value"
-FIXED = ("store", "journal")  # a link must not choose where the server writes
+# Each has a form field and a link parameter of its own; others are "set=key=value".
+OWN_PARAMETERS = (
+    "collection",
+    "model",
+    "k",
+)
+FIXED_SETTINGS = ("store", "journal")  # a link must not choose where the server writes
 LONGEST_QUESTION = 20_000  # characters
 MOST_WORDS = 200  # of a link
 
@@ -34,17 +39,17 @@ class Query:
             raise SetupError("There is no question yet; write one.")
         if len(self.question) > LONGEST_QUESTION:
             raise SetupError(f"The question has more than {LONGEST_QUESTION:,} characters; shorten it.")
-        found = parse_methods(self.methods, make_query_context(self.settings, base))
-        for one in found:
-            check_changeable(one.settings)
-        return found
+        columns = parse_methods(self.methods, make_query_context(self.settings, base))
+        for column in columns:
+            check_changeable(column.settings)
+        return columns
 
     def link(self) -> str:
         """The address that opens the form with these values."""
         pairs = [("q", self.question), ("methods", self.methods)]
         pairs += [("follows", self.follows)] if self.follows else []
-        pairs += [(name, self.settings[name]) for name in OWN if name in self.settings]
-        pairs += [("set", f"{name}={value}") for name, value in self.settings.items() if name not in OWN]
+        pairs += [(name, self.settings[name]) for name in OWN_PARAMETERS if name in self.settings]
+        pairs += [("set", f"{name}={value}") for name, value in self.settings.items() if name not in OWN_PARAMETERS]
         return f"/?{urlencode(pairs)}"
 
 
@@ -56,7 +61,7 @@ def make_query_context(settings: Mapping[str, str], base: Context) -> Context:
 
 def check_changeable(settings: Mapping[str, str]) -> None:
     """Raise a SetupError for a setting that only the server may choose."""
-    fixed = next((name for name in FIXED if name in settings), None)
+    fixed = next((name for name in FIXED_SETTINGS if name in settings), None)
     if fixed:
         raise SetupError(f"The page does not change {fixed!r}; give it when the server starts: quorum serve --help.")
 
@@ -72,7 +77,7 @@ def parse_link(query: str, base: Context) -> tuple[Query, bool]:
         if name == "set":
             key, _, text = value.partition("=")
             settings[key.strip()] = text.strip()
-        elif name in OWN:
+        elif name in OWN_PARAMETERS:
             settings[name] = value
         elif name in words:
             words[name] = value
@@ -83,8 +88,8 @@ def parse_link(query: str, base: Context) -> tuple[Query, bool]:
 
 def select_changed(settings: Mapping[str, str], base: Context) -> dict[str, str]:
     """The settings that differ from the server's. An invalid one is a `SetupError`."""
-    made = make_query_context(settings, base)
-    return {name: text for name, text in settings.items() if getattr(made, name) != getattr(base, name)}
+    changed_context = make_query_context(settings, base)
+    return {name: text for name, text in settings.items() if getattr(changed_context, name) != getattr(base, name)}
 
 
 @dataclass(frozen=True)
@@ -107,7 +112,7 @@ def list_form_fields(base: Context) -> list[FormField]:
     from pydantic import TypeAdapter
 
     shapes: dict[str, Any] = TypeAdapter(Context).json_schema()["properties"]
-    names = [part.name for part in fields(Context) if part.name not in (*OWN, *FIXED)]
+    names = [part.name for part in fields(Context) if part.name not in (*OWN_PARAMETERS, *FIXED_SETTINGS)]
     return [make_form_field(name, shapes[name], getattr(base, name)) for name in names]
 
 

@@ -23,7 +23,7 @@ from quorum.ui.query import Query
 
 QUOTED_PATH = r"(?<=['\"])(?:~|[A-Za-z]:)?[/\\][^'\"]+(?=['\"])"  # may hold spaces
 PATH = re.compile(rf"{QUOTED_PATH}|(?<![\w.:/\\])(?:~|[A-Za-z]:)?[/\\][\w.@%+~-]+(?:[/\\][\w.@%+~-]*)*")
-TURN = ("begin_turn", "end_turn")  # nodes of a conversation, which only read and write messages
+TURN_NODES = ("begin_turn", "end_turn")  # nodes of a conversation, which only read and write messages
 Phase = Literal["running", "done", "failed", "stopped"]
 ReadHistory = Callable[[str], Awaitable[list[dict[str, str]]]]
 
@@ -63,7 +63,7 @@ class Run:
 
     @property
     def is_running(self) -> bool:
-        return any(one.phase == "running" for one in self.answers)
+        return any(answer.phase == "running" for answer in self.answers)
 
     def stop(self) -> None:
         """Cancel the methods that still run; finished answers stay."""
@@ -92,8 +92,8 @@ class AnswerTracer(Tracer):
         super().begin(step, run_id, parent)
         self.answer.change()
 
-    def end(self, run_id: UUID, **found: Any) -> None:
-        super().end(run_id, **found)
+    def end(self, run_id: UUID, **outputs: Any) -> None:
+        super().end(run_id, **outputs)
         self.answer.change()
 
 
@@ -109,7 +109,7 @@ def start_run(
 
     read_history: what was said before the question, for the name of a method; None: nothing.
     """
-    run = Run(make_id(), query, time.time(), [Answer(one.name, one.method) for one in methods])
+    run = Run(make_id(), query, time.time(), [Answer(column.name, column.method) for column in methods])
     run.task = asyncio.create_task(run_methods(run, methods, save, read_history), name=f"run {run.id}")
     return run
 
@@ -121,9 +121,9 @@ async def run_methods(
     try:
         await asyncio.gather(*(run_method(run.query.question, method, into, read_history) for method, into in pairs))
     except asyncio.CancelledError:
-        for one in run.answers:  # a task cancelled before its start does not run its own clean-up
-            if one.phase == "running":
-                end_answer(one, "stopped")
+        for answer in run.answers:  # a task cancelled before its start does not run its own clean-up
+            if answer.phase == "running":
+                end_answer(answer, "stopped")
     try:
         await save(run)
     except QuorumError as error:
@@ -188,45 +188,45 @@ def top_nodes(answer: Answer) -> Iterator[Step]:
         for step in graph.steps:
             if step.kind == "node" and step.name == graph.name:
                 yield from (inner for part in step.steps for inner in part.steps if inner.kind == "node")
-            elif step.kind == "node" and step.name not in TURN:
+            elif step.kind == "node" and step.name not in TURN_NODES:
                 yield step
 
 
 def node_states(answer: Answer) -> dict[str, NodeState]:
     """The states of all nodes that were entered, in order."""
-    found: dict[str, list[Step]] = {}
+    steps_of_node: dict[str, list[Step]] = {}
     for step in top_nodes(answer):
-        found.setdefault(step.name, []).append(step)
-    return {name: summarize_steps(steps, answer.phase) for name, steps in found.items()}
+        steps_of_node.setdefault(step.name, []).append(step)
+    return {name: summarize_steps(steps, answer.phase) for name, steps in steps_of_node.items()}
 
 
 def summarize_steps(steps: list[Step], phase: Phase) -> NodeState:
     """The state of one node. A step without an end in a finished run was cut off."""
     over = [step for step in steps if step.seconds is not None]
-    here: Phase = "done"
+    node_phase: Phase = "done"
     if len(over) < len(steps):
-        here = "running" if phase == "running" else "stopped"
+        node_phase = "running" if phase == "running" else "stopped"
     elif any(step.error for step in steps):
-        here = "stopped" if phase == "stopped" else "failed"
-    return NodeState(here, len(steps), len(over), sum(step.seconds or 0.0 for step in over))
+        node_phase = "stopped" if phase == "stopped" else "failed"
+    return NodeState(node_phase, len(steps), len(over), sum(step.seconds or 0.0 for step in over))
 
 
 def list_visited_nodes(answer: Answer) -> list[tuple[str, int]]:
     """(node, times in a row) in order, without `begin`, which only resets the state."""
-    found: list[tuple[str, int]] = []
+    visits: list[tuple[str, int]] = []
     for step in top_nodes(answer):
-        if found and found[-1][0] == step.name:
-            found[-1] = (step.name, found[-1][1] + 1)
+        if visits and visits[-1][0] == step.name:
+            visits[-1] = (step.name, visits[-1][1] + 1)
         elif step.name != "begin":
-            found.append((step.name, 1))
-    return found
+            visits.append((step.name, 1))
+    return visits
 
 
 def count_totals(answer: Answer) -> tuple[int, int, int]:
     """(calls, input tokens, output tokens) of the result."""
     usage = ((answer.result or {}).get("usage") or {}).values()
     return (
-        sum(one["calls"] for one in usage),
-        sum(one["input_tokens"] for one in usage),
-        sum(one["output_tokens"] for one in usage),
+        sum(node["calls"] for node in usage),
+        sum(node["input_tokens"] for node in usage),
+        sum(node["output_tokens"] for node in usage),
     )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from quorum.serving.service import Service
 from quorum.ui.guard import App, Guard
 
-SPARE = 10_000_000  # bytes of a request beside the files in it
+REQUEST_OVERHEAD = 10_000_000  # bytes of a request beside the files in it
 
 
 def make_page(service: Service, tokens: Sequence[str], port: int) -> App:
@@ -14,4 +14,4 @@ def make_page(service: Service, tokens: Sequence[str], port: int) -> App:
     from quorum.ui.uploads import LARGEST_UPLOAD
 
     token = tokens[0] if tokens else None
-    return Guard(make_page_app(service.permissions.base), token, port=port, largest=LARGEST_UPLOAD + SPARE)
+    return Guard(make_page_app(service.permissions.base), token, port=port, largest=LARGEST_UPLOAD + REQUEST_OVERHEAD)

@@ -16,7 +16,7 @@ def table(heads: Sequence[str], lines: Iterable[Sequence[Any]], kind: str = "") 
     """A table of texts. Columns with numbers are aligned to the right."""
     rows = [list(line) for line in lines]
     right = [any(isinstance(row[place], int | float) for row in rows) for place in range(len(heads))]
-    with html.div().classes("wide"), html.table().classes(kind) as made:
+    with html.div().classes("wide"), html.table().classes(kind) as element:
         with html.thead(), html.tr():
             for head, number in zip(heads, right, strict=True):
                 html.th(head).props("scope=col").classes("number" if number else "")
@@ -25,7 +25,7 @@ def table(heads: Sequence[str], lines: Iterable[Sequence[Any]], kind: str = "") 
                 with html.tr():
                     for value, number in zip(row, right, strict=True):
                         html.td(format_cell(value)).classes("number" if number else "")
-    return made
+    return element
 
 
 def format_cell(value: Any) -> str:
@@ -41,8 +41,8 @@ def format_cell(value: Any) -> str:
 
 def folded_section(title: str, note: str = "") -> Any:
     """A section that opens with a click on its title; use it with `with`."""
-    made = html.details()
-    with made, html.summary():
+    section = html.details()
+    with section, html.summary():
         html.span(title)
         html.small(note)
-    return made
+    return section

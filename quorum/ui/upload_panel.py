@@ -14,8 +14,8 @@ from quorum.ui.run import describe_error
 from quorum.ui.texts import table, text
 from quorum.ui.uploads import LARGEST_FILE, LARGEST_UPLOAD, IndexingJob, check_target, index_uploads
 
-OWN = "my-documents"
-KINDS = ",".join([*READERS, ".jsonl", ".ndjson", ".jsonl.gz", ".gz"])
+DEFAULT_COLLECTION = "my-documents"
+ACCEPTED_SUFFIXES = ",".join([*READERS, ".jsonl", ".ndjson", ".jsonl.gz", ".gz"])
 REDRAWN_EVERY = 0.2  # seconds, while documents are indexed
 
 
@@ -26,7 +26,9 @@ class UploadPanel:
         self.base, self.added = base, added
         self.job: IndexingJob | None = None
         with ui.expansion("Add documents").props("dense switch-toggle-side").classes("documents"):
-            self.name = ui.input("Into the collection", value=OWN if collection == SAMPLE else collection)
+            self.name = ui.input(
+                "Into the collection", value=DEFAULT_COLLECTION if collection == SAMPLE else collection
+            )
             self.name.props("outlined dense")
             self.files = ui.upload(
                 label="Drop files here, or press +",
@@ -37,7 +39,7 @@ class UploadPanel:
                 on_multi_upload=self.accept_files,
                 on_rejected=self.reject_files,
             )
-            self.files.props(f'flat accept="{KINDS}" aria-label="Documents"')
+            self.files.props(f'flat accept="{ACCEPTED_SUFFIXES}" aria-label="Documents"')
             html.small("txt, md, html, pdf, docx, pptx, xlsx, csv, epub, eml, json or code; up to 100 MB each.")
             self.said = text("p").props("role=status").classes("said")
             self.bar = ui.linear_progress(value=0, show_value=False).props("instant-feedback")
@@ -49,8 +51,8 @@ class UploadPanel:
     def reject_files(self) -> None:
         self.say("Some files were refused: their type is not supported, or they are larger than 100 MB.", wrong=True)
 
-    def say(self, said: str, *, wrong: bool = False) -> None:
-        self.said.text = said
+    def say(self, message: str, *, wrong: bool = False) -> None:
+        self.said.text = message
         self.said.classes(replace="error" if wrong else "said")
 
     def accept_files(self, event: Any) -> None:

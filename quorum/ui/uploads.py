@@ -22,8 +22,8 @@ LARGEST_UPLOAD = 500_000_000  # bytes, of all files dropped at once
 LONGEST_NAME = 120  # characters
 MOST_BYTES = 180  # of a name; file systems allow 255, and a number may be added
 BIDI_CONTROLS = r"\u200e\u200f\u202a-\u202e\u2066-\u2069"
-UNSAFE = re.compile(rf"[\x00-\x1f\x7f<>:\"|?*{BIDI_CONTROLS}\ud800-\udfff]")
-LINE = re.compile(r"(.+), line (\d+)", re.DOTALL)  # as a report names a line of a file
+UNSAFE_CHARACTERS = re.compile(rf"[\x00-\x1f\x7f<>:\"|?*{BIDI_CONTROLS}\ud800-\udfff]")
+LINE_OF_FILE = re.compile(r"(.+), line (\d+)", re.DOTALL)  # as a report names a line of a file
 indexing_lock = asyncio.Lock()
 
 Save = Callable[[Path], Awaitable[None]]
@@ -51,7 +51,7 @@ class IndexingJob:
 
 def clean_name(name: str) -> str:
     """The last part of a path of any system, without characters that a file name should not have."""
-    bare = UNSAFE.sub("", re.split(r"[/\\]", name)[-1]).strip().lstrip(".")
+    bare = UNSAFE_CHARACTERS.sub("", re.split(r"[/\\]", name)[-1]).strip().lstrip(".")
     if len(bare) > LONGEST_NAME or len(bare.encode()) > MOST_BYTES:
         stem, dot, kind = bare.rpartition(".")
         bare = (
@@ -70,17 +70,17 @@ def shorten_name(name: str, longest: int) -> str:
 
 def make_unique_names(names: Sequence[str]) -> list[str]:
     """A safe name for each file. Later files with an equal name get a number."""
-    found: dict[str, str] = {}  # name in lower case -> name
+    names_in_use: dict[str, str] = {}  # name in lower case -> name
     numbers: dict[str, int] = {}
     for name in map(clean_name, names):
         stem, dot, kind = name.partition(".")
-        number, made = numbers.get(name.lower(), 1), name if name.lower() not in found else ""
-        while not made or made.lower() in found:
+        number, unique = numbers.get(name.lower(), 1), name if name.lower() not in names_in_use else ""
+        while not unique or unique.lower() in names_in_use:
             number += 1
-            made = f"{stem} ({number}){dot}{kind}"
-        found[made.lower()] = made
+            unique = f"{stem} ({number}){dot}{kind}"
+        names_in_use[unique.lower()] = unique
         numbers[name.lower()] = number
-    return list(found.values())
+    return list(names_in_use.values())
 
 
 def check_target(collection: str) -> str:
@@ -134,14 +134,14 @@ def report_outcomes(job: IndexingJob, report: IndexReport) -> None:
     """The outcome of each file: indexed, with warnings, or the reason why it was not read."""
     job.passages = report.passages
     job.files = dict.fromkeys(job.files, "indexed")
-    for where, note in report.notes:
-        if Path(where).name in job.files:
-            job.files[Path(where).name] = f"indexed; {note}"
+    for path_or_line, note in report.notes:
+        if Path(path_or_line).name in job.files:
+            job.files[Path(path_or_line).name] = f"indexed; {note}"
     lines: dict[str, list[str]] = {}
-    for where, reason in report.skipped:
-        line = LINE.fullmatch(where)
-        path, said = (where, reason) if line is None else (line[1], f"line {line[2]}: {reason}")
-        lines.setdefault(Path(path).name, []).append(said)
+    for path_or_line, reason in report.skipped:
+        line = LINE_OF_FILE.fullmatch(path_or_line)
+        path, outcome = (path_or_line, reason) if line is None else (line[1], f"line {line[2]}: {reason}")
+        lines.setdefault(Path(path).name, []).append(outcome)
     for name, reasons in lines.items():
         whole = not reasons[0].startswith("line ")
         more = f" and {len(reasons) - 1} more" if len(reasons) > 1 else ""

@@ -14,7 +14,7 @@ from quorum.algorithms.betting import (
 )
 
 REPETITIONS = 300
-SLACK = 3 * math.sqrt(0.05 * 0.95 / REPETITIONS)  # three standard errors
+THREE_STANDARD_ERRORS = 3 * math.sqrt(0.05 * 0.95 / REPETITIONS)
 
 
 def test_the_capital_is_the_average_of_seven_bets() -> None:
@@ -43,7 +43,7 @@ def test_a_true_null_hypothesis_is_seldom_rejected_however_often_one_looks(popul
         values = draw.choice([1.0, 0.0, -1.0], p=[0.15, 0.7, 0.15], size=(REPETITIONS, 200))
     else:
         values = np.array([draw.permutation([1.0] * 30 + [0.0] * 140 + [-1.0] * 30) for _ in range(REPETITIONS)])
-    assert (compute_capital(values, population=population).max(axis=1) >= 20).mean() <= 0.05 + SLACK
+    assert (compute_capital(values, population=population).max(axis=1) >= 20).mean() <= 0.05 + THREE_STANDARD_ERRORS
 
 
 def test_a_difference_is_found() -> None:
@@ -59,7 +59,7 @@ def test_intervals_hold_the_mean_on_few_and_on_many_values() -> None:
         for _ in range(REPETITIONS // 3):
             low, high = compute_share_interval(draw.random(n) < 0.3)
             missed += not low <= 0.3 <= high
-        assert missed <= REPETITIONS // 3 * (0.05 + 2 * SLACK)
+        assert missed <= REPETITIONS // 3 * (0.05 + 2 * THREE_STANDARD_ERRORS)
 
 
 def test_an_interval_closes_when_the_whole_population_was_seen() -> None:

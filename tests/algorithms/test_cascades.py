@@ -41,12 +41,12 @@ def make_recorded_answers(right: np.ndarray, cost: list[float], known: np.ndarra
     )
 
 
-THREE = make_recorded_answers(np.array([[1, 0, 0, 0], [0, 1, 0, 1], [0, 1, 1, 0]]), [1.0, 2.0, 5.0])
+THREE_METHODS = make_recorded_answers(np.array([[1, 0, 0, 0], [0, 1, 0, 1], [0, 1, 1, 0]]), [1.0, 2.0, 5.0])
 
 
 def test_a_cascade_goes_on_until_a_stage_passes_its_test() -> None:
     known = np.array([[True, False, True, False], [True, True, False, False], [True] * 4])
-    table = replace(THREE, known=known)
+    table = replace(THREE_METHODS, known=known)
     found = replay_cascade(
         table, (Stage("a", AcceptanceTest("known")), Stage("b", AcceptanceTest("known")), Stage("c", None))
     )
@@ -67,7 +67,7 @@ def test_a_cascade_goes_on_until_a_stage_passes_its_test() -> None:
 )
 def test_every_test_of_a_stage(accept: AcceptanceTest, expected: list[float]) -> None:
     table = replace(
-        THREE,
+        THREE_METHODS,
         confidence=np.array([[np.nan] * 4, [0.9, 0.5, 0.2, np.nan], [np.nan] * 4]),
         certified=np.array([[False] * 4, [True, True, True, True], [False] * 4]),
     )
@@ -82,7 +82,7 @@ def test_every_test_of_a_stage(accept: AcceptanceTest, expected: list[float]) ->
 def test_calls_that_an_earlier_stage_made_are_not_paid_again() -> None:
     shared = np.zeros((3, 3, 4))
     shared[0, 1], shared[1, 2], shared[0, 2] = 1.0, 2.0, 1.0
-    table = replace(THREE, shared=shared, known=np.zeros((3, 4), dtype=bool))
+    table = replace(THREE_METHODS, shared=shared, known=np.zeros((3, 4), dtype=bool))
     cascade = (Stage("a", AcceptanceTest("known")), Stage("b", AcceptanceTest("known")), Stage("c", None))
     assert replay_cascade(table, cascade).cost.tolist() == [1 + 1 + 3] * 4
 
@@ -90,9 +90,9 @@ def test_calls_that_an_earlier_stage_made_are_not_paid_again() -> None:
 def test_a_stage_that_failed_fails_the_question() -> None:
     failed = np.zeros((3, 4), dtype=bool)
     failed[0, 1] = True
-    worst = THREE.worst.copy()
+    worst = THREE_METHODS.worst.copy()
     worst[2, 1] = 1.0
-    table = replace(THREE, failed=failed, worst=worst, known=np.zeros((3, 4), dtype=bool))
+    table = replace(THREE_METHODS, failed=failed, worst=worst, known=np.zeros((3, 4), dtype=bool))
     assert replay_cascade(table, (Stage("a", AcceptanceTest("known")), Stage("c", None))).worst[1] == 0.0
 
 

@@ -18,13 +18,22 @@ from quorum.core.context import Context
 from quorum.core.state import Vote
 from quorum.graphs import answer
 
-FORMS = {"a": ("July 4, 1776", "4 July 1776"), "b": ("two miles", "2 mi"), "x": ("Paris", "in Paris.")}  # same key
+ANSWER_FORMS = {
+    "a": ("July 4, 1776", "4 July 1776"),
+    "b": ("two miles", "2 mi"),
+    "x": ("Paris", "in Paris."),
+}  # same key
 Answers = tuple[str, ...]  # of one passage, one per sample; "?" is unknown
 
 
 def ballots(passages: tuple[Answers, ...]) -> list[Vote]:
     return [
-        Vote(rank=rank, passage=f"p{rank}", answer=FORMS.get(answer, (answer,) * 2)[rank % 2], unknown=answer == "?")
+        Vote(
+            rank=rank,
+            passage=f"p{rank}",
+            answer=ANSWER_FORMS.get(answer, (answer,) * 2)[rank % 2],
+            unknown=answer == "?",
+        )
         for rank, answers in enumerate(passages)
         for answer in answers
     ]

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from quorum.algorithms.race import MODES, Mode, Race, compute_worth, run_race
+from quorum.algorithms.race import RACE_MODES, Mode, Race, compute_worth, run_race
 
 REPETITIONS = 120
-SLACK = 3 * math.sqrt(0.05 * 0.95 / REPETITIONS)
+THREE_STANDARD_ERRORS = 3 * math.sqrt(0.05 * 0.95 / REPETITIONS)
 
 
 def tables(count: int, questions: int, shares: list[float], seed: int) -> list[np.ndarray]:
@@ -32,18 +32,18 @@ def test_the_best_of_these_questions_is_hardly_ever_dropped(mode: Mode) -> None:
         means = table.mean(axis=0)
         race = run_race(table, mode)
         lost += not race.live[np.flatnonzero(means == means.max())].any()
-    assert lost <= (0 if mode == "exact" else REPETITIONS * (0.05 + SLACK))
+    assert lost <= (0 if mode == "exact" else REPETITIONS * (0.05 + THREE_STANDARD_ERRORS))
 
 
 def test_the_best_on_questions_like_these_is_hardly_ever_dropped() -> None:
     races = [run_race(table, "future") for table in tables(REPETITIONS, 150, [0.4, 0.4, 0.4, 0.4], seed=2)]
-    assert np.mean([not race.live[0] for race in races]) <= 0.05 + SLACK
+    assert np.mean([not race.live[0] for race in races]) <= 0.05 + THREE_STANDARD_ERRORS
 
 
 def test_questions_are_saved_where_methods_differ() -> None:
-    saved = {mode: [] for mode in MODES}
+    saved = {mode: [] for mode in RACE_MODES}
     for table in tables(10, 200, [0.6, 0.55, 0.3, 0.2, 0.1], seed=3):
-        for mode in MODES:
+        for mode in RACE_MODES:
             race = run_race(table, mode)
             asked = sum(race.dropped.get(one, race.asked) for one in range(5))
             saved[mode].append(1 - asked / table.size)

@@ -132,7 +132,7 @@ def judge(validity: Sequence[str], outcome: Outcome) -> ScriptedModel:
     return model
 
 
-SAID = {"True": True, "False": False, "Hm.": False}
+VERDICT_OF_REPLY = {"True": True, "False": False, "Hm.": False}
 
 
 async def check_eager_and_lazy(validity: Sequence[str], outcome: Outcome) -> int:
@@ -142,7 +142,7 @@ async def check_eager_and_lazy(validity: Sequence[str], outcome: Outcome) -> int
         context = Context(model=judge(validity, outcome), candidates=len(validity), ranking=ranking)
         results.append(await answer(QUESTION, "sure", context, given=PASSAGES[:2]))
     eager, lazy = results
-    scores = compute_scores_by_definition([SAID[said] for said in validity], outcome, len(validity))
+    scores = compute_scores_by_definition([VERDICT_OF_REPLY[said] for said in validity], outcome, len(validity))
     same = ("answer", "unknown", "rationale", "validity", "candidates", "summaries", "evidence", "passages")
     assert {key: eager[key] for key in same} == {key: lazy[key] for key in same}
     assert (eager["scores"], eager["answer"]) == (scores, ["1931", "1950", "1929"][scores.index(max(scores))])
@@ -160,17 +160,18 @@ async def test_the_graph_over_all_outcomes_of_two_candidates() -> None:
     for validity in product(("True", "False"), repeat=2):
         for outcome in list_outcomes(2):
             saved = await check_eager_and_lazy(validity, outcome)
-            assert saved == (2 if SAID[validity[0]] and not SAID[validity[1]] else 0)
+            assert saved == (2 if VERDICT_OF_REPLY[validity[0]] and not VERDICT_OF_REPLY[validity[1]] else 0)
 
 
-SAMPLED = list_outcomes(3)[::91]
+SAMPLED_OUTCOMES = list_outcomes(3)[::91]
 
 
 async def test_the_graph_over_sampled_outcomes_of_three_candidates() -> None:
     """Some of the verdicts are garbled, too."""
-    validities = list(product(SAID, repeat=3))
+    validities = list(product(VERDICT_OF_REPLY, repeat=3))
     saved = [
-        await check_eager_and_lazy(validities[5 * n % len(validities)], outcome) for n, outcome in enumerate(SAMPLED)
+        await check_eager_and_lazy(validities[5 * n % len(validities)], outcome)
+        for n, outcome in enumerate(SAMPLED_OUTCOMES)
     ]
     assert set(saved) == {0, 2}
 

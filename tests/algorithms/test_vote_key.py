@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorum.algorithms.vote_key import LONGEST, vote_key
+from quorum.algorithms.vote_key import LONGEST_ANSWER, vote_key
 from quorum.algorithms.votes import count_votes, find_most_frequent
 from quorum.core.state import Vote
 
-SAME = [
+SAME_KEYS = [
     "J. R. R. Tolkien|J.R.R. Tolkien|J R R Tolkien|JRR Tolkien|j.r.r. tolkien",
     "A. A. Milne|A.A. Milne|AA Milne",
     "John F. Kennedy|John F Kennedy",
@@ -48,7 +48,7 @@ SAME = [
     "Paris|Paris, which is its capital|Paris [1]|Paris (passage 2)|Paris, according to the passage|in Paris|"
     "Paris. This is stated in the first passage.|Paris because it says so|“Paris”",
 ]
-APART = [
+DIFFERENT_KEYS = [
     "1990|1990s|the 90s",
     "5 miles|5 km|5|$5|5%|5th|-5|5 pounds|£5|5 years",
     "Paris|Paris, Texas|Paris or Lyon|not Paris",
@@ -82,24 +82,24 @@ APART = [
 ]
 
 
-@pytest.mark.parametrize("forms", SAME)
+@pytest.mark.parametrize("forms", SAME_KEYS)
 def test_ways_to_write_an_answer_have_one_key(forms: str) -> None:
     keys = {form: vote_key(form) for form in forms.split("|")}
     assert len(set(keys.values())) == 1, keys
 
 
-@pytest.mark.parametrize("answers", APART)
+@pytest.mark.parametrize("answers", DIFFERENT_KEYS)
 def test_answers_that_differ_have_different_keys(answers: str) -> None:
     for one, other in combinations(answers.split("|"), 2):
         assert vote_key(one) != vote_key(other), (one, other)
 
 
 def test_no_two_of_the_groups_share_a_key() -> None:
-    keys = [vote_key(forms.split("|")[0]) for forms in SAME]
+    keys = [vote_key(forms.split("|")[0]) for forms in SAME_KEYS]
     assert len(set(keys)) == len(keys)
 
 
-@given(st.text(max_size=2 * LONGEST))
+@given(st.text(max_size=2 * LONGEST_ANSWER))
 def test_every_text_has_a_key_and_only_space_has_none(answer: str) -> None:
     assert bool(vote_key(answer)) == bool(answer.strip())
 
@@ -120,7 +120,7 @@ def test_numbers_in_words_are_those_in_digits(number: int) -> None:
     assert vote_key(spell_out(number)) == str(number)
 
 
-ONES = [
+WORDS_TO_NINETEEN = [
     "zero",
     "one",
     "two",
@@ -139,16 +139,16 @@ ONES = [
     "fifteen",
     "sixteen",
 ]
-ONES += ["seventeen", "eighteen", "nineteen"]
-TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+WORDS_TO_NINETEEN += ["seventeen", "eighteen", "nineteen"]
+WORDS_OF_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 
 
 def spell_out(number: int) -> str:
     """British: "one hundred and five thousand and one"."""
     if number < 20:
-        return ONES[number]
+        return WORDS_TO_NINETEEN[number]
     if number < 100:
-        return TENS[number // 10 - 2] + (f"-{ONES[number % 10]}" if number % 10 else "")
+        return WORDS_OF_TENS[number // 10 - 2] + (f"-{WORDS_TO_NINETEEN[number % 10]}" if number % 10 else "")
     scale, name = (100, "hundred") if number < 1000 else (1000, "thousand")
     rest = number % scale
     joint = " and " if 0 < rest < 100 else " "

@@ -12,8 +12,18 @@ import pytest
 import quorum
 
 ROOT = Path(quorum.__file__).resolve().parent.parent
-HEAVY = {"pydantic", "numpy", "langgraph", "langchain", "langchain_core", "chromadb", "rich", "typer", "onnxruntime"}
-LINKED = ("graphs", "nodes", "retrievers")
+HEAVY_PACKAGES = {
+    "pydantic",
+    "numpy",
+    "langgraph",
+    "langchain",
+    "langchain_core",
+    "chromadb",
+    "rich",
+    "typer",
+    "onnxruntime",
+}
+LINKED_FOLDERS = ("graphs", "nodes", "retrievers")
 
 
 def run_python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -41,13 +51,13 @@ def test_importing_it_imports_nothing_heavy(tmp_path: Path) -> None:
     code = "import sys, quorum; print(*sorted({name.split('.')[0] for name in sys.modules}))"
     loaded = set(run_python(code, tmp_path).stdout.split())
     assert "quorum" in loaded
-    assert loaded & HEAVY == set()
+    assert loaded & HEAVY_PACKAGES == set()
 
 
 @pytest.mark.parametrize("name", ["METHODS", "SetupError", "is_unknown", "__version__"])
 def test_light_names_import_no_heavy_package(name: str, tmp_path: Path) -> None:
     code = f"import sys, quorum; quorum.{name}; print(*sorted({{name.split('.')[0] for name in sys.modules}}))"
-    assert set(run_python(code, tmp_path).stdout.split()) & HEAVY == set()
+    assert set(run_python(code, tmp_path).stdout.split()) & HEAVY_PACKAGES == set()
 
 
 def test_all_of_it_can_be_imported_at_once(tmp_path: Path) -> None:
@@ -55,7 +65,7 @@ def test_all_of_it_can_be_imported_at_once(tmp_path: Path) -> None:
     assert found.stdout.split() == ["answer", "3", "dict"], found.stderr
 
 
-@pytest.mark.parametrize("name", LINKED)
+@pytest.mark.parametrize("name", LINKED_FOLDERS)
 def test_a_folder_at_the_top_is_linked_into_the_package(name: str) -> None:
     link = ROOT / "quorum" / name
     assert link.is_symlink()
@@ -63,12 +73,12 @@ def test_a_folder_at_the_top_is_linked_into_the_package(name: str) -> None:
     assert (link / "__init__.py").is_file()
 
 
-@pytest.mark.parametrize("broken", LINKED)
+@pytest.mark.parametrize("broken", LINKED_FOLDERS)
 def test_a_checkout_without_links_says_how_to_get_them(broken: str, tmp_path: Path) -> None:
     package = tmp_path / "quorum"
     package.mkdir()
     shutil.copy(ROOT / "quorum" / "__init__.py", package)
-    for name in LINKED:
+    for name in LINKED_FOLDERS:
         (package / name).mkdir()
     assert run_python("import quorum", tmp_path).returncode == 0
     (package / broken).rmdir()

@@ -76,7 +76,9 @@ async def test_leaving_early_ends_the_run(openai_server: OpenAIServer) -> None:
     assert openai_server.requests == []
 
 
-LONG = "It was built by Ada Korn in 1874, long before the harbour of the town was dug. Ships came later, and stayed."
+LONG_ANSWER = (
+    "It was built by Ada Korn in 1874, long before the harbour of the town was dug. Ships came later, and stayed."
+)
 
 
 def list_pieces(events: list[Event]) -> list[str]:
@@ -86,35 +88,35 @@ def list_pieces(events: list[Event]) -> list[str]:
 @pytest.mark.parametrize("before", ["", "<think>Was it Ida? No.</think>\n"])
 @pytest.mark.parametrize("method", ["concat", "concat_pf", "pf_concat", "filco"])
 async def test_a_long_answer_comes_as_it_is_written(openai_server: OpenAIServer, method: str, before: str) -> None:
-    openai_server.reply(before + LONG)
+    openai_server.reply(before + LONG_ANSWER)
     context = Context(model="openai:test", answer_type="long", context_filter="embedded" if method == "filco" else None)
     events = await events_of(method, context)
     pieces, last = list_pieces(events), events[-1]
     assert isinstance(last, RunFinished)
     assert len(pieces) > 5
-    assert "".join(pieces) == last.result["answer"] == LONG
+    assert "".join(pieces) == last.result["answer"] == LONG_ANSWER
     assert last.result["answer"] == (await answer(QUESTION, method, context, given=PASSAGES))["answer"]
 
 
 @pytest.mark.parametrize("reply", ["unknown", "The passages do not say who built it, and nothing in them settles it."])
 async def test_nothing_of_a_refusal_is_shown_before_the_votes_decide(openai_server: OpenAIServer, reply: str) -> None:
-    openai_server.reply(lambda request: reply if "[2]" in request.text else LONG)
+    openai_server.reply(lambda request: reply if "[2]" in request.text else LONG_ANSWER)
     events = await events_of("concat_pf", Context(model="openai:test", answer_type="long"))
-    assert list_pieces(events) == [LONG]
+    assert list_pieces(events) == [LONG_ANSWER]
     kinds = [event.node if isinstance(event, NodeFinished) else type(event).__name__ for event in events]
     assert kinds[-5:] == ["passage_answer", "passage_answer", "vote", "AnswerText", "RunFinished"]
 
 
 async def test_of_several_samples_only_the_answer_that_wins_is_shown(openai_server: OpenAIServer) -> None:
-    openai_server.reply(LONG)
+    openai_server.reply(LONG_ANSWER)
     events = await events_of("concat", Context(model="openai:test", answer_type="long", samples=3, temperature=1))
-    assert list_pieces(events) == [LONG]
+    assert list_pieces(events) == [LONG_ANSWER]
 
 
 async def test_a_call_that_is_cut_in_transit_and_tried_again_repeats_nothing(openai_server: OpenAIServer) -> None:
-    openai_server.reply([Response(LONG, truncate=True), LONG])
+    openai_server.reply([Response(LONG_ANSWER, truncate=True), LONG_ANSWER])
     events = await events_of("concat", Context(model="openai:test", answer_type="long"))
-    assert "".join(list_pieces(events)) == LONG
+    assert "".join(list_pieces(events)) == LONG_ANSWER
 
 
 async def test_messages_of_a_graph_hold_no_thoughts(openai_server: OpenAIServer) -> None:

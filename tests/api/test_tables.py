@@ -10,7 +10,7 @@ import pytest
 from quorum.api.results import Comparison, Evaluation
 from quorum.api.tables import Table
 
-EVIL = '<script>alert("1")</script>&'
+HTML_WITH_SCRIPT = '<script>alert("1")</script>&'
 
 
 def row(method: str, **more: Any) -> dict[str, Any]:
@@ -77,20 +77,31 @@ def test_a_notebook_gets_the_same_cells(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("table", [Table(EVIL, [EVIL, "n"], [[EVIL, "1"]])])
+@pytest.mark.parametrize("table", [Table(HTML_WITH_SCRIPT, [HTML_WITH_SCRIPT, "n"], [[HTML_WITH_SCRIPT, "1"]])])
 def test_the_html_of_a_table_is_escaped(table: Table) -> None:
     page = Cells(table._repr_html_())
     assert "script" not in page.tags
-    assert page.texts == [EVIL, EVIL, "n", EVIL, "1"]
+    assert page.texts == [HTML_WITH_SCRIPT, HTML_WITH_SCRIPT, "n", HTML_WITH_SCRIPT, "1"]
 
 
 def test_the_html_of_a_comparison_is_escaped(tmp_path: Path) -> None:
-    inner = evaluation(tmp_path, row(EVIL), differences=[difference(EVIL, baseline=EVIL)])
-    found = Comparison(EVIL, EVIL, [EVIL], [EVIL], [], [], tmp_path / EVIL / "report.html", inner)
+    inner = evaluation(
+        tmp_path, row(HTML_WITH_SCRIPT), differences=[difference(HTML_WITH_SCRIPT, baseline=HTML_WITH_SCRIPT)]
+    )
+    found = Comparison(
+        HTML_WITH_SCRIPT,
+        HTML_WITH_SCRIPT,
+        [HTML_WITH_SCRIPT],
+        [HTML_WITH_SCRIPT],
+        [],
+        [],
+        tmp_path / HTML_WITH_SCRIPT / "report.html",
+        inner,
+    )
     page = Cells(found._repr_html_())
     assert "script" not in page.tags
-    assert page.texts.count(EVIL) == 3
-    assert EVIL in str(found)
+    assert page.texts.count(HTML_WITH_SCRIPT) == 3
+    assert HTML_WITH_SCRIPT in str(found)
 
 
 def test_the_rows_hold_what_came_of_a_question_at_last(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from quorum_command import CommandOutcome, Quorum
 from quorum.core.state import ShownResult
 from quorum.graphs import METHODS
 
-TOWER = "The tower was finished in 1889. Gustave Eiffel's company built it in Paris."
+TOWER_TEXT = "The tower was finished in 1889. Gustave Eiffel's company built it in Paris."
 PASSAGES = [
-    {"id": "a", "title": "Eiffel Tower", "text": TOWER},
+    {"id": "a", "title": "Eiffel Tower", "text": TOWER_TEXT},
     {"id": "b", "title": "Rome", "text": "Rome has no such tower."},
 ]
 
@@ -26,7 +26,7 @@ def passages(tmp_path: Path) -> str:
 
 def reader(request: Request) -> str:
     """Answers from the passage about the tower when it stands alone; before both passages it gives up."""
-    return "1889" if TOWER in request.text and "Rome has no" not in request.text else "unknown"
+    return "1889" if TOWER_TEXT in request.text and "Rome has no" not in request.text else "unknown"
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_a_trace_shows_nodes_prompts_and_replies(ask: Quorum) -> None:
         "answer: passage 2",
         "-> 1889",
         "tokens in",
-        TOWER[:40],
+        TOWER_TEXT[:40],
     ):
         assert part in ran.out
     assert ran.out.rstrip().splitlines()[-1] != ""
@@ -174,35 +174,35 @@ def test_help_names_every_command(quorum: Quorum) -> None:
     assert all(command in ran.out for command in ("ask", "methods", "index", "eval", "experiment"))
 
 
-QUESTION = ("ask", "Who?")
-EVAL = ("eval", "questions.jsonl", "--methods")
-MISTAKES: list[tuple[tuple[str, ...], str]] = [
+ASK_COMMAND = ("ask", "Who?")
+EVAL_COMMAND = ("eval", "questions.jsonl", "--methods")
+COMMANDS_WITH_MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("ask", ""), "question"),
     (("ask", "  \n "), "question"),
-    ((*QUESTION, "--k", "0"), "k=0"),
-    ((*QUESTION, "--k", "-3"), "k=-3"),
-    ((*QUESTION, "--k", "five"), "--k"),
-    ((*QUESTION, "--method", "concat-pf"), "did you mean concat_pf?"),
-    ((*QUESTION, "--method", "zzz"), "concat_pf"),
-    ((*QUESTION, "--set", "colour=red"), "'colour'"),
-    ((*QUESTION, "--set", "k"), "key=value"),
-    ((*QUESTION, "--set", "=3"), "key=value"),
-    ((*QUESTION, "--set", "k=3", "--set", "k=4"), "twice"),
-    ((*QUESTION, "--set", "k=3", "--k", "4"), "give one of them"),
-    ((*QUESTION, "--set", "k=many"), "k='many'"),
-    ((*QUESTION, "--set", "temperature=9"), "temperature=9"),
-    ((*QUESTION, "--set", "vote=some"), "all, staged"),
-    ((*QUESTION, "--retriever", "google"), "google"),
-    ((*QUESTION, "--collection", "nowhere"), "nowhere"),
-    ((*QUESTION, "--collection", "a"), "'a'"),
-    ((*QUESTION, "--passages", "missing.jsonl"), "missing.jsonl"),
-    ((*QUESTION, "--passages", "empty.jsonl"), "no passages"),
-    ((*QUESTION, "--passages", "broken.jsonl"), "broken.jsonl, line 1"),
-    ((*QUESTION, "--passages", "folder"), "folder"),
-    ((*QUESTION, "--passages", "passages.jsonl", "--collection", "sample"), "one place"),
-    ((*QUESTION, "--passages", "passages.jsonl", "--model", "gpt-4"), "names no provider"),
-    ((*QUESTION, "--passages", "passages.jsonl", "--model", "nobody:x"), "nobody"),
-    ((*QUESTION, "--model"), "--model"),
+    ((*ASK_COMMAND, "--k", "0"), "k=0"),
+    ((*ASK_COMMAND, "--k", "-3"), "k=-3"),
+    ((*ASK_COMMAND, "--k", "five"), "--k"),
+    ((*ASK_COMMAND, "--method", "concat-pf"), "did you mean concat_pf?"),
+    ((*ASK_COMMAND, "--method", "zzz"), "concat_pf"),
+    ((*ASK_COMMAND, "--set", "colour=red"), "'colour'"),
+    ((*ASK_COMMAND, "--set", "k"), "key=value"),
+    ((*ASK_COMMAND, "--set", "=3"), "key=value"),
+    ((*ASK_COMMAND, "--set", "k=3", "--set", "k=4"), "twice"),
+    ((*ASK_COMMAND, "--set", "k=3", "--k", "4"), "give one of them"),
+    ((*ASK_COMMAND, "--set", "k=many"), "k='many'"),
+    ((*ASK_COMMAND, "--set", "temperature=9"), "temperature=9"),
+    ((*ASK_COMMAND, "--set", "vote=some"), "all, staged"),
+    ((*ASK_COMMAND, "--retriever", "google"), "google"),
+    ((*ASK_COMMAND, "--collection", "nowhere"), "nowhere"),
+    ((*ASK_COMMAND, "--collection", "a"), "'a'"),
+    ((*ASK_COMMAND, "--passages", "missing.jsonl"), "missing.jsonl"),
+    ((*ASK_COMMAND, "--passages", "empty.jsonl"), "no passages"),
+    ((*ASK_COMMAND, "--passages", "broken.jsonl"), "broken.jsonl, line 1"),
+    ((*ASK_COMMAND, "--passages", "folder"), "folder"),
+    ((*ASK_COMMAND, "--passages", "passages.jsonl", "--collection", "sample"), "one place"),
+    ((*ASK_COMMAND, "--passages", "passages.jsonl", "--model", "gpt-4"), "names no provider"),
+    ((*ASK_COMMAND, "--passages", "passages.jsonl", "--model", "nobody:x"), "nobody"),
+    ((*ASK_COMMAND, "--model"), "--model"),
     (("ask",), "QUESTION"),
     (("aks", "Who?"), "aks"),
     (("methods", "concatt"), "did you mean concat?"),
@@ -215,26 +215,26 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("eval", "missing.jsonl", "--methods", "concat"), "missing.jsonl"),
     (("eval", "broken.jsonl", "--methods", "concat"), "broken.jsonl, line 1"),
     (("eval", "questions.jsonl"), "--methods"),
-    ((*EVAL, ""), "No method"),
-    ((*EVAL, "concat,contact"), "did you mean concat?"),
-    ((*EVAL, "concat,concat"), "twice"),
-    ((*EVAL, "concat[k]"), "key=value"),
-    ((*EVAL, "concat[k=3"), "cannot be read"),
-    ((*EVAL, "concat[k=0]"), "k=0"),
-    ((*EVAL, "concat[colour=red]"), "'colour'"),
-    ((*EVAL, "concat[k=3;k=4]"), "twice"),
-    ((*EVAL, "concat", "--limit", "-1"), "limit"),
-    ((*EVAL, "concat", "--limit", "0"), "limit"),
-    ((*EVAL, "concat", "--concurrency", "0"), "concurrency"),
-    ((*EVAL, "concat", "--k", "0"), "k=0"),
-    ((*EVAL, "concat", "--baseline", "summary"), "'summary' is none of the methods"),
-    ((*EVAL, "concat", "--measure", "words"), "NAME=MODULE:FUNCTION"),
-    ((*EVAL, "concat"), "--collection NAME or --corpus FILE"),
-    ((*EVAL, "concat", "--corpus", "pool"), "no passages to pool"),
-    ((*EVAL, "concat", "--corpus", "missing.jsonl"), "missing.jsonl"),
-    ((*EVAL, "concat", "--corpus", "passages.jsonl", "--collection", "sample"), "give one of them"),
-    ((*EVAL, "concat", "--collection", "sample", "--out", "passages.jsonl"), "passages.jsonl"),
-    ((*EVAL, "concat", "--collection", "sample", "--model", "openai:x"), "OPENAI_API_KEY"),
+    ((*EVAL_COMMAND, ""), "No method"),
+    ((*EVAL_COMMAND, "concat,contact"), "did you mean concat?"),
+    ((*EVAL_COMMAND, "concat,concat"), "twice"),
+    ((*EVAL_COMMAND, "concat[k]"), "key=value"),
+    ((*EVAL_COMMAND, "concat[k=3"), "cannot be read"),
+    ((*EVAL_COMMAND, "concat[k=0]"), "k=0"),
+    ((*EVAL_COMMAND, "concat[colour=red]"), "'colour'"),
+    ((*EVAL_COMMAND, "concat[k=3;k=4]"), "twice"),
+    ((*EVAL_COMMAND, "concat", "--limit", "-1"), "limit"),
+    ((*EVAL_COMMAND, "concat", "--limit", "0"), "limit"),
+    ((*EVAL_COMMAND, "concat", "--concurrency", "0"), "concurrency"),
+    ((*EVAL_COMMAND, "concat", "--k", "0"), "k=0"),
+    ((*EVAL_COMMAND, "concat", "--baseline", "summary"), "'summary' is none of the methods"),
+    ((*EVAL_COMMAND, "concat", "--measure", "words"), "NAME=MODULE:FUNCTION"),
+    ((*EVAL_COMMAND, "concat"), "--collection NAME or --corpus FILE"),
+    ((*EVAL_COMMAND, "concat", "--corpus", "pool"), "no passages to pool"),
+    ((*EVAL_COMMAND, "concat", "--corpus", "missing.jsonl"), "missing.jsonl"),
+    ((*EVAL_COMMAND, "concat", "--corpus", "passages.jsonl", "--collection", "sample"), "give one of them"),
+    ((*EVAL_COMMAND, "concat", "--collection", "sample", "--out", "passages.jsonl"), "passages.jsonl"),
+    ((*EVAL_COMMAND, "concat", "--collection", "sample", "--model", "openai:x"), "OPENAI_API_KEY"),
 ]
 
 
@@ -248,7 +248,9 @@ def files(tmp_path: Path, passages: str) -> None:
 
 
 @pytest.mark.usefixtures("files")
-@pytest.mark.parametrize(("args", "message"), MISTAKES, ids=[" ".join(args) for args, _ in MISTAKES])
+@pytest.mark.parametrize(
+    ("args", "message"), COMMANDS_WITH_MISTAKES, ids=[" ".join(args) for args, _ in COMMANDS_WITH_MISTAKES]
+)
 def test_a_mistake_gets_one_sentence_and_exit_code_2(quorum: Quorum, args: tuple[str, ...], message: str) -> None:
     ran = quorum(*args)
     assert (ran.code, ran.out) == (2, "")

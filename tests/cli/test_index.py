@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from awkward_documents import FILLER
+from awkward_documents import FILLER_TEXT
 from quorum_command import Quorum
 
 from quorum.cli.progress import TimeLeft, describe_index_progress, format_duration, index_progress
@@ -23,8 +23,8 @@ def docs(tmp_path: Path) -> Path:
 
 
 def test_the_last_line_says_what_was_done(docs: Path, quorum: Quorum) -> None:
-    (docs / "valley.txt").write_text(FILLER)
-    (docs / "valley 2.txt").write_text(FILLER)
+    (docs / "valley.txt").write_text(FILLER_TEXT)
+    (docs / "valley 2.txt").write_text(FILLER_TEXT)
     (docs / "latin.txt").write_bytes("Köln".encode("latin-1"))
     (docs / "image.png").write_bytes(b"\x89PNG")
     (docs / "old.bak").write_text("x")

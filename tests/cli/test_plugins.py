@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plugin_package import EXAMPLE, example, install_plugin
+from plugin_package import EXAMPLE_PACKAGE, example, install_plugin
 from quorum_command import Quorum
 
 from docs.tables import make_langgraph_json
@@ -133,5 +133,5 @@ def test_a_metric_that_fails_is_a_warning_and_no_value(
 
 
 def test_the_example_is_as_short_as_its_page_says() -> None:
-    lines = (EXAMPLE / "quorum_example.py").read_text(encoding="utf-8").splitlines()
+    lines = (EXAMPLE_PACKAGE / "quorum_example.py").read_text(encoding="utf-8").splitlines()
     assert sum(bool(line.strip()) for line in lines) <= 45

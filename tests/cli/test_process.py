@@ -10,7 +10,7 @@ import pytest
 from openai_server import OpenAIServer, Response
 
 ROOT = Path(__file__).resolve().parents[2]
-QUORUM = [sys.executable, "-m", "quorum.cli.main"]
+QUORUM_COMMAND = [sys.executable, "-m", "quorum.cli.main"]
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_ctrl_c_ends_a_question_cleanly(
     environment: dict[str, str], passages: str, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(Response("Limmat", hold=True))
-    command = [*QUORUM, "ask", "Which river?", "--passages", passages, "--model", "openai:test"]
+    command = [*QUORUM_COMMAND, "ask", "Which river?", "--passages", passages, "--model", "openai:test"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, env=environment, text=True, preexec_fn=hear_ctrl_c, **pipes) as process:
         openai_server.wait_for(1)
@@ -62,7 +62,7 @@ def test_a_reader_that_leaves_is_no_error(environment: dict[str, str], args: lis
     os.close(reading)
     with os.fdopen(writing, "w") as pipe:
         ran = subprocess.run(
-            [*QUORUM, *args], env=environment, stdout=pipe, stderr=subprocess.PIPE, text=True, check=False
+            [*QUORUM_COMMAND, *args], env=environment, stdout=pipe, stderr=subprocess.PIPE, text=True, check=False
         )
     assert ran.stderr == ""
 
@@ -72,7 +72,15 @@ def test_output_suits_the_encoding_of_the_pipe(
 ) -> None:
     openai_server.reply("Zürich")
     ran = subprocess.run(
-        [*QUORUM, "ask", "Which town lies on the Limmat? \udcff", "--passages", passages, "--model", "openai:test"],
+        [
+            *QUORUM_COMMAND,
+            "ask",
+            "Which town lies on the Limmat? \udcff",
+            "--passages",
+            passages,
+            "--model",
+            "openai:test",
+        ],
         env=environment | {"PYTHONIOENCODING": "ascii"},
         capture_output=True,
         check=True,

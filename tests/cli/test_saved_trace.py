@@ -11,7 +11,7 @@ from tower import PASSAGES, QUESTION
 
 from quorum.cli.main import main
 
-ASK = ("ask", QUESTION, "--passages", "passages.jsonl", "--model", "openai:test", "--k", "2")
+ASK_COMMAND = ("ask", QUESTION, "--passages", "passages.jsonl", "--model", "openai:test", "--k", "2")
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def quorum(*args: str) -> int:
 
 
 def test_a_kept_run_is_printed_as_the_trace_was(capsys: pytest.CaptureFixture[str]) -> None:
-    assert quorum(*ASK, "--method", "concat_pf", "--trace", "--save-trace", "run.json") == 0
+    assert quorum(*ASK_COMMAND, "--method", "concat_pf", "--trace", "--save-trace", "run.json") == 0
     printed = capsys.readouterr().out
     assert quorum("trace", "run.json") == 0
     again = capsys.readouterr().out
@@ -44,7 +44,7 @@ def test_a_kept_run_is_printed_as_the_trace_was(capsys: pytest.CaptureFixture[st
 
 def test_a_run_that_failed_is_kept(openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
     openai_server.reply(make_error(400, "no such parameter"))
-    assert quorum(*ASK, "--method", "concat", "--save-trace", "run.json") == 1
+    assert quorum(*ASK_COMMAND, "--method", "concat", "--save-trace", "run.json") == 1
     capsys.readouterr()
     assert quorum("trace", "run.json") == 0
     assert "no such parameter" in capsys.readouterr().out
@@ -52,7 +52,7 @@ def test_a_run_that_failed_is_kept(openai_server: OpenAIServer, capsys: pytest.C
 
 def test_hidden_passages_are_not_kept(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "1")
-    assert quorum(*ASK, "--method", "post_fusion", "--save-trace", "run.json") == 0
+    assert quorum(*ASK_COMMAND, "--method", "post_fusion", "--save-trace", "run.json") == 0
     kept = Path("run.json").read_text(encoding="utf-8")
     assert not [passage["id"] for passage in PASSAGES if passage["text"] in kept]
     assert "answer: 1931" in kept
@@ -71,23 +71,23 @@ def test_a_file_without_a_trace_is_refused_in_one_sentence(text: str, capsys: py
 def test_an_unwritable_file_is_refused_before_any_call(
     openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert quorum(*ASK, "--save-trace", "nowhere/run.json") == 2
+    assert quorum(*ASK_COMMAND, "--save-trace", "nowhere/run.json") == 2
     assert "nowhere/run.json" in capsys.readouterr().err
     assert not openai_server.chats()
     assert quorum("trace", "nowhere/run.json") == 2
     assert "cannot be read" in capsys.readouterr().err
 
 
-FULL = Path("/dev/full")  # a disk on which nothing can be written
+FULL_DISK = Path("/dev/full")  # a disk on which nothing can be written
 
 
-@pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
+@pytest.mark.skipif(not FULL_DISK.exists(), reason="this system has no device that is always full")
 def test_a_full_disk_costs_the_trace_and_not_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    assert quorum(*ASK, "--method", "concat", "--save-trace", str(FULL)) == 1
+    assert quorum(*ASK_COMMAND, "--method", "concat", "--save-trace", str(FULL_DISK)) == 1
     out, err = capsys.readouterr()
     assert "unknown" in out
     assert "quorum: The trace was not written to /dev/full (No space left on device)." in err
-    assert FULL.is_char_device()
+    assert FULL_DISK.is_char_device()
 
 
 def test_a_trace_that_is_cut_short_leaves_the_older_one(capsys: pytest.CaptureFixture[str]) -> None:
@@ -98,7 +98,7 @@ def test_a_trace_that_is_cut_short_leaves_the_older_one(capsys: pytest.CaptureFi
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
     try:
-        assert quorum(*ASK, "--method", "concat", "--save-trace", "run.json", "--json") == 1
+        assert quorum(*ASK_COMMAND, "--method", "concat", "--save-trace", "run.json", "--json") == 1
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, handler)
@@ -114,7 +114,7 @@ def test_a_trace_is_its_owners_alone_unless_its_file_was_there(capsys: pytest.Ca
     Path("there.json").chmod(0o644)
     modes = []
     for name in ("new.json", "there.json"):
-        assert quorum(*ASK, "--method", "concat", "--save-trace", name) == 0
+        assert quorum(*ASK_COMMAND, "--method", "concat", "--save-trace", name) == 0
         modes.append(stat.S_IMODE(Path(name).stat().st_mode))
     assert modes == [0o600, 0o644]
     assert quorum("trace", "there.json") == 0
@@ -125,7 +125,7 @@ def test_reasoning_is_shown_in_a_trace_and_is_no_answer(
     openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     openai_server.reply(Response("1931", message={"reasoning_content": "The tower was opened in May."}))
-    assert quorum(*ASK, "--method", "concat", "--save-trace", "run.json", "--json") == 0
+    assert quorum(*ASK_COMMAND, "--method", "concat", "--save-trace", "run.json", "--json") == 0
     assert json.loads(capsys.readouterr().out)["answer"] == "1931"
     assert quorum("trace", "run.json") == 0
     assert "(reasoning) The tower was opened in May." in capsys.readouterr().out
@@ -135,5 +135,5 @@ def test_a_trace_repeats_no_key_that_a_server_repeated(
     openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     openai_server.reply(make_error(400, "you sent Authorization: Bearer 0123secret"))
-    assert quorum(*ASK, "--method", "concat", "--save-trace", "run.json") == 1
+    assert quorum(*ASK_COMMAND, "--method", "concat", "--save-trace", "run.json") == 1
     assert "0123secret" not in Path("run.json").read_text(encoding="utf-8") + capsys.readouterr().err

@@ -2,12 +2,21 @@
 
 import doctest
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
+import quorum
+
+ROOT = Path(quorum.__file__).parent
+FOLDERS = ("algorithms", "core", "documents", "parsing")
 MODULES = [
-    *(f"core.{module}" for module in ("context", "plugins", "sentences", "text", "thinking", "unknown")),
-    "algorithms.copied_sentences",
+    *(
+        path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
+        for folder in FOLDERS
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if ">>>" in path.read_text(encoding="utf-8")
+    ),
     "evaluation.compare.call_bounds",
     "evaluation.run.columns",
     "evaluation.run.options",
@@ -17,6 +26,6 @@ MODULES = [
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings_run(name: str) -> None:
-    found = doctest.testmod(import_module(f"quorum.{name}"))
-    assert found.attempted > 0
-    assert found.failed == 0
+    results = doctest.testmod(import_module(f"quorum.{name}"))
+    assert results.attempted > 0
+    assert results.failed == 0

@@ -19,19 +19,19 @@ from quorum.graphs import answer
 from quorum.parsing.answers import parse_reasoned_answer
 from quorum.parsing.candidates import parse_candidates
 
-HALF = "\\ud83d"  # an escape that JSON can write: half of a character
-GOOD = '{"id": "1", "question": "Who?", "answers": ["me"]}'
-LONG = "1" * 5000
-DEEP = "[" * 100_000
+HALF_CHARACTER = "\\ud83d"  # an escape that JSON can write: half of a character
+GOOD_LINE = '{"id": "1", "question": "Who?", "answers": ["me"]}'
+LONG_NUMBER = "1" * 5000
+DEEP_LISTS = "[" * 100_000
 
 
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        (f'"a{HALF}b"', "a\ufffdb"),
-        (f'{{"{HALF}": ["{HALF}", 1, null]}}', {"\ufffd": ["\ufffd", 1, None]}),
+        (f'"a{HALF_CHARACTER}b"', "a\ufffdb"),
+        (f'{{"{HALF_CHARACTER}": ["{HALF_CHARACTER}", 1, null]}}', {"\ufffd": ["\ufffd", 1, None]}),
         ('"\\ud83d\\ude00"', "😀"),
-        (f'"\\\\{HALF}"', "\\\ufffd"),
+        (f'"\\\\{HALF_CHARACTER}"', "\\\ufffd"),
         ('"\\\\ud83d"', "\\ud83d"),
         (b'\xef\xbb\xbf{"a": 1}', {"a": 1}),
     ],
@@ -41,7 +41,8 @@ def test_half_characters_are_replaced(text: str | bytes, value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [(DEEP, "nested too deeply"), (LONG, "a number is too long"), ("{", "Expecting property name")]
+    ("text", "said"),
+    [(DEEP_LISTS, "nested too deeply"), (LONG_NUMBER, "a number is too long"), ("{", "Expecting property name")],
 )
 def test_every_fault_in_json_is_a_json_decode_error(text: str, said: str) -> None:
     with pytest.raises(json.JSONDecodeError, match=said):
@@ -49,11 +50,11 @@ def test_every_fault_in_json_is_a_json_decode_error(text: str, said: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["data.jsonl", "data.json", "data.csv"])
-@pytest.mark.parametrize("bad", [DEEP, LONG], ids=["deep", "long"])
+@pytest.mark.parametrize("bad", [DEEP_LISTS, LONG_NUMBER], ids=["deep", "long"])
 def test_unreadable_data_is_a_setup_error(tmp_path: Path, name: str, bad: str) -> None:
     path = tmp_path / name
     lines = {
-        "data.jsonl": [GOOD, f'{{"id": {bad}}}'],
+        "data.jsonl": [GOOD_LINE, f'{{"id": {bad}}}'],
         "data.json": [f"[{bad}]"],
         "data.csv": ["question,answers", f"Who?,[{bad}]"],
     }
@@ -62,10 +63,10 @@ def test_unreadable_data_is_a_setup_error(tmp_path: Path, name: str, bad: str) -
         list(read_questions(path))
 
 
-@pytest.mark.parametrize("bad", [DEEP, LONG], ids=["deep", "long"])
+@pytest.mark.parametrize("bad", [DEEP_LISTS, LONG_NUMBER], ids=["deep", "long"])
 def test_the_first_unreadable_record_is_named(tmp_path: Path, bad: str) -> None:
     path = tmp_path / "data.jsonl"
-    path.write_text(f'{{"id": {bad}}}\n{GOOD}\n', encoding="utf-8")
+    path.write_text(f'{{"id": {bad}}}\n{GOOD_LINE}\n', encoding="utf-8")
     with pytest.raises(SetupError, match="line 1: not JSON"):
         list(read_questions(path))
     found: list[str] = []
@@ -75,7 +76,9 @@ def test_the_first_unreadable_record_is_named(tmp_path: Path, bad: str) -> None:
 
 def test_passages_hold_whole_characters(tmp_path: Path) -> None:
     path = tmp_path / "passages.jsonl"
-    path.write_text(f'{{"id": "a{HALF}", "title": "{HALF}", "text": "so{HALF}"}}\n', encoding="utf-8")
+    path.write_text(
+        f'{{"id": "a{HALF_CHARACTER}", "title": "{HALF_CHARACTER}", "text": "so{HALF_CHARACTER}"}}\n', encoding="utf-8"
+    )
     wanted = [{"id": "a\ufffd", "title": "\ufffd", "text": "so\ufffd"}]
     assert read_passages(path) == wanted
     assert parse_passage({"id": "a\ud83d", "title": "\ud83d", "text": "so\ud83d"}, "here") == wanted[0]
@@ -89,8 +92,10 @@ async def test_a_question_with_half_a_character_is_refused() -> None:
 
 
 def test_an_answer_read_from_json_is_whole() -> None:
-    assert parse_reasoned_answer(f'{{"rationale": "r", "answer": "Par{HALF}is"}}').value.answer == "Par\ufffdis"
-    assert parse_candidates(f'["Par{HALF}is", "Rome"]', 2).value == ["Par\ufffdis", "Rome"]
+    assert (
+        parse_reasoned_answer(f'{{"rationale": "r", "answer": "Par{HALF_CHARACTER}is"}}').value.answer == "Par\ufffdis"
+    )
+    assert parse_candidates(f'["Par{HALF_CHARACTER}is", "Rome"]', 2).value == ["Par\ufffdis", "Rome"]
 
 
 async def test_replies_and_data_with_half_characters_are_stored(tmp_path: Path, openai_server: OpenAIServer) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from quorum.core.sync import LOOP_THREADS, iterate_sync, run_sync
 
-SETTING: ContextVar[str] = ContextVar("SETTING")
+CONTEXT_VARIABLE: ContextVar[str] = ContextVar("SETTING")
 
 
 async def get_loop() -> asyncio.AbstractEventLoop:
@@ -75,12 +75,12 @@ def test_asynchronous_work_may_call_synchronous_code_that_uses_the_loop() -> Non
 
 def test_the_work_sees_the_context_variables_of_the_caller_and_changes_none() -> None:
     async def read() -> str:
-        seen = SETTING.get()
-        SETTING.set("theirs")
+        seen = CONTEXT_VARIABLE.get()
+        CONTEXT_VARIABLE.set("theirs")
         return seen
 
-    SETTING.set("ours")
-    assert (run_sync(read()), SETTING.get()) == ("ours", "ours")
+    CONTEXT_VARIABLE.set("ours")
+    assert (run_sync(read()), CONTEXT_VARIABLE.get()) == ("ours", "ours")
 
 
 @pytest.fixture
@@ -158,7 +158,7 @@ def test_a_generator_may_be_dropped_on_the_loop_itself() -> None:
     assert seen == [1, "closed"]
 
 
-FORKS = """
+FORKING_SCRIPT = """
 import os
 from quorum.core.sync import run_sync
 
@@ -172,7 +172,7 @@ if child == 0:
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
-ENDS = """
+ENDING_SCRIPT = """
 import asyncio, threading
 from quorum.core.sync import iterate_sync, run_sync
 
@@ -205,10 +205,10 @@ def run_script(script: str, *options: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_process_makes_a_loop_of_its_own() -> None:
-    assert run_script(FORKS).stdout == "0\n"
+    assert run_script(FORKING_SCRIPT).stdout == "0\n"
 
 
 def test_the_end_of_the_process_cancels_and_closes_what_is_left() -> None:
-    ended = run_script(ENDS, "-X", "dev", "-W", "error")
+    ended = run_script(ENDING_SCRIPT, "-X", "dev", "-W", "error")
     assert (ended.returncode, sorted(ended.stdout.split())) == (0, ["cancelled", "closed"])
     assert "Exception ignored" not in ended.stderr

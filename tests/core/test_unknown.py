@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from quorum.core.text import is_unknown
 
-UNKNOWN = r"""
+UNKNOWN_ANSWERS = r"""
 unknown
 Unknown.
 UNKNOWN
@@ -142,7 +142,7 @@ N/A.
 None of the above
 """
 
-KNOWN = r"""
+KNOWN_ANSWERS = r"""
 Unknown Pleasures
 Unknown Mortal Orchestra
 The Unknown Soldier
@@ -222,13 +222,13 @@ Paris. The context does not mention the population.
 """
 
 
-@pytest.mark.parametrize("answer", UNKNOWN.strip().splitlines())
+@pytest.mark.parametrize("answer", UNKNOWN_ANSWERS.strip().splitlines())
 def test_refusals_are_unknown(answer: str) -> None:
     assert is_unknown(answer)
     assert is_unknown(f"  {answer}\nHere is why: the passages are about something else.")
 
 
-@pytest.mark.parametrize("answer", KNOWN.strip().splitlines())
+@pytest.mark.parametrize("answer", KNOWN_ANSWERS.strip().splitlines())
 def test_answers_are_not_unknown(answer: str) -> None:
     assert not is_unknown(answer)
 

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-OPTIONAL = {"IPython", "matplotlib"}  # of the extra [notebooks]
+OPTIONAL_MODULES = {"IPython", "matplotlib"}  # of the extra [notebooks]
 
 
 def source(cell: dict[str, Any]) -> str:
@@ -56,9 +56,10 @@ class TestNotebook:
         for node in ast.walk(tree(path)):
             if isinstance(node, ast.Import):
                 assert all(
-                    alias.name.split(".")[0] in OPTIONAL or importlib.import_module(alias.name) for alias in node.names
+                    alias.name.split(".")[0] in OPTIONAL_MODULES or importlib.import_module(alias.name)
+                    for alias in node.names
                 )
-            elif isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] not in OPTIONAL:
+            elif isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] not in OPTIONAL_MODULES:
                 module = importlib.import_module(str(node.module))
                 assert all(hasattr(module, alias.name) for alias in node.names), ast.unparse(node)
 

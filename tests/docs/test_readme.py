@@ -14,11 +14,13 @@ from quorum.graphs import METHODS
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```(sh|python)\n(.*?)```", README, re.DOTALL)
-COMMANDS = [line for kind, block in BLOCKS if kind == "sh" for line in block.splitlines() if line.startswith("quorum ")]
-DOCS = sorted((ROOT / "docs").rglob("*.md"))
+CODE_BLOCKS = re.findall(r"```(sh|python)\n(.*?)```", README, re.DOTALL)
+COMMANDS = [
+    line for kind, block in CODE_BLOCKS if kind == "sh" for line in block.splitlines() if line.startswith("quorum ")
+]
+DOC_PAGES = sorted((ROOT / "docs").rglob("*.md"))
 RECIPES = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
-SCRIPTS = [block for kind, block in BLOCKS if kind == "python"] + [
+SCRIPTS = [block for kind, block in CODE_BLOCKS if kind == "python"] + [
     block for block in re.findall(r"```python\n(.*?)```", RECIPES, re.DOTALL) if "RemoteGraph" not in block
 ]
 
@@ -68,7 +70,7 @@ def test_every_method_has_one_section_with_its_graph() -> None:
 
 def test_the_first_block_holds_two_commands_of_the_makefile() -> None:
     targets = re.findall(r"^(\w+):.*## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    lines = [line.split("#")[0].split() for line in BLOCKS[0][1].splitlines()]
+    lines = [line.split("#")[0].split() for line in CODE_BLOCKS[0][1].splitlines()]
     assert [word for word, _ in lines] == ["make", "make"]
     assert {target for _, target in lines} <= set(targets)
 
@@ -85,7 +87,7 @@ def test_the_readme_is_read_in_one_go() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "CONTRIBUTING.md", *(path.relative_to(ROOT).as_posix() for path in DOCS)]
+    "page", ["README.md", "CONTRIBUTING.md", *(path.relative_to(ROOT).as_posix() for path in DOC_PAGES)]
 )
 def test_links_lead_somewhere(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ import pytest
 from quorum.core.state import Passage, Place
 from quorum.documents.duplicates import contains_all, make_sketch, read_words, split_words
 
-RULES = (
+RULE_TEXT = (
     "Pump {name} is serviced every {months} months by two people who have passed the course. They close the inlet, "
     "wait until the pressure has fallen below {bar} bar, open the lid, change both seals and write the date into "
     "the book."
@@ -17,10 +17,10 @@ def passage(text: str, title: str = "Rules", file: str = "rules.md", headings: t
     return Passage(id=text[:9], title=title, text=text, places=[place])
 
 
-KEPT = passage(RULES.format(name="Kestrel", months=6, bar=2.5))
+STORED_PASSAGE = passage(RULE_TEXT.format(name="Kestrel", months=6, bar=2.5))
 
 
-def is_copy(other: Passage, kept: Passage = KEPT) -> bool:
+def is_copy(other: Passage, kept: Passage = STORED_PASSAGE) -> bool:
     """Whether the sketches meet, and `kept` contains all words of `other`."""
     return bool(set(make_sketch(kept)) & set(make_sketch(other))) and contains_all(read_words(kept), read_words(other))
 
@@ -28,11 +28,11 @@ def is_copy(other: Passage, kept: Passage = KEPT) -> bool:
 @pytest.mark.parametrize(
     "text",
     [
-        KEPT["text"],
-        KEPT["text"].upper(),
-        KEPT["text"].replace(",", "").replace(". They", "\n\n* They"),
-        KEPT["text"].replace("serviced", "ser\u00adviced").replace(" ", "\u00a0 "),
-        KEPT["text"].removesuffix(" into the book."),
+        STORED_PASSAGE["text"],
+        STORED_PASSAGE["text"].upper(),
+        STORED_PASSAGE["text"].replace(",", "").replace(". They", "\n\n* They"),
+        STORED_PASSAGE["text"].replace("serviced", "ser\u00adviced").replace(" ", "\u00a0 "),
+        STORED_PASSAGE["text"].removesuffix(" into the book."),
     ],
 )
 def test_the_same_words_in_another_format_are_a_copy(text: str) -> None:
@@ -42,14 +42,14 @@ def test_the_same_words_in_another_format_are_a_copy(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        RULES.format(name="Kestrel", months=8, bar=2.5),
-        RULES.format(name="Kestrel", months=6, bar=25),
-        RULES.format(name="Kestrel", months=6, bar="-2.5"),
-        RULES.format(name="Osprey", months=6, bar=2.5),
-        KEPT["text"].replace("who have", "who have not"),
-        KEPT["text"].replace("below", "above"),
-        KEPT["text"] + " Nobody enters alone.",
-        "A hundred words more. " * 25 + KEPT["text"],
+        RULE_TEXT.format(name="Kestrel", months=8, bar=2.5),
+        RULE_TEXT.format(name="Kestrel", months=6, bar=25),
+        RULE_TEXT.format(name="Kestrel", months=6, bar="-2.5"),
+        RULE_TEXT.format(name="Osprey", months=6, bar=2.5),
+        STORED_PASSAGE["text"].replace("who have", "who have not"),
+        STORED_PASSAGE["text"].replace("below", "above"),
+        STORED_PASSAGE["text"] + " Nobody enters alone.",
+        "A hundred words more. " * 25 + STORED_PASSAGE["text"],
     ],
 )
 def test_templates_and_texts_that_say_more_are_no_copies(text: str) -> None:
@@ -57,7 +57,7 @@ def test_templates_and_texts_that_say_more_are_no_copies(text: str) -> None:
 
 
 def test_titles_and_headings_count_unless_they_are_file_names() -> None:
-    text = KEPT["text"]
+    text = STORED_PASSAGE["text"]
     assert not is_copy(passage(text, title="Rules of 2024"))
     assert not is_copy(passage(text, headings=("Kestrel",)))
     assert is_copy(passage(text, title="old rules", file="old rules.txt"))

@@ -13,8 +13,8 @@ from quorum.documents.guarded_reading import GuardedReader, is_guarded, read_ahe
 from quorum.documents.pieces import read_file_passages
 from quorum.retrievers.index import index_documents
 
-WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-PACKAGE = "http://schemas.openxmlformats.org"
+WORD_NAMESPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+PACKAGE_NAMESPACE = "http://schemas.openxmlformats.org"
 
 
 @pytest.fixture
@@ -36,16 +36,19 @@ def write_endless(path: Path) -> None:
     """A small Word file whose many paragraphs take minutes to read."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         body = "<w:p><w:r><w:t>The gate.</w:t></w:r></w:p>" * 400_000
-        file.writestr("word/document.xml", f'<w:document xmlns:w="{WORD}"><w:body>{body}</w:body></w:document>')
+        file.writestr(
+            "word/document.xml", f'<w:document xmlns:w="{WORD_NAMESPACE}"><w:body>{body}</w:body></w:document>'
+        )
         file.writestr(
             "[Content_Types].xml",
-            f'<Types xmlns="{PACKAGE}/package/2006/content-types"><Override PartName="/word/document.xml" ContentType='
+            f'<Types xmlns="{PACKAGE_NAMESPACE}/package/2006/content-types"><Override PartName="/word/document.xml" '
+            f"ContentType="
             '"application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>',
         )
         file.writestr(
             "_rels/.rels",
-            f'<Relationships xmlns="{PACKAGE}/package/2006/relationships"><Relationship Id="r1" '
-            f'Type="{PACKAGE}/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/>'
+            f'<Relationships xmlns="{PACKAGE_NAMESPACE}/package/2006/relationships"><Relationship Id="r1" '
+            f'Type="{PACKAGE_NAMESPACE}/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/>'
             "</Relationships>",
         )
 

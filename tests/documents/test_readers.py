@@ -18,8 +18,8 @@ from quorum.documents.readers import READERS, add_reader
 from quorum.documents.readers.plain_text import read as read_text
 from quorum.documents.tables import format_rows
 
-POLISH = "Łódź leży w Polsce. Żółw i gęś są w źródle, a święto jest później. "
-RUSSIAN = "Москва стоит на реке, и в ней живёт много людей. Река называется Москва. "
+POLISH_TEXT = "Łódź leży w Polsce. Żółw i gęś są w źródle, a święto jest później. "
+RUSSIAN_TEXT = "Москва стоит на реке, и в ней живёт много людей. Река называется Москва. "
 
 
 def texts(html: str) -> list[str]:
@@ -36,8 +36,8 @@ def texts(html: str) -> list[str]:
         ("\ufeffKöln\r\n".encode("utf-16-be"), "Köln\n", ""),
         ("Koeln am Rhein".encode("utf-16-le"), "Koeln am Rhein", "UTF-16"),
         ("Köln".encode("latin-1"), "Köln", "Windows-1252"),
-        ((POLISH * 3).encode("cp1250"), POLISH * 3, "Windows-1250"),
-        ((RUSSIAN * 2).encode("cp1251"), RUSSIAN * 2, "Windows-1251"),
+        ((POLISH_TEXT * 3).encode("cp1250"), POLISH_TEXT * 3, "Windows-1250"),
+        ((RUSSIAN_TEXT * 2).encode("cp1251"), RUSSIAN_TEXT * 2, "Windows-1251"),
         (("東京は日本の首都です。" * 5).encode("shift_jis"), "東京は日本の首都です。" * 5, "shift_jis"),
     ],
 )

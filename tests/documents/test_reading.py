@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from awkward_documents import NOISE, QUESTIONS, DocumentQuestion, write_documents
+from awkward_documents import QUESTIONS, UNWANTED_TEXTS, DocumentQuestion, write_documents
 
 from quorum.core.context import Context
 from quorum.core.places import describe_place, make_file_link
@@ -48,7 +48,9 @@ def test_there_are_forty_questions_over_every_file(context: Context, passages: l
 def test_no_mark_and_nothing_that_is_left_out_enters_a_passage(passages: list[Passage]) -> None:
     for passage in passages:
         assert not [
-            mark for mark in (*NOISE, "**", "un*", "<b>", "](", "| ", "::", "```", "\ufffe") if mark in passage["text"]
+            mark
+            for mark in (*UNWANTED_TEXTS, "**", "un*", "<b>", "](", "| ", "::", "```", "\ufffe")
+            if mark in passage["text"]
         ]
 
 

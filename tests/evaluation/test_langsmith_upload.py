@@ -17,7 +17,9 @@ from quorum_command import Quorum
 from quorum.evaluation.langsmith_rows import dated_id
 
 KEY = "lsv2_0123456789abcdef"
-LONG = "as the papers of Zanzibar have it, which were written down at length a good while after the tower was built."
+LONG_TEXT = (
+    "as the papers of Zanzibar have it, which were written down at length a good while after the tower was built."
+)
 USAGE = {"prompt_tokens": 100, "completion_tokens": 2, "total_tokens": 102}
 METHODS = ("--methods", "concat,post_fusion[k=2]", "--model", "openai:test", "--langsmith", "towers")
 
@@ -44,8 +46,8 @@ def data(tmp_path: Path) -> str:
             "answers": [f"Builder {n}"],
             "gold": [f"p{n}"],
             "passages": [
-                {"id": f"p{n}", "title": f"Tower {n}", "text": f"Builder {n} built tower {n}, {LONG}"},
-                {"id": f"o{n}", "title": "Rome", "text": f"Rome has none, {LONG}"},
+                {"id": f"p{n}", "title": f"Tower {n}", "text": f"Builder {n} built tower {n}, {LONG_TEXT}"},
+                {"id": f"o{n}", "title": "Rome", "text": f"Rome has none, {LONG_TEXT}"},
             ],
         }
         for n in range(3)
@@ -213,7 +215,7 @@ def test_comparisons_and_experiments_are_uploaded_and_passages_stay_here(
     ran = quorum(*(part.format(data=data) for part in command), "--langsmith", "towers", "--limit", "2")
     assert ran.code == 0, ran.err
     assert len(list_answer_runs(workspace)) == 4
-    assert LONG[-60:] not in workspace.text
+    assert LONG_TEXT[-60:] not in workspace.text
     assert {run["inputs"]["question"] for run in list_answer_runs(workspace)} == {
         "Who built tower 0?",
         "Who built tower 1?",

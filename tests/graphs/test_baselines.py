@@ -13,10 +13,10 @@ from quorum.graphs import METHODS, answer
 from quorum.models.scripted import ScriptedModel
 from quorum.nodes.base import base_answer, closed_answer
 from quorum.nodes.infer_stepwise import infer
-from quorum.nodes.self_verification import RECOVERIES, choose_verified, mask_condition, recover_condition
+from quorum.nodes.self_verification import RECOVERY_CALLS, choose_verified, mask_condition, recover_condition
 
-BEGIN: list[tuple[str, dict[str, Any]]] = [("begin", {}), ("retrieve", {"passages": "p1 p2 p3"})]
-KNOWN = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"]}
+FIRST_STEPS: list[tuple[str, dict[str, Any]]] = [("begin", {}), ("retrieve", {"passages": "p1 p2 p3"})]
+KNOWN_ANSWER = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"]}
 STATE = State(question=QUESTION, passages=PASSAGES[:3])
 
 
@@ -26,15 +26,15 @@ def calls(model: ScriptedModel) -> list[str]:
 
 async def test_base() -> None:
     assert await trace_method("base", ScriptedModel().on("answer_base", "1931.")) == [
-        *BEGIN,
-        ("base_answer", {**KNOWN, "confidence": None, "passages": "p1 p2 p3"}),
+        *FIRST_STEPS,
+        ("base_answer", {**KNOWN_ANSWER, "confidence": None, "passages": "p1 p2 p3"}),
     ]
 
 
 async def test_the_most_frequent_sample_of_base_wins() -> None:
     model = ScriptedModel().on("answer_base", "1950", "1931", "in 1931", "1931")
     steps = await trace_method("base", model, samples=4, temperature=0.7)
-    assert steps[-1] == ("base_answer", {**KNOWN, "confidence": 0.75, "passages": "p1 p2 p3"})
+    assert steps[-1] == ("base_answer", {**KNOWN_ANSWER, "confidence": 0.75, "passages": "p1 p2 p3"})
 
 
 async def test_base_prompt_asks_for_three_words_and_offers_no_unknown() -> None:
@@ -78,8 +78,8 @@ async def test_no_retrieval_needs_no_collection_and_the_embedded_model_knows_not
 async def test_zero_shot_cot() -> None:
     model = ScriptedModel().on("zero_shot_cot", "Passage 1 gives the year.\nAnswer: 1931")
     assert await trace_method("zero_shot_cot", model) == [
-        *BEGIN,
-        ("stepwise_answer", {**KNOWN, "rationale": "Passage 1 gives the year.", "passages": "p1 p2 p3"}),
+        *FIRST_STEPS,
+        ("stepwise_answer", {**KNOWN_ANSWER, "rationale": "Passage 1 gives the year.", "passages": "p1 p2 p3"}),
     ]
     assert len(model.history) == 1
 
@@ -120,7 +120,7 @@ async def test_selection_inference_reads_the_passages_one_by_one_best_first() ->
     found = {"answer": "1931", "unknown": False}
     noted = ["Work ended in 1931.", "Finished in 1931.", "Finished in 1931; the mast is another."]
     assert await trace_method("selection_inference", model) == [
-        *BEGIN,
+        *FIRST_STEPS,
         ("rank_passages", {"passages": "p3 p1 p2"}),
         *(("infer", {**found, "notes": n, "rationale": n, "turn": turn}) for turn, n in enumerate(noted, start=1)),
         ("cite", {"evidence": ["p3 33-37", "p1 32-36"]}),
@@ -172,12 +172,12 @@ async def test_samples_that_agree_need_no_verification() -> None:
     model = verifier("1931", "unknown", "in 1931", "In 1931.", "The in 1931")
     model.on("zero_shot_cot", lambda _: "Because.\nAnswer: 1931.")
     assert await trace_method("self_verification", model) == [
-        *BEGIN,
+        *FIRST_STEPS,
         (
             "sample_answers",
             {"candidates": ["1931"], "rationales": ["Because."], "confidence": 1.0, "passages": "p1 p2 p3"},
         ),
-        ("choose_verified", {**KNOWN, "rationale": "Because."}),
+        ("choose_verified", {**KNOWN_ANSWER, "rationale": "Because."}),
     ]
     assert [sent.parameters["temperature"] for sent in model.history] == [0.3] * 5
 
@@ -186,7 +186,7 @@ async def test_unknown_samples_are_no_candidates() -> None:
     steps = await trace_method("self_verification", verifier("unknown", "1931", "I don't know", "1931.", "unknown"))
     assert steps[2][1]["candidates"] == ["1931"]
     assert steps[2][1]["confidence"] == 0.4
-    assert steps[-1] == ("choose_verified", {**KNOWN, "rationale": "Because 1931."})
+    assert steps[-1] == ("choose_verified", {**KNOWN_ANSWER, "rationale": "Because 1931."})
     steps = await trace_method("self_verification", verifier(*["unknown"] * 5))
     assert steps[-1] == ("choose_verified", {"answer": "unknown", "unknown": True, "rationale": None, "evidence": []})
 
@@ -203,7 +203,7 @@ async def test_each_of_several_answers_is_verified_by_itself() -> None:
     model.on("recover_condition: candidate 2", *["Lumen Tower."] * 7, *["unknown"] * 3)
     steps = await trace_method("self_verification", model)
     assert steps[:3] == [
-        *BEGIN,
+        *FIRST_STEPS,
         (
             "sample_answers",
             {
@@ -221,9 +221,9 @@ async def test_each_of_several_answers_is_verified_by_itself() -> None:
     ]
     assert steps[-1] == (
         "choose_verified",
-        {**KNOWN, "rationale": "Because 1931.", "scores": [2.0, 7.0], "confidence": 0.5},
+        {**KNOWN_ANSWER, "rationale": "Because 1931.", "scores": [2.0, 7.0], "confidence": 0.5},
     )
-    assert len(model.history) == 5 + 2 * (1 + RECOVERIES)
+    assert len(model.history) == 5 + 2 * (1 + RECOVERY_CALLS)
     recoveries = [sent for sent in model.history if sent.prompt == "recover_condition"]
     assert {sent.parameters["temperature"] for sent in recoveries} == {0.2}
     assert not any(QUESTION in sent.text or "Hidden: Lumen" in sent.text for sent in recoveries)  # they would tell
@@ -234,7 +234,7 @@ async def test_the_first_of_equals_wins_and_an_unmasked_candidate_scores_nothing
     model.on("mask_condition: candidate 1", "I cannot.")
     model.on("mask_condition: candidate 2", statement("Lumen Tower", "1931"))
     model.on("mask_condition: candidate 3", statement("none", "1929"))
-    model.on("recover_condition: candidate 2", *["Iron Mast"] * RECOVERIES)
+    model.on("recover_condition: candidate 2", *["Iron Mast"] * RECOVERY_CALLS)
     steps = await trace_method("self_verification", model)
     assert (steps[-1][1]["answer"], steps[-1][1]["scores"]) == ("1950", [0.0] * 3)
     assert [found["malformed"] for _, found in steps if "malformed" in found] == [{"mask_condition": ["I cannot."]}]
@@ -286,7 +286,7 @@ async def test_prompts_of_one_graph_share_their_beginning() -> None:
 @pytest.mark.parametrize(("method", "weigh"), [("rerank", "weigh_by_words"), ("replug", "weigh_by_meaning")])
 async def test_votes_weigh_by_likeness_to_the_question(method: str, weigh: str) -> None:
     steps = await trace_method(method, make_readers("1931", "1950", "1950"))
-    assert steps[:2] == BEGIN
+    assert steps[:2] == FIRST_STEPS
     assert [step[0] for step in steps[2:]] == ["passage_answer"] * 3 + [weigh, "vote"]
     assert steps[-2][1] == {"votes": ["0 1931", "1 1950", "2 1950"]}
     assert steps[-1][1]["answer"] == "1931"  # the majority says 1950

@@ -8,16 +8,23 @@ from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.graphs import answer
 
-CALLS = {"base": 1, "zero_shot_cot": 1, "rerank": 3, "replug": 3, "selection_inference": 4, "self_verification": 5}
+CALLS_OF_METHOD = {
+    "base": 1,
+    "zero_shot_cot": 1,
+    "rerank": 3,
+    "replug": 3,
+    "selection_inference": 4,
+    "self_verification": 5,
+}
 REPLY = "Notes: So it is.\nAnswer: 1931"
 
 
-@pytest.mark.parametrize("method", CALLS)
+@pytest.mark.parametrize("method", CALLS_OF_METHOD)
 async def test_requests_show_passages_before_the_question(openai_server: OpenAIServer, method: str) -> None:
     openai_server.reply(REPLY)
     result = await answer(QUESTION, method, Context(model="openai:test", k=3), given=PASSAGES)
     requests = openai_server.chats()
-    assert (result["answer"], len(requests)) == ("1931", CALLS[method])
+    assert (result["answer"], len(requests)) == ("1931", CALLS_OF_METHOD[method])
     for request in requests:
         slots = [request.text.rindex(slot) for slot in ("Passages:", "[1] ", f"Question: {QUESTION}")]
         assert slots == sorted(slots)
@@ -40,7 +47,7 @@ async def test_samples_and_recoveries_have_their_own_temperature_and_seeds(opena
     assert sorted(sent[5:], key=str) == sorted([(0.0, None)] * 2 + [(0.2, n) for n in range(10)] * 2, key=str)
 
 
-@pytest.mark.parametrize("method", CALLS)
+@pytest.mark.parametrize("method", CALLS_OF_METHOD)
 async def test_any_text_is_sent_unchanged(openai_server: OpenAIServer, method: str) -> None:
     openai_server.reply("Notes: x\nAnswer: 東京")
     odd = Passage(id="x", title="$title {x}", text='東京 costs $5 — "quoted" \\n {passages} ${question} 🗼')

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 from blendfilter_fixtures import (
-    EXTERNAL,
-    INTERNAL,
+    EXTERNAL_REPLY,
+    INTERNAL_REPLY,
     PASSAGES,
     QUESTION,
-    REASONING,
+    REASONING_REPLY,
     join_ids,
     make_blend_model,
     run_blendfilter,
@@ -28,15 +28,15 @@ from quorum.models.scripted import ScriptedModel
 from quorum.nodes.blend_queries import blend_queries
 from quorum.nodes.merge_passages import collect, unite
 
-EX, IN = f"{EXTERNAL}\n{QUESTION}", f"{INTERNAL}\n{QUESTION}"
+EXTERNAL_QUERY, INTERNAL_QUERY = f"{EXTERNAL_REPLY}\n{QUESTION}", f"{INTERNAL_REPLY}\n{QUESTION}"
 ANSWER = {
     "answer": "Jillian Belk",
     "unknown": False,
     "rationale": "SuperMansion starred Jillian Bell. Jillian Bell played Jillian Belk.",
     "evidence": [{"passage": "bell", "start": 55, "end": 67}],
 }
-SETS = ["0: mansion jones -> mansion", "1: mansion bell -> mansion bell", "2: bell office -> bell"]
-RETRIEVED = ["mansion", "jones", "bell", "office"]
+RETRIEVED_SETS = ["0: mansion jones -> mansion", "1: mansion bell -> mansion bell", "2: bell office -> bell"]
+RETRIEVED_IDS = ["mansion", "jones", "bell", "office"]
 
 
 async def test_a_full_run_of_blendfilter() -> None:
@@ -44,13 +44,13 @@ async def test_a_full_run_of_blendfilter() -> None:
     assert await trace_blendfilter(model) == [
         ("begin", {}),
         ("retrieve", {"passages": "mansion jones"}),
-        ("answer_externally", {"external": EXTERNAL}),
-        ("recall", {"internal": INTERNAL}),
+        ("answer_externally", {"external": EXTERNAL_REPLY}),
+        ("recall", {"internal": INTERNAL_REPLY}),
         ("name_topic", {"topic": "Television comedies"}),
-        ("blend_queries", {"queries": [QUESTION, EX, IN]}),
-        *(("gather", {"knowledge": found}) for found in SETS),
-        ("unite", {"passages": "mansion bell", "retrieved": RETRIEVED}),
-        ("reason", {"reasoning": REASONING, "passages": "mansion bell"}),
+        ("blend_queries", {"queries": [QUESTION, EXTERNAL_QUERY, INTERNAL_QUERY]}),
+        *(("gather", {"knowledge": found}) for found in RETRIEVED_SETS),
+        ("unite", {"passages": "mansion bell", "retrieved": RETRIEVED_IDS}),
+        ("reason", {"reasoning": REASONING_REPLY, "passages": "mansion bell"}),
         ("extract_answer", ANSWER),
     ]
     assert len(model.history) == 11
@@ -60,7 +60,7 @@ async def test_the_result_of_the_full_run() -> None:
     result = await run_blendfilter(make_blend_model())
     assert {name: result[name] for name in ANSWER} == ANSWER
     assert join_ids(result["passages"]) == "mansion bell"
-    assert result["retrieved"] == RETRIEVED
+    assert result["retrieved"] == RETRIEVED_IDS
     calls = " ".join(f"{name} {usage['calls']}" for name, usage in sorted(result["usage"].items()))
     assert calls == "choose 3 extract_answer 1 internal 1 judge 3 reason 2 topic 1"
     assert (result["malformed"], result["dropped"], result["confidence"]) == ({}, 0, None)
@@ -88,7 +88,7 @@ async def test_with_one_turn_judging_and_choosing_are_one_call() -> None:
         *("begin", "retrieve", "answer_externally", "recall", "blend_queries", "gather", "gather", "gather", "unite"),
         "cot_answer",
     ]
-    assert [update["knowledge"] for node, update in trace if node == "gather"] == SETS
+    assert [update["knowledge"] for node, update in trace if node == "gather"] == RETRIEVED_SETS
     assert trace[-1][1] == {**ANSWER, "passages": "mansion bell"}
     assert len(model.history) == 6
 
@@ -100,9 +100,9 @@ async def test_filter_union_merges_first_and_filters_once() -> None:
         *("0: mansion jones -> mansion jones", "1: mansion bell -> mansion bell", "2: bell office -> bell office")
     ]
     assert trace[-4:] == [
-        ("unite", {"passages": "mansion jones bell office", "retrieved": RETRIEVED}),
-        ("filter", {"passages": "mansion bell", "retrieved": RETRIEVED}),
-        ("reason", {"reasoning": REASONING, "passages": "mansion bell"}),
+        ("unite", {"passages": "mansion jones bell office", "retrieved": RETRIEVED_IDS}),
+        ("filter", {"passages": "mansion bell", "retrieved": RETRIEVED_IDS}),
+        ("reason", {"reasoning": REASONING_REPLY, "passages": "mansion bell"}),
         ("extract_answer", ANSWER),
     ]
     assert len(model.history) == 7
@@ -116,7 +116,7 @@ async def test_filter_union_with_one_turn() -> None:
     assert [sent.name for sent in model.history][-2:] == ["judge_and_choose", "reason"]
 
 
-CALLS = {
+CALLS_OF_QUERIES = {
     "q+ex+in": (11, "mansion bell"),
     "q+ex": (8, "mansion bell"),
     "q+in": (8, "mansion bell"),
@@ -127,11 +127,11 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("queries", CALLS)
+@pytest.mark.parametrize("queries", CALLS_OF_QUERIES)
 async def test_any_subset_of_the_queries(queries: str) -> None:
     model = make_blend_model()
     result = await run_blendfilter(model, queries=queries)
-    calls, passages = CALLS[queries]
+    calls, passages = CALLS_OF_QUERIES[queries]
     assert (len(model.history), join_ids(result["passages"])) == (calls, passages)
     assert result["answer"] == "Jillian Belk"
     asked = {sent.name for sent in model.history}
@@ -143,7 +143,9 @@ async def test_any_subset_of_the_queries(queries: str) -> None:
 
 def verdicts() -> ScriptedModel:
     """A run on a yes/no question."""
-    model = ScriptedModel().on("reason_yes_no: external", "It has. So the answer is Yes.").on("internal", INTERNAL)
+    model = (
+        ScriptedModel().on("reason_yes_no: external", "It has. So the answer is Yes.").on("internal", INTERNAL_REPLY)
+    )
     for query in ("q", "ex", "in"):
         model.on(f"judge_yes_no: {query}", "Passage 2 helps.").on(f"choose_yes_no: {query}", "2")
     return model.on("reason_yes_no", "Jillian Bell is in it. So the answer is yes.").on("extract_answer_yes_no", "Yes.")
@@ -161,7 +163,7 @@ async def test_yes_or_no_has_no_topic_and_offers_none() -> None:
 async def test_an_empty_union_generates_from_an_empty_block() -> None:
     model = make_blend_model({"choose: q": "none", "choose: ex": "None of them.", "choose: in": "[]"})
     result = await run_blendfilter(model)
-    assert (result["answer"], result["passages"], result["retrieved"]) == ("Jillian Belk", [], RETRIEVED)
+    assert (result["answer"], result["passages"], result["retrieved"]) == ("Jillian Belk", [], RETRIEVED_IDS)
     generated = next(sent.text for sent in model.history if sent.name == "reason")
     assert generated.rsplit("Passages:", 1)[1] == f"\n\n(none)\n\nQuestion: {QUESTION}\nRationale:"
 
@@ -176,7 +178,7 @@ async def test_ids_that_cannot_be_read_keep_the_whole_set() -> None:
 async def test_an_unknown_internal_answer_adds_nothing_to_the_query(silence: str) -> None:
     trace = await trace_blendfilter(make_blend_model({"internal": silence}))
     made = next(update["queries"] for node, update in trace if node == "blend_queries")
-    assert made == [QUESTION, EX, QUESTION]
+    assert made == [QUESTION, EXTERNAL_QUERY, QUESTION]
     gathered = [update["knowledge"] for node, update in trace if node == "gather"]
     assert gathered == ["0: mansion jones -> mansion", "1: mansion bell -> mansion bell", "2: mansion jones -> mansion"]
 

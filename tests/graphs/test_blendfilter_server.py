@@ -6,25 +6,25 @@ from itertools import accumulate
 from typing import Any
 
 import pytest
-from blendfilter_fixtures import INTERNAL, PASSAGES, QUESTION, REASONING
+from blendfilter_fixtures import INTERNAL_REPLY, PASSAGES, QUESTION, REASONING_REPLY
 from openai_server import OpenAIServer, Request, Response, make_error
 
 from quorum.core.context import Context
 from quorum.core.state import Passage, Result
 from quorum.graphs import answer
 
-KINDS = {  # what a prompt ends with -> its reply
+REPLY_AFTER = {  # what a prompt ends with -> its reply
     "\nRelevant passages:": "1, 2",
     "\nJudgement:": "Passage 1 helps, and so does passage 2.\nRelevant passages: 1, 2",
     "\nTopic:": "Television",
-    "\nPassage:": INTERNAL,
-    "\nRationale:": REASONING,
+    "\nPassage:": INTERNAL_REPLY,
+    "\nRationale:": REASONING_REPLY,
     "\nAnswer:": "Jillian Belk",
 }
 
 
 def reply(request: Request) -> str:
-    return next(said for ending, said in KINDS.items() if request.text.endswith(ending))
+    return next(said for ending, said in REPLY_AFTER.items() if request.text.endswith(ending))
 
 
 def reply_in_rounds(sizes: list[int]) -> Callable[[Request], str | Response]:
@@ -113,7 +113,7 @@ async def test_the_extraction_prompt_contains_only_question_and_reasoning(openai
     openai_server.reply(reply)
     await run_blendfilter()
     last = openai_server.chats()[-1].text
-    assert f"Question: {QUESTION}\n\nReasoning:\n{REASONING}\n\nAnswer:" in last
+    assert f"Question: {QUESTION}\n\nReasoning:\n{REASONING_REPLY}\n\nAnswer:" in last
     assert PASSAGES[0]["text"] not in last
 
 

@@ -9,7 +9,7 @@ import pytest
 from openai_server import OpenAIServer, Request
 from quorum_command import Quorum
 
-from quorum.core.cascade_memory import MEMORIES
+from quorum.core.cascade_memory import CASCADE_MEMORIES
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import Prices
@@ -21,7 +21,7 @@ from quorum.prompts import get_version
 from quorum.retrievers.index import index_passages
 from quorum.retrievers.store import open_store
 
-GIVEN = [
+GIVEN_PASSAGES = [
     {"id": "a", "title": "A", "text": "The tower is red."},
     {"id": "b", "title": "B", "text": "The tower is old."},
 ]
@@ -54,10 +54,10 @@ def cascade(tmp_path: Path, openai_server: OpenAIServer) -> str:
 
 async def test_the_first_stage_that_passes_its_test_answers(cascade: str, openai_server: OpenAIServer) -> None:
     openai_server.reply("red")
-    found = await answer("Which colour?", cascade, CONTEXT, given=GIVEN)
+    found = await answer("Which colour?", cascade, CONTEXT, given=GIVEN_PASSAGES)
     assert (found["answer"], found["usage"]["answer"]["calls"]) == ("red", 1)
     assert len(openai_server.requests) == 1
-    assert found["passages"] == GIVEN
+    assert found["passages"] == GIVEN_PASSAGES
 
 
 async def test_calls_of_an_earlier_stage_are_neither_made_nor_counted_again(
@@ -68,21 +68,21 @@ async def test_calls_of_an_earlier_stage_are_neither_made_nor_counted_again(
         return "unknown" if both else "red"
 
     openai_server.reply(reply)
-    found = await answer("Which colour?", cascade, CONTEXT, given=GIVEN)
+    found = await answer("Which colour?", cascade, CONTEXT, given=GIVEN_PASSAGES)
     assert (found["answer"], found["confidence"]) == ("red", 1.0)
     assert found["usage"]["answer"]["calls"] == 3  # concat's call serves concat_pf, which asks two passages
     assert len(openai_server.requests) == 3
     assert len(found["votes"]) == 2
-    alone = await answer("Which colour?", "concat_pf", CONTEXT, given=GIVEN)
+    alone = await answer("Which colour?", "concat_pf", CONTEXT, given=GIVEN_PASSAGES)
     assert alone["usage"]["answer"]["calls"] == 3
 
 
 async def test_the_last_stage_answers_whatever_it_says(cascade: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda request: "unknown" if "three words" not in request.text else "blue")
-    found = await answer("Which colour?", cascade, CONTEXT, given=GIVEN)
+    found = await answer("Which colour?", cascade, CONTEXT, given=GIVEN_PASSAGES)
     assert found["answer"] == "blue"
     assert found["votes"] is None  # base has none: nothing is left of the stage before
-    assert not MEMORIES
+    assert not CASCADE_MEMORIES
 
 
 async def test_an_answer_that_an_earlier_stage_gave_is_the_same(tmp_path: Path, openai_server: OpenAIServer) -> None:
@@ -93,17 +93,17 @@ async def test_an_answer_that_an_earlier_stage_gave_is_the_same(tmp_path: Path, 
         ("post_fusion", None, {}),
     )
     openai_server.reply("The red")
-    found = await answer("Which colour?", file, CONTEXT, given=GIVEN)
+    found = await answer("Which colour?", file, CONTEXT, given=GIVEN_PASSAGES)
     assert (found["usage"]["answer"]["calls"], found["votes"]) == (1, None)
     openai_server.reply(lambda request: "red" if "three words" in request.text else "blue")
-    other = await answer("Which colour?", file, CONTEXT, given=GIVEN)
+    other = await answer("Which colour?", file, CONTEXT, given=GIVEN_PASSAGES)
     assert other["usage"]["answer"]["calls"] == 3
     assert len(other["votes"]) == 2
 
 
 async def test_a_certified_vote_is_accepted(tmp_path: Path, openai_server: OpenAIServer) -> None:
     file = write_cascade(tmp_path, ("post_fusion", {"test": "certified"}, {"k": 4}), ("base", None, {}))
-    given = [*GIVEN, *({**one, "id": one["id"] * 2, "text": f"Now: {one['text']}"} for one in GIVEN)]
+    given = [*GIVEN_PASSAGES, *({**one, "id": one["id"] * 2, "text": f"Now: {one['text']}"} for one in GIVEN_PASSAGES)]
     openai_server.reply("red")
     found = await answer("Which colour?", file, CONTEXT, given=given)
     assert (found["certified"], set(found["usage"])) == (1, {"answer"})
@@ -139,7 +139,7 @@ async def test_the_same_search_runs_once(
 async def test_a_stage_has_the_settings_that_it_was_measured_with(tmp_path: Path, openai_server: OpenAIServer) -> None:
     file = write_cascade(tmp_path, ("concat", None, {"k": 1}))
     openai_server.reply("red")
-    found = await answer("Which colour?", file, Context(model="openai:test", journal="off"), given=GIVEN)
+    found = await answer("Which colour?", file, Context(model="openai:test", journal="off"), given=GIVEN_PASSAGES)
     assert [one["id"] for one in found["passages"]] == ["a"]
 
 
@@ -155,7 +155,7 @@ async def test_a_setting_that_differs_is_refused_in_one_sentence(
     cascade: str, openai_server: OpenAIServer, context: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(SetupError, match=message):
-        await answer("Which colour?", cascade, Context(journal="off", **context), given=GIVEN)
+        await answer("Which colour?", cascade, Context(journal="off", **context), given=GIVEN_PASSAGES)
     assert not openai_server.requests
 
 
@@ -164,11 +164,11 @@ async def test_a_prompt_that_has_changed_is_refused_in_one_sentence(cascade: str
     found["stages"][0]["prompts"] = {"answer": get_version("answer")}
     Path(cascade).write_text(json.dumps(found))
     openai_server.reply("red")
-    assert (await answer("Which colour?", cascade, CONTEXT, given=GIVEN))["answer"] == "red"
+    assert (await answer("Which colour?", cascade, CONTEXT, given=GIVEN_PASSAGES))["answer"] == "red"
     found["stages"][0]["prompts"] = {"answer": "0000000000"}
     Path(cascade).write_text(json.dumps(found))
     with pytest.raises(SetupError, match="with prompt answer=0000000000, and it is"):
-        await answer("Which colour?", cascade, CONTEXT, given=GIVEN)
+        await answer("Which colour?", cascade, CONTEXT, given=GIVEN_PASSAGES)
 
 
 def test_the_drawing_shows_stages_and_tests(cascade: str) -> None:
@@ -187,7 +187,7 @@ def test_one_method_twice_has_two_nodes(tmp_path: Path) -> None:
 
 def test_it_works_without_a_running_loop_and_in_a_stream(cascade: str, openai_server: OpenAIServer) -> None:
     openai_server.reply("red")
-    graph, question = composed_graph(cascade), {"question": "Which colour?", "given": GIVEN}
+    graph, question = composed_graph(cascade), {"question": "Which colour?", "given": GIVEN_PASSAGES}
     assert graph.invoke(question, context=CONTEXT)["answer"] == "red"
     steps = [name for step in graph.stream(question, context=CONTEXT, stream_mode="updates") for name in step]
     assert steps == ["begin", "concat"]
@@ -200,8 +200,8 @@ def test_two_questions_on_one_thread_do_not_mix(cascade: str, openai_server: Ope
     graph = composed_graph(cascade)
     graph.checkpointer = InMemorySaver()
     config = {"configurable": {"thread_id": "1"}}
-    first = graph.invoke({"question": "Which colour?", "given": GIVEN}, config, context=CONTEXT)
-    second = graph.invoke({"question": "How is it?", "given": GIVEN}, config, context=CONTEXT)
+    first = graph.invoke({"question": "Which colour?", "given": GIVEN_PASSAGES}, config, context=CONTEXT)
+    second = graph.invoke({"question": "How is it?", "given": GIVEN_PASSAGES}, config, context=CONTEXT)
     assert (first["unknown"], second["answer"], second["usage"]["answer"]["calls"]) == (True, "old", 1)
 
 
@@ -227,7 +227,7 @@ def test_it_is_compared_like_any_method(quorum: Quorum, cascade: str, openai_ser
     folder = Path(cascade).parent
     data = folder / "data.jsonl"
     asked = [
-        {"id": f"q{n}", "question": f"Which colour has number {n}?", "answers": ["red"], "passages": GIVEN}
+        {"id": f"q{n}", "question": f"Which colour has number {n}?", "answers": ["red"], "passages": GIVEN_PASSAGES}
         for n in range(6)
     ]
     data.write_text("".join(json.dumps(one) + "\n" for one in asked))
@@ -247,17 +247,17 @@ async def test_a_collection_that_changed_since_is_one_sentence(tmp_path: Path, o
         index_passages(passages, collection="towers", store=tmp_path / "store", embeddings="embedded", source="test")
         return open_store(tmp_path / "store").info("towers").revision
 
-    revision = index(*GIVEN)
+    revision = index(*GIVEN_PASSAGES)
     file = Path(write_cascade(tmp_path, ("concat", None, {})))
     written = json.loads(file.read_text()) | {"collection": {"name": "towers", "revision": revision}}
     file.write_text(json.dumps(written))
     context = replace(CONTEXT, collection="towers", store=str(tmp_path / "store"))
     openai_server.reply("red")
     assert (await answer("Which colour?", str(file), context))["answer"] == "red"
-    assert index(GIVEN[0], {"id": "c", "title": "C", "text": "The tower is blue."}) != revision
+    assert index(GIVEN_PASSAGES[0], {"id": "c", "title": "C", "text": "The tower is blue."}) != revision
     with pytest.raises(SetupError, match=r"collection 'towers', and its passages have changed since; compare and"):
         await answer("Which colour?", str(file), context)
-    assert (await answer("Which colour?", str(file), context, given=GIVEN))["answer"] == "red"
+    assert (await answer("Which colour?", str(file), context, given=GIVEN_PASSAGES))["answer"] == "red"
 
 
 def test_every_stage_is_priced_by_its_own_model(tmp_path: Path) -> None:

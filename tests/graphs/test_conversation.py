@@ -20,8 +20,8 @@ HISTORY = [
     {"role": "user", "content": "Who planned the Lumen Tower?"},
     {"role": "assistant", "content": "Ada Moreau"},
 ]
-ALONE = "When was the Lumen Tower finished?"
-SERVED = Context(model="openai:test")
+STAND_ALONE_QUESTION = "When was the Lumen Tower finished?"
+SERVED_CONTEXT = Context(model="openai:test")
 
 
 def is_rewriting(request: Request) -> bool:
@@ -31,18 +31,20 @@ def is_rewriting(request: Request) -> bool:
 def reader(request: Request) -> str:
     """Rewrites the question, and answers it in its new form alone."""
     if is_rewriting(request):
-        return ALONE
-    return "1931" if ALONE in request.text else "unknown"
+        return STAND_ALONE_QUESTION
+    return "1931" if STAND_ALONE_QUESTION in request.text else "unknown"
 
 
 async def ask(method: str = "concat", history: Any = HISTORY, **settings: Any) -> Any:
-    return await answer("When was it finished?", method, replace(SERVED, **settings), given=PASSAGES, history=history)
+    return await answer(
+        "When was it finished?", method, replace(SERVED_CONTEXT, **settings), given=PASSAGES, history=history
+    )
 
 
 async def test_a_follow_up_is_asked_as_a_question_of_its_own(openai_server: OpenAIServer) -> None:
     openai_server.reply(reader)
     found = await ask()
-    assert (found["answer"], found["question"]) == ("1931", ALONE)
+    assert (found["answer"], found["question"]) == ("1931", STAND_ALONE_QUESTION)
     assert {name: one["calls"] for name, one in found["usage"].items()} == {"stand_alone": 1, "answer": 1}
     first, second = openai_server.chats()
     assert "User: Who planned the Lumen Tower?\nAssistant: Ada Moreau" in first.text
@@ -53,7 +55,7 @@ async def test_a_follow_up_is_asked_as_a_question_of_its_own(openai_server: Open
 async def test_without_a_history_the_method_runs_unchanged(openai_server: OpenAIServer) -> None:
     openai_server.reply("1931")
     found = await ask(history=())
-    assert found == await answer("When was it finished?", "concat", SERVED, given=PASSAGES)
+    assert found == await answer("When was it finished?", "concat", SERVED_CONTEXT, given=PASSAGES)
     assert "question" not in found
     assert not any(map(is_rewriting, openai_server.chats()))
 
@@ -64,7 +66,7 @@ async def test_any_method_answers_a_follow_up(method: str) -> None:
     found = await answer("When was it finished?", method, Context(), given=PASSAGES, history=history)
     assert found["question"] == "When was it finished? (Moreau, Lumen Tower)"
     assert found["usage"]["stand_alone"]["calls"] == 1
-    assert set(found) == set(await answer(ALONE, method, Context(), given=PASSAGES)) | {"question"}
+    assert set(found) == set(await answer(STAND_ALONE_QUESTION, method, Context(), given=PASSAGES)) | {"question"}
 
 
 async def test_the_call_is_journaled(openai_server: OpenAIServer, tmp_path: Any) -> None:
@@ -96,8 +98,10 @@ async def test_a_reply_that_is_no_question_leaves_the_question(openai_server: Op
 
 
 async def test_thoughts_are_no_part_of_the_question(openai_server: OpenAIServer) -> None:
-    openai_server.reply(lambda request: Response(f"<think>It?</think>\n{ALONE}") if is_rewriting(request) else "1931")
-    assert (await ask())["question"] == ALONE
+    openai_server.reply(
+        lambda request: Response(f"<think>It?</think>\n{STAND_ALONE_QUESTION}") if is_rewriting(request) else "1931"
+    )
+    assert (await ask())["question"] == STAND_ALONE_QUESTION
 
 
 @pytest.mark.parametrize("turn", [{"role": "robot", "content": "x"}, {"role": "user"}, {"content": "x"}, "text", None])
@@ -108,13 +112,13 @@ async def test_a_history_of_something_else_is_refused(turn: Any) -> None:
 
 def test_synchronous_code_gives_a_history_too(openai_server: OpenAIServer) -> None:
     openai_server.reply(reader)
-    found = answer_sync("When was it finished?", "concat", SERVED, given=PASSAGES, history=HISTORY)
+    found = answer_sync("When was it finished?", "concat", SERVED_CONTEXT, given=PASSAGES, history=HISTORY)
     assert found["answer"] == "1931"
 
 
 async def test_a_stream_shows_the_rewriting_and_the_methods_nodes_inside(openai_server: OpenAIServer) -> None:
     openai_server.reply(reader)
-    found = stream("When was it finished?", "concat", SERVED, given=PASSAGES, history=HISTORY)
+    found = stream("When was it finished?", "concat", SERVED_CONTEXT, given=PASSAGES, history=HISTORY)
     events = [event async for event in found]
     nodes = [(*event.inside, event.node) for event in events if isinstance(event, NodeFinished)]
     assert nodes == [
@@ -135,9 +139,9 @@ async def test_a_thread_remembers_the_conversation(openai_server: OpenAIServer) 
     on_a_thread.checkpointer = InMemorySaver()
     config: Any = {"configurable": {"thread_id": "one"}}
     first = {"messages": [HumanMessage("Who planned the Lumen Tower?")], "given": PASSAGES[:3]}
-    await on_a_thread.ainvoke(first, config, context=SERVED)
+    await on_a_thread.ainvoke(first, config, context=SERVED_CONTEXT)
     second = {"messages": [HumanMessage("When was it finished?")], "given": PASSAGES[:2]}
-    found = await on_a_thread.ainvoke(second, config, context=SERVED)
+    found = await on_a_thread.ainvoke(second, config, context=SERVED_CONTEXT)
     assert [message.text for message in found["messages"]] == [
         "Who planned the Lumen Tower?",
         "unknown",
@@ -148,7 +152,7 @@ async def test_a_thread_remembers_the_conversation(openai_server: OpenAIServer) 
     assert {name: one["calls"] for name, one in found["usage"].items()} == {"stand_alone": 1, "answer": 2}
     third = {"messages": [HumanMessage("When was it finished?")]}
     with pytest.raises(SetupError, match="no collection"):  # the passages belonged to their turns
-        await on_a_thread.ainvoke(third, config, context=replace(SERVED, collection="none", store="empty"))
+        await on_a_thread.ainvoke(third, config, context=replace(SERVED_CONTEXT, collection="none", store="empty"))
 
 
 async def test_sources_that_a_server_appended_are_no_part_of_what_was_said(openai_server: OpenAIServer) -> None:
@@ -184,7 +188,7 @@ def test_many_conversations_at_once_keep_apart(openai_server: OpenAIServer) -> N
     openai_server.reply(lambda request: request.text.split("Last question: ")[1].splitlines()[0] + " Really?")
 
     async def rewrite(number: int) -> str:
-        found = await answer(f"And number {number}?", "no_retrieval", SERVED, history=HISTORY)
+        found = await answer(f"And number {number}?", "no_retrieval", SERVED_CONTEXT, history=HISTORY)
         return str(found["question"])  # type: ignore[typeddict-item]
 
     async def all_of_them() -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from openai_server import COMPLETIONS, OpenAIServer
+from openai_server import COMPLETIONS_PATH, OpenAIServer
 from tower import PASSAGES, QUESTION, make_readers, trace_method
 
 from quorum.core.context import Context, get_filter
@@ -17,10 +17,10 @@ from quorum.graphs.parts.context_filter import context_filter
 from quorum.models import chat_model
 from quorum.models.scripted import ScriptedModel
 
-FINISHED = "The Lumen Tower was finished in 1931."
-ENDED = "Work on the Lumen Tower ended in 1931, after a strike."
-BEGIN: list[tuple[str, dict[str, Any]]] = [("begin", {}), ("retrieve", {"passages": "p1 p2 p3"})]
-LONG = Passage(id="l", title="Tower", text="It is tall. It was finished in 1931. It is red.")
+FINISHED_SENTENCE = "The Lumen Tower was finished in 1931."
+ENDED_SENTENCE = "Work on the Lumen Tower ended in 1931, after a strike."
+FIRST_STEPS: list[tuple[str, dict[str, Any]]] = [("begin", {}), ("retrieve", {"passages": "p1 p2 p3"})]
+LONG_PASSAGE = Passage(id="l", title="Tower", text="It is tall. It was finished in 1931. It is red.")
 
 
 def make_model(kept: str, reply: str = "1931") -> ScriptedModel:
@@ -33,9 +33,9 @@ def get_shown_passages(model: ScriptedModel) -> str:
 
 
 async def test_filco_reads_from_the_sentences_that_were_copied() -> None:
-    model = make_model(f"{FINISHED}\n{ENDED}")
+    model = make_model(f"{FINISHED_SENTENCE}\n{ENDED_SENTENCE}")
     assert await trace_method("filco", model) == [
-        *BEGIN,
+        *FIRST_STEPS,
         ("filter_context", {"passages": "p1 p3", "retrieved": ["p1", "p2", "p3"]}),
         (
             "concat_answer",
@@ -49,12 +49,12 @@ async def test_filco_reads_from_the_sentences_that_were_copied() -> None:
         ),
     ]
     assert [sent.name for sent in model.history] == ["filter_sentences", "answer"]
-    assert get_shown_passages(model) == f"[1] Lumen Tower\n{FINISHED}\n\n[2] Towers\n{ENDED}"
+    assert get_shown_passages(model) == f"[1] Lumen Tower\n{FINISHED_SENTENCE}\n\n[2] Towers\n{ENDED_SENTENCE}"
 
 
 async def test_a_passage_is_cut_down_and_keeps_its_name() -> None:
     model = make_model('"It was finished in 1931"')
-    result = await answer(QUESTION, "filco", Context(model=model), given=[LONG, PASSAGES[1]])
+    result = await answer(QUESTION, "filco", Context(model=model), given=[LONG_PASSAGE, PASSAGES[1]])
     assert result["passages"] == [{"id": "l", "title": "Tower", "text": "It was finished in 1931."}]
     assert result["evidence"] == [{"passage": "l", "start": 19, "end": 23}]
     assert result["retrieved"] == ["l", "p2"]
@@ -71,7 +71,7 @@ async def test_an_empty_context_is_shown_to_the_model_as_such() -> None:
 
 
 async def test_invented_sentences_are_dropped_and_counted() -> None:
-    made_up = f"{FINISHED}\nIt was opened by the king himself."
+    made_up = f"{FINISHED_SENTENCE}\nIt was opened by the king himself."
     result = await answer(QUESTION, "filco", Context(model=make_model(made_up)), given=PASSAGES)
     assert [passage["id"] for passage in result["passages"]] == ["p1"]
     assert result["malformed"] == {"filter_sentences": {"count": 1, "replies": [made_up]}}
@@ -106,9 +106,9 @@ async def silver(gold: list[str] | None, passages: list[Passage], **settings: An
 
 
 async def test_silver_takes_the_sentence_with_the_gold_answer() -> None:
-    assert [p["text"] for p in await silver(["1931"], [PASSAGES[1], LONG])] == ["It was finished in 1931."]
-    assert await silver(["golden"], [LONG, PASSAGES[0]]) == [LONG]  # nothing found: the first passage
-    assert await silver([], [LONG, PASSAGES[0]]) == [LONG]
+    assert [p["text"] for p in await silver(["1931"], [PASSAGES[1], LONG_PASSAGE])] == ["It was finished in 1931."]
+    assert await silver(["golden"], [LONG_PASSAGE, PASSAGES[0]]) == [LONG_PASSAGE]  # nothing found: the first passage
+    assert await silver([], [LONG_PASSAGE, PASSAGES[0]]) == [LONG_PASSAGE]
 
 
 async def test_silver_for_answers_that_no_sentence_holds() -> None:
@@ -123,13 +123,13 @@ async def test_silver_by_the_likelihood_of_the_answer(openai_server: OpenAIServe
     """With a scorer, labels are chosen for by CXMI, asked with the generator's own prompt."""
     near = Passage(id="n", title="", text="It rained. The Lumen Tower was finished.")
     told = await silver(["SUPPORTS"], [near], answer_type="label", scorer="completions:test")
-    asked = [request.body["prompt"] for request in openai_server.requests if request.path == COMPLETIONS]
+    asked = [request.body["prompt"] for request in openai_server.requests if request.path == COMPLETIONS_PATH]
     prompts = [one for body in asked for one in (body if isinstance(body, list) else [body])]
     assert len(prompts) == 3  # without a sentence, and with each
     assert all(f"Claim: {QUESTION}\nLabel:" in prompt for prompt in prompts)
     assert ["It rained." in prompt for prompt in prompts] == [False, True, False]
     assert told[0]["id"] == "n"
-    by_words = await silver(["1931"], [PASSAGES[1], LONG], silver_measure="lexical")
+    by_words = await silver(["1931"], [PASSAGES[1], LONG_PASSAGE], silver_measure="lexical")
     assert by_words == [PASSAGES[1]]  # no sentence is like the answer: the first passage
 
 
@@ -148,7 +148,9 @@ async def test_two_questions_on_one_thread() -> None:
     thread: Any = {"configurable": {"thread_id": "1"}}
     second: Any = {"question": "Second?", "given": PASSAGES[3:]}
     alone = await METHODS["filco"].graph.ainvoke(second, context=Context(model=make_model("None", "1929")))
-    await graph.ainvoke({"question": QUESTION, "given": PASSAGES}, thread, context=Context(model=make_model(FINISHED)))
+    await graph.ainvoke(
+        {"question": QUESTION, "given": PASSAGES}, thread, context=Context(model=make_model(FINISHED_SENTENCE))
+    )
     assert await graph.ainvoke(second, thread, context=Context(model=make_model("None", "1929"))) == alone
 
 
@@ -156,7 +158,7 @@ async def test_without_a_context_the_environment_decides(monkeypatch: pytest.Mon
     monkeypatch.setenv("QUORUM_MODEL", "scripted")
     model = chat_model("scripted")
     assert isinstance(model, ScriptedModel)
-    model.on("filter_sentences", FINISHED).on("answer", "1931")
+    model.on("filter_sentences", FINISHED_SENTENCE).on("answer", "1931")
     result = await METHODS["filco"].graph.ainvoke({"question": QUESTION, "given": PASSAGES})
     assert ([passage["id"] for passage in result["passages"]], result["answer"]) == (["p1"], "1931")
 
@@ -168,7 +170,7 @@ def test_the_default_filter_follows_the_model() -> None:
 
 
 async def test_another_model_can_filter(openai_server: OpenAIServer) -> None:
-    openai_server.reply(FINISHED)
+    openai_server.reply(FINISHED_SENTENCE)
     model = ScriptedModel().on("answer", "1931")
     context = Context(model=model, context_filter="llm:openai:filter-1")
     result = await answer(QUESTION, "filco", context, given=PASSAGES)
@@ -177,13 +179,13 @@ async def test_another_model_can_filter(openai_server: OpenAIServer) -> None:
 
 
 async def test_two_calls_one_after_the_other(openai_server: OpenAIServer) -> None:
-    openai_server.reply([FINISHED, "1931"])
+    openai_server.reply([FINISHED_SENTENCE, "1931"])
     result = await answer(QUESTION, "filco", Context(model="openai:any"), given=PASSAGES)
     first, second = openai_server.chats()
     assert (result["answer"], result["evidence"][0]["passage"]) == ("1931", "p1")
     assert PASSAGES[1]["text"] in first.text
     assert PASSAGES[1]["text"] not in second.text
-    assert f"[1] Lumen Tower\n{FINISHED}\n\nQuestion: {QUESTION}" in second.text
+    assert f"[1] Lumen Tower\n{FINISHED_SENTENCE}\n\nQuestion: {QUESTION}" in second.text
 
 
 @pytest.mark.parametrize("spec", ["lmm", "transformers", "bert:x"])
@@ -194,7 +196,7 @@ async def test_an_unknown_filter_is_a_setup_error(spec: str) -> None:
 
 
 async def test_any_method_may_filter_its_context() -> None:
-    model = make_readers("1931", "1931").on("filter_sentences", f"{FINISHED}\n{ENDED}")
+    model = make_readers("1931", "1931").on("filter_sentences", f"{FINISHED_SENTENCE}\n{ENDED_SENTENCE}")
     assert (await trace_method("post_fusion", model, context_filter="llm"))[1:] == [
         ("retrieve", {"passages": "p1 p2 p3"}),
         ("refine", {"passages": "p1 p3", "retrieved": ["p1", "p2", "p3"]}),
@@ -214,7 +216,7 @@ async def test_every_method_answers_from_an_empty_context() -> None:
 
 
 async def test_a_second_search_adds_to_what_was_retrieved() -> None:
-    model = ScriptedModel().on("filter_sentences", FINISHED)
+    model = ScriptedModel().on("filter_sentences", FINISHED_SENTENCE)
     state: Any = {"question": QUESTION, "passages": PASSAGES[:2], "retrieved": ["p9", "p2"]}
     found = await context_filter.ainvoke(state, context=Context(model=model))
     assert found["retrieved"] == ["p9", "p2", "p1"]
@@ -229,7 +231,7 @@ async def test_passages_are_filtered_for_what_was_searched() -> None:
 
 
 async def test_the_filter_is_asked_once_at_temperature_zero() -> None:
-    model = make_model(FINISHED).on("answer", "1931", "1931")
+    model = make_model(FINISHED_SENTENCE).on("answer", "1931", "1931")
     context = Context(model=model, temperature=0.7, samples=3)
     result = await answer(QUESTION, "filco", context, given=PASSAGES)
     assert {name: usage["calls"] for name, usage in result["usage"].items()} == {"filter_sentences": 1, "answer": 3}

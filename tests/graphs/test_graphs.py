@@ -23,15 +23,15 @@ from quorum.graphs import METHODS, answer, answer_sync
 from quorum.models import chat_model
 from quorum.models.scripted import ScriptedModel
 
-HERE = Path(__file__).parents[1]
-NAMES = [
+TESTS_FOLDER = Path(__file__).parents[1]
+METHOD_NAMES = [
     *("concat", "post_fusion", "pruning", "summary", "concat_pf", "pf_concat"),
     *("no_retrieval", "base", "rerank", "replug", "zero_shot_cot", "selection_inference", "self_verification"),
     *("filco", "blendfilter", "direct", "cot", "react", "self_ask", "iter_retgen"),
     *("sure", "mcq", "sum_and_pred"),
 ]
-READERS = [name for name in NAMES if name != "no_retrieval"]
-RESULT = {
+READING_METHODS = [name for name in METHOD_NAMES if name != "no_retrieval"]
+RESULT_KEYS = {
     *("answer", "unknown", "confidence", "rationale", "evidence", "votes", "candidates", "summaries", "passages"),
     *("unsupported", "certified", "retrieved", "validity", "scores"),
     *("usage", "malformed", "verbose", "not_greedy", "dropped", "suppressed"),
@@ -44,7 +44,7 @@ def test_public_surface() -> None:
 
 
 def test_every_method_is_listed_with_its_cost() -> None:
-    assert list(METHODS) == NAMES
+    assert list(METHODS) == METHOD_NAMES
     assert graphs.DEFAULT == "concat_pf"
     assert {name: (method.calls, method.depth) for name, method in METHODS.items()} == {
         "concat": ("n", "1"),
@@ -78,74 +78,76 @@ def test_listing_methods_imports_no_langgraph() -> None:
     code = (
         "import sys, quorum.graphs; print([m for m in ('langgraph', 'langchain_core', 'chromadb') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=HERE.parent, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=TESTS_FOLDER.parent, capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", METHOD_NAMES)
 def test_the_drawing_equals_its_snapshot(name: str) -> None:
     """Run with QUORUM_SNAPSHOTS=update in the environment to write the snapshots anew."""
     drawn = METHODS[name].graph.get_graph().draw_mermaid()
-    snapshot = HERE / "snapshots" / f"{name}.mmd"
-    if UPDATE:
+    snapshot = TESTS_FOLDER / "snapshots" / f"{name}.mmd"
+    if UPDATE_SNAPSHOTS:
         snapshot.write_text(drawn, encoding="utf-8")
     assert drawn == snapshot.read_text(encoding="utf-8")
 
 
-UPDATE = os.environ.get("QUORUM_SNAPSHOTS") == "update"  # read before the tests hide the environment
+UPDATE_SNAPSHOTS = os.environ.get("QUORUM_SNAPSHOTS") == "update"  # read before the tests hide the environment
 
 
 def test_every_graph_has_a_snapshot_and_no_snapshot_is_left_over() -> None:
-    assert {path.stem for path in (HERE / "snapshots").glob("*.mmd")} == set(NAMES)
+    assert {path.stem for path in (TESTS_FOLDER / "snapshots").glob("*.mmd")} == set(METHOD_NAMES)
 
 
 def test_langgraph_json_names_every_method_by_module() -> None:
-    text = (HERE.parent / "langgraph.json").read_text(encoding="utf-8")
+    text = (TESTS_FOLDER.parent / "langgraph.json").read_text(encoding="utf-8")
     assert text == make_langgraph_json(), "run: make readme"
     config = json.loads(text)
     assert all(graph["description"].endswith(".") for graph in config["graphs"].values())
     places = {name: graph["path"] for name, graph in config["graphs"].items()}
     assert places.pop("chat") == "quorum.graphs.conversation:graph"
-    assert places == {name: f"quorum.graphs.{name}:graph" for name in NAMES}
+    assert places == {name: f"quorum.graphs.{name}:graph" for name in METHOD_NAMES}
     for name, place in places.items():
         module, _, variable = place.partition(":")
         assert getattr(import_module(module), variable) is METHODS[name].graph
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", METHOD_NAMES)
 def test_studio_gets_its_forms(name: str) -> None:
     graph = METHODS[name].graph
     assert set(graph.get_input_jsonschema()["properties"]) == {"question", "given", "gold_answers"}
-    assert set(graph.get_output_jsonschema()["properties"]) == RESULT
+    assert set(graph.get_output_jsonschema()["properties"]) == RESULT_KEYS
     form = graph.get_context_jsonschema()
     assert form is not None
     assert form["properties"]["k"]["default"] == 5
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", METHOD_NAMES)
 async def test_with_a_context_as_object_and_as_mapping(name: str) -> None:
     inputs: Any = {"question": QUESTION, "given": PASSAGES}
     model = make_knower()
     for context in (Context(model=model, k=2), {"model": model, "k": 2}):
         result = await METHODS[name].graph.ainvoke(inputs, context=context)
-        assert set(result) == RESULT
+        assert set(result) == RESULT_KEYS
         assert (result["answer"], result["unknown"]) == ("1931", False)
         found = {"no_retrieval": [], "iter_retgen": ["p1", "p3"]}.get(name, ["p1", "p2"])  # the last by a second query
         assert [passage["id"] for passage in result["passages"]] == found
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", METHOD_NAMES)
 async def test_without_a_context_defaults_and_environment_apply(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUORUM_MODEL", "scripted")
     model = chat_model("scripted")
     assert isinstance(model, ScriptedModel)
     make_knower(model=model)
     result = await METHODS[name].graph.ainvoke({"question": QUESTION, "given": [*PASSAGES, PASSAGES[0]]})
-    assert set(result) == RESULT
-    assert (result["answer"], len(result["passages"])) == ("1931", 5 if name in READERS else 0)
+    assert set(result) == RESULT_KEYS
+    assert (result["answer"], len(result["passages"])) == ("1931", 5 if name in READING_METHODS else 0)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", METHOD_NAMES)
 async def test_two_questions_on_one_thread(name: str) -> None:
     builder = METHODS[name].graph.builder
     graph = builder.compile(checkpointer=InMemorySaver())
@@ -164,7 +166,7 @@ async def test_two_questions_on_one_thread(name: str) -> None:
     assert second == alone
 
 
-@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("name", READING_METHODS)
 async def test_the_passages_of_one_question_do_not_serve_the_next(name: str) -> None:
     graph = METHODS[name].graph.builder.compile(checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
@@ -175,9 +177,9 @@ async def test_the_passages_of_one_question_do_not_serve_the_next(name: str) -> 
 
 
 async def test_answer_gives_the_same_keys_for_every_method() -> None:
-    for name in NAMES:
+    for name in METHOD_NAMES:
         result = await answer(QUESTION, name, Context(model=make_knower()), given=PASSAGES)
-        assert set(result) == RESULT
+        assert set(result) == RESULT_KEYS
         assert json.loads(json.dumps(result)) == result
 
 
@@ -251,7 +253,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(tmp_path_factory.mktemp("sample") / "store")
 
 
-@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("name", READING_METHODS)
 async def test_without_settings_a_question_is_answered_from_the_sample(
     name: str, store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ from quorum.core.state import Passage, Result
 from quorum.graphs import answer
 
 # Calls of the methods whose prompts all hold passages and a question; tests of the others stand with them.
-STEPS = {"concat": 1, "post_fusion": 3, "pruning": 1, "summary": 1, "concat_pf": 1, "pf_concat": 4}
+STEPS_OF_METHOD = {"concat": 1, "post_fusion": 3, "pruning": 1, "summary": 1, "concat_pf": 1, "pf_concat": 4}
 
 
 async def ask(method: str, **settings: Any) -> Result:
@@ -34,12 +34,12 @@ def reply_by_passage(replies: dict[str, str], otherwise: str) -> Callable[[Reque
     )
 
 
-@pytest.mark.parametrize("method", STEPS)
+@pytest.mark.parametrize("method", STEPS_OF_METHOD)
 async def test_requests(openai_server: OpenAIServer, method: str) -> None:
     openai_server.reply("Answer: 1931")
     result = await ask(method)
     requests = openai_server.chats()
-    assert (result["answer"], len(requests)) == ("1931", STEPS[method])
+    assert (result["answer"], len(requests)) == ("1931", STEPS_OF_METHOD[method])
     for request in requests:
         assert [message["role"] for message in request.body["messages"]] == ["user"]
         assert (request.body["model"], request.body["temperature"]) == ("test", 0.0)
@@ -52,13 +52,13 @@ async def test_requests(openai_server: OpenAIServer, method: str) -> None:
     assert result["malformed"] == {}
 
 
-@pytest.mark.parametrize("method", STEPS)
+@pytest.mark.parametrize("method", STEPS_OF_METHOD)
 async def test_sampling_settings_are_sent(openai_server: OpenAIServer, method: str) -> None:
     openai_server.reply("Answer: 1931")
     await ask(method, samples=2, temperature=0.7, top_p=0.9, seed=5)
     requests = openai_server.chats()
     one_output = method in ("pruning", "summary")
-    assert len(requests) == STEPS[method] * (1 if one_output else 2)
+    assert len(requests) == STEPS_OF_METHOD[method] * (1 if one_output else 2)
     assert {request.body["temperature"] for request in requests} == {0.7}
     assert {request.body["top_p"] for request in requests} == {0.9}
     assert {request.body["seed"] for request in requests} == ({5} if one_output else {5, 6})
@@ -180,7 +180,7 @@ async def test_a_window_too_small_for_one_passage_is_an_error(openai_server: Ope
     assert len(openai_server.chats()) == 3
 
 
-@pytest.mark.parametrize("method", STEPS)
+@pytest.mark.parametrize("method", STEPS_OF_METHOD)
 async def test_any_text_is_sent_unchanged(openai_server: OpenAIServer, method: str) -> None:
     openai_server.reply("Answer: 東京")
     odd = Passage(id="x", title="$title {x}", text='東京 costs $5 — "quoted" \\n {passages} ${question} 🗼')

@@ -16,15 +16,15 @@ from quorum.graphs import METHODS, answer
 from quorum.models.scripted import ScriptedModel
 from quorum.prompts import BUILT_IN
 
-BEGIN: list[tuple[str, dict[str, Any]]] = [("begin", {}), ("retrieve", {"passages": "p1 p2 p3"})]
-KNOWN = {"answer": "1931", "unknown": False, "confidence": None, "evidence": ["p1 32-36", "p3 33-37"]}
+FIRST_STEPS: list[tuple[str, dict[str, Any]]] = [("begin", {}), ("retrieve", {"passages": "p1 p2 p3"})]
+KNOWN_ANSWER = {"answer": "1931", "unknown": False, "confidence": None, "evidence": ["p1 32-36", "p3 33-37"]}
 
 
 def supported(evidence: str, unsupported: str) -> dict[str, list[str]]:
     return {"evidence": [evidence], "unsupported": [unsupported]}
 
 
-SILENT = {"answer": "unknown", "unknown": True, "confidence": None, "evidence": []}
+UNKNOWN_ANSWER = {"answer": "unknown", "unknown": True, "confidence": None, "evidence": []}
 
 
 def make_vote_step(rank: int, *answers: str, node: str = "passage_answer") -> tuple[str, dict[str, Any]]:
@@ -33,37 +33,37 @@ def make_vote_step(rank: int, *answers: str, node: str = "passage_answer") -> tu
 
 async def test_concat() -> None:
     assert await trace_method("concat", ScriptedModel().on("answer", "1931")) == [
-        *BEGIN,
-        ("concat_answer", {**KNOWN, "passages": "p1 p2 p3"}),
+        *FIRST_STEPS,
+        ("concat_answer", {**KNOWN_ANSWER, "passages": "p1 p2 p3"}),
     ]
 
 
 async def test_concat_unknown() -> None:
     assert await trace_method("concat", ScriptedModel().on("answer", "The passages do not say.")) == [
-        *BEGIN,
-        ("concat_answer", {**SILENT, "passages": "p1 p2 p3"}),
+        *FIRST_STEPS,
+        ("concat_answer", {**UNKNOWN_ANSWER, "passages": "p1 p2 p3"}),
     ]
 
 
 async def test_concat_sampled() -> None:
     model = ScriptedModel().on("answer", "1950", "1931", "1931.", "unknown")
     assert await trace_method("concat", model, samples=4, temperature=0.7) == [
-        *BEGIN,
-        ("concat_answer", {**KNOWN, "confidence": 0.5, "passages": "p1 p2 p3"}),
+        *FIRST_STEPS,
+        ("concat_answer", {**KNOWN_ANSWER, "confidence": 0.5, "passages": "p1 p2 p3"}),
     ]
 
 
 async def test_concat_with_no_reply_at_all() -> None:
     assert await trace_method("concat", ScriptedModel().on("answer", "")) == [
-        *BEGIN,
-        ("concat_answer", {**SILENT, "passages": "p1 p2 p3", "malformed": {"answer": [""]}}),
+        *FIRST_STEPS,
+        ("concat_answer", {**UNKNOWN_ANSWER, "passages": "p1 p2 p3", "malformed": {"answer": [""]}}),
     ]
 
 
 @pytest.mark.parametrize(("method", "node"), [("pruning", "pruned_answer"), ("summary", "summarized_answer")])
 async def test_reasoning_prompts(method: str, node: str) -> None:
     assert await trace_method(method, ScriptedModel().on(method, "Passage 2 is out.\nAnswer: 1931.")) == [
-        *BEGIN,
+        *FIRST_STEPS,
         (
             node,
             {
@@ -80,7 +80,7 @@ async def test_reasoning_prompts(method: str, node: str) -> None:
 @pytest.mark.parametrize(("method", "node"), [("pruning", "pruned_answer"), ("summary", "summarized_answer")])
 async def test_reasoning_prompts_unknown_and_malformed(method: str, node: str) -> None:
     assert await trace_method(method, ScriptedModel().on(method, "All are out.\nI don't know.")) == [
-        *BEGIN,
+        *FIRST_STEPS,
         (
             node,
             {
@@ -97,7 +97,7 @@ async def test_reasoning_prompts_unknown_and_malformed(method: str, node: str) -
 
 async def test_post_fusion() -> None:
     assert await trace_method("post_fusion", make_readers("1931", "1950", "in 1931")) == [
-        *BEGIN,
+        *FIRST_STEPS,
         make_vote_step(0, "1931"),
         make_vote_step(1, "1950"),
         make_vote_step(2, "in 1931"),
@@ -116,18 +116,18 @@ async def test_post_fusion_tie_goes_to_the_highest_rank() -> None:
 
 async def test_post_fusion_all_unknown() -> None:
     assert await trace_method("post_fusion", make_readers("unknown", "I don't know", "")) == [
-        *BEGIN,
+        *FIRST_STEPS,
         make_vote_step(0, "?"),
         make_vote_step(1, "?"),
         (make_vote_step(2, "?")[0], {**make_vote_step(2, "?")[1], "malformed": {"answer": [""]}}),
-        ("vote", SILENT),
+        ("vote", UNKNOWN_ANSWER),
     ]
 
 
 async def test_post_fusion_sampled_is_a_pool_of_all_samples() -> None:
     model = make_readers(["1931", "1950"], ["1950", "1950"], ["unknown", "unknown"])
     assert await trace_method("post_fusion", model, samples=2, temperature=0.7) == [
-        *BEGIN,
+        *FIRST_STEPS,
         make_vote_step(0, "1931", "1950"),
         make_vote_step(1, "1950", "1950"),
         make_vote_step(2, "?", "?"),
@@ -140,7 +140,7 @@ async def test_post_fusion_sampled_is_a_pool_of_all_samples() -> None:
 
 async def test_post_fusion_staged_stops_when_decided() -> None:
     assert await trace_method("post_fusion", make_readers("1931", "1931"), vote="staged") == [
-        *BEGIN,
+        *FIRST_STEPS,
         make_vote_step(0, "1931"),
         make_vote_step(1, "1931"),
         (
@@ -166,8 +166,8 @@ async def test_post_fusion_staged_goes_on_while_it_is_open() -> None:
 
 async def test_concat_pf_known() -> None:
     assert await trace_method("concat_pf", ScriptedModel().on("answer", "1931")) == [
-        *BEGIN,
-        ("concat_answer", {**KNOWN, "passages": "p1 p2 p3"}),
+        *FIRST_STEPS,
+        ("concat_answer", {**KNOWN_ANSWER, "passages": "p1 p2 p3"}),
         ("unknown_check", {"unknown": False}),
     ]
 
@@ -175,33 +175,33 @@ async def test_concat_pf_known() -> None:
 async def test_concat_pf_falls_back() -> None:
     model = make_readers("1931", "unknown", "1931").on("answer", "unknown")
     assert await trace_method("concat_pf", model) == [
-        *BEGIN,
-        ("concat_answer", {**SILENT, "passages": "p1 p2 p3"}),
+        *FIRST_STEPS,
+        ("concat_answer", {**UNKNOWN_ANSWER, "passages": "p1 p2 p3"}),
         ("unknown_check", {"unknown": True}),
         make_vote_step(0, "1931"),
         make_vote_step(1, "?"),
         make_vote_step(2, "1931"),
-        ("vote", {**KNOWN, "confidence": 1.0}),
+        ("vote", {**KNOWN_ANSWER, "confidence": 1.0}),
     ]
 
 
 async def test_concat_pf_falls_back_to_unknown() -> None:
     model = make_readers("unknown", "unknown", "unknown").on("answer", "unknown")
-    assert (await trace_method("concat_pf", model))[-1] == ("vote", SILENT)
+    assert (await trace_method("concat_pf", model))[-1] == ("vote", UNKNOWN_ANSWER)
 
 
 async def test_concat_pf_falls_back_when_most_samples_are_unknown() -> None:
     model = make_readers(["1931"] * 3, ["unknown"] * 3, ["1950"] * 3).on("answer", "unknown", "1950", "Unknown.")
     steps = await trace_method("concat_pf", model, samples=3, temperature=0.7)
-    assert steps[2] == ("concat_answer", {**SILENT, "confidence": 2 / 3, "passages": "p1 p2 p3"})
+    assert steps[2] == ("concat_answer", {**UNKNOWN_ANSWER, "confidence": 2 / 3, "passages": "p1 p2 p3"})
     assert steps[-1] == ("vote", {"answer": "1931", "unknown": False, "confidence": 0.5, "evidence": ["p1 32-36"]})
 
 
 async def test_concat_pf_speculative_known() -> None:
     model = make_readers("1950", "1950", "1950").on("answer", "1931")
     assert await trace_method("concat_pf", model, speculative=True) == [
-        *BEGIN,
-        ("concat_answer", {**KNOWN, "passages": "p1 p2 p3"}),
+        *FIRST_STEPS,
+        ("concat_answer", {**KNOWN_ANSWER, "passages": "p1 p2 p3"}),
         *(make_vote_step(rank, "1950", node="passage_answer_ahead") for rank in range(3)),
         ("unknown_check", {"unknown": False, "votes": []}),
     ]
@@ -210,13 +210,13 @@ async def test_concat_pf_speculative_known() -> None:
 async def test_concat_pf_speculative_unknown() -> None:
     model = make_readers("1931", "unknown", "1931").on("answer", "unknown")
     assert await trace_method("concat_pf", model, speculative=True) == [
-        *BEGIN,
-        ("concat_answer", {**SILENT, "passages": "p1 p2 p3"}),
+        *FIRST_STEPS,
+        ("concat_answer", {**UNKNOWN_ANSWER, "passages": "p1 p2 p3"}),
         make_vote_step(0, "1931", node="passage_answer_ahead"),
         make_vote_step(1, "?", node="passage_answer_ahead"),
         make_vote_step(2, "1931", node="passage_answer_ahead"),
         ("unknown_check", {"unknown": True}),
-        ("vote", {**KNOWN, "confidence": 1.0}),
+        ("vote", {**KNOWN_ANSWER, "confidence": 1.0}),
     ]
 
 
@@ -233,12 +233,12 @@ async def test_concat_pf_speculative_and_staged() -> None:
 async def test_pf_concat() -> None:
     model = make_readers("1931", "unknown", "1950").on("answer_candidates", "1931")
     assert await trace_method("pf_concat", model) == [
-        *BEGIN,
+        *FIRST_STEPS,
         make_vote_step(0, "1931"),
         make_vote_step(1, "?"),
         make_vote_step(2, "1950"),
         ("keep_answered", {"passages": "p1 p3", "candidates": ["1931", "1950"]}),
-        ("distill_answer", {**KNOWN, "passages": "p1 p3"}),
+        ("distill_answer", {**KNOWN_ANSWER, "passages": "p1 p3"}),
     ]
 
 
@@ -246,7 +246,7 @@ async def test_pf_concat_all_unknown_asks_all_passages_again() -> None:
     model = make_readers("unknown", "unknown", "unknown").on("answer", "1931")
     assert (await trace_method("pf_concat", model))[5:] == [
         ("keep_answered", {"passages": "p1 p2 p3", "candidates": []}),
-        ("distill_answer", {**KNOWN, "passages": "p1 p2 p3"}),
+        ("distill_answer", {**KNOWN_ANSWER, "passages": "p1 p2 p3"}),
     ]
 
 
@@ -256,7 +256,7 @@ async def test_pf_concat_samples_both_rounds() -> None:
     steps = await trace_method("pf_concat", model, samples=2, temperature=0.7)
     assert steps[5:] == [
         ("keep_answered", {"passages": "p1 p3", "candidates": ["1931", "1950"]}),
-        ("distill_answer", {**SILENT, "confidence": 0.5, "passages": "p1 p3"}),
+        ("distill_answer", {**UNKNOWN_ANSWER, "confidence": 0.5, "passages": "p1 p3"}),
     ]
 
 

@@ -28,8 +28,8 @@ from quorum.nodes.answer import concat_answer
 from quorum.nodes.begin import begin
 from quorum.nodes.retrieve import retrieve
 
-ASKED: Any = {"question": QUESTION, "given": PASSAGES}
-THREAD: Any = {"configurable": {"thread_id": "1"}}
+QUESTION_STATE: Any = {"question": QUESTION, "given": PASSAGES}
+THREAD_CONFIG: Any = {"configurable": {"thread_id": "1"}}
 
 
 class SynchronousSaver(InMemorySaver):
@@ -50,13 +50,13 @@ def sort_steps(updates: list[Any]) -> list[Any]:
 @pytest.mark.parametrize("name", METHODS)
 async def test_synchronous_and_asynchronous_runs_are_the_same(name: str) -> None:
     graph, context = METHODS[name].graph, Context(model=make_knower())
-    found = await graph.ainvoke(ASKED, context=context)
+    found = await graph.ainvoke(QUESTION_STATE, context=context)
     assert found["usage"]
-    assert graph.invoke(ASKED, context=context) == found
-    assert graph.batch([ASKED, ASKED], context=context) == [found, found]
-    assert [*graph.batch_as_completed([ASKED], context=context)] == [(0, found)]
-    updates = [update async for update in graph.astream(ASKED, context=context, stream_mode="updates")]
-    assert sort_steps([*graph.stream(ASKED, context=context, stream_mode="updates")]) == sort_steps(updates)
+    assert graph.invoke(QUESTION_STATE, context=context) == found
+    assert graph.batch([QUESTION_STATE, QUESTION_STATE], context=context) == [found, found]
+    assert [*graph.batch_as_completed([QUESTION_STATE], context=context)] == [(0, found)]
+    updates = [update async for update in graph.astream(QUESTION_STATE, context=context, stream_mode="updates")]
+    assert sort_steps([*graph.stream(QUESTION_STATE, context=context, stream_mode="updates")]) == sort_steps(updates)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -65,21 +65,24 @@ def test_without_a_context_defaults_and_environment_apply(name: str, monkeypatch
     model = chat_model("scripted")
     assert isinstance(model, ScriptedModel)
     make_knower(model=model)
-    assert METHODS[name].graph.invoke(ASKED)["answer"] == "1931"
+    assert METHODS[name].graph.invoke(QUESTION_STATE)["answer"] == "1931"
 
 
 @pytest.mark.parametrize("mode", ["values", "updates", "messages", "custom", "tasks", "debug", ["updates", "values"]])
 async def test_every_stream_mode_is_served(mode: Any) -> None:
     graph, context = METHODS["concat_pf"].graph, Context(model=make_knower())
-    expected = [part async for part in graph.astream(ASKED, context=context, stream_mode=mode, subgraphs=True)]
-    assert len([*graph.stream(ASKED, context=context, stream_mode=mode, subgraphs=True)]) == len(expected)
+    expected = [part async for part in graph.astream(QUESTION_STATE, context=context, stream_mode=mode, subgraphs=True)]
+    assert len([*graph.stream(QUESTION_STATE, context=context, stream_mode=mode, subgraphs=True)]) == len(expected)
 
 
 def ask_all_ways() -> list[str]:
     """What a synchronous caller may type."""
     graph, context = METHODS["sure"].graph, Context(model=make_knower())
-    *_, last = graph.stream(ASKED, context=context, stream_mode="values")
-    return [found["answer"] for found in (graph.invoke(ASKED, context=context), *graph.batch([ASKED]), last)]
+    *_, last = graph.stream(QUESTION_STATE, context=context, stream_mode="values")
+    return [
+        found["answer"]
+        for found in (graph.invoke(QUESTION_STATE, context=context), *graph.batch([QUESTION_STATE]), last)
+    ]
 
 
 def run_in_script() -> list[str]:
@@ -144,22 +147,22 @@ def test_two_questions_on_one_thread(saver: type[InMemorySaver]) -> None:
     graph = METHODS["sure"].graph.builder.compile(checkpointer=saver())
     second: Any = {"question": "Second?", "given": PASSAGES[3:]}
     alone = METHODS["sure"].graph.invoke(second, context=Context(model=make_knower("1929")))
-    graph.invoke(ASKED, THREAD, context=Context(model=make_knower()))
-    assert graph.get_state(THREAD).values["answer"] == "1931"
-    assert graph.invoke(second, THREAD, context=Context(model=make_knower("1929"))) == alone
-    assert graph.batch([second], THREAD, context=Context(model=make_knower("1929"))) == [alone]
+    graph.invoke(QUESTION_STATE, THREAD_CONFIG, context=Context(model=make_knower()))
+    assert graph.get_state(THREAD_CONFIG).values["answer"] == "1931"
+    assert graph.invoke(second, THREAD_CONFIG, context=Context(model=make_knower("1929"))) == alone
+    assert graph.batch([second], THREAD_CONFIG, context=Context(model=make_knower("1929"))) == [alone]
 
 
 @pytest.mark.parametrize("saver", [InMemorySaver, SynchronousSaver])
 def test_an_interrupted_run_continues_with_the_edited_state(saver: type[InMemorySaver]) -> None:
     graph = METHODS["post_fusion"].graph.builder.compile(checkpointer=saver(), interrupt_before=["vote"])
     context = Context(model=make_knower())
-    graph.invoke(ASKED, THREAD, context=context)
-    state = graph.get_state(THREAD)
+    graph.invoke(QUESTION_STATE, THREAD_CONFIG, context=context)
+    state = graph.get_state(THREAD_CONFIG)
     assert (state.next, len(state.values["votes"])) == (("vote",), 5)
     votes = [vote | {"answer": "1889"} for vote in state.values["votes"]]
-    graph.update_state(THREAD, {"votes": {"__overwrite__": votes}}, as_node="passage_answer")
-    assert graph.invoke(None, THREAD, context=context)["answer"] == "1889"
+    graph.update_state(THREAD_CONFIG, {"votes": {"__overwrite__": votes}}, as_node="passage_answer")
+    assert graph.invoke(None, THREAD_CONFIG, context=context)["answer"] == "1889"
 
 
 class Tour(TypedDict, total=False):
@@ -169,14 +172,14 @@ class Tour(TypedDict, total=False):
 
 def guide(tour: Tour) -> Tour:
     """A synchronous node: it asks without handing its config on, which LangChain does for it."""
-    found = METHODS["concat"].graph.invoke({**ASKED, **tour}, context=Context(model=make_knower()))
+    found = METHODS["concat"].graph.invoke({**QUESTION_STATE, **tour}, context=Context(model=make_knower()))
     return {"answer": found["answer"]}
 
 
 @pytest.mark.parametrize("saver", [InMemorySaver, SynchronousSaver])
 def test_a_synchronous_graph_may_ask_in_a_node(saver: type[InMemorySaver]) -> None:
     tour = StateGraph(Tour).add_node(guide).add_edge("__start__", "guide").compile(checkpointer=saver())
-    assert tour.invoke({"question": QUESTION}, THREAD)["answer"] == "1931"
+    assert tour.invoke({"question": QUESTION}, THREAD_CONFIG)["answer"] == "1931"
 
 
 @pytest.mark.parametrize("saver", [InMemorySaver, SynchronousSaver])
@@ -187,9 +190,13 @@ def test_a_graph_may_be_a_node_of_a_synchronous_graph(saver: type[InMemorySaver]
         .add_edge("__start__", "concat")
         .compile(checkpointer=saver())
     )
-    parts = [*outer.stream(ASKED, THREAD, context=Context(model=make_knower()), stream_mode="updates", subgraphs=True)]
+    parts = [
+        *outer.stream(
+            QUESTION_STATE, THREAD_CONFIG, context=Context(model=make_knower()), stream_mode="updates", subgraphs=True
+        )
+    ]
     assert [next(iter(update)) for _, update in parts] == ["begin", "retrieve", "concat_answer", "concat"]
-    assert outer.get_state(THREAD).values["answer"] == "1931"
+    assert outer.get_state(THREAD_CONFIG).values["answer"] == "1931"
 
 
 def test_a_shared_subgraph_works_alone() -> None:
@@ -209,7 +216,7 @@ def test_a_users_graph_may_use_the_shared_nodes() -> None:
         .compile(name="own")
         .with_config(tags=["tour"])
     )
-    assert (graph.name, graph.invoke(ASKED, context=Context(model=make_knower()))["answer"]) == ("own", "1931")
+    assert (graph.name, graph.invoke(QUESTION_STATE, context=Context(model=make_knower()))["answer"]) == ("own", "1931")
 
 
 def test_a_mistake_is_the_error_that_it_is_in_asynchronous_code() -> None:
@@ -218,7 +225,7 @@ def test_a_mistake_is_the_error_that_it_is_in_asynchronous_code() -> None:
         with pytest.raises(SetupError, match="The question is empty"):
             run({"question": " ", "given": PASSAGES})
     failed, found = graph.batch(
-        [{"question": " "}, ASKED], context=Context(model=make_knower()), return_exceptions=True
+        [{"question": " "}, QUESTION_STATE], context=Context(model=make_knower()), return_exceptions=True
     )
     assert (type(failed), found["answer"]) == (SetupError, "1931")
 
@@ -230,7 +237,9 @@ async def count_tasks() -> int:
 
 def test_a_stream_that_is_closed_early_cancels_what_still_runs(openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda request: Response("1931", hold=PASSAGES[0]["text"] not in request.text))
-    stream = METHODS["post_fusion"].graph.stream(ASKED, context=Context(model="openai:test"), stream_mode="updates")
+    stream = METHODS["post_fusion"].graph.stream(
+        QUESTION_STATE, context=Context(model="openai:test"), stream_mode="updates"
+    )
     assert [next(iter(next(stream))) for _ in range(3)] == ["begin", "retrieve", "passage_answer"]
     openai_server.wait_for(5)
     assert run_sync(count_tasks()) > 0
@@ -243,7 +252,7 @@ def test_ctrl_c_cancels_what_runs(openai_server: OpenAIServer) -> None:
     try:
         openai_server.reply(interrupt)
         with pytest.raises(KeyboardInterrupt):
-            METHODS["concat"].graph.invoke(ASKED, context=Context(model="openai:test"))
+            METHODS["concat"].graph.invoke(QUESTION_STATE, context=Context(model="openai:test"))
     finally:
         signal.signal(signal.SIGINT, before)
     assert run_sync(count_tasks()) == 0

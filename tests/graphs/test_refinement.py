@@ -14,11 +14,11 @@ from quorum.graphs.parts.refinement import refinement
 from quorum.models.scripted import ScriptedModel
 from quorum.nodes.routes import ask_passages, refine_or
 
-READERS = [name for name in METHODS if name != "no_retrieval"]
-OWN = {"filco": {"filter_context"}, "blendfilter": {"gather", "gather/filter"}, "self_verification": {"verify"}}
-FILTER: dict[str, Any] = {"context_filter": "embedded"}
-RERANKER: dict[str, Any] = {"reranker": "question"}
-FILTERS, RERANKS = {"refine", "refine/filter_context"}, {"refine", "refine/rerank"}
+READING_METHODS = [name for name in METHODS if name != "no_retrieval"]
+OWN_NODES = {"filco": {"filter_context"}, "blendfilter": {"gather", "gather/filter"}, "self_verification": {"verify"}}
+FILTER_SETTING: dict[str, Any] = {"context_filter": "embedded"}
+RERANKER_SETTING: dict[str, Any] = {"reranker": "question"}
+FILTER_NODES, RERANK_NODES = {"refine", "refine/filter_context"}, {"refine", "refine/rerank"}
 
 
 async def list_entered_graphs(method: str, given: list[Passage] = PASSAGES, **settings: Any) -> set[str]:
@@ -29,25 +29,25 @@ async def list_entered_graphs(method: str, given: list[Passage] = PASSAGES, **se
     return {"/".join(part.partition(":")[0] for part in inside) async for inside, _ in found if inside}
 
 
-@pytest.mark.parametrize("method", READERS)
+@pytest.mark.parametrize("method", READING_METHODS)
 async def test_without_reranker_and_filter_no_subgraph_is_entered(method: str) -> None:
-    own = OWN.get(method, set())
+    own = OWN_NODES.get(method, set())
     assert await list_entered_graphs(method) <= own
-    assert await list_entered_graphs(method, **FILTER) - own == list_expected_graphs(method, FILTERS)
-    assert await list_entered_graphs(method, **RERANKER) - own == list_expected_graphs(method, RERANKS)
+    assert await list_entered_graphs(method, **FILTER_SETTING) - own == list_expected_graphs(method, FILTER_NODES)
+    assert await list_entered_graphs(method, **RERANKER_SETTING) - own == list_expected_graphs(method, RERANK_NODES)
 
 
 def list_expected_graphs(method: str, inside: set[str]) -> set[str]:
     """`blendfilter` refines what each query finds; `filco`, whose filter is its own, has a reranker before it."""
     if method == "filco":
-        return {"rerank"} if inside == RERANKS else set()
+        return {"rerank"} if inside == RERANK_NODES else set()
     return inside | {f"gather/{one}" for one in inside if method == "blendfilter"}
 
 
 async def test_one_passage_has_no_order() -> None:
-    assert await list_entered_graphs("base", PASSAGES[:1], **RERANKER) == set()
-    assert await list_entered_graphs("base", PASSAGES[:1], **RERANKER, **FILTER) == FILTERS
-    assert await list_entered_graphs("filco", PASSAGES[:1], **RERANKER) == {"filter_context"}
+    assert await list_entered_graphs("base", PASSAGES[:1], **RERANKER_SETTING) == set()
+    assert await list_entered_graphs("base", PASSAGES[:1], **RERANKER_SETTING, **FILTER_SETTING) == FILTER_NODES
+    assert await list_entered_graphs("filco", PASSAGES[:1], **RERANKER_SETTING) == {"filter_context"}
 
 
 async def test_reranked_and_filtered_before_every_passage_is_asked() -> None:

@@ -40,8 +40,8 @@ PASSAGES = [
     Passage(id="bell", title="Jillian Bell", text="Jillian Bell had a recurring role on Workaholics, as Jillian Belk."),
     Passage(id="tea", title="Tea", text="Tea came to Europe in 1610."),
 ]
-CAST = "Which actress starred in SuperMansion?"
-ROLE = "Which role did Jillian Bell have on Workaholics?"
+CAST_QUESTION = "Which actress starred in SuperMansion?"
+ROLE_QUESTION = "Which role did Jillian Bell have on Workaholics?"
 
 
 async def trace(method: str, model: ScriptedModel, **settings: Any) -> list[tuple[str, dict[str, Any]]]:
@@ -86,17 +86,17 @@ async def ask(method: str, model: ScriptedModel, passages: list[Passage] = PASSA
 async def test_react() -> None:
     model = ScriptedModel().on(
         "react",
-        f"First I need the actress.\nAction 1: Search[{CAST}]",
-        f"Thought 2: It is Jillian Bell; now her role.\nAction 2: Search[{ROLE}]\nObservation 2: [1] made up",
+        f"First I need the actress.\nAction 1: Search[{CAST_QUESTION}]",
+        f"Thought 2: It is Jillian Bell; now her role.\nAction 2: Search[{ROLE_QUESTION}]\nObservation 2: [1] made up",
         "Her role was Jillian Belk.\nAction 3: Finish[Jillian Belk]",
     )
-    first, second = f"{CAST} -> mansion jan: None", f"{ROLE} -> bell mansion: None"
+    first, second = f"{CAST_QUESTION} -> mansion jan: None", f"{ROLE_QUESTION} -> bell mansion: None"
     assert await trace("react", model) == [
         ("begin", {}),
-        ("think", {"steps": [f"{CAST} -> : None"], "query": CAST}),
+        ("think", {"steps": [f"{CAST_QUESTION} -> : None"], "query": CAST_QUESTION}),
         ("retrieve", {"passages": "mansion jan"}),
         ("observe", {"steps": [first]}),
-        ("think", {"steps": [first, f"{ROLE} -> : None"], "query": ROLE}),
+        ("think", {"steps": [first, f"{ROLE_QUESTION} -> : None"], "query": ROLE_QUESTION}),
         ("retrieve", {"passages": "bell mansion"}),
         ("observe", {"steps": [first, second]}),
         ("think", {"steps": [first, second, "None -> : Jillian Belk"]}),
@@ -105,8 +105,8 @@ async def test_react() -> None:
             {
                 "answer": "Jillian Belk",
                 "unknown": False,
-                "rationale": f"Thought 1: First I need the actress.\nAction 1: Search[{CAST}]\n"
-                f"Thought 2: It is Jillian Bell; now her role.\nAction 2: Search[{ROLE}]\n"
+                "rationale": f"Thought 1: First I need the actress.\nAction 1: Search[{CAST_QUESTION}]\n"
+                f"Thought 2: It is Jillian Bell; now her role.\nAction 2: Search[{ROLE_QUESTION}]\n"
                 "Thought 3: Her role was Jillian Belk.\nAction 3: Finish[Jillian Belk]",
                 "evidence": ["bell"],
                 "passages": "mansion jan bell",
@@ -128,15 +128,17 @@ async def test_react() -> None:
 async def test_react_asks_once_more_for_an_action_that_it_cannot_read() -> None:
     model = ScriptedModel()
     model.on("react", "I had better look it up.", "Now I know.\nAction 2: Finish[Jillian Belk]")
-    model.on("react_action", f"Search[{CAST}]")
+    model.on("react_action", f"Search[{CAST_QUESTION}]")
     steps = await trace("react", model)
     assert [node for node, _ in steps] == ["begin", "think", "ask_action", "retrieve", "observe", "think", "finish"]
     assert steps[1][1] == {"steps": ["None -> : None"], "malformed": {"react": ["I had better look it up."]}}
-    assert steps[2][1] == {"steps": [f"{CAST} -> : None"], "query": CAST}
+    assert steps[2][1] == {"steps": [f"{CAST_QUESTION} -> : None"], "query": CAST_QUESTION}
     again = model.history[1].text
     assert again.startswith(f"{model.history[0].text} I had better look it up.\n")
     assert again.endswith("\nAction 1:")
-    assert steps[-1][1]["rationale"].startswith(f"Thought 1: I had better look it up.\nAction 1: Search[{CAST}]\n")
+    assert steps[-1][1]["rationale"].startswith(
+        f"Thought 1: I had better look it up.\nAction 1: Search[{CAST_QUESTION}]\n"
+    )
 
 
 async def test_react_gives_up_on_a_step_whose_action_it_cannot_read_twice() -> None:
@@ -187,18 +189,18 @@ async def test_an_observation_without_passages_says_so() -> None:
 async def test_self_ask() -> None:
     model = ScriptedModel().on(
         "self_ask",
-        f"Yes.\nFollow up: {CAST}\nIntermediate answer: made up",
-        f"Follow up: {ROLE}",
+        f"Yes.\nFollow up: {CAST_QUESTION}\nIntermediate answer: made up",
+        f"Follow up: {ROLE_QUESTION}",
         "So the final answer is: Jillian Belk.",
     )
     model.on("self_ask_answer", "Jillian Bell", "Answer: Jillian Belk")
-    first, second = f"{CAST} -> mansion jan: Jillian Bell", f"{ROLE} -> bell mansion: Jillian Belk"
+    first, second = f"{CAST_QUESTION} -> mansion jan: Jillian Bell", f"{ROLE_QUESTION} -> bell mansion: Jillian Belk"
     assert await trace("self_ask", model) == [
         ("begin", {}),
-        ("follow_up", {"steps": [f"{CAST} -> : None"], "query": CAST}),
+        ("follow_up", {"steps": [f"{CAST_QUESTION} -> : None"], "query": CAST_QUESTION}),
         ("retrieve", {"passages": "mansion jan"}),
         ("intermediate_answer", {"steps": [first]}),
-        ("follow_up", {"steps": [first, f"{ROLE} -> : None"], "query": ROLE}),
+        ("follow_up", {"steps": [first, f"{ROLE_QUESTION} -> : None"], "query": ROLE_QUESTION}),
         ("retrieve", {"passages": "bell mansion"}),
         ("intermediate_answer", {"steps": [first, second]}),
         ("follow_up", {"steps": [first, second, "None -> : Jillian Belk"]}),
@@ -207,17 +209,17 @@ async def test_self_ask() -> None:
             {
                 "answer": "Jillian Belk",
                 "unknown": False,
-                "rationale": f"Follow up: {CAST}\nIntermediate answer: Jillian Bell\n"
-                f"Follow up: {ROLE}\nIntermediate answer: Jillian Belk",
+                "rationale": f"Follow up: {CAST_QUESTION}\nIntermediate answer: Jillian Bell\n"
+                f"Follow up: {ROLE_QUESTION}\nIntermediate answer: Jillian Belk",
                 "evidence": ["bell"],
                 "passages": "mansion jan bell",
             },
         ),
     ]
     asked = [sent.text for sent in model.history if sent.prompt == "self_ask"]
-    assert asked[1] == f"{asked[0]} Yes.\nFollow up: {CAST}\nIntermediate answer: Jillian Bell"
-    assert asked[2] == f"{asked[1]}\nFollow up: {ROLE}\nIntermediate answer: Jillian Belk"
-    assert f"Question: {CAST}\nAnswer:" in model.history[1].text
+    assert asked[1] == f"{asked[0]} Yes.\nFollow up: {CAST_QUESTION}\nIntermediate answer: Jillian Bell"
+    assert asked[2] == f"{asked[1]}\nFollow up: {ROLE_QUESTION}\nIntermediate answer: Jillian Belk"
+    assert f"Question: {CAST_QUESTION}\nAnswer:" in model.history[1].text
     assert [sent.detail for sent in model.history] == [f"step {n}" for n in (1, 1, 2, 2, 3)]
 
 
@@ -248,7 +250,7 @@ async def test_self_ask_ends_at_the_final_answer_line() -> None:
 
 
 async def test_self_ask_forces_a_missing_final_answer() -> None:
-    model = ScriptedModel().on("self_ask", f"Yes.\nFollow up: {CAST}", "That is all I can say.")
+    model = ScriptedModel().on("self_ask", f"Yes.\nFollow up: {CAST_QUESTION}", "That is all I can say.")
     model.on("self_ask_answer", "Jillian Bell").on("self_ask_final", "Jillian Belk")
     steps = await trace("self_ask", model)
     assert [node for node, _ in steps][-3:] == ["follow_up", "forced_answer", "conclude"]
@@ -256,11 +258,15 @@ async def test_self_ask_forces_a_missing_final_answer() -> None:
     assert (steps[-1][1]["answer"], steps[-1][1]["passages"]) == ("Jillian Belk", "mansion jan")
     forced = model.history[-1].text
     assert "[1] SuperMansion\n" in forced
-    assert forced.endswith(f"Follow up: {CAST}\nIntermediate answer: Jillian Bell\nSo the final answer is:")
+    assert forced.endswith(f"Follow up: {CAST_QUESTION}\nIntermediate answer: Jillian Bell\nSo the final answer is:")
 
 
 async def test_self_ask_out_of_steps_forces_the_final_answer() -> None:
-    model = ScriptedModel().on("self_ask", lambda _: f"Follow up: {CAST}").on("self_ask_answer", lambda _: "Unknown")
+    model = (
+        ScriptedModel()
+        .on("self_ask", lambda _: f"Follow up: {CAST_QUESTION}")
+        .on("self_ask_answer", lambda _: "Unknown")
+    )
     result = await ask("self_ask", model.on("self_ask_final", "unknown"), max_steps=2)
     assert (result["answer"], result["unknown"]) == ("unknown", True)
     assert {name: used["calls"] for name, used in result["usage"].items()} == {
@@ -319,7 +325,7 @@ def searcher(_: Any) -> str:
 
 async def test_the_most_steps_that_can_be_set_are_within_the_limit() -> None:
     react = ScriptedModel().on("react", lambda _: "More.").on("react_action", searcher)
-    self_ask = ScriptedModel().on("self_ask", lambda _: f"Follow up: {CAST}")
+    self_ask = ScriptedModel().on("self_ask", lambda _: f"Follow up: {CAST_QUESTION}")
     self_ask.on("self_ask_answer", lambda _: "Bell").on("self_ask_final", lambda _: "Belk")
     retgen = ScriptedModel().on("reason", lambda _: "So the answer is Belk.")
     for method, model in (("react", react), ("self_ask", self_ask), ("iter_retgen", retgen)):
@@ -338,7 +344,7 @@ async def test_a_caller_can_set_a_lower_recursion_limit() -> None:
         )
 
 
-SAID = [
+MALFORMED_REPLIES = [
     "",
     "Hm.",
     "Action: Search[Bell]",
@@ -347,7 +353,7 @@ SAID = [
     "Action: Finish[]",
     "Observation: x",
 ]
-SAID += [
+MALFORMED_REPLIES += [
     "No.",
     "Yes.\nFollow up: Who is Bell?",
     "So the final answer is: Belk",
@@ -357,7 +363,9 @@ SAID += [
 
 
 @run_with(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.sampled_from(["react", "self_ask"]), st.lists(st.sampled_from(SAID), max_size=12), st.integers(1, 4))
+@given(
+    st.sampled_from(["react", "self_ask"]), st.lists(st.sampled_from(MALFORMED_REPLIES), max_size=12), st.integers(1, 4)
+)
 async def test_a_run_ends_for_any_reply(method: str, said: list[str], most: int) -> None:
     model = ScriptedModel().enqueue(*said, *["Hm."] * 12)
     result = await ask(method, model, max_steps=most, k=2)
@@ -452,7 +460,7 @@ EXAMPLE = {
         {"query": "How high is the Stufe?", "answer": "812 metres"},
     ],
 }
-PLAIN = {"question": "Who?", "answer": "Karl", "rationale": "Karl it was."}
+PLAIN_EXAMPLE = {"question": "Who?", "answer": "Karl", "rationale": "Karl it was."}
 
 
 def write_examples(folder: Path, *lines: Any) -> str:
@@ -464,7 +472,7 @@ def write_examples(folder: Path, *lines: Any) -> str:
 async def test_examples_with_steps_are_shown_as_whole_runs(tmp_path: Path) -> None:
     model = ScriptedModel().on("react", "So.\nAction: Finish[x]").on("self_ask", "So the final answer is: x")
     for method in ("react", "self_ask"):
-        await ask(method, model, examples=write_examples(tmp_path, EXAMPLE, PLAIN))
+        await ask(method, model, examples=write_examples(tmp_path, EXAMPLE, PLAIN_EXAMPLE))
     assert (
         "Question: How high is the mountain that Karl climbed?\n\nThought 1: Which mountain was it?\n"
         "Action 1: Search[Which mountain did Karl climb?]\nObservation 1:\n[1] Karl\nKarl climbed the Stufe.\n\n"
@@ -483,7 +491,7 @@ async def test_examples_with_steps_are_shown_as_whole_runs(tmp_path: Path) -> No
 async def test_examples_without_steps_leave_the_built_in_ones(tmp_path: Path) -> None:
     model = ScriptedModel().on("react", "So.\nAction: Finish[x]").on("self_ask", "So the final answer is: x")
     for method in ("react", "self_ask"):
-        await ask(method, model, examples=write_examples(tmp_path, PLAIN))
+        await ask(method, model, examples=write_examples(tmp_path, PLAIN_EXAMPLE))
     for sent in model.history:
         assert [sent.text.count(word) for word in ("Question: ", "Question: Who?", "How old was the author")] == [
             4,
@@ -495,7 +503,7 @@ async def test_examples_without_steps_leave_the_built_in_ones(tmp_path: Path) ->
 @pytest.mark.parametrize("steps", [["x"], [{"query": "Who?"}], [{"query": 1, "answer": "x"}], "x"])
 async def test_steps_of_another_form_are_a_setup_error(tmp_path: Path, steps: Any) -> None:
     with pytest.raises(SetupError, match="line 1: expected a "):
-        await ask("react", ScriptedModel(), examples=write_examples(tmp_path, {**PLAIN, "steps": steps}))
+        await ask("react", ScriptedModel(), examples=write_examples(tmp_path, {**PLAIN_EXAMPLE, "steps": steps}))
 
 
 @pytest.mark.parametrize("method", NAMES)
@@ -515,12 +523,16 @@ def turns(request: Request) -> str:
     asked = request.text[request.text.rindex("Question: ") :]
     if "Thought" in asked:
         number = asked.count("Observation")
-        acts = [f"Search[{CAST}]", f"Search[{ROLE}]", "Finish[Jillian Belk]"]
+        acts = [f"Search[{CAST_QUESTION}]", f"Search[{ROLE_QUESTION}]", "Finish[Jillian Belk]"]
         return f"<think>Search[x]</think>Go on.\nAction {number + 1}: {acts[number]}\nObservation {number + 1}: none"
     if asked.endswith("Answer:"):
-        return "Jillian Bell" if CAST in asked else "Jillian Belk"
+        return "Jillian Bell" if CAST_QUESTION in asked else "Jillian Belk"
     if "needed here:" in asked:
-        follow = [f"Yes.\nFollow up: {CAST}", f"Follow up: {ROLE}", "So the final answer is: Jillian Belk"]
+        follow = [
+            f"Yes.\nFollow up: {CAST_QUESTION}",
+            f"Follow up: {ROLE_QUESTION}",
+            "So the final answer is: Jillian Belk",
+        ]
         return follow[asked.count("Intermediate")]
     return "Jillian Bell was Jillian Belk. So the answer is Jillian Belk."
 

@@ -19,7 +19,7 @@ from quorum.graphs import answer
 from quorum.prompts import BUILT_IN
 
 YEARS = ["1931", "1950", "1929", "1911"]
-CUES = {  # how each prompt ends, up to what varies
+CUE_OF_PROMPT = {  # how each prompt ends, up to what varies
     "candidates": "Answers:",
     "conditional_summary": "Paragraph:",
     "validity": "True or False.\nAnswer:",
@@ -29,7 +29,7 @@ CUES = {  # how each prompt ends, up to what varies
 
 def get_prompt_name(request: Request) -> str:
     """The prompt's name."""
-    return next(name for name, cue in CUES.items() if request.text.endswith(cue))
+    return next(name for name, cue in CUE_OF_PROMPT.items() if request.text.endswith(cue))
 
 
 def reply_for_first_candidate(request: Request) -> str:

@@ -13,27 +13,27 @@ from quorum.graphs import answer
 from quorum.models.scripted import ScriptedModel
 
 Steps = list[tuple[str, dict[str, Any]]]
-FIRST, SECOND = "The tower was finished in 1931.", "The mast was painted in 1950."
-PROPOSED: Steps = [
+FIRST_SUMMARY, SECOND_SUMMARY = "The tower was finished in 1931.", "The mast was painted in 1950."
+STEPS_TO_CANDIDATES: Steps = [
     ("begin", {}),
     ("retrieve", {"passages": "p1 p2 p3"}),
     ("propose_candidates", {"candidates": ["1931", "1950"], "passages": "p1 p2 p3"}),
 ]
-SUMMARIZED: Steps = [
-    *PROPOSED,
-    ("summarize_candidate", {"drafts": [{"rank": 0, "text": FIRST, "shown": 3}]}),
-    ("summarize_candidate", {"drafts": [{"rank": 1, "text": SECOND, "shown": 3}]}),
-    ("collect_summaries", {"summaries": [FIRST, SECOND], "passages": "p1 p2 p3"}),
+STEPS_TO_SUMMARIES: Steps = [
+    *STEPS_TO_CANDIDATES,
+    ("summarize_candidate", {"drafts": [{"rank": 0, "text": FIRST_SUMMARY, "shown": 3}]}),
+    ("summarize_candidate", {"drafts": [{"rank": 1, "text": SECOND_SUMMARY, "shown": 3}]}),
+    ("collect_summaries", {"summaries": [FIRST_SUMMARY, SECOND_SUMMARY], "passages": "p1 p2 p3"}),
 ]
-CHOSEN = {"answer": "1931", "unknown": False, "rationale": FIRST, "evidence": ["p1 32-36", "p3 33-37"]}
-OPEN = {"validity": None, "scores": None, "confidence": None}
+CHOSEN_ANSWER = {"answer": "1931", "unknown": False, "rationale": FIRST_SUMMARY, "evidence": ["p1 32-36", "p3 33-37"]}
+NO_SCORES = {"validity": None, "scores": None, "confidence": None}
 
 
 def proposer(candidates: str = "(a) 1931 (b) 1950") -> ScriptedModel:
     """A model that proposes two candidates and supports each of them."""
     model = ScriptedModel().on("candidates", candidates)
-    model.on("conditional_summary: candidate 1", f"{FIRST} [DONE]")
-    return model.on("conditional_summary: candidate 2", f"{SECOND} [DONE]")
+    model.on("conditional_summary: candidate 1", f"{FIRST_SUMMARY} [DONE]")
+    return model.on("conditional_summary: candidate 2", f"{SECOND_SUMMARY} [DONE]")
 
 
 def script_validity(model: ScriptedModel, *verdicts: str) -> ScriptedModel:
@@ -66,39 +66,39 @@ def make_validity_step(rank: int, valid: bool) -> tuple[str, dict[str, Any]]:
 async def test_sure() -> None:
     model = script_ranking(script_validity(proposer(), "False", "True"), "Passage 1", "Passage 2")
     assert await trace_and_sort("sure", model) == [
-        *SUMMARIZED,
+        *STEPS_TO_SUMMARIES,
         make_ranking_step(0, 0),
         make_ranking_step(1, 0),
         make_validity_step(0, False),
         make_validity_step(1, True),
-        ("select", {**CHOSEN, "validity": [False, True], "scores": [1.0, 1.0]}),  # and a margin of 0
+        ("select", {**CHOSEN_ANSWER, "validity": [False, True], "scores": [1.0, 1.0]}),  # and a margin of 0
     ]
 
 
 async def test_sure_decided_by_validity() -> None:
     model = script_ranking(script_validity(proposer(), "No.", "Yes"), "Passage 1", "Passage 1")
     last = (await trace_and_sort("sure", model))[-1]
-    assert (last[1]["answer"], last[1]["rationale"]) == ("1950", SECOND)
+    assert (last[1]["answer"], last[1]["rationale"]) == ("1950", SECOND_SUMMARY)
     assert (last[1]["scores"], last[1]["confidence"]) == ([0.5, 1.5], 0.5)
     assert last[1]["evidence"] == ["p2 29-33"]
 
 
 async def test_lazy_ranking_is_skipped_where_it_cannot_matter() -> None:
     assert await trace_and_sort("sure", script_validity(proposer(), "True", "False"), ranking="lazy") == [
-        *SUMMARIZED,
+        *STEPS_TO_SUMMARIES,
         make_validity_step(0, True),
         make_validity_step(1, False),
-        ("select", {**CHOSEN, **OPEN, "validity": [True, False]}),
+        ("select", {**CHOSEN_ANSWER, **NO_SCORES, "validity": [True, False]}),
     ]
 
 
 async def test_lazy_ranking_is_asked_where_it_can_matter() -> None:
     model = script_ranking(script_validity(proposer(), "True", "True"), "Passage 2", "Passage 1")
     steps = await trace_and_sort("sure", model, ranking="lazy")
-    assert steps[len(SUMMARIZED) :] == [
+    assert steps[len(STEPS_TO_SUMMARIES) :] == [
         make_validity_step(0, True),
         make_validity_step(1, True),
-        ("select", {**CHOSEN, **OPEN, "validity": [True, True]}),
+        ("select", {**CHOSEN_ANSWER, **NO_SCORES, "validity": [True, True]}),
         make_ranking_step(0, 1),
         make_ranking_step(1, 1),
         (
@@ -106,7 +106,7 @@ async def test_lazy_ranking_is_asked_where_it_can_matter() -> None:
             {
                 "answer": "1950",
                 "unknown": False,
-                "rationale": SECOND,
+                "rationale": SECOND_SUMMARY,
                 "evidence": ["p2 29-33"],
                 "validity": [True, True],
                 "scores": [1.0, 2.0],
@@ -120,10 +120,10 @@ async def test_lazy_ranking_is_asked_where_it_can_matter() -> None:
 async def test_without_validity(ranking: str) -> None:
     model = script_ranking(proposer(), "Passage 1", "Passage 2")
     assert await trace_and_sort("sure", model, sure_parts="ranking", ranking=ranking) == [
-        *SUMMARIZED,
+        *STEPS_TO_SUMMARIES,
         make_ranking_step(0, 0),
         make_ranking_step(1, 0),
-        ("select", {**CHOSEN, "validity": None, "scores": [1.0, 0.0], "confidence": 1.0}),
+        ("select", {**CHOSEN_ANSWER, "validity": None, "scores": [1.0, 0.0], "confidence": 1.0}),
     ]
 
 
@@ -131,11 +131,13 @@ async def test_answer_from_the_summaries() -> None:
     model = proposer().on("answer_summaries", "1931.")
     found = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"], "passages": "p1 p2 p3"}
     assert await trace_and_sort("sure", model, sure_parts="summaries") == [
-        *SUMMARIZED,
+        *STEPS_TO_SUMMARIES,
         ("answer_from_summaries", found),
     ]
     sent = model.history[-1].text
-    assert sent.index(PASSAGES[2]["text"]) < sent.index(QUESTION) < sent.index(f"- {FIRST}\n- {SECOND}\n")
+    assert (
+        sent.index(PASSAGES[2]["text"]) < sent.index(QUESTION) < sent.index(f"- {FIRST_SUMMARY}\n- {SECOND_SUMMARY}\n")
+    )
 
 
 @pytest.mark.parametrize("reply", ["(a) 1931", "(a) 1931 (b) 1931.", "1931", "(a) 1931 (b) unknown"])
@@ -143,7 +145,7 @@ async def test_answer_from_the_summaries() -> None:
 async def test_one_candidate_is_the_answer(method: str, reply: str) -> None:
     model = ScriptedModel().on("candidates", reply)
     steps = await trace_and_sort(method, model)
-    alone = {"rationale": None, **OPEN, "answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"]}
+    alone = {"rationale": None, **NO_SCORES, "answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"]}
     assert [node for node, _ in steps] == ["begin", "retrieve", "propose_candidates", "select"]
     assert (steps[2][1]["candidates"], steps[3][1]) == (["1931"], alone)
     assert steps[2][1].get("malformed") == ({"candidates": ["1931"]} if reply == "1931" else None)
@@ -173,7 +175,7 @@ async def test_mcq() -> None:
     model = ScriptedModel().on("candidates", "(a) 1950 (b) 1931").on("answer_choices", "(b) 1931")
     found = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"], "passages": "p1 p2 p3"}
     assert await trace_and_sort("mcq", model) == [
-        *PROPOSED[:2],
+        *STEPS_TO_CANDIDATES[:2],
         ("propose_candidates", {"candidates": ["1950", "1931"], "passages": "p1 p2 p3"}),
         ("answer_from_choices", found),
     ]
@@ -187,14 +189,14 @@ async def test_mcq_unknown() -> None:
 
 
 async def test_sum_and_pred() -> None:
-    model = ScriptedModel().on("generic_summary", f"{FIRST} [DONE]").on("answer_summary", "1931")
+    model = ScriptedModel().on("generic_summary", f"{FIRST_SUMMARY} [DONE]").on("answer_summary", "1931")
     assert await trace_and_sort("sum_and_pred", model) == [
-        *PROPOSED[:2],
-        ("summarize", {"summaries": [FIRST], "passages": "p1 p2 p3"}),
-        ("answer_from_summary", CHOSEN),
+        *STEPS_TO_CANDIDATES[:2],
+        ("summarize", {"summaries": [FIRST_SUMMARY], "passages": "p1 p2 p3"}),
+        ("answer_from_summary", CHOSEN_ANSWER),
     ]
     assert not any(passage["text"] in model.history[-1].text for passage in PASSAGES)
-    assert FIRST in model.history[-1].text
+    assert FIRST_SUMMARY in model.history[-1].text
 
 
 async def test_yes_and_no() -> None:
@@ -209,14 +211,14 @@ async def test_yes_and_no() -> None:
 async def test_a_long_answer_is_the_chosen_summary() -> None:
     model = script_ranking(script_validity(proposer(), "True", "False"), "Passage 1", "Passage 2")
     result = await answer(QUESTION, "sure", Context(model=model, answer_type="long", k=3), given=PASSAGES)
-    assert (result["answer"], result["candidates"]) == (FIRST, ["1931", "1950"])
+    assert (result["answer"], result["candidates"]) == (FIRST_SUMMARY, ["1931", "1950"])
     assert [found["passage"] for found in result["evidence"]] == ["p1", "p3"]
 
 
 async def test_a_long_answer_from_one_candidate_is_its_summary() -> None:
     model = proposer("(a) 1931")
     result = await answer(QUESTION, "sure", Context(model=model, answer_type="long"), given=PASSAGES)
-    assert (result["answer"], result["scores"], len(model.history)) == (FIRST, None, 2)
+    assert (result["answer"], result["scores"], len(model.history)) == (FIRST_SUMMARY, None, 2)
 
 
 @pytest.mark.parametrize(

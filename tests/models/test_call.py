@@ -19,10 +19,10 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.models import chat_model
 from quorum.models.call import call, remove_thinking
-from quorum.models.loops import LOOPS
+from quorum.models.loops import OBJECTS_OF_LOOP
 from quorum.models.scripted import ScriptedModel
 
-SERVED = Context(model="openai:test")
+SERVED_CONTEXT = Context(model="openai:test")
 
 
 class Trace(AsyncCallbackHandler):
@@ -45,7 +45,7 @@ async def test_a_call_sends_one_message_and_counts_tokens(openai_server: OpenAIS
         "prompt_tokens_details": {"cached_tokens": 8},
     }
     openai_server.reply(Response("  Paris \n", usage=usage))
-    (reply,) = await call("answer", "Which city?", context=SERVED)
+    (reply,) = await call("answer", "Which city?", context=SERVED_CONTEXT)
     assert (reply.text, reply.raw, reply.stored, reply.finish) == ("Paris", "  Paris \n", False, "stop")
     assert reply.usage == {"calls": 1, "input_tokens": 12, "output_tokens": 3, "cached_tokens": 8}
     (request,) = openai_server.chats()
@@ -58,7 +58,7 @@ async def test_a_call_sends_one_message_and_counts_tokens(openai_server: OpenAIS
 
 async def test_tokens_are_estimated_where_the_server_counts_none(openai_server: OpenAIServer) -> None:
     openai_server.reply(Response("four", usage=None))
-    (reply,) = await call("answer", "1234567", context=SERVED)
+    (reply,) = await call("answer", "1234567", context=SERVED_CONTEXT)
     assert reply.usage == {"calls": 1, "input_tokens": 3, "output_tokens": 2, "cached_tokens": 0}
 
 
@@ -74,7 +74,7 @@ async def test_samples_are_independent_requests_with_their_own_seeds(openai_serv
 
 async def test_greedy_samples_are_one_request_and_count_each(openai_server: OpenAIServer) -> None:
     openai_server.reply("Rome")
-    replies = await call("answer", "Which?", context=SERVED, n=3)
+    replies = await call("answer", "Which?", context=SERVED_CONTEXT, n=3)
     assert len(openai_server.chats()) == 1
     assert [reply.usage["calls"] for reply in replies] == [1, 1, 1]
     assert [reply.stored for reply in replies] == [False, True, True]
@@ -82,8 +82,8 @@ async def test_greedy_samples_are_one_request_and_count_each(openai_server: Open
 
 async def test_identical_calls_in_flight_are_one_request(openai_server: OpenAIServer) -> None:
     openai_server.reply(Response("Oslo", hold=True))
-    calls = [asyncio.create_task(call("answer", "Same?", context=SERVED)) for _ in range(5)]
-    other = asyncio.create_task(call("answer", "Other?", context=SERVED))
+    calls = [asyncio.create_task(call("answer", "Same?", context=SERVED_CONTEXT)) for _ in range(5)]
+    other = asyncio.create_task(call("answer", "Other?", context=SERVED_CONTEXT))
     await asyncio.to_thread(openai_server.wait_for, 2)
     calls[0].cancel()  # the one that started the request leaves; the others still get the reply
     openai_server.release()
@@ -95,12 +95,12 @@ async def test_identical_calls_in_flight_are_one_request(openai_server: OpenAISe
 
 async def test_a_call_that_nobody_waits_for_is_given_up(openai_server: OpenAIServer) -> None:
     openai_server.reply([Response("late", hold=True), "fresh"])
-    calls = [asyncio.create_task(call("answer", "Same?", context=SERVED)) for _ in range(2)]
+    calls = [asyncio.create_task(call("answer", "Same?", context=SERVED_CONTEXT)) for _ in range(2)]
     await asyncio.to_thread(openai_server.wait_for, 1)
     for one in calls:
         one.cancel()
     await asyncio.gather(*calls, return_exceptions=True)
-    (reply,) = await call("answer", "Same?", context=SERVED)
+    (reply,) = await call("answer", "Same?", context=SERVED_CONTEXT)
     assert (reply.text, reply.stored) == ("fresh", False)
 
 
@@ -109,7 +109,10 @@ async def test_a_trace_names_every_call(openai_server: OpenAIServer) -> None:
     trace = Trace()
     config: Any = {"callbacks": [trace], "metadata": {"mine": 1}}
     await asyncio.gather(
-        *(call("validate", "Is it?", context=SERVED, version="v1", detail="candidate 2", config=config) for _ in "ab")
+        *(
+            call("validate", "Is it?", context=SERVED_CONTEXT, version="v1", detail="candidate 2", config=config)
+            for _ in "ab"
+        )
     )
     assert [name for name, _ in trace.runs] == ["validate: candidate 2"] * 2
     first, second = (metadata for _, metadata in trace.runs)
@@ -127,7 +130,7 @@ async def test_streamed_replies_are_counted_and_cut_streams_tried_again(openai_s
     clock, usages = FakeClock(), []
 
     async def node(state: Question) -> Question:
-        (reply,) = await call("answer", state["text"], context=SERVED, clock=clock)
+        (reply,) = await call("answer", state["text"], context=SERVED_CONTEXT, clock=clock)
         usages.append(reply.usage)
         return {"text": reply.text}
 
@@ -151,7 +154,7 @@ async def test_a_parameter_that_a_model_refuses_is_left_out(
         return "fine"
 
     openai_server.reply(picky)
-    assert [(await call("answer", text, context=SERVED))[0].text for text in ("a", "b")] == ["fine", "fine"]
+    assert [(await call("answer", text, context=SERVED_CONTEXT))[0].text for text in ("a", "b")] == ["fine", "fine"]
     assert len(openai_server.chats()) == 3
     assert "does not take temperature" in caplog.text
 
@@ -166,7 +169,7 @@ async def test_a_refused_parameter_is_left_out_of_every_call_under_way(openai_se
         return "fine"
 
     openai_server.reply(picky)
-    calls = [asyncio.create_task(call("answer", text, context=SERVED, n=2, temperature=0.7)) for text in "abc"]
+    calls = [asyncio.create_task(call("answer", text, context=SERVED_CONTEXT, n=2, temperature=0.7)) for text in "abc"]
     await asyncio.to_thread(openai_server.wait_for, 6)
     openai_server.release()
     assert [reply.text for replies in await asyncio.gather(*calls) for reply in replies] == ["fine"] * 6
@@ -174,23 +177,23 @@ async def test_a_refused_parameter_is_left_out_of_every_call_under_way(openai_se
 
 
 async def test_broken_unicode_can_be_sent(openai_server: OpenAIServer) -> None:
-    await call("answer", "caf\ud800é", context=SERVED)
+    await call("answer", "caf\ud800é", context=SERVED_CONTEXT)
     assert openai_server.chats()[0].text == "caf?é"
 
 
 def test_clients_belong_to_one_loop_and_close_with_it(openai_server: OpenAIServer) -> None:
     async def use() -> Any:
-        assert chat_model("openai:test", SERVED) is chat_model("openai:test", SERVED)
-        assert chat_model("openai:test", SERVED) is not chat_model("openai:other", SERVED)
-        await call("answer", "Which?", context=SERVED)
-        return chat_model("openai:test", SERVED)
+        assert chat_model("openai:test", SERVED_CONTEXT) is chat_model("openai:test", SERVED_CONTEXT)
+        assert chat_model("openai:test", SERVED_CONTEXT) is not chat_model("openai:other", SERVED_CONTEXT)
+        await call("answer", "Which?", context=SERVED_CONTEXT)
+        return chat_model("openai:test", SERVED_CONTEXT)
 
-    before = set(LOOPS)  # that of synchronous calls, where a test before this one made some
+    before = set(OBJECTS_OF_LOOP)  # that of synchronous calls, where a test before this one made some
     first, second = asyncio.run(use()), asyncio.run(use())
     assert first is not second
     assert first.root_async_client.is_closed()
     assert second.root_async_client.is_closed()
-    assert set(LOOPS) == before
+    assert set(OBJECTS_OF_LOOP) == before
     assert len(openai_server.chats()) == 2
 
 
@@ -235,7 +238,7 @@ async def test_inputs_go_to_the_model_that_wants_them_and_to_no_other(openai_ser
     assert reader.seen[0][0]["quorum"] == {"prompt": "answer", "inputs": {"question": "q"}, "sample": 0}
     assert [extra["quorum"]["sample"] for extra, _ in reader.seen] == [0, 1]
     assert [(sent["temperature"], sent["seed"]) for _, sent in reader.seen] == [(0.5, 3), (0.5, 4)]
-    await call("answer", "text", context=SERVED, inputs={"question": "q"})
+    await call("answer", "text", context=SERVED_CONTEXT, inputs={"question": "q"})
     assert openai_server.chats()[0].body["messages"] == [{"role": "user", "content": "text"}]
 
 

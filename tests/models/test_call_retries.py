@@ -15,10 +15,10 @@ from quorum.models.call import call
 from quorum.models.failures import classify
 from quorum.models.scripted import ScriptedModel
 
-SERVED = Context(model="openai:test")
+SERVED_CONTEXT = Context(model="openai:test")
 
 
-async def ask(context: Context = SERVED, clock: FakeClock | None = None) -> str:
+async def ask(context: Context = SERVED_CONTEXT, clock: FakeClock | None = None) -> str:
     (reply,) = await call("answer", "Which?", context=context, clock=clock or FakeClock())
     return reply.text
 
@@ -199,7 +199,7 @@ class Botocore(Exception):  # noqa: N818
     response: dict[str, Any] = {"ResponseMetadata": {"HTTPStatusCode": 429}}
 
 
-ASKED = httpx.Request("POST", "http://localhost/")
+HTTP_REQUEST = httpx.Request("POST", "http://localhost/")
 
 
 @pytest.mark.parametrize(
@@ -208,9 +208,9 @@ ASKED = httpx.Request("POST", "http://localhost/")
         TimeoutError(),
         Status(503, "busy"),
         Botocore("throttled"),
-        httpx.ReadTimeout("slow", request=ASKED),
-        httpx.ReadError("reset", request=ASKED),
-        httpx.HTTPStatusError("busy", request=ASKED, response=httpx.Response(500, request=ASKED)),
+        httpx.ReadTimeout("slow", request=HTTP_REQUEST),
+        httpx.ReadError("reset", request=HTTP_REQUEST),
+        httpx.HTTPStatusError("busy", request=HTTP_REQUEST, response=httpx.Response(500, request=HTTP_REQUEST)),
         ConnectionResetError("reset"),
     ],
     ids=lambda failure: type(failure).__name__,

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import HumanMessage
-from openai_server import EMBEDDINGS, OpenAIServer
+from openai_server import EMBEDDINGS_PATH, OpenAIServer
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
@@ -128,7 +128,7 @@ async def test_embeddings_go_out_as_text(openai_server: OpenAIServer) -> None:
     assert first == pytest.approx(second)
     assert await model.aembed_query("the red fox") == pytest.approx(first)
     assert model.embed_documents([]) == []
-    sent = [request.body["input"] for request in openai_server.requests if request.path == EMBEDDINGS]
+    sent = [request.body["input"] for request in openai_server.requests if request.path == EMBEDDINGS_PATH]
     assert sent == [["the red fox", "fox, the red"], ["the red fox"]]
 
 

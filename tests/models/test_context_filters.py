@@ -30,51 +30,51 @@ TOWER = Passage(
     text="The Lumen Tower was finished in 1931. It is tall. Its architect, “Ann” Lee, didn't see it: she died in 1930.",
 )
 MAST = Passage(id="m", title="Iron Mast", text="The Iron Mast was painted in 1950.\nHe died. It is tall.")
-BOTH = [TOWER, MAST]
-FINISHED, TALL, ARCHITECT = (piece.text for piece in split_pieces([TOWER]))
-PAINTED, DIED, _ = (piece.text for piece in split_pieces([MAST]))
+BOTH_PASSAGES = [TOWER, MAST]
+FINISHED_SENTENCE, TALL_SENTENCE, ARCHITECT_SENTENCE = (piece.text for piece in split_pieces([TOWER]))
+PAINTED_SENTENCE, DIED_SENTENCE, _ = (piece.text for piece in split_pieces([MAST]))
 
-COPIES: list[tuple[str, list[str]]] = [
-    (FINISHED, [FINISHED]),
-    ("the  LUMEN tower was finished in 1931", [FINISHED]),
-    (f"{FINISHED}\n{PAINTED}", [FINISHED, PAINTED]),
-    (f"{PAINTED}\n\n{FINISHED}\n{PAINTED}", [FINISHED, PAINTED]),
-    (f"{FINISHED} {TALL}", [FINISHED, TALL]),
-    (f"- {FINISHED}\n- {TALL}", [FINISHED, TALL]),
-    (f"* {FINISHED}", [FINISHED]),
-    (f"1. {FINISHED}\n2. {PAINTED}", [FINISHED, PAINTED]),
-    (f"(1) {FINISHED}", [FINISHED]),
-    (f"[2] {PAINTED}", [PAINTED]),
-    (f"[1]\n{FINISHED}\n[2]\n{PAINTED}", [FINISHED, PAINTED]),
-    (f"Passage 1: {FINISHED}", [FINISHED]),
-    (f"**{FINISHED}**", [FINISHED]),
-    (f'"{FINISHED}"', [FINISHED]),
-    (f"“{FINISHED}”", [FINISHED]),
-    (f"> {FINISHED}", [FINISHED]),
-    (f"```\n{FINISHED}\n```", [FINISHED]),
-    (f'["{FINISHED}", "{PAINTED}"]', [FINISHED, PAINTED]),
-    (f'```json\n["{FINISHED}"]\n```', [FINISHED]),
-    ('Its architect, "Ann" Lee, didn’t see it: she died in 1930.', [ARCHITECT]),
-    ("Its architect, 'Ann' Lee, didn't see it - she died in 1930", [ARCHITECT]),
-    ("Its architect, Ann Lee ... died in 1930.", [ARCHITECT]),
-    ("Its architect, Ann Lee, […] she died in 1930.", [ARCHITECT]),
-    ("The Lumen Tower was finished…", [FINISHED]),
-    ("Lumen Tower was finished in", [FINISHED]),
-    (f"Lumen Tower\n{FINISHED}", [FINISHED]),
-    (f"Lumen Tower: {FINISHED}", [FINISHED]),
-    (f"[1] Lumen Tower\n{FINISHED}", [FINISHED]),
-    (f"Here are the sentences that help:\n\n{FINISHED}", [FINISHED]),
-    ("He died.", [DIED]),
-    ("It is tall.", [TALL]),
-    ("Passage 2 says that the Iron Mast was painted in 1950, and no more.", [PAINTED]),
-    (f"Sentences that help: {FINISHED}", [FINISHED]),
-    ("The Iron Mast was painted\nin 1950.", [PAINTED]),
+COPIED_SENTENCES: list[tuple[str, list[str]]] = [
+    (FINISHED_SENTENCE, [FINISHED_SENTENCE]),
+    ("the  LUMEN tower was finished in 1931", [FINISHED_SENTENCE]),
+    (f"{FINISHED_SENTENCE}\n{PAINTED_SENTENCE}", [FINISHED_SENTENCE, PAINTED_SENTENCE]),
+    (f"{PAINTED_SENTENCE}\n\n{FINISHED_SENTENCE}\n{PAINTED_SENTENCE}", [FINISHED_SENTENCE, PAINTED_SENTENCE]),
+    (f"{FINISHED_SENTENCE} {TALL_SENTENCE}", [FINISHED_SENTENCE, TALL_SENTENCE]),
+    (f"- {FINISHED_SENTENCE}\n- {TALL_SENTENCE}", [FINISHED_SENTENCE, TALL_SENTENCE]),
+    (f"* {FINISHED_SENTENCE}", [FINISHED_SENTENCE]),
+    (f"1. {FINISHED_SENTENCE}\n2. {PAINTED_SENTENCE}", [FINISHED_SENTENCE, PAINTED_SENTENCE]),
+    (f"(1) {FINISHED_SENTENCE}", [FINISHED_SENTENCE]),
+    (f"[2] {PAINTED_SENTENCE}", [PAINTED_SENTENCE]),
+    (f"[1]\n{FINISHED_SENTENCE}\n[2]\n{PAINTED_SENTENCE}", [FINISHED_SENTENCE, PAINTED_SENTENCE]),
+    (f"Passage 1: {FINISHED_SENTENCE}", [FINISHED_SENTENCE]),
+    (f"**{FINISHED_SENTENCE}**", [FINISHED_SENTENCE]),
+    (f'"{FINISHED_SENTENCE}"', [FINISHED_SENTENCE]),
+    (f"“{FINISHED_SENTENCE}”", [FINISHED_SENTENCE]),
+    (f"> {FINISHED_SENTENCE}", [FINISHED_SENTENCE]),
+    (f"```\n{FINISHED_SENTENCE}\n```", [FINISHED_SENTENCE]),
+    (f'["{FINISHED_SENTENCE}", "{PAINTED_SENTENCE}"]', [FINISHED_SENTENCE, PAINTED_SENTENCE]),
+    (f'```json\n["{FINISHED_SENTENCE}"]\n```', [FINISHED_SENTENCE]),
+    ('Its architect, "Ann" Lee, didn’t see it: she died in 1930.', [ARCHITECT_SENTENCE]),
+    ("Its architect, 'Ann' Lee, didn't see it - she died in 1930", [ARCHITECT_SENTENCE]),
+    ("Its architect, Ann Lee ... died in 1930.", [ARCHITECT_SENTENCE]),
+    ("Its architect, Ann Lee, […] she died in 1930.", [ARCHITECT_SENTENCE]),
+    ("The Lumen Tower was finished…", [FINISHED_SENTENCE]),
+    ("Lumen Tower was finished in", [FINISHED_SENTENCE]),
+    (f"Lumen Tower\n{FINISHED_SENTENCE}", [FINISHED_SENTENCE]),
+    (f"Lumen Tower: {FINISHED_SENTENCE}", [FINISHED_SENTENCE]),
+    (f"[1] Lumen Tower\n{FINISHED_SENTENCE}", [FINISHED_SENTENCE]),
+    (f"Here are the sentences that help:\n\n{FINISHED_SENTENCE}", [FINISHED_SENTENCE]),
+    ("He died.", [DIED_SENTENCE]),
+    ("It is tall.", [TALL_SENTENCE]),
+    ("Passage 2 says that the Iron Mast was painted in 1950, and no more.", [PAINTED_SENTENCE]),
+    (f"Sentences that help: {FINISHED_SENTENCE}", [FINISHED_SENTENCE]),
+    ("The Iron Mast was painted\nin 1950.", [PAINTED_SENTENCE]),
 ]
 
 
-@pytest.mark.parametrize(("reply", "kept"), COPIES)
+@pytest.mark.parametrize(("reply", "kept"), COPIED_SENTENCES)
 def test_copies_are_found(reply: str, kept: list[str]) -> None:
-    assert [piece.text for piece in parse_copied_sentences(reply, BOTH).value] == kept
+    assert [piece.text for piece in parse_copied_sentences(reply, BOTH_PASSAGES).value] == kept
 
 
 MADE_UP = [
@@ -89,10 +89,10 @@ MADE_UP = [
 
 @pytest.mark.parametrize("reply", MADE_UP)
 def test_sentences_that_no_passage_contains_are_dropped(reply: str) -> None:
-    assert parse_copied_sentences(reply, BOTH).value == []
-    assert parse_copied_sentences(reply, BOTH).malformed
-    mixed = parse_copied_sentences(f"{FINISHED}\n{reply}", BOTH)
-    assert ([piece.text for piece in mixed.value], mixed.malformed) == ([FINISHED], True)
+    assert parse_copied_sentences(reply, BOTH_PASSAGES).value == []
+    assert parse_copied_sentences(reply, BOTH_PASSAGES).malformed
+    mixed = parse_copied_sentences(f"{FINISHED_SENTENCE}\n{reply}", BOTH_PASSAGES)
+    assert ([piece.text for piece in mixed.value], mixed.malformed) == ([FINISHED_SENTENCE], True)
 
 
 @pytest.mark.parametrize(
@@ -104,12 +104,15 @@ def test_sentences_that_no_passage_contains_are_dropped(reply: str) -> None:
     ],
 )
 def test_an_empty_copy_keeps_no_sentence(reply: str) -> None:
-    found = parse_copied_sentences(reply, BOTH)
+    found = parse_copied_sentences(reply, BOTH_PASSAGES)
     assert (found.value, found.malformed) == ([], False)
 
 
 def test_an_empty_reply_is_malformed() -> None:
-    assert (parse_copied_sentences(" \n", BOTH).value, parse_copied_sentences("", BOTH).malformed) == ([], True)
+    assert (
+        parse_copied_sentences(" \n", BOTH_PASSAGES).value,
+        parse_copied_sentences("", BOTH_PASSAGES).malformed,
+    ) == ([], True)
 
 
 @pytest.mark.parametrize(
@@ -117,8 +120,11 @@ def test_an_empty_reply_is_malformed() -> None:
     [("2", ["m"], False), ("1, 2", ["t", "m"], False), ("None", [], False), ("Hm.", ["t", "m"], True)],
 )
 def test_chosen_passages(reply: str, kept: list[str], malformed: bool) -> None:
-    found = parse_chosen_passages(reply, BOTH)
-    assert ([passage["id"] for passage in shorten_passages(BOTH, found.value)], found.malformed) == (kept, malformed)
+    found = parse_chosen_passages(reply, BOTH_PASSAGES)
+    assert ([passage["id"] for passage in shorten_passages(BOTH_PASSAGES, found.value)], found.malformed) == (
+        kept,
+        malformed,
+    )
 
 
 WORDS = st.sampled_from(
@@ -177,41 +183,41 @@ async def test_an_embedded_filter_in_a_folder_of_its_own(tmp_path: Path) -> None
     with pytest.raises(
         SetupError, match=r"There is no sentence filter in .*; give the folder that quorum filter train"
     ):
-        await answer(BORN, "filco", Context(context_filter=f"embedded:{tmp_path}"), given=HAYDN)
+        await answer(BORN_QUESTION, "filco", Context(context_filter=f"embedded:{tmp_path}"), given=HAYDN_PASSAGES)
     shutil.copy(FOLDER / "sentences.onnx", tmp_path)
     made = json.loads((FOLDER / "sentences.json").read_text(encoding="utf-8"))
     (tmp_path / "sentences.json").write_text(json.dumps(made | {"threshold": 1.1}), encoding="utf-8")
-    kept = await answer(BORN, "filco", Context(context_filter=f"embedded:{tmp_path}"), given=HAYDN)
+    kept = await answer(BORN_QUESTION, "filco", Context(context_filter=f"embedded:{tmp_path}"), given=HAYDN_PASSAGES)
     assert (kept["passages"], kept["unknown"]) == ([], True)
 
 
-BORN = "Where was Joseph Haydn born?"
-HAYDN = [
+BORN_QUESTION = "Where was Joseph Haydn born?"
+HAYDN_PASSAGES = [
     Passage(id="a", title="Rohrau", text="The composer Joseph Haydn was born in Rohrau. Rohrau lies on the Leitha."),
     Passage(id="c", title="Tea", text="Tea is a drink made from the leaves of a shrub. It came to Europe in 1610."),
 ]
 
 
 async def test_the_embedded_filter_keeps_what_helps() -> None:
-    result = await answer(BORN, "filco", Context(), given=HAYDN)
+    result = await answer(BORN_QUESTION, "filco", Context(), given=HAYDN_PASSAGES)
     assert result["passages"][0]["text"].startswith("The composer Joseph Haydn was born in Rohrau.")
     assert [passage["id"] for passage in result["passages"]] == ["a"]
     assert "Rohrau" in result["answer"]
     assert result["retrieved"] == ["a", "c"]
     assert result["usage"]["filter_sentences"]["calls"] == 1
     assert result["usage"]["filter_sentences"]["input_tokens"] > 20
-    whole = await answer(BORN, "filco", Context(filter_mode="psg"), given=HAYDN)
-    assert [passage["text"] for passage in whole["passages"]] == [HAYDN[0]["text"]]
+    whole = await answer(BORN_QUESTION, "filco", Context(filter_mode="psg"), given=HAYDN_PASSAGES)
+    assert [passage["text"] for passage in whole["passages"]] == [HAYDN_PASSAGES[0]["text"]]
 
 
 async def test_the_embedded_filter_may_keep_nothing() -> None:
-    result = await answer("Florbish grindle wumpus toofle?", "filco", Context(), given=HAYDN[1:])
+    result = await answer("Florbish grindle wumpus toofle?", "filco", Context(), given=HAYDN_PASSAGES[1:])
     assert (result["passages"], result["unknown"], result["retrieved"]) == ([], True, ["c"])
 
 
 async def test_the_embedded_model_filters_the_same_by_itself_and_by_prompt() -> None:
-    direct = await answer(BORN, "filco", Context(context_filter="embedded"), given=HAYDN)
-    asked = await answer(BORN, "filco", Context(context_filter="llm"), given=HAYDN)
+    direct = await answer(BORN_QUESTION, "filco", Context(context_filter="embedded"), given=HAYDN_PASSAGES)
+    asked = await answer(BORN_QUESTION, "filco", Context(context_filter="llm"), given=HAYDN_PASSAGES)
     assert asked["passages"] == direct["passages"]
     assert asked["malformed"] == {}
 
@@ -223,13 +229,13 @@ def render_message(prompt: str, question: str, passages: list[Passage]) -> Human
 
 
 PIECES = [*"ab 1.:{}\"'*-\n#", "Answer: ", "None", "東", "。", "is in ", "Rohrau", ". Haydn was born in Rohrau. "]
-ODD = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
+ODD_TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 
 
-@given(ODD, ODD)
+@given(ODD_TEXTS, ODD_TEXTS)
 @settings(max_examples=15, deadline=None)
 def test_its_replies_keep_the_contract(text: str, title: str) -> None:
-    passages = [Passage(id="o", title=title, text=text), HAYDN[1]]
+    passages = [Passage(id="o", title=title, text=text), HAYDN_PASSAGES[1]]
     for prompt, parse in (("filter_sentences", parse_copied_sentences), ("filter_passages", parse_chosen_passages)):
-        reply = EmbeddedReader().invoke([render_message(prompt, BORN, passages)]).text
+        reply = EmbeddedReader().invoke([render_message(prompt, BORN_QUESTION, passages)]).text
         assert not parse(reply, passages).malformed, reply

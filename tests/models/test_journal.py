@@ -22,7 +22,7 @@ from quorum.models.journal import close_journals, journal_path, make_key, open_j
 from quorum.models.journal_database import Record
 from quorum.models.scripted import ScriptedModel
 
-CLIENT = Path(__file__).parents[1] / "journal_client.py"
+CLIENT_SCRIPT = Path(__file__).parents[1] / "journal_client.py"
 
 
 @pytest.fixture
@@ -42,9 +42,9 @@ def rows(context: Context) -> list[tuple[str, ...]]:
 
 def client(context: Context, *questions: str) -> "subprocess.Popen[str]":
     """Another process that uses the same journal."""
-    path = os.pathsep.join([str(CLIENT.parent.parent), str(CLIENT.parent)])
+    path = os.pathsep.join([str(CLIENT_SCRIPT.parent.parent), str(CLIENT_SCRIPT.parent)])
     return subprocess.Popen(
-        [sys.executable, str(CLIENT), str(context.journal), *questions],
+        [sys.executable, str(CLIENT_SCRIPT), str(context.journal), *questions],
         env=os.environ | {"PYTHONPATH": path},
         stdout=subprocess.PIPE,
         text=True,
@@ -171,21 +171,21 @@ def test_two_processes_share_a_journal(openai_server: OpenAIServer, context: Con
 
 
 SQLITE_THREADS: list[int] = []
-WATCHED: list[str] = []
+WATCHED_JOURNALS: list[str] = []
 
 
 def watch(event: str, args: tuple[object, ...]) -> None:
 
-    if event == "sqlite3.connect" and WATCHED and str(args[0]) == WATCHED[0]:
+    if event == "sqlite3.connect" and WATCHED_JOURNALS and str(args[0]) == WATCHED_JOURNALS[0]:
         SQLITE_THREADS.append(threading.get_ident())
 
 
 async def test_the_journal_does_not_block_the_event_loop(openai_server: OpenAIServer, context: Context) -> None:
 
     sys.addaudithook(watch)
-    WATCHED.append(str(Path(str(context.journal)).resolve()))
+    WATCHED_JOURNALS.append(str(Path(str(context.journal)).resolve()))
     replies = await asyncio.gather(*(call("answer", f"question {i}", context=context) for i in range(10)))
-    WATCHED.clear()
+    WATCHED_JOURNALS.clear()
     assert all(not reply.stored for (reply,) in replies)
     assert len(SQLITE_THREADS) == 1
     assert threading.get_ident() not in SQLITE_THREADS

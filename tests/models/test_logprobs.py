@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 import pytest
 from fake_clock import FakeClock
-from openai_server import COMPLETIONS, OpenAIServer, Request, Response, make_echo, make_error
+from openai_server import COMPLETIONS_PATH, OpenAIServer, Request, Response, make_echo, make_error
 
 from quorum.algorithms.filco_measures import choose_silver
 from quorum.core.context import Context
@@ -20,7 +20,7 @@ async def test_only_the_continuation_is_scored(openai_server: OpenAIServer) -> N
     found = await make_scorer("completions:base").log_probabilities(PAIRS)
     assert found == [pytest.approx(-4.0), pytest.approx(-2.1)]
     (request,) = openai_server.requests
-    assert request.path == COMPLETIONS
+    assert request.path == COMPLETIONS_PATH
     assert request.body["prompt"] == [f"{prompt} {text}" for prompt, text in PAIRS]
     assert (request.body["echo"], request.body["logprobs"], request.body["max_tokens"]) == (True, 1, 0)
     assert request.headers["authorization"] == "Bearer none"

@@ -18,10 +18,10 @@ from quorum.core.context import Context
 from quorum.core.errors import CallError
 from quorum.models.call import Reply, call
 
-SERVED = Context(model="openai:test")
+SERVED_CONTEXT = Context(model="openai:test")
 
 
-async def ask(context: Context = SERVED, clock: FakeClock | None = None) -> Reply:
+async def ask(context: Context = SERVED_CONTEXT, clock: FakeClock | None = None) -> Reply:
     (reply,) = await call("answer", "Which?", context=context, clock=clock or FakeClock())
     return reply
 
@@ -39,8 +39,8 @@ def make_completion_with(content: Any, **more: Any) -> Response:
     return completion([{"index": 0, "message": message, "finish_reason": "stop"}])
 
 
-TOOL = {"id": "1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
-GARBLED = {
+TOOL_CALL = {"id": "1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+GARBLED_BODIES = {
     "no choices": completion([]),
     "choices null": completion(None),
     "choices a number": completion(7),
@@ -54,7 +54,7 @@ GARBLED = {
     "content numbers": make_completion_with([1, 2]),
     "content no text": make_completion_with([{"type": "image_url", "image_url": {"url": "x"}}]),
     "content empty list": make_completion_with([]),
-    "tool calls alone": make_completion_with(None, tool_calls=[TOOL]),
+    "tool calls alone": make_completion_with(None, tool_calls=[TOOL_CALL]),
     "not UTF-8": Response(body=b'{"choices": [{"message": {"content": "caf\xe9"}}]}'),
     "binary": Response(body=bytes(range(256))),
     "HTML": Response(body=b"<html>login</html>", headers={"Content-Type": "text/html"}),
@@ -68,14 +68,14 @@ GARBLED = {
 }
 
 
-@pytest.mark.parametrize("odd", GARBLED.values(), ids=GARBLED)
+@pytest.mark.parametrize("odd", GARBLED_BODIES.values(), ids=GARBLED_BODIES)
 async def test_an_odd_reply_is_tried_again(openai_server: OpenAIServer, odd: Response) -> None:
     openai_server.reply([odd, "there"])
     assert (await ask()).text == "there"
     assert len(openai_server.chats()) == 2
 
 
-@pytest.mark.parametrize("odd", GARBLED.values(), ids=GARBLED)
+@pytest.mark.parametrize("odd", GARBLED_BODIES.values(), ids=GARBLED_BODIES)
 async def test_a_server_that_sends_nothing_else_fails_the_call(openai_server: OpenAIServer, odd: Response) -> None:
     openai_server.reply(odd)
     with pytest.raises(CallError, match=r"after 2 tries: the reply could not be read \(.+\)"):
@@ -84,7 +84,7 @@ async def test_a_server_that_sends_nothing_else_fails_the_call(openai_server: Op
 
 @pytest.mark.parametrize("name", ["no choices", "content a number", "content numbers", "not UTF-8", "HTML"])
 async def test_a_client_of_the_callers_own_is_tried_again_as_well(openai_server: OpenAIServer, name: str) -> None:
-    openai_server.reply([GARBLED[name], "there"])
+    openai_server.reply([GARBLED_BODIES[name], "there"])
     model = ChatOpenAI(model="test", base_url=openai_server.url, api_key="none", max_retries=0)  # type: ignore[arg-type]
     assert (await ask(Context(model=model))).text == "there"
 
@@ -95,7 +95,7 @@ async def test_a_client_of_the_callers_own_is_tried_again_as_well(openai_server:
         (make_completion_with([{"type": "text", "text": "New "}, {"type": "text", "text": "York"}]), "New York"),
         (make_completion_with(["New ", "York"]), "New York"),
         (make_completion_with([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Bern"}]), "Bern"),
-        (make_completion_with("Oslo", tool_calls=[TOOL]), "Oslo"),
+        (make_completion_with("Oslo", tool_calls=[TOOL_CALL]), "Oslo"),
         (make_completion_with(None, refusal="I cannot help with that."), "I cannot help with that."),
         (make_completion_with(""), ""),
         (completion([{"index": 0, "message": {"content": "Rome"}, "finish_reason": 3}]), "Rome"),

@@ -19,10 +19,10 @@ from quorum.core.errors import CallError
 from quorum.graphs import answer
 from quorum.models.call import Reply, call
 
-SERVED = Context(model="openai:test")
+SERVED_CONTEXT = Context(model="openai:test")
 
 
-async def ask(text: str = "Which?", context: Context = SERVED, **how: Any) -> list[Reply]:
+async def ask(text: str = "Which?", context: Context = SERVED_CONTEXT, **how: Any) -> list[Reply]:
     return await call("answer", text, context=context, clock=FakeClock(), **how)
 
 
@@ -39,7 +39,7 @@ def refuse_parameter(name: str, said: str, status: int = 400, **more: Any) -> Ca
     return reply
 
 
-WORDINGS = {
+REFUSAL_WORDINGS = {
     "fixed": (
         "temperature",
         "Unsupported value: 'temperature' does not support 0. Only the default (1) is supported.",
@@ -54,7 +54,7 @@ WORDINGS = {
 }
 
 
-@pytest.mark.parametrize(("name", "said"), WORDINGS.values(), ids=WORDINGS)
+@pytest.mark.parametrize(("name", "said"), REFUSAL_WORDINGS.values(), ids=REFUSAL_WORDINGS)
 @pytest.mark.parametrize("status", [400, 422])
 async def test_a_refused_parameter_is_dropped_once_and_said_once(
     openai_server: OpenAIServer, caplog: pytest.LogCaptureFixture, name: str, said: str, status: int
@@ -77,7 +77,7 @@ async def test_the_servers_own_word_for_the_parameter_counts(openai_server: Open
 
 
 def test_a_later_event_loop_does_not_ask_again_what_is_known(openai_server: OpenAIServer) -> None:
-    openai_server.reply(refuse_parameter(*WORDINGS["o1"]))
+    openai_server.reply(refuse_parameter(*REFUSAL_WORDINGS["o1"]))
     for text in ("a", "b"):
         assert asyncio.run(ask(text))[0].text == "fine"
     assert len(openai_server.chats()) == 3
@@ -128,7 +128,7 @@ async def test_a_limit_that_is_refused_under_both_names_is_dropped(openai_server
 
 
 async def test_a_model_objects_own_temperature_is_dropped_too(openai_server: OpenAIServer) -> None:
-    openai_server.reply(refuse_parameter(*WORDINGS["o1"]))
+    openai_server.reply(refuse_parameter(*REFUSAL_WORDINGS["o1"]))
     model = ChatOpenAI(model="test", base_url=openai_server.url, api_key="none", max_retries=0, temperature=0)  # type: ignore[arg-type]
     (reply,) = await ask(context=Context(model=model))
     assert (reply.text, reply.is_greedy, model.temperature) == ("fine", False, 0)
@@ -138,14 +138,14 @@ async def test_samples_of_a_model_without_temperature_are_asked_one_by_one(opena
     replies = iter("abc")
 
     def reply(request: Request) -> str | Response:
-        return make_error(400, WORDINGS["o1"][1]) if "temperature" in request.body else next(replies)
+        return make_error(400, REFUSAL_WORDINGS["o1"][1]) if "temperature" in request.body else next(replies)
 
     openai_server.reply(reply)
     assert sorted(one.text for one in await ask(n=3)) == ["a", "b", "c"]
 
 
 async def test_a_stored_reply_still_says_that_it_was_not_greedy(openai_server: OpenAIServer, tmp_path: Path) -> None:
-    openai_server.reply(refuse_parameter(*WORDINGS["o1"]))
+    openai_server.reply(refuse_parameter(*REFUSAL_WORDINGS["o1"]))
     context = Context(model="openai:test", journal=str(tmp_path / "journal.sqlite"))
     replies = [(await ask(context=context))[0] for _ in range(2)]
     assert [(one.stored, one.is_greedy) for one in replies] == [(False, False), (True, False)]
@@ -153,8 +153,8 @@ async def test_a_stored_reply_still_says_that_it_was_not_greedy(openai_server: O
 
 @pytest.mark.parametrize("greedy", [True, False])
 async def test_votes_that_were_not_greedy_are_not_certified(openai_server: OpenAIServer, greedy: bool) -> None:
-    openai_server.reply("1931" if greedy else refuse_parameter(*WORDINGS["o1"]))
-    result = await answer(QUESTION, "post_fusion", SERVED, given=PASSAGES)
+    openai_server.reply("1931" if greedy else refuse_parameter(*REFUSAL_WORDINGS["o1"]))
+    result = await answer(QUESTION, "post_fusion", SERVED_CONTEXT, given=PASSAGES)
     assert result["not_greedy"] is not greedy
     assert (result["certified"] is not None) is greedy
 
@@ -165,7 +165,7 @@ def test_an_evaluation_says_that_a_model_is_not_greedy(
     line = {"id": "q", "question": QUESTION, "answers": ["1931"], "passages": PASSAGES}
     data = tmp_path / "data.jsonl"
     data.write_text(json.dumps(line) + "\n", encoding="utf-8")
-    openai_server.reply(refuse_parameter(*WORDINGS["o1"]))
+    openai_server.reply(refuse_parameter(*REFUSAL_WORDINGS["o1"]))
     folder = tmp_path / "out"
     ran = quorum("eval", data, "--methods", "concat", "--model", "openai:test", "--out", folder)
     assert (ran.code, "not greedy" in ran.out) == (0, True)

@@ -15,8 +15,8 @@ from quorum.core.errors import CallError, TooLong
 from quorum.graphs import answer
 from quorum.models.call import call
 from quorum.models.journal import close_journals
-from quorum.models.parameters import REFUSALS
-from quorum.parsing.reply_forms import FORMS, get_form
+from quorum.models.parameters import REFUSED_PARAMETERS
+from quorum.parsing.reply_forms import REPLY_FORMS, get_form
 from quorum.prompts import BUILT_IN
 
 CLAIM = "The tower was finished in 1931."
@@ -163,7 +163,7 @@ async def test_nothing_is_paid_twice(openai_server: OpenAIServer, tmp_path: Path
     asked = len(openai_server.chats())
     for order in ((0, 1, 2), (2, 1, 0)):
         close_journals()
-        REFUSALS.clear()
+        REFUSED_PARAMETERS.clear()
         again = {n: (await label(f"{CLAIM} {n}", journal=journal))["answer"] for n in order}
         assert [again[n] for n in range(3)] == first
     assert len(openai_server.chats()) == asked
@@ -189,10 +189,10 @@ async def test_stored_replies_are_used_for_a_server_without_schemas(
 
 
 def test_every_form_belongs_to_a_prompt() -> None:
-    assert set(FORMS) <= set(BUILT_IN)
+    assert set(REPLY_FORMS) <= set(BUILT_IN)
 
 
-READ = {
+TEXT_OF_REPLY = {
     ("answer_yes_no", '{"answer": "Unknown"}'): "Unknown",
     ("answer_choices", '{"choice": "b"}'): "(b)",
     ("answer_choices", '{"choice": "none"}'): "Unknown",
@@ -209,9 +209,9 @@ READ = {
 }
 
 
-@pytest.mark.parametrize(("prompt", "reply"), READ, ids=lambda value: value)
+@pytest.mark.parametrize(("prompt", "reply"), TEXT_OF_REPLY, ids=lambda value: value)
 def test_a_form_is_written_in_the_prompts_words(prompt: str, reply: str) -> None:
     form = get_form(prompt, {"choices": "(a) Oslo (b) Bergen"})
     assert form is not None
-    assert form.text_of(reply) == READ[prompt, reply]
+    assert form.write_text(reply) == TEXT_OF_REPLY[prompt, reply]
     json.dumps(form.schema)

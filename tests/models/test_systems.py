@@ -14,7 +14,7 @@ from quorum.core.state import Passage
 from quorum.models.systems import ChatServer, read_found, read_system
 
 PASSAGE = Passage(id="1", title="Vell", text="Ada Korn built it.")
-MODULE = """
+SYSTEM_MODULE = """
 import asyncio
 
 def plain(question):
@@ -36,7 +36,7 @@ text = "no function"
 
 @pytest.fixture
 def module() -> None:
-    Path("bring_your_own.py").write_text(MODULE)
+    Path("bring_your_own.py").write_text(SYSTEM_MODULE)
 
 
 async def ask(function: str, passages: Sequence[Passage] | None = None, **settings: Any) -> Any:

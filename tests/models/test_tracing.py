@@ -22,17 +22,22 @@ from quorum.core.errors import CallError, SetupError
 from quorum.graphs import METHODS, answer
 from quorum.models.tracing import TraceClient, clean_value
 
-KEY, PASSWORD = "sk-0123456789abcdef", "open-sesame"
-WORD = "zanzibar"
-SAID = f"as the papers of {WORD} have it, which were written down at length a good while after the tower was built."
-TOLD = [passage | {"title": f"{WORD} {passage['id']}", "text": f"{passage['text']} So {SAID}"} for passage in PASSAGES]
+API_KEY, PASSWORD = "sk-0123456789abcdef", "open-sesame"
+SECRET_WORD = "zanzibar"
+SECRET_TEXT = (
+    f"as the papers of {SECRET_WORD} have it, which were written down at length a good while after the tower was built."
+)
+SECRET_PASSAGES = [
+    passage | {"title": f"{SECRET_WORD} {passage['id']}", "text": f"{passage['text']} So {SECRET_TEXT}"}
+    for passage in PASSAGES
+]
 
 
 class Shelf(BaseRetriever):
     """A retriever of the user's own."""
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
-        return [Document(one["text"], id=one["id"], metadata={"title": one["title"]}) for one in TOLD]
+        return [Document(one["text"], id=one["id"], metadata={"title": one["title"]}) for one in SECRET_PASSAGES]
 
 
 @pytest.fixture
@@ -101,8 +106,8 @@ async def test_searches_come_with_what_was_found(collector: Collector, method: s
     searches = runs(root, "retriever")
     assert searches[0].sent["inputs"] == {"query": QUESTION}
     found = searches[0].sent["outputs"]["documents"]
-    assert [one["page_content"] for one in found] == [passage["text"] for passage in TOLD]
-    assert found[0]["metadata"]["title"] == TOLD[0]["title"]
+    assert [one["page_content"] for one in found] == [passage["text"] for passage in SECRET_PASSAGES]
+    assert found[0]["metadata"]["title"] == SECRET_PASSAGES[0]["title"]
 
 
 async def test_two_runs_are_two_traces_with_their_own_settings(collector: Collector) -> None:
@@ -118,9 +123,9 @@ async def test_two_runs_are_two_traces_with_their_own_settings(collector: Collec
 async def test_keys_and_logins_are_not_sent(
     collector: Collector, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_API_KEY", API_KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", openai_server.url.replace("//", f"//me:{PASSWORD}@"))
-    openai_server.reply(["1931", make_error(400, f"No such thing, {KEY}, at http://me:{PASSWORD}@host/v1")])
+    openai_server.reply(["1931", make_error(400, f"No such thing, {API_KEY}, at http://me:{PASSWORD}@host/v1")])
     context = Context(model="openai:test", k=2)
     await answer(QUESTION, "concat", context, given=PASSAGES)
     with pytest.raises(CallError):
@@ -128,7 +133,7 @@ async def test_keys_and_logins_are_not_sent(
     run_trees.get_cached_client().flush()
     assert [root.name for root in collector.roots()] == ["concat", "pruning"]
     assert collector.roots()[1].sent["error"]
-    assert KEY not in collector.text
+    assert API_KEY not in collector.text
     assert PASSWORD not in collector.text
 
 
@@ -142,7 +147,7 @@ async def test_hidden_passages_are_nowhere(
     context = Context(model="openai:test", k=2, max_steps=2, retriever=Shelf())
     await METHODS[method].graph.ainvoke({"question": QUESTION}, context=context)
     root = trace(collector)
-    assert WORD not in collector.text
+    assert SECRET_WORD not in collector.text
     assert QUESTION in collector.text
     assert root.sent["inputs"]["question"] == QUESTION
     assert all(run.metadata["usage_metadata"]["input_tokens"] > 0 for run in runs(root, "llm"))
@@ -154,19 +159,19 @@ async def test_hidden_given_passages_are_nowhere(
 ) -> None:
     """The embedded reader copies sentences of the passages into its summaries."""
     monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "1")
-    found = await METHODS[method].graph.ainvoke({"question": QUESTION, "given": TOLD}, context=Context(k=3))
+    found = await METHODS[method].graph.ainvoke({"question": QUESTION, "given": SECRET_PASSAGES}, context=Context(k=3))
     root = trace(collector)
-    assert WORD not in collector.text
+    assert SECRET_WORD not in collector.text
     assert root.sent["outputs"]["answer"] == found["answer"]
-    assert [one["id"] for one in root.sent["inputs"]["given"]] == [one["id"] for one in TOLD]
+    assert [one["id"] for one in root.sent["inputs"]["given"]] == [one["id"] for one in SECRET_PASSAGES]
 
 
 async def test_hidden_passages_are_not_told_by_errors(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "yes")
     with pytest.raises(SetupError):
-        await METHODS["concat"].graph.ainvoke({"question": QUESTION, "given": [{"text": [SAID]}]})  # type: ignore[list-item, typeddict-item]
+        await METHODS["concat"].graph.ainvoke({"question": QUESTION, "given": [{"text": [SECRET_TEXT]}]})  # type: ignore[list-item, typeddict-item]
     assert trace(collector).sent["error"] == "SetupError"
-    assert WORD not in collector.text
+    assert SECRET_WORD not in collector.text
 
 
 async def test_a_client_that_hides_nothing_is_refused(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,13 +195,13 @@ async def test_a_client_that_hides_nothing_is_refused(collector: Collector, monk
     ids=["document", "send", "overwrite", "long answer"],
 )
 def test_passages_are_hidden_in_objects(make: Callable[[str], Any], shown: dict[str, Any]) -> None:
-    found = clean_value({"it": make(SAID)}, hide=True)
-    assert WORD not in str(found)
+    found = clean_value({"it": make(SECRET_TEXT)}, hide=True)
+    assert SECRET_WORD not in str(found)
     flat = found["it"] | found["it"].get("metadata", {})
     assert shown.items() <= flat.items()
 
 
 def test_other_values_are_left_unchanged() -> None:
-    told = {"text": SAID, "n": [1, 2.5, None, True], "at": "http://localhost:8000/v1", "to": "me@example.org"}
+    told = {"text": SECRET_TEXT, "n": [1, 2.5, None, True], "at": "http://localhost:8000/v1", "to": "me@example.org"}
     assert clean_value(told, hide=False) == told
     assert clean_value("see http://me:pw@host/v1", hide=False) == "see http://host/v1"

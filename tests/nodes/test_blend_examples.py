@@ -16,7 +16,7 @@ from quorum.nodes.demonstrations import BUILT_IN, format_demonstrations
 from quorum.parsing.answers import ReasonedAnswer
 from quorum.parsing.reasoning import parse_conclusion
 
-OWN = [
+OWN_EXAMPLES = [
     {
         "question": "Which colour is the door?",
         "answer": "green",
@@ -30,7 +30,7 @@ OWN = [
 @pytest.fixture
 def own(tmp_path: Path) -> str:
     path = tmp_path / "examples.jsonl"
-    path.write_text("\n".join(map(json.dumps, OWN)), encoding="utf-8")
+    path.write_text("\n".join(map(json.dumps, OWN_EXAMPLES)), encoding="utf-8")
     return str(path)
 
 

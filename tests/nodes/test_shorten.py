@@ -18,24 +18,24 @@ from quorum.evaluation.compare.estimate import estimate
 from quorum.evaluation.run.columns import parse_methods
 from quorum.evaluation.run.dataset import read_data
 from quorum.graphs import answer
-from quorum.nodes.shorten import MOST_WORDS, REASONED, SHORT, is_cut_of
+from quorum.nodes.shorten import MOST_WORDS, REASONING_PROMPTS, SHORT_ANSWER_PROMPTS, is_cut_of
 from quorum.prompts import BUILT_IN
 
-WORDY = "According to the passages that were given to me, the tower was finished in the year 1931 by Ada Moreau."
-SERVED = Context(model="openai:test")
+WORDY_REPLY = "According to the passages that were given to me, the tower was finished in the year 1931 by Ada Moreau."
+SERVED_CONTEXT = Context(model="openai:test")
 
 
 def is_shortening(request: Request) -> bool:
     return "What was written:" in request.text
 
 
-def make_wordy_model(cut: str | Response, reply: str = WORDY) -> Any:
+def make_wordy_model(cut: str | Response, reply: str = WORDY_REPLY) -> Any:
     """A model that answers in a sentence and says `cut` when it is asked to cut that."""
     return lambda request: cut if is_shortening(request) else reply
 
 
 async def ask(method: str = "concat", **settings: Any) -> Any:
-    return await answer(QUESTION, method, replace(SERVED, **settings), given=PASSAGES)
+    return await answer(QUESTION, method, replace(SERVED_CONTEXT, **settings), given=PASSAGES)
 
 
 async def test_a_wordy_answer_is_cut_by_one_more_call(openai_server: OpenAIServer) -> None:
@@ -43,16 +43,16 @@ async def test_a_wordy_answer_is_cut_by_one_more_call(openai_server: OpenAIServe
     result = await ask()
     assert result["answer"] == "1931"
     assert {name: one["calls"] for name, one in result["usage"].items()} == {"answer": 1, "shorten": 1}
-    assert result["verbose"] == {"answer": {"count": 1, "replies": [WORDY]}}
+    assert result["verbose"] == {"answer": {"count": 1, "replies": [WORDY_REPLY]}}
     assert result["malformed"] == {}
     assert QUESTION in openai_server.chats()[1].text
-    assert WORDY in openai_server.chats()[1].text
+    assert WORDY_REPLY in openai_server.chats()[1].text
 
 
 async def test_without_shortening_wordy_answers_are_only_counted(openai_server: OpenAIServer) -> None:
     openai_server.reply(make_wordy_model("1931"))
     result = await ask(shorten="off")
-    assert result["answer"] == WORDY.rstrip(".")
+    assert result["answer"] == WORDY_REPLY.rstrip(".")
     assert list(result["usage"]) == ["answer"]
     assert result["verbose"]["answer"]["count"] == 1
 
@@ -65,12 +65,12 @@ async def test_a_short_answer_is_left_alone(openai_server: OpenAIServer) -> None
 
 @pytest.mark.parametrize(
     "cut",
-    ["1932", "the spire of 1931", "None", "unknown", "", "Ada Moreau in 1931", "{", WORDY, "finished finished"],
+    ["1932", "the spire of 1931", "None", "unknown", "", "Ada Moreau in 1931", "{", WORDY_REPLY, "finished finished"],
 )
 async def test_a_cut_that_adds_words_is_not_used(openai_server: OpenAIServer, cut: str) -> None:
     openai_server.reply(make_wordy_model(cut))
     result = await ask()
-    assert result["answer"] == WORDY.rstrip(".")
+    assert result["answer"] == WORDY_REPLY.rstrip(".")
     assert result["malformed"]["shorten"]["count"] == 1
     assert result["usage"]["shorten"]["calls"] == 1
 
@@ -101,7 +101,7 @@ async def test_samples_are_cut(openai_server: OpenAIServer) -> None:
 
 
 async def test_the_last_line_of_a_chain_of_thought_is_cut_and_its_reasoning_kept(openai_server: OpenAIServer) -> None:
-    openai_server.reply(make_wordy_model("1931", f"It was long ago.\nAnswer: {WORDY}"))
+    openai_server.reply(make_wordy_model("1931", f"It was long ago.\nAnswer: {WORDY_REPLY}"))
     result = await ask("pruning")
     assert (result["answer"], result["rationale"]) == ("1931", "It was long ago.")
     assert "long ago" not in openai_server.chats()[1].text
@@ -142,7 +142,7 @@ async def test_a_failed_call_fails_the_question_but_a_text_too_long_to_cut_does_
         await ask()
     openai_server.reply(make_wordy_model(make_too_long()))
     result = await ask()
-    assert (result["answer"], list(result["usage"])) == (WORDY.rstrip("."), ["answer"])
+    assert (result["answer"], list(result["usage"])) == (WORDY_REPLY.rstrip("."), ["answer"])
 
 
 async def test_only_the_ends_of_a_long_reply_are_shown(openai_server: OpenAIServer) -> None:
@@ -168,9 +168,9 @@ def test_a_cut_has_the_words_of_the_text_in_their_order(answer: str, text: str, 
 
 
 def test_prompts_for_short_answers_ask_for_no_sentence() -> None:
-    for name in SHORT:
+    for name in SHORT_ANSWER_PROMPTS:
         assert re.search(r"nothing but the answer|the answer alone|nothing else|explain nothing", BUILT_IN[name]), name
-    for name in REASONED:
+    for name in REASONING_PROMPTS:
         assert re.search(r"one to five words|at most three words", BUILT_IN[name]), name
 
 
@@ -204,7 +204,7 @@ async def test_an_estimate_gives_the_range_of_calls(openai_server: OpenAIServer,
     dataset = read_data(tmp_path / "data.jsonl", None)
     most = {}
     for shorten in ("off", "auto"):
-        runs = parse_methods("concat,filco", replace(SERVED, shorten=shorten))  # type: ignore[arg-type]
+        runs = parse_methods("concat,filco", replace(SERVED_CONTEXT, shorten=shorten))  # type: ignore[arg-type]
         found = await estimate(dataset, runs, given=True)
         most[shorten] = {name: (one.least, one.calls, one.most) for name, one in found.methods.items()}
     assert most["off"] == {"concat": (1, 1, 1), "filco": (2, 2, 2)}

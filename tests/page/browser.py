@@ -13,14 +13,14 @@ from urllib.request import Request, urlopen
 
 from websockets.sync.client import ClientConnection, connect
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run")
-PATIENCE = 120.0  # seconds; a busy machine is slow to start
+BROWSER_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSER_FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run")
+LONGEST_WAIT = 120.0  # seconds; a busy machine is slow to start
 
 
 def found() -> str | None:
     """The path of a Chromium."""
-    return next((path for name in NAMES if (path := shutil.which(name))), None)
+    return next((path for name in BROWSER_NAMES if (path := shutil.which(name))), None)
 
 
 class Navigated(AssertionError):  # noqa: N818  it reads as what it says
@@ -43,7 +43,7 @@ class Page:
         self.number += 1
         self.socket.send(json.dumps({"id": self.number, "method": method, "params": params}))
         while True:
-            message = json.loads(self.socket.recv(timeout=PATIENCE))
+            message = json.loads(self.socket.recv(timeout=LONGEST_WAIT))
             if message.get("id") == self.number:
                 if message.get("error", {}).get("code") == -32000:
                     raise Navigated(message)
@@ -97,7 +97,7 @@ class Page:
 
     def until(self, script: str) -> None:
         """Wait until an expression is true."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + LONGEST_WAIT
         while not self.holds(script):
             assert time.monotonic() < deadline, script
             time.sleep(0.03)
@@ -125,22 +125,22 @@ class Page:
 @contextmanager
 def browser(profile: Path) -> Iterator[Page]:
     """A browser of its own, with one page."""
-    command = [str(found()), *FLAGS, f"--user-data-dir={profile}", "--remote-debugging-port=0", "about:blank"]
+    command = [str(found()), *BROWSER_FLAGS, f"--user-data-dir={profile}", "--remote-debugging-port=0", "about:blank"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         port = port_of(profile, process)
-        with urlopen(Request(f"http://127.0.0.1:{port}/json/new", method="PUT"), timeout=PATIENCE) as reply:
+        with urlopen(Request(f"http://127.0.0.1:{port}/json/new", method="PUT"), timeout=LONGEST_WAIT) as reply:
             address = json.load(reply)["webSocketDebuggerUrl"]
-        with connect(address, max_size=None, open_timeout=PATIENCE, ping_interval=None, proxy=None) as socket:
+        with connect(address, max_size=None, open_timeout=LONGEST_WAIT, ping_interval=None, proxy=None) as socket:
             yield Page(socket)
     finally:
         process.terminate()
-        process.wait(timeout=PATIENCE)
+        process.wait(timeout=LONGEST_WAIT)
 
 
 def port_of(profile: Path, process: "subprocess.Popen[bytes]") -> int:
     """The port on which the browser listens, once it does."""
-    file, deadline = profile / "DevToolsActivePort", time.monotonic() + PATIENCE
+    file, deadline = profile / "DevToolsActivePort", time.monotonic() + LONGEST_WAIT
     while not (file.exists() and file.read_text().strip()):
         assert process.poll() is None, "the browser ended"
         assert time.monotonic() < deadline, "the browser does not listen"

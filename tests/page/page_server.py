@@ -14,7 +14,7 @@ from openai_server import OpenAIServer
 
 ROOT = Path(__file__).parents[2]
 STARTS_IN_S = 180
-OFFLINE = f"""
+OFFLINE_SCRIPT = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "tests")!r})
 import conftest  # from here on this process reaches this machine alone
@@ -41,7 +41,7 @@ def serving(folder: Path, *args: str) -> Iterator[Served]:
     given |= {"OPENAI_BASE_URL": model.url, "PYTHONPATH": str(ROOT), "LANGSMITH_TRACING": "false"}
     with log.open("w") as out:
         process = subprocess.Popen(
-            [sys.executable, "-u", "-c", OFFLINE, "serve", "--port", "0", *args],
+            [sys.executable, "-u", "-c", OFFLINE_SCRIPT, "serve", "--port", "0", *args],
             cwd=folder,
             env=given,
             stdout=out,

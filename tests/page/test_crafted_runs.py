@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from quorum.cli import saved_trace
 from quorum.core.errors import SetupError
-from quorum.evaluation.trace import FORMAT
+from quorum.evaluation.trace import FORMAT_NAME
 from quorum.ui import past_runs
 from quorum.ui.cards import list_facts, write_headline
 from quorum.ui.run import Answer, count_totals, list_visited_nodes, node_states
 
-ID = "20260101-120000-abcdef"
+RUN_ID = "20260101-120000-abcdef"
 RESULT = {
     "answer": "1889",
     "unknown": False,
@@ -35,7 +35,7 @@ RESULT = {
 STEPS = [{"kind": "graph", "name": "concat", "seconds": 0.5, "steps": [{"kind": "node", "name": "vote", "seconds": 1}]}]
 ANSWER = {"name": "concat", "method": "concat", "phase": "done", "error": None, "seconds": 1.5, "graphs": 1}
 RUN: dict[str, Any] = {
-    "format": FORMAT,
+    "format": FORMAT_NAME,
     "question": "When?",
     "method": "concat",
     "page": {"asked": 1.0, "methods": "concat", "settings": {"k": "5"}, "answers": [{**ANSWER, "result": RESULT}]},
@@ -66,15 +66,15 @@ def change_run(place: tuple[Any, ...], content: Any) -> Any:
 
 def look_at(text: str, folder: Path) -> None:
     """Open a run as the page and the command do: it is shown, or refused in one sentence."""
-    file = folder / f"{ID}.json"
+    file = folder / f"{RUN_ID}.json"
     file.write_text(text, encoding="utf-8", errors="surrogatepass")
     past_runs.read_past_run.cache_clear()
     past_runs.list_past_runs(folder)
     assert "\n" not in refusal_of(lambda: saved_trace.read_trace(file))
-    refusal = refusal_of(lambda: past_runs.load_run(ID, folder))
+    refusal = refusal_of(lambda: past_runs.load_run(RUN_ID, folder))
     assert str(folder) not in refusal
-    assert refusal.startswith(f"The run {ID} cannot be read") or not refusal
-    for answer in [] if refusal else past_runs.load_run(ID, folder).answers:
+    assert refusal.startswith(f"The run {RUN_ID} cannot be read") or not refusal
+    for answer in [] if refusal else past_runs.load_run(RUN_ID, folder).answers:
         draw(answer)
 
 
@@ -110,11 +110,11 @@ def test_whatever_stands_in_one_place(place: tuple[Any, ...], content: Any, tmp_
 
 
 def test_a_run_that_is_whole_is_read(tmp_path: Path) -> None:
-    (tmp_path / f"{ID}.json").write_text(json.dumps(RUN), encoding="utf-8")
-    run = past_runs.load_run(ID, tmp_path)
+    (tmp_path / f"{RUN_ID}.json").write_text(json.dumps(RUN), encoding="utf-8")
+    run = past_runs.load_run(RUN_ID, tmp_path)
     assert (run.answers[0].result or {})["answer"] == "1889"
     assert [line.question for line in past_runs.list_past_runs(tmp_path)] == ["When?"]
-    assert saved_trace.read_trace(tmp_path / f"{ID}.json").steps[0].steps[0].name == "vote"
+    assert saved_trace.read_trace(tmp_path / f"{RUN_ID}.json").steps[0].steps[0].name == "vote"
 
 
 def write_nested_run(depth: int) -> str:
@@ -145,9 +145,9 @@ for _ in range(200):
     ],
 )
 def test_impossible_saved_runs_are_refused(text: str, tmp_path: Path) -> None:
-    (tmp_path / f"{ID}.json").write_text(text, encoding="utf-8")
-    with pytest.raises(SetupError, match=f"The run {ID} cannot be read"):
-        past_runs.load_run(ID, tmp_path)
+    (tmp_path / f"{RUN_ID}.json").write_text(text, encoding="utf-8")
+    with pytest.raises(SetupError, match=f"The run {RUN_ID} cannot be read"):
+        past_runs.load_run(RUN_ID, tmp_path)
     look_at(text, tmp_path)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from browser import Page
-from report_folder import METHODS, NASTY
+from report_folder import HTML_ATTACK, METHODS
 
 ROWS = "[...document.querySelectorAll('#rows > tr > td.q > button')]"
 
@@ -104,8 +104,8 @@ def test_nobodys_script_runs(opened: Page) -> None:
     assert opened.run("typeof window.hacked") == "undefined"
     assert opened.run("document.querySelectorAll('img').length") == 0
     assert opened.run("document.querySelectorAll('script:not([type])').length") == 1
-    assert NASTY in opened.run("document.querySelector('.passage p').textContent")
-    assert NASTY in opened.run(f"{ROWS}[0].textContent")
+    assert HTML_ATTACK in opened.run("document.querySelector('.passage p').textContent")
+    assert HTML_ATTACK in opened.run(f"{ROWS}[0].textContent")
 
 
 def test_a_script_put_into_the_page_is_refused(opened: Page) -> None:

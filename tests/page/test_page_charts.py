@@ -12,7 +12,7 @@ from quorum.evaluation.compare.recommend import Figures, pareto_front
 from quorum.evaluation.report.page import read_asset, write_cost_section
 from quorum.graphs import METHODS
 
-NAMES = [*sorted(METHODS)[:23], "blendfilter[filter_turns=1]"]
+METHOD_NAMES = [*sorted(METHODS)[:23], "blendfilter[filter_turns=1]"]
 BOXES = """[...document.querySelectorAll('svg .name, svg .tick, svg .axis, svg .point')]
   .map((one) => [one.getBoundingClientRect(), one.textContent || 'a point', one.classList[0]])
   .filter(([box]) => box.width > 0)
@@ -23,7 +23,7 @@ Found = tuple[float, float, float, float, str, str]
 def make_crowded_figures(seed: int, count: int) -> list[Figures]:
     """Methods as they are: most of them near one another, a few far off, some at the very same place."""
     draw, made = random.Random(seed), []
-    for name in NAMES[:count]:
+    for name in METHOD_NAMES[:count]:
         tokens = draw.choice([600, 900, 1000, draw.uniform(500, 2500), draw.uniform(30, 15_000)])
         quality = draw.choice([0.25, 0.3, draw.uniform(0.2, 0.35), draw.uniform(0.0, 0.4)])
         low, high = max(0.0, quality - 0.04), quality + 0.05
@@ -68,7 +68,7 @@ def test_no_label_lies_on_another(page: Page, tmp_path: Path, seed: int, count: 
     best = max(make_crowded_figures(seed, count), key=lambda one: one.quality).name
     assert best in named or width == 390
     numbers = {str(number) for number in range(1, count + 1)}
-    assert named <= numbers | set(NAMES)
+    assert named <= numbers | set(METHOD_NAMES)
     assert len([one for one in found if one[5] == "name"]) >= count - 2  # what stands at one place may lack room
     assert all(one[0] >= 0 and one[2] <= width for one in found)
     assert page.run("document.documentElement.scrollWidth") <= width
@@ -86,9 +86,9 @@ def test_a_point_tells_its_name_and_numbers(page: Page, tmp_path: Path, scheme: 
     page.send("Emulation.setFocusEmulationEnabled", enabled=True)
     page.run("document.querySelectorAll('.broad .here')[10].focus()")
     (told,) = page.run(f"{shown}.map((one) => one.textContent)")
-    assert told.startswith(NAMES[10])
+    assert told.startswith(METHOD_NAMES[10])
     assert told.endswith(" tokens")
-    assert page.run("[...document.querySelectorAll('.broad .names li')][10].textContent") == NAMES[10]
+    assert page.run("[...document.querySelectorAll('.broad .names li')][10].textContent") == METHOD_NAMES[10]
 
 
 def test_the_curve_of_a_name_stands_out(page: Page, report: Path) -> None:

@@ -9,13 +9,13 @@ import pytest
 from browser import Page
 from openai_server import Response, make_error
 from page_server import Served, serving
-from report_folder import NASTY
+from report_folder import HTML_ATTACK
 
 QUESTION = "Who designed the Eiffel Tower?"
-READY = "document.readyState === 'complete' && !!document.querySelector('textarea')"
+PAGE_READY = "document.readyState === 'complete' && !!document.querySelector('textarea')"
 CARDS = "[...document.querySelectorAll('.card')]"
-DONE = f"{CARDS}.length && {CARDS}.every((card) => card.dataset.phase !== 'running')"
-RECORD = """
+ALL_DONE = f"{CARDS}.length && {CARDS}.every((card) => card.dataset.phase !== 'running')"
+RECORD_ORDER = """
 window.order = [];
 new MutationObserver((changes) => changes.forEach(({target}) => {
   const name = /flowchart-(.+)-[0-9]+$/.exec(target.id);
@@ -65,14 +65,14 @@ def open_tab(page: Page, card: int, name: str) -> None:
 
 
 def test_two_methods_side_by_side_their_nodes_lit_in_order(page: Page, served: Served) -> None:
-    page.visit(served.url, READY)
+    page.visit(served.url, PAGE_READY)
     page.run("document.querySelector('textarea').focus()")
     page.send("Input.insertText", text=QUESTION)
     page.run("document.querySelector('[data-method=post_fusion]').click()")
     page.until("document.querySelector('.methods legend').innerText === 'Methods · 2 chosen'")
-    page.run(RECORD)
+    page.run(RECORD_ORDER)
     send(page)
-    page.until(DONE)
+    page.until(ALL_DONE)
     page.until("window.order.includes('vote done')")
     assert texts(page, ".card h3") == ["post_fusion", "concat_pf"]
     assert texts(page, ".comparison tbody td:first-child") == ["post_fusion", "concat_pf"]
@@ -98,14 +98,14 @@ def test_two_methods_side_by_side_their_nodes_lit_in_order(page: Page, served: S
 
 
 def test_a_follow_up_question_is_understood_and_the_next_one_follows_it(page: Page, served: Served) -> None:
-    page.visit(link(served, more="&run=1"), DONE)
+    page.visit(link(served, more="&run=1"), ALL_DONE)
     click = "[...document.querySelectorAll('button')].find((one) => one.innerText === '{}').click()"
     page.run(click.format("Follow up"))
     page.until(f"document.querySelector('.follows')?.innerText.startsWith({json.dumps('Follows: ' + QUESTION)})")
     page.run("document.querySelector('textarea').focus()")
     page.send("Input.insertText", text="How tall is it?")
     send(page)
-    page.until(f"{CARDS}.length === 2 && {DONE}")
+    page.until(f"{CARDS}.length === 2 && {ALL_DONE}")
     page.until("document.querySelector('.card .answer').innerText === '330 metres'")
     assert texts(page, ".card .understood")[0] == "Understood as: How tall is it? (Eiffel Tower)"
     page.until("document.querySelector('.card [data-state=done]')?.id.includes('flowchart-')")
@@ -116,21 +116,21 @@ def test_a_follow_up_question_is_understood_and_the_next_one_follows_it(page: Pa
 
 def test_a_node_is_lit_while_it_runs_and_a_run_can_be_stopped(page: Page, served: Served) -> None:
     served.model.reply(Response("Stephen Sauvestre", hold=True))
-    page.visit(link(served, methods="post_fusion", more="&model=openai:test&k=2"), READY)
+    page.visit(link(served, methods="post_fusion", more="&model=openai:test&k=2"), PAGE_READY)
     send(page)
     page.until("document.querySelector('[data-state=running]')?.id.includes('-passage_answer-')")
     page.until("document.querySelector('.times')?.textContent === '0/2'")
     assert texts(page, ".answer") == ["passage_answer …"]
     page.run("document.querySelector('textarea').focus()")
     page.run("[...document.querySelectorAll('button')].find((one) => one.innerText === 'Stop').click()")
-    page.until(DONE)
+    page.until(ALL_DONE)
     page.until("!!document.querySelector('[data-state=stopped]')")
     assert texts(page, ".answer") == ["stopped"]
 
 
 def test_a_second_question_is_asked_while_the_first_runs(page: Page, served: Served) -> None:
     served.model.reply(Response("slow", hold=True))
-    page.visit(link(served, methods="concat", more="&model=openai:test"), READY)
+    page.visit(link(served, methods="concat", more="&model=openai:test"), PAGE_READY)
     send(page)
     page.until("document.querySelectorAll('.run').length === 1")
     served.model.wait_for(len(served.model.requests))
@@ -143,15 +143,15 @@ def test_a_second_question_is_asked_while_the_first_runs(page: Page, served: Ser
     page.until("document.querySelector('.run .card').dataset.phase === 'done'")
     assert page.run(f"{CARDS}.map((card) => card.dataset.phase)") == ["done", "running"]
     served.model.release()
-    page.until(DONE)
+    page.until(ALL_DONE)
     assert texts(page, ".answer")[1] == "slow"
 
 
 def test_an_error_is_a_sentence_on_its_own_card(page: Page, served: Served) -> None:
     served.model.reply(make_error(401, "Incorrect API key provided"))
-    page.visit(link(served, methods="concat,concat[model=openai:test],concat[collection=nowhere]"), READY)
+    page.visit(link(served, methods="concat,concat[model=openai:test],concat[collection=nowhere]"), PAGE_READY)
     send(page)
-    page.until(DONE)
+    page.until(ALL_DONE)
     assert page.run(f"{CARDS}.map((card) => card.dataset.phase)") == ["failed", "failed", "done"]
     said = texts(page, ".answer")
     assert "Incorrect API key provided" in said[0]
@@ -160,28 +160,28 @@ def test_an_error_is_a_sentence_on_its_own_card(page: Page, served: Served) -> N
 
 
 def test_impossible_questions_are_refused_beside_the_button(page: Page, served: Served) -> None:
-    page.visit(served.url, READY)
+    page.visit(served.url, PAGE_READY)
     send(page)
     page.until("document.querySelector('.ask [role=alert]').innerText.startsWith('There is no question yet')")
-    page.visit(f"{served.url}?k=0", READY)
+    page.visit(f"{served.url}?k=0", PAGE_READY)
     assert "Setting k=0 does not fit" in texts(page, ".runs > .error")[0]
 
 
 def test_a_link_reproduces_a_view_and_may_ask_at_once(page: Page, served: Served) -> None:
     settings = "&collection=sample&k=3&set=temperature%3D0.5&set=seed%3D7"
-    page.visit(link(served, methods="concat,sure[ranking=lazy]", more=settings), READY)
+    page.visit(link(served, methods="concat,sure[ranking=lazy]", more=settings), PAGE_READY)
     assert page.run("document.querySelector('textarea').value") == QUESTION
     assert page.run("document.querySelector('[aria-label=Passages]').value") == "3"
     ticked = "[...document.querySelectorAll('.methods [aria-checked=true]')].map((one) => one.dataset.method)"
     assert page.run(ticked) == ["sure[ranking=lazy]", "concat"]
     assert "All settings · 2 changed" in page.run("document.querySelector('.settings').innerText")
     assert page.run(f"{CARDS}.length") == 0
-    page.visit(link(served, methods="concat", more=settings + "&run=1"), READY)
-    page.until(DONE)
+    page.visit(link(served, methods="concat", more=settings + "&run=1"), PAGE_READY)
+    page.until(ALL_DONE)
     assert page.run("document.querySelectorAll('.card .passage').length") == 3
     assert "seed 7" in texts(page, ".about")[0]
     again = page.run("document.querySelector('.again').href")
-    page.visit(again, READY)
+    page.visit(again, PAGE_READY)
     assert page.run("document.querySelector('[aria-label=Passages]').value") == "3"
 
 
@@ -190,26 +190,26 @@ def test_another_site_does_not_make_the_page_ask(page: Page, served: Served, tmp
     page.open(tmp_path / "evil.html")
     page.asked.clear()
     page.run("document.querySelector('a').click()")
-    page.until(f"location.protocol === 'http:' && {READY}")
+    page.until(f"location.protocol === 'http:' && {PAGE_READY}")
     page.until("document.querySelector('textarea').value !== ''")
     assert page.run(f"{CARDS}.length") == 0
 
 
 def test_a_past_run_is_opened_again(page: Page, served: Served) -> None:
-    page.visit(link(served, methods="post_fusion", more="&run=1"), READY)
-    page.until(DONE)
+    page.visit(link(served, methods="post_fusion", more="&run=1"), PAGE_READY)
+    page.until(ALL_DONE)
     page.until("location.pathname.startsWith('/run/')")
     address, answers, passages = page.run("location.href"), texts(page, ".answer"), texts(page, ".passage p")
     page.until("!document.querySelector('.stop')?.offsetParent")
     file = served.folder / ".quorum" / "runs" / f"{address.rpartition('/')[2]}.json"
     assert json.loads(file.read_text(encoding="utf-8"))["question"] == QUESTION
-    page.visit(address, f"{READY} && {DONE}")
+    page.visit(address, f"{PAGE_READY} && {ALL_DONE}")
     assert (texts(page, ".answer"), texts(page, ".passage p")) == (answers, passages)
     assert page.run("document.querySelector('textarea').value") == QUESTION
     page.until("!!document.querySelector('[data-state=done]')")
     page.run("document.querySelector('.past .q-item').click()")
     page.until(f"document.querySelector('.past a')?.href.endsWith('{file.stem}')")
-    page.visit(f"{served.url}run/20200101-000000-abcdef", READY)
+    page.visit(f"{served.url}run/20200101-000000-abcdef", PAGE_READY)
     assert texts(page, ".runs > .error")[0].startswith("There is no run '20200101-000000-abcdef'")
 
 
@@ -223,11 +223,15 @@ def drop(page: Page, *files: Path) -> None:
 
 
 def test_documents_are_dropped_and_asked_and_their_html_stays_text(page: Page, served: Served, tmp_path: Path) -> None:
-    line = {"id": NASTY, "title": NASTY, "text": f"The bridge of Ilmen was built by Ruta Venclova. {NASTY}"}
+    line = {
+        "id": HTML_ATTACK,
+        "title": HTML_ATTACK,
+        "text": f"The bridge of Ilmen was built by Ruta Venclova. {HTML_ATTACK}",
+    }
     (tmp_path / "bridge.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
     (tmp_path / "<img src=x onerror=alert(1)>.md").write_text("# Rivers\nThe Ilmen is a river.\n", encoding="utf-8")
     (tmp_path / "scan.pdf").write_bytes(b"%PDF-1.4 nothing to read")
-    page.visit(served.url, READY)
+    page.visit(served.url, PAGE_READY)
     drop(page, *sorted(tmp_path.iterdir()))
     page.until("document.querySelectorAll('.results tbody tr').length === 3")
     rows = dict(line.split("\t") for line in texts(page, ".results tbody tr"))
@@ -236,26 +240,26 @@ def test_documents_are_dropped_and_asked_and_their_html_stays_text(page: Page, s
     assert texts(page, ".documents .said") == ["my-documents holds 2 passages."]
     page.until("document.querySelector('.ask').innerText.includes('my-documents')")
     page.run("document.querySelector('textarea').focus()")
-    page.send("Input.insertText", text=f"Who built the bridge of Ilmen? {NASTY}")
+    page.send("Input.insertText", text=f"Who built the bridge of Ilmen? {HTML_ATTACK}")
     send(page)
-    page.until(DONE)
+    page.until(ALL_DONE)
     address = page.run("location.href")
     for opened in (False, True):
         if opened:
-            page.visit(address, f"{READY} && {DONE}")
+            page.visit(address, f"{PAGE_READY} && {ALL_DONE}")
         for name in ("Votes", "Steps", "Costs", "Passages"):
             open_tab(page, 0, name)
         page.until("!!document.querySelector('.passage')")
         page.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-        assert NASTY in " ".join(texts(page, ".passage p"))
-        assert NASTY in " ".join(texts(page, ".passage b"))
-        assert NASTY in texts(page, ".asked h2")[0]
+        assert HTML_ATTACK in " ".join(texts(page, ".passage p"))
+        assert HTML_ATTACK in " ".join(texts(page, ".passage b"))
+        assert HTML_ATTACK in texts(page, ".asked h2")[0]
         assert page.run("typeof window.hacked") == "undefined"
         assert page.run("document.querySelectorAll('img').length") == 0
 
 
 def test_it_is_used_with_the_keyboard_alone(page: Page, served: Served) -> None:
-    page.visit(served.url, READY)
+    page.visit(served.url, PAGE_READY)
     page.until("document.activeElement === document.querySelector('textarea')")
     page.send("Input.insertText", text=QUESTION)
     page.press("Tab", code=TAB)
@@ -269,7 +273,7 @@ def test_it_is_used_with_the_keyboard_alone(page: Page, served: Served) -> None:
     page.press(" ", code=SPACE, text=" ")
     page.until("document.querySelector('.methods legend').innerText === 'Methods · 2 chosen'")
     page.press("Enter", code=ENTER, held=2)
-    page.until(DONE)
+    page.until(ALL_DONE)
     page.run("document.querySelector('[role=tab]').focus()")
     page.press("ArrowRight", code=RIGHT)
     page.press("Enter", code=ENTER, text="\r")
@@ -277,7 +281,7 @@ def test_it_is_used_with_the_keyboard_alone(page: Page, served: Served) -> None:
 
 
 def test_every_field_has_a_name(page: Page, served: Served) -> None:
-    page.visit(served.url, READY)
+    page.visit(served.url, PAGE_READY)
     page.run("document.querySelectorAll('.q-expansion-item .q-item').forEach((one) => one.click())")
     page.until("document.querySelectorAll('.setting-fields input').length > 20")
     tree = page.send("Accessibility.getFullAXTree")["nodes"]
@@ -288,9 +292,9 @@ def test_every_field_has_a_name(page: Page, served: Served) -> None:
 
 @pytest.mark.parametrize("width", [320, 390, 768])
 def test_narrow_screens_need_no_scrolling_sideways(page: Page, served: Served, width: int) -> None:
-    page.visit(link(served, methods="post_fusion,sure", more="&run=1"), READY)
+    page.visit(link(served, methods="post_fusion,sure", more="&run=1"), PAGE_READY)
     page.size(width)
-    page.until(DONE)
+    page.until(ALL_DONE)
     page.until("document.querySelectorAll('.graph svg').length === 2")
     page.run("document.querySelectorAll('.q-expansion-item .q-item').forEach((one) => one.click())")
     page.until("document.querySelectorAll('.setting-fields input').length > 20")
@@ -305,7 +309,7 @@ def test_dark_is_dark_and_readable(page: Page, served: Served) -> None:
         text = page.run(f"getComputedStyle(document.body).{of}")
         return sum(map(float, text[text.index("(") + 1 : -1].split(",")[:3])) / 3
 
-    page.visit(served.url, READY)
+    page.visit(served.url, PAGE_READY)
     assert (brightness("backgroundColor") > 240, brightness("color") < 50) == (True, True)
     page.scheme("dark")
     page.until("document.body.classList.contains('body--dark')")
@@ -317,11 +321,11 @@ def test_the_page_asks_for_its_token(page: Page, served: Served, tmp_path: Path)
     with serving(tmp_path, "--token", token, "--collection", "none-yet") as guarded:
         page.visit(guarded.url, "!!document.querySelector('input[type=password]')")
         assert page.run("!!document.querySelector('textarea')") is False
-        page.visit(f"{guarded.url}?token={token}&q=Why", READY)
+        page.visit(f"{guarded.url}?token={token}&q=Why", PAGE_READY)
         page.until("location.search === '?q=Why'")
         page.until("document.querySelector('textarea').value === 'Why'")
         send(page)
-        page.until(DONE)
+        page.until(ALL_DONE)
         assert "no collection 'none-yet'" in texts(page, ".answer")[0]
         page.errors.clear()  # the page that asks for a token has status 401, which the console calls an error
         assert token not in guarded.log.read_text()

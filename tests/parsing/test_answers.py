@@ -134,7 +134,7 @@ def test_reasoned_answers_that_break_the_contract(reply: str, answer: str, ratio
     assert parse_reasoned_answer(reply, QUESTION) == Parsed(ReasonedAnswer(answer, rationale), malformed=True)
 
 
-LINES = st.lists(
+REPLY_LINES = st.lists(
     st.one_of(
         st.text(max_size=20),
         st.sampled_from(
@@ -145,7 +145,7 @@ LINES = st.lists(
 ).map("\n".join)
 
 
-@given(LINES)
+@given(REPLY_LINES)
 def test_any_reply_gives_one_line(reply: str) -> None:
     for answer in (parse_short_answer(reply, QUESTION).value, parse_reasoned_answer(reply, QUESTION).value.answer):
         assert answer
@@ -153,20 +153,20 @@ def test_any_reply_gives_one_line(reply: str) -> None:
         assert answer == answer.strip()
 
 
-NAMES = st.from_regex(r"[A-Z][a-z]{2,8}( [A-Z][a-z]{2,8}){0,2}", fullmatch=True).filter(
+PERSON_NAMES = st.from_regex(r"[A-Z][a-z]{2,8}( [A-Z][a-z]{2,8}){0,2}", fullmatch=True).filter(
     lambda name: not is_unknown(name) and "answer" not in name.lower()
 )
-WRAPS = st.sampled_from(
+ANSWER_WRAPPINGS = st.sampled_from(
     ["{}", "{}.", "**{}**", '"{}"', "Answer: {}", "**Answer:** {}.", '{{"answer": "{}"}}', "```\n{}\n```", "- {}"]
 )
 
 
-@given(NAMES, WRAPS)
+@given(PERSON_NAMES, ANSWER_WRAPPINGS)
 def test_wrapping_does_not_change_the_answer(name: str, wrap: str) -> None:
     assert parse_short_answer(wrap.format(name)) == Parsed(name)
 
 
-@given(NAMES, WRAPS, NAMES)
+@given(PERSON_NAMES, ANSWER_WRAPPINGS, PERSON_NAMES)
 def test_reasoning_before_the_answer_does_not_change_it(name: str, wrap: str, other: str) -> None:
     if "```" in wrap or "{{" in wrap:
         return
@@ -176,7 +176,8 @@ def test_reasoning_before_the_answer_does_not_change_it(name: str, wrap: str, ot
 
 
 @given(
-    st.sampled_from(["Unknown", "I don't know.", "The passages do not say.", "Not enough information", "N/A"]), WRAPS
+    st.sampled_from(["Unknown", "I don't know.", "The passages do not say.", "Not enough information", "N/A"]),
+    ANSWER_WRAPPINGS,
 )
 def test_an_unknown_stays_unknown_in_any_wrapping(answer: str, wrap: str) -> None:
     assert is_unknown(parse_short_answer(wrap.format(answer)).value)

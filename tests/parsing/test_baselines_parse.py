@@ -9,7 +9,7 @@ from quorum.core.text import normalize
 from quorum.parsing.answers import Parsed, ReasonedAnswer
 from quorum.parsing.statements import MASK, parse_masked_statement, parse_missing_words, parse_noted_answer
 
-HIDDEN = MaskedStatement(statement="The [MASK] was finished in 1931.", condition="Lumen Tower")
+MASKED_STATEMENT = MaskedStatement(statement="The [MASK] was finished in 1931.", condition="Lumen Tower")
 
 
 @pytest.mark.parametrize(
@@ -46,14 +46,14 @@ HIDDEN = MaskedStatement(statement="The [MASK] was finished in 1931.", condition
     ],
 )
 def test_masked_statements(reply: str) -> None:
-    assert parse_masked_statement(reply, "1931") == Parsed(HIDDEN)
+    assert parse_masked_statement(reply, "1931") == Parsed(MASKED_STATEMENT)
 
 
 @pytest.mark.parametrize(
     ("reply", "value"),
     [
-        ("Statement: The Lumen Tower was finished in 1931.\nHidden: Lumen Tower", HIDDEN),
-        ("Statement: The lumen tower was finished in 1931.\nHidden: Lumen Tower", HIDDEN),
+        ("Statement: The Lumen Tower was finished in 1931.\nHidden: Lumen Tower", MASKED_STATEMENT),
+        ("Statement: The lumen tower was finished in 1931.\nHidden: Lumen Tower", MASKED_STATEMENT),
         ("Statement: The Lumen Towers were finished in 1931.\nHidden: Lumen Tower", None),
         ("Statement: The Lumen Tower was finished in [MASK].\nHidden: 1931", None),
         ("Statement: The Lumen Tower was finished in [MASK].\nHidden: 1931.", None),

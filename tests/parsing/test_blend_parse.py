@@ -87,7 +87,7 @@ def test_verdicts_at_the_end_of_reasoning(reply: str, answer: str, malformed: bo
     assert (found.value.answer, found.malformed) == (answer, malformed)
 
 
-YES = [
+YES_REPLIES = [
     *(
         "Yes",
         "yes.",
@@ -105,7 +105,7 @@ YES = [
     *("Answer: Yes", "The answer is yes.", "So, yes", "- Yes", '{"answer": true}', '{"answer": "Yes"}', "It is true."),
     *("They met twice, so yes.", "It is true that they met.", "Yes, it is not true that they never met.", "It's true"),
 ]
-NO = [
+NO_REPLIES = [
     *(
         "No",
         "no.",
@@ -130,7 +130,7 @@ NO = [
     ),
     *("They are not, so no.", "It would not be correct.", "Certainly not", "It is not quite true.", "No - never."),
 ]
-UNKNOWN = [
+UNKNOWN_REPLIES = [
     "Unknown",
     "unknown.",
     "I don't know.",
@@ -140,7 +140,7 @@ UNKNOWN = [
     "Cannot be determined.",
     "No one knows for sure who it was.",
 ]
-UNCLEAR = [
+UNCLEAR_REPLIES = [
     "",
     "  ",
     "Vienna",
@@ -153,13 +153,17 @@ UNCLEAR = [
 
 @pytest.mark.parametrize(
     ("reply", "said"),
-    [*((reply, "yes") for reply in YES), *((reply, "no") for reply in NO), *((reply, "unknown") for reply in UNKNOWN)],
+    [
+        *((reply, "yes") for reply in YES_REPLIES),
+        *((reply, "no") for reply in NO_REPLIES),
+        *((reply, "unknown") for reply in UNKNOWN_REPLIES),
+    ],
 )
 def test_yes_or_no(reply: str, said: str) -> None:
     assert parse_yes_no(reply, "Did they meet?") == Parsed(said)
 
 
-@pytest.mark.parametrize("reply", UNCLEAR)
+@pytest.mark.parametrize("reply", UNCLEAR_REPLIES)
 def test_neither_yes_nor_no_is_malformed(reply: str) -> None:
     assert parse_yes_no(reply) == Parsed("unknown", malformed=True)
 
@@ -198,7 +202,7 @@ def test_without_a_topic_it_is_the_question(reply: str) -> None:
     assert parse_topic(reply, QUESTION) == Parsed(QUESTION, malformed=True)
 
 
-PIECES = [
+REPLY_PIECES = [
     *"ab 1.:{}\"'*-\n",
     "Answer: ",
     "Question: ",
@@ -210,7 +214,7 @@ PIECES = [
     "true",
     "東",
 ]
-TEXT = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
+TEXT = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(REPLY_PIECES), max_size=25).map("".join))
 
 
 @given(TEXT)

@@ -12,78 +12,78 @@ from quorum.parsing.answers import Parsed
 from quorum.parsing.candidates import parse_candidates
 from quorum.parsing.choices import parse_choice
 
-TWO = ["Paris", "London"]
+TWO_TOWNS = ["Paris", "London"]
 
-LISTS = [
-    ("(a) Paris (b) London", TWO),
-    ("(a) Paris, (b) London", TWO),
-    ("(a) Paris; (b) London.", TWO),
-    ("(a) Paris\n(b) London", TWO),
-    ("(a) Paris\n\n(b) London\n", TWO),
-    ("(A) Paris (B) London", TWO),
-    ("(A) Paris / (B) London", TWO),
-    ("(a)Paris(b)London", TWO),
-    ("( a ) Paris ( b ) London", TWO),
-    ("(a): Paris (b): London", TWO),
-    ("(a)\nParis\n(b)\nLondon", TWO),
-    ("[a] Paris [b] London", TWO),
-    ("a) Paris b) London", TWO),
-    ("a) Paris\nb) London", TWO),
-    ("A) Paris\nB) London", TWO),
-    ("a. Paris\nb. London", TWO),
-    ("a. Paris b. London", TWO),
-    ("A. Paris\nB. London", TWO),
-    ("A. Paris B. London", TWO),
-    ("A: Paris\nB: London", TWO),
-    ("a: Paris, b: London", TWO),
-    ("**(a)** Paris **(b)** London", TWO),
-    ("**(a)** **Paris**, **(b)** **London**", TWO),
-    ("**(a) Paris** **(b) London**", TWO),
-    ("*(a) Paris*\n*(b) London*", TWO),
-    ("(**a**) Paris (**b**) London", TWO),
-    ("**A:** Paris\n**B:** London", TWO),
-    ("**A**: Paris\n**B**: London", TWO),
-    ("`(a) Paris (b) London`", TWO),
-    ("1. Paris\n2. London", TWO),
-    ("1. Paris 2. London", TWO),
-    ("1) Paris\n2) London", TWO),
-    ("(1) Paris (2) London", TWO),
-    ("1: Paris\n2: London", TWO),
-    ("[1] Paris\n[2] London", TWO),
-    ("**1.** Paris\n**2.** London", TWO),
-    ("1. **Paris**\n2. **London**", TWO),
-    ("1. (a) Paris\n2. (b) London", TWO),
-    ("- Paris\n- London", TWO),
-    ("* Paris\n* London", TWO),
-    ("• Paris\n• London", TWO),
-    ("• Paris • London", TWO),
-    ("- (a) Paris\n- (b) London", TWO),
-    ("> (a) Paris\n> (b) London", TWO),
-    ("| (a) Paris | (b) London |", TWO),
-    ("Candidate A: Paris\nCandidate B: London", TWO),
-    ("Answer 1: Paris\nAnswer 2: London", TWO),
-    ("Option (a): Paris\nOption (b): London", TWO),
-    ("Answers: (a) Paris (b) London", TWO),
-    ("Sure! Here are two candidates:\n\n(a) Paris\n(b) London", TWO),
-    ("The candidates are (a) Paris and (b) London.", TWO),
-    ("It is either a) Paris or b) London", TWO),
-    ("(a) Paris (b) London\n\nBoth cities are named in passage 2.", TWO),
-    ("(a) Paris\nPassage 1 says so.\n(b) London\nPassage 2 says so.", TWO),
-    ("(a) Paris [1] (b) London [2, 3]", TWO),
-    ("(a) Paris (passage 1) (b) London (from passage 2)", TWO),
-    ('(a) "Paris" (b) “London”', TWO),
-    ("```\n(a) Paris (b) London\n```", TWO),
-    ("<think>(a) Rome (b) Berlin</think>\n(a) Paris (b) London", TWO),
-    ("(a) Rome, no.</think>(a) Paris (b) London", TWO),
-    ("(a) Paris (b) London (c) Rome (d) Berlin", TWO),
-    ('{"a": "Paris", "b": "London"}', TWO),
-    ('{"(a)": "Paris", "(b)": "London"}', TWO),
-    ('{"candidates": ["Paris", "London"]}', TWO),
-    ('{"answers": {"a": "Paris", "b": "London"}}', TWO),
-    ('["Paris", "London"]', TWO),
-    ('```json\n["Paris", "London"]\n```', TWO),
-    ('Here you are:\n```json\n{"answer_1": "Paris", "answer_2": "London"}\n```', TWO),
-    ('[{"candidate": "Paris"}, {"candidate": "London"}]', TWO),
+LIST_REPLIES = [
+    ("(a) Paris (b) London", TWO_TOWNS),
+    ("(a) Paris, (b) London", TWO_TOWNS),
+    ("(a) Paris; (b) London.", TWO_TOWNS),
+    ("(a) Paris\n(b) London", TWO_TOWNS),
+    ("(a) Paris\n\n(b) London\n", TWO_TOWNS),
+    ("(A) Paris (B) London", TWO_TOWNS),
+    ("(A) Paris / (B) London", TWO_TOWNS),
+    ("(a)Paris(b)London", TWO_TOWNS),
+    ("( a ) Paris ( b ) London", TWO_TOWNS),
+    ("(a): Paris (b): London", TWO_TOWNS),
+    ("(a)\nParis\n(b)\nLondon", TWO_TOWNS),
+    ("[a] Paris [b] London", TWO_TOWNS),
+    ("a) Paris b) London", TWO_TOWNS),
+    ("a) Paris\nb) London", TWO_TOWNS),
+    ("A) Paris\nB) London", TWO_TOWNS),
+    ("a. Paris\nb. London", TWO_TOWNS),
+    ("a. Paris b. London", TWO_TOWNS),
+    ("A. Paris\nB. London", TWO_TOWNS),
+    ("A. Paris B. London", TWO_TOWNS),
+    ("A: Paris\nB: London", TWO_TOWNS),
+    ("a: Paris, b: London", TWO_TOWNS),
+    ("**(a)** Paris **(b)** London", TWO_TOWNS),
+    ("**(a)** **Paris**, **(b)** **London**", TWO_TOWNS),
+    ("**(a) Paris** **(b) London**", TWO_TOWNS),
+    ("*(a) Paris*\n*(b) London*", TWO_TOWNS),
+    ("(**a**) Paris (**b**) London", TWO_TOWNS),
+    ("**A:** Paris\n**B:** London", TWO_TOWNS),
+    ("**A**: Paris\n**B**: London", TWO_TOWNS),
+    ("`(a) Paris (b) London`", TWO_TOWNS),
+    ("1. Paris\n2. London", TWO_TOWNS),
+    ("1. Paris 2. London", TWO_TOWNS),
+    ("1) Paris\n2) London", TWO_TOWNS),
+    ("(1) Paris (2) London", TWO_TOWNS),
+    ("1: Paris\n2: London", TWO_TOWNS),
+    ("[1] Paris\n[2] London", TWO_TOWNS),
+    ("**1.** Paris\n**2.** London", TWO_TOWNS),
+    ("1. **Paris**\n2. **London**", TWO_TOWNS),
+    ("1. (a) Paris\n2. (b) London", TWO_TOWNS),
+    ("- Paris\n- London", TWO_TOWNS),
+    ("* Paris\n* London", TWO_TOWNS),
+    ("• Paris\n• London", TWO_TOWNS),
+    ("• Paris • London", TWO_TOWNS),
+    ("- (a) Paris\n- (b) London", TWO_TOWNS),
+    ("> (a) Paris\n> (b) London", TWO_TOWNS),
+    ("| (a) Paris | (b) London |", TWO_TOWNS),
+    ("Candidate A: Paris\nCandidate B: London", TWO_TOWNS),
+    ("Answer 1: Paris\nAnswer 2: London", TWO_TOWNS),
+    ("Option (a): Paris\nOption (b): London", TWO_TOWNS),
+    ("Answers: (a) Paris (b) London", TWO_TOWNS),
+    ("Sure! Here are two candidates:\n\n(a) Paris\n(b) London", TWO_TOWNS),
+    ("The candidates are (a) Paris and (b) London.", TWO_TOWNS),
+    ("It is either a) Paris or b) London", TWO_TOWNS),
+    ("(a) Paris (b) London\n\nBoth cities are named in passage 2.", TWO_TOWNS),
+    ("(a) Paris\nPassage 1 says so.\n(b) London\nPassage 2 says so.", TWO_TOWNS),
+    ("(a) Paris [1] (b) London [2, 3]", TWO_TOWNS),
+    ("(a) Paris (passage 1) (b) London (from passage 2)", TWO_TOWNS),
+    ('(a) "Paris" (b) “London”', TWO_TOWNS),
+    ("```\n(a) Paris (b) London\n```", TWO_TOWNS),
+    ("<think>(a) Rome (b) Berlin</think>\n(a) Paris (b) London", TWO_TOWNS),
+    ("(a) Rome, no.</think>(a) Paris (b) London", TWO_TOWNS),
+    ("(a) Paris (b) London (c) Rome (d) Berlin", TWO_TOWNS),
+    ('{"a": "Paris", "b": "London"}', TWO_TOWNS),
+    ('{"(a)": "Paris", "(b)": "London"}', TWO_TOWNS),
+    ('{"candidates": ["Paris", "London"]}', TWO_TOWNS),
+    ('{"answers": {"a": "Paris", "b": "London"}}', TWO_TOWNS),
+    ('["Paris", "London"]', TWO_TOWNS),
+    ('```json\n["Paris", "London"]\n```', TWO_TOWNS),
+    ('Here you are:\n```json\n{"answer_1": "Paris", "answer_2": "London"}\n```', TWO_TOWNS),
+    ('[{"candidate": "Paris"}, {"candidate": "London"}]', TWO_TOWNS),
     ('{"a": 1931, "b": 1950.5}', ["1931", "1950.5"]),
     ("(a) Washington, D.C. (b) Paris, France", ["Washington, D.C.", "Paris, France"]),
     ("(a) Washington, D.C., (b) New York", ["Washington, D.C.", "New York"]),
@@ -116,19 +116,19 @@ LISTS = [
     ("(a) N/A (b) N/A", []),
 ]
 
-UNMARKED = [
+UNMARKED_REPLIES = [
     ("Paris", ["Paris"]),
     ("Paris.", ["Paris"]),
     ("Washington, D.C.", ["Washington, D.C."]),
     ("Paris, London", ["Paris, London"]),
     ("Paris or London", ["Paris or London"]),
-    ("Paris\nLondon", TWO),
-    ("Here they are:\n\nParis\nLondon", TWO),
+    ("Paris\nLondon", TWO_TOWNS),
+    ("Here they are:\n\nParis\nLondon", TWO_TOWNS),
     ("A. A. Milne", ["A. A. Milne"]),
     ("Answer: Paris", ["Paris"]),
     ("<think>Let me see.</think>Paris", ["Paris"]),
-    ("{'a': 'Paris', 'b': 'London'}", TWO),
-    ("['Paris', 'London']", TWO),
+    ("{'a': 'Paris', 'b': 'London'}", TWO_TOWNS),
+    ("['Paris', 'London']", TWO_TOWNS),
     ('{"a": "Paris", "b": "Lon', ["Paris", "Lon"]),
     ("", []),
     (" \n", []),
@@ -143,12 +143,12 @@ UNMARKED = [
 ]
 
 
-@pytest.mark.parametrize(("reply", "candidates"), LISTS)
+@pytest.mark.parametrize(("reply", "candidates"), LIST_REPLIES)
 def test_lists(reply: str, candidates: list[str]) -> None:
     assert parse_candidates(remove_thinking(reply), 2) == Parsed(candidates)
 
 
-@pytest.mark.parametrize(("reply", "candidates"), UNMARKED)
+@pytest.mark.parametrize(("reply", "candidates"), UNMARKED_REPLIES)
 def test_without_markers(reply: str, candidates: list[str]) -> None:
     assert parse_candidates(remove_thinking(reply), 2) == Parsed(candidates, malformed=True)
 
@@ -183,7 +183,7 @@ def test_candidates_are_few_distinct_and_known(reply: str, most: int) -> None:
 @given(st.text())
 def test_any_reply_is_read(reply: str) -> None:
     assert isinstance(parse_candidates(reply, 2).value, list)
-    assert isinstance(parse_choice(reply, TWO).value, str)
+    assert isinstance(parse_choice(reply, TWO_TOWNS).value, str)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_replies_that_repeat_themselves_are_read(reply: str) -> None:
     assert len(parse_candidates(reply, 2).value) <= 2
 
 
-CHOICES = [
+CHOICE_REPLIES = [
     ("(b) London", "London"),
     ("(b)", "London"),
     ("b", "London"),
@@ -229,9 +229,9 @@ CHOICES = [
 ]
 
 
-@pytest.mark.parametrize(("reply", "chosen"), CHOICES)
+@pytest.mark.parametrize(("reply", "chosen"), CHOICE_REPLIES)
 def test_choices(reply: str, chosen: str) -> None:
-    assert parse_choice(remove_thinking(reply), TWO) == Parsed(chosen)
+    assert parse_choice(remove_thinking(reply), TWO_TOWNS) == Parsed(chosen)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_choices(reply: str, chosen: str) -> None:
     [("Rome", "Rome"), ("(b) Rome", "Rome"), ("(c)", "(c)"), ("A. A. Milne", "A. A. Milne"), ("", "unknown")],
 )
 def test_a_reply_that_names_no_choice(reply: str, answer: str) -> None:
-    assert parse_choice(reply, TWO) == Parsed(answer, malformed=True)
+    assert parse_choice(reply, TWO_TOWNS) == Parsed(answer, malformed=True)
 
 
 def test_a_choice_that_looks_lettered() -> None:

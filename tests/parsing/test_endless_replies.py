@@ -6,11 +6,11 @@ from benchmarks.fuzz import find_parsers
 from benchmarks.reply_shapes import SHAPES
 from quorum.core.thinking import remove_thinking
 from quorum.core.unknown import is_unknown
-from quorum.parsing.wrapping import LONGEST_TEXT, shorten
+from quorum.parsing.wrapping import LONGEST_READ_TEXT, shorten
 
 PARSERS = find_parsers()
 # A text that changes the value of every parser that reads it.
-MIDDLE = """
+REPLY_IN_THE_MIDDLE = """
 Question: Who died?
 Answer: Vienna
 Verdict: True. Label: SUPPORTS. Passage 2 is better. Yes.
@@ -27,17 +27,17 @@ Hidden: He
 
 
 def surround_middle(piece: str) -> str:
-    return f"{piece}{MIDDLE}{piece}"
+    return f"{piece}{REPLY_IN_THE_MIDDLE}{piece}"
 
 
 @pytest.mark.parametrize(
     "shape", ["words", "spaces", "new lines", "answers", "opening brackets", "thoughts in thoughts"]
 )
 def test_the_middle_of_an_endless_reply_is_not_read(shape: str) -> None:
-    piece = SHAPES[shape](LONGEST_TEXT)
+    piece = SHAPES[shape](LONGEST_READ_TEXT)
     reply = surround_middle(piece)
     for name, parse in PARSERS.items():
-        assert parse(reply) == parse(shorten(reply, LONGEST_TEXT)), name
+        assert parse(reply) == parse(shorten(reply, LONGEST_READ_TEXT)), name
 
 
 def test_an_answer_in_the_middle_is_read_if_the_reply_is_short_enough() -> None:

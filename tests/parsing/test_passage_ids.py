@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from quorum.parsing.answers import Parsed
 from quorum.parsing.passage_ids import parse_passage_ids
 
-ALL = [1, 2, 3, 4, 5]
+ALL_FIVE = [1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ ALL = [1, 2, 3, 4, 5]
         ("None of passages 1-5 is relevant", []),
         ("null", []),
         ("{}", []),
-        ("all of them", ALL),
-        ("All", ALL),
-        ("All passages are relevant.", ALL),
-        ("all five passages", ALL),
-        ("All 5 passages", ALL),
-        ("Every passage is relevant", ALL),
-        ("everything", ALL),
+        ("all of them", ALL_FIVE),
+        ("All", ALL_FIVE),
+        ("All passages are relevant.", ALL_FIVE),
+        ("all five passages", ALL_FIVE),
+        ("All 5 passages", ALL_FIVE),
+        ("Every passage is relevant", ALL_FIVE),
+        ("everything", ALL_FIVE),
         ("All except 2", [1, 3, 4, 5]),
         ("all but passage 4", [1, 2, 3, 5]),
         ("None except passage 3", [3]),
@@ -202,7 +202,7 @@ def test_numbers(reply: str, numbers: list[int]) -> None:
     ],
 )
 def test_unreadable_replies_keep_all_passages(reply: str) -> None:
-    assert parse_passage_ids(reply, 5) == Parsed(ALL, malformed=True)
+    assert parse_passage_ids(reply, 5) == Parsed(ALL_FIVE, malformed=True)
 
 
 def test_one_passage() -> None:
@@ -260,7 +260,7 @@ def test_any_reply_gives_numbers_in_range_each_once(reply: str, count: int) -> N
 
 
 LISTS = st.lists(st.integers(1, 9), min_size=1, unique=True)
-FORMS = {
+LIST_FORMS = {
     "{}": ", ",
     "[{}]": "; ",
     "Passages {}": " and ",
@@ -272,9 +272,9 @@ FORMS = {
 }
 
 
-@given(LISTS, st.sampled_from(sorted(FORMS)))
+@given(LISTS, st.sampled_from(sorted(LIST_FORMS)))
 def test_a_list_is_read_whatever_is_around_it(numbers: list[int], form: str) -> None:
-    reply = form.format(FORMS[form].join(map(str, numbers)))
+    reply = form.format(LIST_FORMS[form].join(map(str, numbers)))
     assert parse_passage_ids(reply, 9) == Parsed(sorted(numbers))
 
 

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from quorum.core.state import Passage
 from quorum.core.text import normalize
-from quorum.evaluation.questions.check import SHOWN, EarlierQuestions
+from quorum.evaluation.questions.check import POINTING_PHRASE, EarlierQuestions
 from quorum.evaluation.questions.draw import (
-    KINDS,
+    QUESTION_KINDS,
     Draw,
     DrawQueue,
     find_partner,
@@ -20,44 +20,56 @@ from quorum.evaluation.questions.draw import (
 )
 from quorum.parsing.written_questions import WrittenQuestion, parse_written_question
 
-TOWN, LUND = "In which town did she go to school?", ["Lund"]
+TOWN_QUESTION, LUND_ANSWERS = "In which town did she go to school?", ["Lund"]
 
 REPLIES = {  # reply -> question, answers, malformed
-    f"Question: {TOWN}\nAnswer: Lund": (TOWN, LUND, False),
-    f" {TOWN}\nAnswer: Lund": (TOWN, LUND, False),
-    f"{TOWN}\n\nAnswer: Lund.\nAlso: Lund, Sweden | the town of Lund": (
-        TOWN,
+    f"Question: {TOWN_QUESTION}\nAnswer: Lund": (TOWN_QUESTION, LUND_ANSWERS, False),
+    f" {TOWN_QUESTION}\nAnswer: Lund": (TOWN_QUESTION, LUND_ANSWERS, False),
+    f"{TOWN_QUESTION}\n\nAnswer: Lund.\nAlso: Lund, Sweden | the town of Lund": (
+        TOWN_QUESTION,
         ["Lund", "Lund, Sweden", "the town of Lund"],
         False,
     ),
-    f"Question: {TOWN}\nAnswer: Lund\nAlso: none": (TOWN, LUND, False),
-    f"Question: {TOWN}\nAnswer: Lund | lund | LUND.": (TOWN, LUND, False),
-    f"**Question:** {TOWN}\n**Answer:** Lund": (TOWN, LUND, False),
-    f"**Question**: {TOWN}\n\n**Answer**: **Lund**": (TOWN, LUND, False),
-    f"### Question\n{TOWN}\n\n### Answer\nLund": (TOWN, LUND, False),
-    f"```\nQuestion: {TOWN}\nAnswer: Lund\n```": (TOWN, LUND, False),
-    f"```text\nQuestion: {TOWN}\nAnswer: Lund\n```": (TOWN, LUND, False),
-    f"Sure! Here is a question:\n\nQuestion: {TOWN}\nAnswer: Lund\n\nI hope this helps.": (TOWN, LUND, False),
-    f'Question: "{TOWN}"\nAnswer: "Lund"': (TOWN, LUND, False),
-    f"Q: {TOWN}\nA: Lund": (TOWN, LUND, False),
-    f"Question: {TOWN}\n\nThe answer is: Lund\n\nThe passage tells it.": (TOWN, LUND, False),
-    f"Question: {TOWN}\n\nAnswer: Lund\n\nQuestion:": (TOWN, LUND, False),
-    f"Q1: {TOWN}\nA1: Lund": (TOWN, LUND, False),
-    f"Question: {TOWN} Answer: Lund Also: Lund, Sweden": (TOWN, ["Lund", "Lund, Sweden"], False),
-    f"1. Question: {TOWN}\n   Answer: Lund\n2. Question: When was it?\n   Answer: 1889": (TOWN, LUND, True),
-    f"Question: {TOWN}\nAnswer: Lund\n\nQuestion: When?\nAnswer: 1889": (TOWN, LUND, True),
-    f'{{"question": "{TOWN}", "answer": "Lund"}}': (TOWN, LUND, False),
-    f'```json\n{{"Question": "{TOWN}", "answers": ["Lund", "Lund, Sweden"]}}\n```': (
-        TOWN,
+    f"Question: {TOWN_QUESTION}\nAnswer: Lund\nAlso: none": (TOWN_QUESTION, LUND_ANSWERS, False),
+    f"Question: {TOWN_QUESTION}\nAnswer: Lund | lund | LUND.": (TOWN_QUESTION, LUND_ANSWERS, False),
+    f"**Question:** {TOWN_QUESTION}\n**Answer:** Lund": (TOWN_QUESTION, LUND_ANSWERS, False),
+    f"**Question**: {TOWN_QUESTION}\n\n**Answer**: **Lund**": (TOWN_QUESTION, LUND_ANSWERS, False),
+    f"### Question\n{TOWN_QUESTION}\n\n### Answer\nLund": (TOWN_QUESTION, LUND_ANSWERS, False),
+    f"```\nQuestion: {TOWN_QUESTION}\nAnswer: Lund\n```": (TOWN_QUESTION, LUND_ANSWERS, False),
+    f"```text\nQuestion: {TOWN_QUESTION}\nAnswer: Lund\n```": (TOWN_QUESTION, LUND_ANSWERS, False),
+    f"Sure! Here is a question:\n\nQuestion: {TOWN_QUESTION}\nAnswer: Lund\n\nI hope this helps.": (
+        TOWN_QUESTION,
+        LUND_ANSWERS,
+        False,
+    ),
+    f'Question: "{TOWN_QUESTION}"\nAnswer: "Lund"': (TOWN_QUESTION, LUND_ANSWERS, False),
+    f"Q: {TOWN_QUESTION}\nA: Lund": (TOWN_QUESTION, LUND_ANSWERS, False),
+    f"Question: {TOWN_QUESTION}\n\nThe answer is: Lund\n\nThe passage tells it.": (TOWN_QUESTION, LUND_ANSWERS, False),
+    f"Question: {TOWN_QUESTION}\n\nAnswer: Lund\n\nQuestion:": (TOWN_QUESTION, LUND_ANSWERS, False),
+    f"Q1: {TOWN_QUESTION}\nA1: Lund": (TOWN_QUESTION, LUND_ANSWERS, False),
+    f"Question: {TOWN_QUESTION} Answer: Lund Also: Lund, Sweden": (TOWN_QUESTION, ["Lund", "Lund, Sweden"], False),
+    f"1. Question: {TOWN_QUESTION}\n   Answer: Lund\n2. Question: When was it?\n   Answer: 1889": (
+        TOWN_QUESTION,
+        LUND_ANSWERS,
+        True,
+    ),
+    f"Question: {TOWN_QUESTION}\nAnswer: Lund\n\nQuestion: When?\nAnswer: 1889": (TOWN_QUESTION, LUND_ANSWERS, True),
+    f'{{"question": "{TOWN_QUESTION}", "answer": "Lund"}}': (TOWN_QUESTION, LUND_ANSWERS, False),
+    f'```json\n{{"Question": "{TOWN_QUESTION}", "answers": ["Lund", "Lund, Sweden"]}}\n```': (
+        TOWN_QUESTION,
         ["Lund", "Lund, Sweden"],
         False,
     ),
-    f'[{{"question": "{TOWN}", "answer": "Lund"}}, {{"question": "When?", "answer": 1889}}]': (TOWN, LUND, False),
+    f'[{{"question": "{TOWN_QUESTION}", "answer": "Lund"}}, {{"question": "When?", "answer": 1889}}]': (
+        TOWN_QUESTION,
+        LUND_ANSWERS,
+        False,
+    ),
     '{"question": "How many?", "answer": 4, "also": ["four"]}': ("How many?", ["4", "four"], False),
-    f"{TOWN}": (TOWN, [], False),
-    f"Here is one that the passage leaves open:\n{TOWN}": (TOWN, [], False),
-    f"Question: {TOWN}\nAnswer: Unknown": (TOWN, [], False),
-    f"Question: {TOWN}\nAnswer:": (TOWN, [], False),
+    f"{TOWN_QUESTION}": (TOWN_QUESTION, [], False),
+    f"Here is one that the passage leaves open:\n{TOWN_QUESTION}": (TOWN_QUESTION, [], False),
+    f"Question: {TOWN_QUESTION}\nAnswer: Unknown": (TOWN_QUESTION, [], False),
+    f"Question: {TOWN_QUESTION}\nAnswer:": (TOWN_QUESTION, [], False),
     "Question: Name the river of Vell.\nAnswer: Orm": ("Name the river of Vell", ["Orm"], False),
     "質問です\nQuestion: 塔の高さは?\nAnswer: 80": ("塔の高さは?", ["80"], False),
 }
@@ -93,7 +105,7 @@ def test_replies_without_a_question_are_malformed(reply: str) -> None:
     assert (parse_written_question(reply).value, parse_written_question(reply).malformed) == (None, True)
 
 
-PIECES = [
+REPLY_PIECES = [
     "Question",
     "Answer",
     "Also",
@@ -116,7 +128,7 @@ PIECES = [
 ]
 
 
-@given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=40).map("".join)))
+@given(st.one_of(st.text(), st.lists(st.sampled_from(REPLY_PIECES), max_size=40).map("".join)))
 @settings(max_examples=150, deadline=None)
 def test_any_reply_is_read(reply: str) -> None:
     found = parse_written_question(reply).value
@@ -144,10 +156,10 @@ def test_replies_that_keep_the_contract_are_read(question: str, answers: list[st
 
 @given(st.integers(1, 500), st.lists(st.floats(0, 100), min_size=3, max_size=3).filter(any))
 def test_shares_add_up(n: int, shares: list[float]) -> None:
-    mix = dict(zip(KINDS, shares, strict=True))
+    mix = dict(zip(QUESTION_KINDS, shares, strict=True))
     found = split_by_mix(n, mix)
     assert sum(found.values()) == n
-    assert all(abs(found[kind] - n * mix[kind] / sum(shares)) < 1 for kind in KINDS)
+    assert all(abs(found[kind] - n * mix[kind] / sum(shares)) < 1 for kind in QUESTION_KINDS)
 
 
 def test_the_mix_of_kinds_is_read_and_split() -> None:
@@ -257,7 +269,7 @@ def test_repeated_questions_are_recognised() -> None:
     ],
 )
 def test_a_question_that_speaks_of_its_passage(question: str) -> None:
-    assert SHOWN.search(question)
+    assert POINTING_PHRASE.search(question)
 
 
 @pytest.mark.parametrize(
@@ -270,4 +282,4 @@ def test_a_question_that_speaks_of_its_passage(question: str) -> None:
     ],
 )
 def test_a_question_that_does_not(question: str) -> None:
-    assert not SHOWN.search(question)
+    assert not POINTING_PHRASE.search(question)

@@ -14,8 +14,8 @@ from quorum.parsing.read_reply import CONTRACTS, get_contract
 from quorum.prompts import BUILT_IN
 
 ROOT = Path(quorum.__file__).resolve().parent.parent
-SENDERS = [*sorted((ROOT / "nodes").glob("*.py")), *sorted((ROOT / "quorum" / "evaluation").rglob("*.py"))]
-ADAPTED = {"parse_copied_texts": "parse_copied_sentences", "parse_hidden_words": "parse_masked_statement"}
+FILES_THAT_SEND = [*sorted((ROOT / "nodes").glob("*.py")), *sorted((ROOT / "quorum" / "evaluation").rglob("*.py"))]
+ADAPTED_PARSERS = {"parse_copied_texts": "parse_copied_sentences", "parse_hidden_words": "parse_masked_statement"}
 
 
 def test_every_prompt_has_a_contract_and_no_other_name_has() -> None:
@@ -26,7 +26,7 @@ def test_every_prompt_has_a_contract_and_no_other_name_has() -> None:
 def list_sent_prompts() -> dict[str, set[str]]:
     """{prompt: names in the `parse` of the calls of `ask` that send it}, where the prompt is named in the call."""
     found: dict[str, set[str]] = {}
-    for file in SENDERS:
+    for file in FILES_THAT_SEND:
         for call in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "ask"):
                 continue
@@ -51,7 +51,7 @@ def test_nodes_read_replies_with_the_parsers_of_the_table() -> None:
     differing = {}
     for prompt, names in calls.items():
         parser = CONTRACTS[prompt].parse.__name__
-        if "parse" not in names and ADAPTED.get(parser, parser) not in names:
+        if "parse" not in names and ADAPTED_PARSERS.get(parser, parser) not in names:
             differing[prompt] = (parser, names)
     assert differing == {}
 

@@ -117,10 +117,10 @@ def test_any_reply_gives_a_permutation(reply: str, count: int) -> None:
 
 
 SEPARATORS = st.sampled_from([" > ", ">", ", ", "\n", " ", "; ", " -> "])
-FORMS = st.sampled_from(["{}", "[{}]", "({})", "Passage {}", "**[{}]**", "#{}"])
+NUMBER_FORMS = st.sampled_from(["{}", "[{}]", "({})", "Passage {}", "**[{}]**", "#{}"])
 
 
-@given(st.permutations(range(5)), SEPARATORS, FORMS)
+@given(st.permutations(range(5)), SEPARATORS, NUMBER_FORMS)
 def test_every_order_is_read_in_every_form(places: list[int], separator: str, form: str) -> None:
     reply = separator.join(form.format(place + 1) for place in places)
     assert parse_ranking(reply, 5) == Parsed(places)

@@ -7,25 +7,25 @@ from hypothesis import strategies as st
 from quorum.parsing.answers import Parsed
 from quorum.parsing.stand_alone import parse_stand_alone_question
 
-ASKED, ALONE = "How tall is it?", "How tall is the Eiffel Tower?"
+FOLLOW_UP_QUESTION, STAND_ALONE_QUESTION = "How tall is it?", "How tall is the Eiffel Tower?"
 
 
 @pytest.mark.parametrize(
     "reply",
     [
-        ALONE,
-        f'"{ALONE}"',
-        f"**{ALONE}**",
-        f"Question: {ALONE}",
-        f"Question that stands alone: {ALONE}",
-        f"**Rewritten question:** {ALONE}",
-        f"Standalone question:\n{ALONE}",
-        f"Here is the question, rewritten:\n\n{ALONE}\n\nI put the tower in the place of it.",
-        f"```\n{ALONE}\n```",
+        STAND_ALONE_QUESTION,
+        f'"{STAND_ALONE_QUESTION}"',
+        f"**{STAND_ALONE_QUESTION}**",
+        f"Question: {STAND_ALONE_QUESTION}",
+        f"Question that stands alone: {STAND_ALONE_QUESTION}",
+        f"**Rewritten question:** {STAND_ALONE_QUESTION}",
+        f"Standalone question:\n{STAND_ALONE_QUESTION}",
+        f"Here is the question, rewritten:\n\n{STAND_ALONE_QUESTION}\n\nI put the tower in the place of it.",
+        f"```\n{STAND_ALONE_QUESTION}\n```",
     ],
 )
 def test_the_question_is_read(reply: str) -> None:
-    assert parse_stand_alone_question(reply, ASKED) == Parsed(ALONE)
+    assert parse_stand_alone_question(reply, FOLLOW_UP_QUESTION) == Parsed(STAND_ALONE_QUESTION)
 
 
 @pytest.mark.parametrize(
@@ -43,11 +43,11 @@ def test_the_question_is_read(reply: str) -> None:
     ],
 )
 def test_anything_else_leaves_the_question(reply: str) -> None:
-    assert parse_stand_alone_question(reply, ASKED) == Parsed(ASKED, malformed=True)
+    assert parse_stand_alone_question(reply, FOLLOW_UP_QUESTION) == Parsed(FOLLOW_UP_QUESTION, malformed=True)
 
 
 @given(st.text(max_size=2000))
 def test_no_reply_breaks_it(reply: str) -> None:
-    found = parse_stand_alone_question(reply, ASKED)
+    found = parse_stand_alone_question(reply, FOLLOW_UP_QUESTION)
     assert found.value
     assert "\n" not in found.value

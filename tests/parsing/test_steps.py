@@ -9,125 +9,125 @@ from hypothesis import strategies as st
 from quorum.parsing.answers import Parsed
 from quorum.parsing.steps import Action, FollowUp, parse_final_answer, parse_follow_up, parse_step
 
-T = "I need the height."
+THOUGHT = "I need the height."
 
 
 @pytest.mark.parametrize(
     ("reply", "query"),
     [
-        (f"{T}\nAction 1: Search[height of K2]", "height of K2"),
-        (f"Thought 1: {T}\nAction 1: Search[height of K2]", "height of K2"),
-        (f"Thought: {T}\nAction: Search[height of K2]", "height of K2"),
-        (f"{T}\nSearch[height of K2]", "height of K2"),
-        (f"{T} Search[height of K2]", "height of K2"),
-        (f"{T}\naction 1: search[height of K2]", "height of K2"),
-        (f"{T}\nACTION 1: SEARCH[height of K2]", "height of K2"),
-        (f"{T}\n**Action 1:** Search[height of K2]", "height of K2"),
-        (f"**Thought 1:** {T}\n\n**Action 1:** **Search[height of K2]**", "height of K2"),
-        (f"**Thought 1**: {T}\n**Action 1**: `Search[height of K2]`", "height of K2"),
-        (f"### Thought 1: {T}\n### Action 1: Search[height of K2]", "height of K2"),
-        (f"- Thought: {T}\n- Action: Search[height of K2]", "height of K2"),
-        (f"{T}\nAction 2：Search[height of K2]", "height of K2"),
-        (f"{T}\nAction 1: Search【height of K2】", "height of K2"),
-        (f"{T}\nAction 1: Search［height of K2］", "height of K2"),
-        (f'{T}\nAction 1: Search["height of K2"]', "height of K2"),
-        (f"{T}\nAction 1: Search('height of K2')", "height of K2"),
-        (f'{T}\nAction 1: Search(query="height of K2")', "height of K2"),
-        (f"{T}\nAction 1: Search[query: height of K2]", "height of K2"),
-        (f"{T}\nAction 1: Search [height of K2]", "height of K2"),
-        (f"{T}\nAction 1:\nSearch[height of K2]", "height of K2"),
-        (f"{T} Action 1: Search[height of K2] Observation 1: 8,611 m", "height of K2"),
-        (f"{T}\nAction 1: Search\nAction Input: height of K2", "height of K2"),
-        (f"{T}\nAction 1: Search[height of K2].", "height of K2"),
-        (f"{T}\nAction 1: Search[K2 [mountain]]", "K2 [mountain]"),
-        (f"{T}\nAction 1: Search[for whom the bell tolls]", "for whom the bell tolls"),
-        (f"{T}\nNext action: Search[height of K2]", "height of K2"),
-        (f"```\nThought 1: {T}\nAction 1: Search[height of K2]\n```", "height of K2"),
-        (f"{T}\nAction 1: Search[height of K2]\nObservation 1: K2 is 8,611 m high.", "height of K2"),
-        (f"{T}\nAction 1: Search[height of K2]\nAction 2: Search[height of Lhotse]", "height of K2"),
+        (f"{THOUGHT}\nAction 1: Search[height of K2]", "height of K2"),
+        (f"Thought 1: {THOUGHT}\nAction 1: Search[height of K2]", "height of K2"),
+        (f"Thought: {THOUGHT}\nAction: Search[height of K2]", "height of K2"),
+        (f"{THOUGHT}\nSearch[height of K2]", "height of K2"),
+        (f"{THOUGHT} Search[height of K2]", "height of K2"),
+        (f"{THOUGHT}\naction 1: search[height of K2]", "height of K2"),
+        (f"{THOUGHT}\nACTION 1: SEARCH[height of K2]", "height of K2"),
+        (f"{THOUGHT}\n**Action 1:** Search[height of K2]", "height of K2"),
+        (f"**Thought 1:** {THOUGHT}\n\n**Action 1:** **Search[height of K2]**", "height of K2"),
+        (f"**Thought 1**: {THOUGHT}\n**Action 1**: `Search[height of K2]`", "height of K2"),
+        (f"### Thought 1: {THOUGHT}\n### Action 1: Search[height of K2]", "height of K2"),
+        (f"- Thought: {THOUGHT}\n- Action: Search[height of K2]", "height of K2"),
+        (f"{THOUGHT}\nAction 2：Search[height of K2]", "height of K2"),
+        (f"{THOUGHT}\nAction 1: Search【height of K2】", "height of K2"),
+        (f"{THOUGHT}\nAction 1: Search［height of K2］", "height of K2"),
+        (f'{THOUGHT}\nAction 1: Search["height of K2"]', "height of K2"),
+        (f"{THOUGHT}\nAction 1: Search('height of K2')", "height of K2"),
+        (f'{THOUGHT}\nAction 1: Search(query="height of K2")', "height of K2"),
+        (f"{THOUGHT}\nAction 1: Search[query: height of K2]", "height of K2"),
+        (f"{THOUGHT}\nAction 1: Search [height of K2]", "height of K2"),
+        (f"{THOUGHT}\nAction 1:\nSearch[height of K2]", "height of K2"),
+        (f"{THOUGHT} Action 1: Search[height of K2] Observation 1: 8,611 m", "height of K2"),
+        (f"{THOUGHT}\nAction 1: Search\nAction Input: height of K2", "height of K2"),
+        (f"{THOUGHT}\nAction 1: Search[height of K2].", "height of K2"),
+        (f"{THOUGHT}\nAction 1: Search[K2 [mountain]]", "K2 [mountain]"),
+        (f"{THOUGHT}\nAction 1: Search[for whom the bell tolls]", "for whom the bell tolls"),
+        (f"{THOUGHT}\nNext action: Search[height of K2]", "height of K2"),
+        (f"```\nThought 1: {THOUGHT}\nAction 1: Search[height of K2]\n```", "height of K2"),
+        (f"{THOUGHT}\nAction 1: Search[height of K2]\nObservation 1: K2 is 8,611 m high.", "height of K2"),
+        (f"{THOUGHT}\nAction 1: Search[height of K2]\nAction 2: Search[height of Lhotse]", "height of K2"),
         (
-            f"{T}\nSearch[height of K2]\nObservation: 8,611 m\nThought 2: Done.\nAction 2: Finish[8,611 m]",
+            f"{THOUGHT}\nSearch[height of K2]\nObservation: 8,611 m\nThought 2: Done.\nAction 2: Finish[8,611 m]",
             "height of K2",
         ),
-        (f"{T} Search[height of K2]\nThought 2: Now I know.\nAction 2: Finish[8,611 m]", "height of K2"),
-        (f"{T}\nAction 1: Search[height of K2]\nFinish[8,611 m]", "height of K2"),
-        (json.dumps({"thought": T, "action": "Search[height of K2]"}), "height of K2"),
-        (json.dumps({"thought": T, "action": "search", "action_input": "height of K2"}), "height of K2"),
-        (json.dumps({"Thought": T, "Action": {"name": "Search", "query": "height of K2"}}), "height of K2"),
-        (json.dumps({"thought": T, "search": "height of K2"}), "height of K2"),
-        (f"```json\n{json.dumps({'thought': T, 'action': 'Search[height of K2]'})}\n```", "height of K2"),
+        (f"{THOUGHT} Search[height of K2]\nThought 2: Now I know.\nAction 2: Finish[8,611 m]", "height of K2"),
+        (f"{THOUGHT}\nAction 1: Search[height of K2]\nFinish[8,611 m]", "height of K2"),
+        (json.dumps({"thought": THOUGHT, "action": "Search[height of K2]"}), "height of K2"),
+        (json.dumps({"thought": THOUGHT, "action": "search", "action_input": "height of K2"}), "height of K2"),
+        (json.dumps({"Thought": THOUGHT, "Action": {"name": "Search", "query": "height of K2"}}), "height of K2"),
+        (json.dumps({"thought": THOUGHT, "search": "height of K2"}), "height of K2"),
+        (f"```json\n{json.dumps({'thought': THOUGHT, 'action': 'Search[height of K2]'})}\n```", "height of K2"),
     ],
 )
 def test_searches(reply: str, query: str) -> None:
-    assert parse_step(reply) == Parsed(Action(T, query=query))
+    assert parse_step(reply) == Parsed(Action(THOUGHT, query=query))
 
 
 @pytest.mark.parametrize(
     ("reply", "query"),
     [
-        (f"{T}\nAction 1: Search[height of K2", "height of K2"),
-        (f"{T}\nAction 1: Search: height of K2", "height of K2"),
-        (f"{T}\nAction 1: Search height of K2", "height of K2"),
-        (f"{T}\nAction 1: Search for height of K2", "height of K2"),
-        (f'{T}\nAction 1: Search "height of K2"', "height of K2"),
-        (f"{T}\nSearch: height of K2", "height of K2"),
-        (f"{T}\nAction 1: Search[height of K2\nObservation 1: 8,611 m", "height of K2"),
-        (f"{T}\nAction 1: Search[]", None),
-        (f"{T}\nAction 1: Search", None),
-        (f"{T}\nAction 1: Lookup[height]", None),
-        (f"{T}\nAction 1:", None),
-        (T, None),
-        (f"{T}\n\nQuestion: Who climbed it?\nThought 1: Hm.\nAction 1: Search[K2]", None),
-        (f"{T}\nObservation 1: 8,611 m\nThought 2: Done.\nAction 2: Finish[8,611 m]", None),
-        (json.dumps({"thought": T}), None),
-        (json.dumps({"thought": T, "action": "Lookup", "action_input": "height"}), None),
+        (f"{THOUGHT}\nAction 1: Search[height of K2", "height of K2"),
+        (f"{THOUGHT}\nAction 1: Search: height of K2", "height of K2"),
+        (f"{THOUGHT}\nAction 1: Search height of K2", "height of K2"),
+        (f"{THOUGHT}\nAction 1: Search for height of K2", "height of K2"),
+        (f'{THOUGHT}\nAction 1: Search "height of K2"', "height of K2"),
+        (f"{THOUGHT}\nSearch: height of K2", "height of K2"),
+        (f"{THOUGHT}\nAction 1: Search[height of K2\nObservation 1: 8,611 m", "height of K2"),
+        (f"{THOUGHT}\nAction 1: Search[]", None),
+        (f"{THOUGHT}\nAction 1: Search", None),
+        (f"{THOUGHT}\nAction 1: Lookup[height]", None),
+        (f"{THOUGHT}\nAction 1:", None),
+        (THOUGHT, None),
+        (f"{THOUGHT}\n\nQuestion: Who climbed it?\nThought 1: Hm.\nAction 1: Search[K2]", None),
+        (f"{THOUGHT}\nObservation 1: 8,611 m\nThought 2: Done.\nAction 2: Finish[8,611 m]", None),
+        (json.dumps({"thought": THOUGHT}), None),
+        (json.dumps({"thought": THOUGHT, "action": "Lookup", "action_input": "height"}), None),
     ],
 )
 def test_searches_that_break_the_contract(reply: str, query: str | None) -> None:
     found = parse_step(reply)
     assert (found.value.query, found.value.answer, found.malformed) == (query, None, True)
-    assert found.value.thought.startswith(T)
+    assert found.value.thought.startswith(THOUGHT)
 
 
 @pytest.mark.parametrize(
     ("reply", "answer"),
     [
-        (f"{T}\nAction 2: Finish[8,611 metres]", "8,611 metres"),
-        (f"{T}\nAction 2: finish[8,611 metres]", "8,611 metres"),
-        (f"{T}\nAction 2: **Finish[8,611 metres]**", "8,611 metres"),
-        (f"{T}\nAction 2: Finish[8,611 metres.]", "8,611 metres"),
-        (f'{T}\nAction 2: Finish["8,611 metres"]', "8,611 metres"),
-        (f"{T}\nAction 2: Finish(8,611 metres)", "8,611 metres"),
-        (f"{T}\nAction 2: Finish[answer: 8,611 metres]", "8,611 metres"),
-        (f"{T}\nAction 2: Finish[8,611 metres]\n\nQuestion: How high is Lhotse?\nThought 1: ...", "8,611 metres"),
-        (f"{T}\nFinish[8,611 metres]\nAction 3: Search[Lhotse]", "8,611 metres"),
-        (f"{T}\nAction 2: Finish[Unknown]", "Unknown"),
-        (f"{T}\nAction 2: Finish[Washington, D.C.]", "Washington, D.C."),
-        (json.dumps({"thought": T, "action": "Finish[8,611 metres]"}), "8,611 metres"),
-        (json.dumps({"thought": T, "action": "finish", "input": "8,611 metres"}), "8,611 metres"),
-        (json.dumps({"thought": T, "action": {"name": "finish", "answer": "8,611 metres"}}), "8,611 metres"),
-        (json.dumps({"thought": T, "answer": "8,611 metres"}), "8,611 metres"),
-        (json.dumps({"thought": T, "final_answer": 8611}), "8611"),
+        (f"{THOUGHT}\nAction 2: Finish[8,611 metres]", "8,611 metres"),
+        (f"{THOUGHT}\nAction 2: finish[8,611 metres]", "8,611 metres"),
+        (f"{THOUGHT}\nAction 2: **Finish[8,611 metres]**", "8,611 metres"),
+        (f"{THOUGHT}\nAction 2: Finish[8,611 metres.]", "8,611 metres"),
+        (f'{THOUGHT}\nAction 2: Finish["8,611 metres"]', "8,611 metres"),
+        (f"{THOUGHT}\nAction 2: Finish(8,611 metres)", "8,611 metres"),
+        (f"{THOUGHT}\nAction 2: Finish[answer: 8,611 metres]", "8,611 metres"),
+        (f"{THOUGHT}\nAction 2: Finish[8,611 metres]\n\nQuestion: How high is Lhotse?\nThought 1: ...", "8,611 metres"),
+        (f"{THOUGHT}\nFinish[8,611 metres]\nAction 3: Search[Lhotse]", "8,611 metres"),
+        (f"{THOUGHT}\nAction 2: Finish[Unknown]", "Unknown"),
+        (f"{THOUGHT}\nAction 2: Finish[Washington, D.C.]", "Washington, D.C."),
+        (json.dumps({"thought": THOUGHT, "action": "Finish[8,611 metres]"}), "8,611 metres"),
+        (json.dumps({"thought": THOUGHT, "action": "finish", "input": "8,611 metres"}), "8,611 metres"),
+        (json.dumps({"thought": THOUGHT, "action": {"name": "finish", "answer": "8,611 metres"}}), "8,611 metres"),
+        (json.dumps({"thought": THOUGHT, "answer": "8,611 metres"}), "8,611 metres"),
+        (json.dumps({"thought": THOUGHT, "final_answer": 8611}), "8611"),
     ],
 )
 def test_finishes(reply: str, answer: str) -> None:
-    assert parse_step(reply) == Parsed(Action(T, answer=answer))
+    assert parse_step(reply) == Parsed(Action(THOUGHT, answer=answer))
 
 
 @pytest.mark.parametrize(
     ("reply", "answer"),
     [
-        (f"{T}\nAction 2: Finish: 8,611 metres", "8,611 metres"),
-        (f"{T}\nAction 2: Finish 8,611 metres", "8,611 metres"),
-        (f"{T}\nAction 2: Finish[8,611 metres", "8,611 metres"),
-        (f"{T}\nFinal Answer: 8,611 metres", "8,611 metres"),
-        (f"{T}\nAnswer: 8,611 metres", "8,611 metres"),
-        (f"{T}\nAction 2: Finish[]", "unknown"),
-        (f"{T}\nAction 2: Finish", "unknown"),
+        (f"{THOUGHT}\nAction 2: Finish: 8,611 metres", "8,611 metres"),
+        (f"{THOUGHT}\nAction 2: Finish 8,611 metres", "8,611 metres"),
+        (f"{THOUGHT}\nAction 2: Finish[8,611 metres", "8,611 metres"),
+        (f"{THOUGHT}\nFinal Answer: 8,611 metres", "8,611 metres"),
+        (f"{THOUGHT}\nAnswer: 8,611 metres", "8,611 metres"),
+        (f"{THOUGHT}\nAction 2: Finish[]", "unknown"),
+        (f"{THOUGHT}\nAction 2: Finish", "unknown"),
     ],
 )
 def test_finishes_that_break_the_contract(reply: str, answer: str) -> None:
-    assert parse_step(reply) == Parsed(Action(T, answer=answer), malformed=True)
+    assert parse_step(reply) == Parsed(Action(THOUGHT, answer=answer), malformed=True)
 
 
 @pytest.mark.parametrize("reply", ["", "  \n", "...", "```\n```", "{}", "[]", "null"])
@@ -147,7 +147,7 @@ def test_an_action_that_a_thought_talks_about_is_not_the_one_taken() -> None:
 
 
 def test_a_question_that_is_restated_is_not_the_next_one() -> None:
-    assert parse_step(f"Question: How high?\nThought 1: {T}\nAction 1: Search[K2]").value.query == "K2"
+    assert parse_step(f"Question: How high?\nThought 1: {THOUGHT}\nAction 1: Search[K2]").value.query == "K2"
     assert parse_follow_up("Question: How high?\nYes.\nFollow up: What is K2?").value.question == "What is K2?"
 
 
@@ -258,7 +258,7 @@ def test_forced_answers_without_any(reply: str) -> None:
     assert parse_final_answer(reply) == Parsed(FollowUp(answer="unknown"), malformed=True)
 
 
-LINES = st.lists(
+REPLY_LINES = st.lists(
     st.one_of(
         st.text(max_size=20),
         st.sampled_from(
@@ -283,7 +283,7 @@ LINES = st.lists(
 ).map("\n".join)
 
 
-@given(LINES)
+@given(REPLY_LINES)
 def test_any_reply_is_at_most_one_thing_on_one_line(reply: str) -> None:
     act, follow = parse_step(reply).value, parse_follow_up(reply).value
     assert act.query is None or act.answer is None
@@ -293,7 +293,7 @@ def test_any_reply_is_at_most_one_thing_on_one_line(reply: str) -> None:
     assert len(act.thought.splitlines()) <= 1
 
 
-@given(LINES)
+@given(REPLY_LINES)
 def test_without_an_action_a_reply_is_malformed(reply: str) -> None:
     found = parse_step(reply)
     assert found.malformed or found.value.query or found.value.answer
@@ -307,7 +307,7 @@ RUN_ONS = st.sampled_from(
 
 @given(NAMES, NAMES, RUN_ONS, st.sampled_from(["Search", "Finish", "search", "FINISH"]))
 def test_text_after_the_first_action_is_ignored(name: str, other: str, run_on: str, verb: str) -> None:
-    step = f"{T}\nAction 1: {verb}[{name}]"
+    step = f"{THOUGHT}\nAction 1: {verb}[{name}]"
     assert parse_step(step + run_on.format(other, other)) == parse_step(step)
     found = parse_step(step).value
     assert (found.query or found.answer) == name

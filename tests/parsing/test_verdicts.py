@@ -11,7 +11,7 @@ from quorum.parsing.answers import Parsed
 from quorum.parsing.preferences import parse_preference
 from quorum.parsing.verdicts import parse_validity
 
-TRUE = [
+TRUE_REPLIES = [
     "True",
     "true.",
     "TRUE",
@@ -82,7 +82,7 @@ TRUE = [
     "참",
 ]
 
-FALSE = [
+FALSE_REPLIES = [
     "False",
     "false.",
     "**False**",
@@ -150,7 +150,7 @@ FALSE = [
     "거짓",
 ]
 
-UNDECIDED = [
+UNDECIDED_REPLIES = [
     "",
     "   ",
     "...",
@@ -186,22 +186,22 @@ UNDECIDED = [
 ]
 
 
-@pytest.mark.parametrize("reply", TRUE)
+@pytest.mark.parametrize("reply", TRUE_REPLIES)
 def test_true_verdicts_are_read(reply: str) -> None:
     assert parse_validity(remove_thinking(reply)) == Parsed(True)
 
 
-@pytest.mark.parametrize("reply", FALSE)
+@pytest.mark.parametrize("reply", FALSE_REPLIES)
 def test_false_verdicts_are_read(reply: str) -> None:
     assert parse_validity(remove_thinking(reply)) == Parsed(False)
 
 
-@pytest.mark.parametrize("reply", UNDECIDED)
+@pytest.mark.parametrize("reply", UNDECIDED_REPLIES)
 def test_no_verdict_or_two_that_disagree(reply: str) -> None:
     assert parse_validity(remove_thinking(reply)) == Parsed(False, malformed=True)
 
 
-FIRST = [  # each is also read with the passages exchanged
+FIRST_IS_BETTER = [  # each is also read with the passages exchanged
     "Passage 1",
     "passage 1.",
     "**Passage 1**",
@@ -265,7 +265,7 @@ FIRST = [  # each is also read with the passages exchanged
     "<think>Passage 2 has more.</think>Passage 1",
 ]
 
-TIES = [
+TIE_REPLIES = [
     "Both",
     "Both.",
     "Both passages",
@@ -310,21 +310,21 @@ NO_PREFERENCE = [
     "<think>Passage 1 is better, so",
 ]
 
-OTHER = {"1": "2", "2": "1", "First": "Second", "first": "second", "former": "latter", "one": "two", "A": "B"}
+SWAPPED_WORDS = {"1": "2", "2": "1", "First": "Second", "first": "second", "former": "latter", "one": "two", "A": "B"}
 
 
 def exchange_passages(reply: str) -> str:
     """The reply that prefers the other passage."""
-    return re.sub(r"(?<![a-z])(?:[12]|[Ff]irst|former|one|A(?=\Z))", lambda found: OTHER[found[0]], reply)
+    return re.sub(r"(?<![a-z])(?:[12]|[Ff]irst|former|one|A(?=\Z))", lambda found: SWAPPED_WORDS[found[0]], reply)
 
 
-@pytest.mark.parametrize("reply", FIRST)
+@pytest.mark.parametrize("reply", FIRST_IS_BETTER)
 def test_preferences(reply: str) -> None:
     assert parse_preference(remove_thinking(reply)) == Parsed(0)
     assert parse_preference(remove_thinking(exchange_passages(reply))) == Parsed(1)
 
 
-@pytest.mark.parametrize("reply", TIES)
+@pytest.mark.parametrize("reply", TIE_REPLIES)
 def test_ties(reply: str) -> None:
     assert parse_preference(reply) == Parsed(None)
 
@@ -334,8 +334,8 @@ def test_no_preference_or_two_that_disagree(reply: str) -> None:
     assert parse_preference(remove_thinking(reply)) == Parsed(None, malformed=True)
 
 
-SAID = "true false not is supported Passage 1 2 than more . , : Answer: both { } \" ' ( ) n't é"
-WORDS = st.lists(st.sampled_from([*SAID.split(), "\n"]), max_size=25).map(" ".join)
+REPLY_WORDS = "true false not is supported Passage 1 2 than more . , : Answer: both { } \" ' ( ) n't é"
+WORDS = st.lists(st.sampled_from([*REPLY_WORDS.split(), "\n"]), max_size=25).map(" ".join)
 
 
 @given(st.text() | WORDS)

@@ -6,7 +6,7 @@ from quorum.core.text import is_unknown
 from quorum.parsing.choices import parse_choice
 
 METALS = ["iron", "copper", "tin", "silver", "gold"]
-THIRD = [
+CHOOSE_THE_THIRD = [
     "C",
     "c",
     "(C)",
@@ -78,7 +78,7 @@ THIRD = [
     "must be C.",
     "C!",
 ]
-NONE = [
+CHOOSE_NONE = [
     "A or C",
     "A and C.",
     "A, C",
@@ -99,13 +99,13 @@ NONE = [
 ]
 
 
-@pytest.mark.parametrize("reply", THIRD)
+@pytest.mark.parametrize("reply", CHOOSE_THE_THIRD)
 def test_one_letter_or_text_is_a_choice(reply: str) -> None:
     found = parse_choice(reply, METALS)
     assert (found.value, found.malformed) == ("tin", False)
 
 
-@pytest.mark.parametrize("reply", NONE)
+@pytest.mark.parametrize("reply", CHOOSE_NONE)
 def test_several_letters_and_none_are_no_choice(reply: str) -> None:
     found = parse_choice(reply, METALS)
     assert found.malformed or is_unknown(found.value)

@@ -4,7 +4,7 @@ import pytest
 
 from quorum.parsing.labels import parse_label
 
-SUPPORTED = [
+SUPPORTING_REPLIES = [
     "SUPPORTS",
     "Supported.",
     "The claim is supported by the second passage.",
@@ -29,7 +29,7 @@ SUPPORTED = [
     "So the claim is true",
     "the answer is true.",
 ]
-REFUTED = [
+REFUTING_REPLIES = [
     "REFUTES",
     "Refuted: the album came out in 1987.",
     "The claim is false.",
@@ -51,7 +51,7 @@ REFUTED = [
     "So the claim is not correct.",
     "So it is not true.",
 ]
-OPEN = [
+OPEN_REPLIES = [
     "NOT ENOUGH INFO",
     "Not enough info.",
     "NOT ENOUGH INFORMATION",
@@ -77,7 +77,7 @@ OPEN = [
     "The evidence neither supports nor refutes the claim.",
 ]
 
-READ = {
+LABEL_OF_REPLY = {
     (
         "The passage says that the film was shot in Spain. The claim says Italy. This contradicts "
         "the claim, so the claim is refuted."
@@ -109,21 +109,21 @@ READ = {
 }
 
 
-@pytest.mark.parametrize("reply", SUPPORTED)
+@pytest.mark.parametrize("reply", SUPPORTING_REPLIES)
 def test_supporting_labels_are_read(reply: str) -> None:
     assert parse_label(reply).value == "SUPPORTS"
 
 
-@pytest.mark.parametrize("reply", REFUTED)
+@pytest.mark.parametrize("reply", REFUTING_REPLIES)
 def test_refuting_labels_are_read(reply: str) -> None:
     assert parse_label(reply).value == "REFUTES"
 
 
-@pytest.mark.parametrize("reply", OPEN)
+@pytest.mark.parametrize("reply", OPEN_REPLIES)
 def test_undecided_labels_are_read(reply: str) -> None:
     assert parse_label(reply).value == "NOT ENOUGH INFO"
 
 
-@pytest.mark.parametrize(("reply", "label"), READ.items())
+@pytest.mark.parametrize(("reply", "label"), LABEL_OF_REPLY.items())
 def test_labels_in_other_words(reply: str, label: str) -> None:
     assert parse_label(reply).value == label

@@ -4,7 +4,7 @@ import pytest
 
 from quorum.parsing.preferences import parse_preference
 
-FIRST = [
+FIRST_IS_BETTER = [
     "Summary 1 is better because it names the founder, whereas Summary 2 only gives the year.",
     "Summary 1 is the more helpful of the two. Summary 2 repeats the question without answering it.",
     "I would go with Summary 1. It is short and to the point. Summary 2, though accurate, drifts into trade policy.",
@@ -76,7 +76,7 @@ FIRST = [
     "Summary 2 is more detailed, but Summary 1 is better because it answers what was asked.",
     "Summary 1 is better than Summary 2 because Summary 2 is more vague.",
 ]
-NEITHER = [
+NEITHER_IS_BETTER = [
     "Both summaries are equally good.",
     "Both summaries are equally informative.",
     "Neither summary answers the question.",
@@ -100,7 +100,7 @@ NEITHER = [
     "Equal",
     "Output: tie",
 ]
-READ = {
+PREFERENCE_OF_REPLY = {
     (
         "Output: Summary 1 is better.\n\nSummary 1 follows the instruction exactly while Summary 2 "
         "adds details nobody asked for."
@@ -160,7 +160,7 @@ READ = {
         "clear."
     ): 0,
 }
-SWAPPED = str.maketrans("12", "21")
+SWAPPED_DIGITS = str.maketrans("12", "21")
 
 
 def exchange_names(reply: str) -> str:
@@ -169,25 +169,25 @@ def exchange_names(reply: str) -> str:
         reply = reply.replace(left, "\0").replace(right, left).replace("\0", right)
     for year in ("1887", "1920"):
         reply = reply.replace(year, "long ago")
-    return reply.translate(SWAPPED)
+    return reply.translate(SWAPPED_DIGITS)
 
 
-@pytest.mark.parametrize("reply", FIRST)
+@pytest.mark.parametrize("reply", FIRST_IS_BETTER)
 def test_a_preference_in_sentences_is_read(reply: str) -> None:
     assert parse_preference(reply).value == 0
 
 
-@pytest.mark.parametrize("reply", FIRST)
+@pytest.mark.parametrize("reply", FIRST_IS_BETTER)
 def test_the_other_preference_in_the_same_words_is_read(reply: str) -> None:
     if "the latter" not in reply and not reply.startswith("Looking"):  # these words name a place, not a summary
         assert parse_preference(exchange_names(reply)).value == 1
 
 
-@pytest.mark.parametrize("reply", NEITHER)
+@pytest.mark.parametrize("reply", NEITHER_IS_BETTER)
 def test_a_reply_without_a_preference_has_none(reply: str) -> None:
     assert parse_preference(reply).value is None
 
 
-@pytest.mark.parametrize(("reply", "place"), READ.items())
+@pytest.mark.parametrize(("reply", "place"), PREFERENCE_OF_REPLY.items())
 def test_preferences_in_other_words(reply: str, place: int | None) -> None:
     assert parse_preference(reply).value == place

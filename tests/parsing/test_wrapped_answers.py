@@ -7,7 +7,7 @@ from quorum.parsing.reasoning import parse_conclusion
 from quorum.parsing.verdicts import parse_validity
 from quorum.parsing.yes_no import parse_yes_no
 
-PARIS = [
+REPLIES_WITH_PARIS = [
     "<answer>Paris</answer>",
     "<answer> Paris </answer>",
     "<answer>\nParis\n</answer>",
@@ -90,12 +90,14 @@ AS_WRITTEN = {
 }
 
 
-@pytest.mark.parametrize("reply", PARIS)
+@pytest.mark.parametrize("reply", REPLIES_WITH_PARIS)
 def test_wrappings_are_taken_off(reply: str) -> None:
     assert parse_short_answer(reply, "What is the capital of France?").value == "Paris"
 
 
-@pytest.mark.parametrize("reply", [reply for reply in PARIS if "<answer>" in reply.lower() or "boxed" in reply])
+@pytest.mark.parametrize(
+    "reply", [reply for reply in REPLIES_WITH_PARIS if "<answer>" in reply.lower() or "boxed" in reply]
+)
 def test_a_wrapped_answer_ends_a_chain_of_thought(reply: str) -> None:
     assert parse_reasoned_answer(reply, "What is the capital of France?").value.answer == "Paris"
     assert parse_conclusion(reply, "What is the capital of France?").value.answer == "Paris"

@@ -11,12 +11,12 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.prompts import BUILT_IN, get_version, load_overrides, number_passages, render
 
-ONE = Passage(id="a", title="Harbour", text="It was dug in 1850.\n")
-BARE = Passage(id="b", title="", text="Ships came.")
+TITLED_PASSAGE = Passage(id="a", title="Harbour", text="It was dug in 1850.\n")
+UNTITLED_PASSAGE = Passage(id="b", title="", text="Ships came.")
 
 
 def test_passages_are_numbered_with_title_and_text() -> None:
-    assert number_passages([ONE, BARE]) == "[1] Harbour\nIt was dug in 1850.\n\n[2] Ships came."
+    assert number_passages([TITLED_PASSAGE, UNTITLED_PASSAGE]) == "[1] Harbour\nIt was dug in 1850.\n\n[2] Ships came."
     assert number_passages([]) == ""
 
 

@@ -22,7 +22,7 @@ from quorum.evaluation.run.score import Scores
 
 pytestmark = [pytest.mark.usefixtures("ray_here"), pytest.mark.filterwarnings("ignore")]  # Ray warns of itself
 ROOT = Path(__file__).parents[2]
-COUNT = 6
+QUESTION_COUNT = 6
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def data(tmp_path: Path) -> Path:
                 {"id": f"q{number}b", "title": "", "text": f"Number {number} is person {number}."},
             ],
         }
-        for number in range(COUNT)
+        for number in range(QUESTION_COUNT)
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
@@ -86,15 +86,15 @@ async def test_the_results_are_those_of_one_process(data: Path, openai_server: O
     journal = str(data.parent / "journal.sqlite")
     many = await run(data, "many", journal=journal, details=True)
     asked = len(openai_server.requests)
-    assert asked == many.spent.calls == 3 * COUNT
+    assert asked == many.spent.calls == 3 * QUESTION_COUNT
     one = await run(data, "one", engine="local", journal=journal, details=True)
     assert (one.spent.calls, len(openai_server.requests)) == (0, asked)  # the journal of the workers had it all
     assert read_rows_without_times(many.folder) == read_rows_without_times(one.folder)
-    assert (many.asked, many.summary["concat"]["em"]) == (2 * COUNT, one.summary["concat"]["em"])
+    assert (many.asked, many.summary["concat"]["em"]) == (2 * QUESTION_COUNT, one.summary["concat"]["em"])
     for name in ("comparison.json", "config.json"):
         assert (many.folder / name).read_bytes() == (one.folder / name).read_bytes()
     details = [json.loads(line) for line in (many.folder / "details.jsonl").read_text().splitlines()]
-    assert len(details) == 2 * COUNT
+    assert len(details) == 2 * QUESTION_COUNT
     assert all(detail["calls"] for detail in details)
     assert (await run(data, "many", engine="local", journal=journal, details=True)).asked == 0
 
@@ -102,16 +102,16 @@ async def test_the_results_are_those_of_one_process(data: Path, openai_server: O
 async def test_a_slow_question_holds_nothing_and_what_arrived_is_kept(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda request: Response(reader(request), hold=read_number(request) == 0))
     task = asyncio.create_task(run(data, "out", "concat", concurrency=2))
-    while len(rows(data.parent / "out")) < COUNT - 1:
+    while len(rows(data.parent / "out")) < QUESTION_COUNT - 1:
         assert not task.done()
         await asyncio.sleep(0.05)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert {row["id"] for row in rows(data.parent / "out")} == {f"q{number}" for number in range(1, COUNT)}
+    assert {row["id"] for row in rows(data.parent / "out")} == {f"q{number}" for number in range(1, QUESTION_COUNT)}
     openai_server.release()
     again = await run(data, "out", "concat")
-    assert (again.asked, again.summary["concat"]["n"]) == (1, COUNT)
+    assert (again.asked, again.summary["concat"]["n"]) == (1, QUESTION_COUNT)
 
 
 async def test_the_questions_of_a_killed_worker_are_asked_elsewhere(data: Path, openai_server: OpenAIServer) -> None:
@@ -126,7 +126,11 @@ async def test_the_questions_of_a_killed_worker_are_asked_elsewhere(data: Path, 
     openai_server.reply(kill_once)
     report = await run(data, "out", "concat")
     assert killed
-    assert (report.asked, report.summary["concat"]["errors"], len(rows(report.folder))) == (COUNT, 0, COUNT)
+    assert (report.asked, report.summary["concat"]["errors"], len(rows(report.folder))) == (
+        QUESTION_COUNT,
+        0,
+        QUESTION_COUNT,
+    )
 
 
 async def test_a_question_that_no_worker_survives_is_an_error_row(data: Path, openai_server: OpenAIServer) -> None:
@@ -180,7 +184,7 @@ async def test_passages_are_searched_by_the_workers(data: Path, openai_server: O
     many = await evaluate(Options(data=data, out=data.parent / "many", corpus="pool", engine="ray"), runs)
     one = await evaluate(Options(data=data, out=data.parent / "one", corpus="pool"), runs)
     assert read_rows_without_times(many.folder) == read_rows_without_times(one.folder)
-    assert len(rows(many.folder)) == COUNT
+    assert len(rows(many.folder)) == QUESTION_COUNT
 
 
 def command(data: Path, out: Path) -> list[str]:
@@ -206,8 +210,8 @@ def test_an_interrupted_command_is_continued(
     environment = os.environ | {"PYTHONPATH": str(ROOT), "RAY_ADDRESS": ray_here}
     out = tmp_path / "out"
     process = subprocess.Popen(command(data, out), env=environment, stderr=subprocess.PIPE, text=True)
-    openai_server.wait_for(COUNT, 300)
-    while len(rows(out)) < COUNT - 1:
+    openai_server.wait_for(QUESTION_COUNT, 300)
+    while len(rows(out)) < QUESTION_COUNT - 1:
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=120)
@@ -216,5 +220,5 @@ def test_an_interrupted_command_is_continued(
     openai_server.release()
     done = subprocess.run(command(data, out), env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert len(rows(out)) == COUNT
+    assert len(rows(out)) == QUESTION_COUNT
     assert done.stderr == f"quorum: made 1 call now (196 tokens in, 2 out); results in {out}\n"

@@ -13,7 +13,7 @@ from quorum.evaluation.compare.decide import Decision
 from quorum.evaluation.run.options import Options
 
 pytestmark = [pytest.mark.usefixtures("ray_here"), pytest.mark.filterwarnings("ignore")]  # Ray warns of itself
-COUNT = 40
+QUESTION_COUNT = 40
 METHODS = "concat[k=2],concat[k=1]"
 
 
@@ -27,7 +27,7 @@ def data(tmp_path: Path) -> Path:
             "answers": [f"person {number}"],
             "passages": [{"id": f"p{number}{i}", "title": "", "text": f"Passage {i} of {number}."} for i in range(2)],
         }
-        for number in range(COUNT)
+        for number in range(QUESTION_COUNT)
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
@@ -54,8 +54,8 @@ async def test_a_race_on_ray_ends_like_one_in_this_process(data: Path, openai_se
     assert many.scores.race is not None
     assert many.scores.race.survivors == ["concat[k=2]"]
     rows = [json.loads(line)["method"] for line in (many.scores.folder / "results.jsonl").read_text().splitlines()]
-    assert rows.count("concat[k=2]") == COUNT
-    assert rows.count("concat[k=1]") < COUNT
+    assert rows.count("concat[k=2]") == QUESTION_COUNT
+    assert rows.count("concat[k=1]") < QUESTION_COUNT
     assert many.spent["models"]["openai:test"]["calls"] == len(rows)
     again = await race(data, "many", engine="local")
     assert again.scores.asked == 0

@@ -14,7 +14,7 @@ from quorum.retrievers import bm25_index, search
 from quorum.retrievers.bm25 import K1, B, Ranking, build_index, split_words, tokenize, tokenize_query
 from quorum.retrievers.passages import make_indexed_text
 
-RIVERS = [
+RIVER_PASSAGES = [
     Passage(id="a", title="Rhine", text="The Rhine flows through Basel and Cologne."),
     Passage(id="b", title="Danube", text="The Danube flows through Vienna and Budapest, and Vienna is large."),
     Passage(id="c", title="Volga", text="Ships cross Kazan."),
@@ -43,7 +43,7 @@ def test_stop_words_go_only_where_others_remain() -> None:
 
 def test_scores_follow_the_formula() -> None:
     """Lucene's BM25: idf = ln(1 + (N - n + 0.5) / (n + 0.5)), tf / (tf + k1 (1 - b + b |d| / avg))."""
-    corpus = [tokenize(make_indexed_text(passage)) for passage in RIVERS]
+    corpus = [tokenize(make_indexed_text(passage)) for passage in RIVER_PASSAGES]
     average = sum(map(len, corpus)) / len(corpus)
 
     def score(words: list[str], query: list[str]) -> float:
@@ -56,15 +56,15 @@ def test_scores_follow_the_formula() -> None:
 
     question = "Which river flows through Vienna?"
     expected = [score(words, [t for t in tokenize_query(question) if any(t in c for c in corpus)]) for words in corpus]
-    assert Ranking(RIVERS).scores(question).tolist() == pytest.approx(expected, rel=1e-5)
+    assert Ranking(RIVER_PASSAGES).scores(question).tolist() == pytest.approx(expected, rel=1e-5)
 
 
-WRITTEN = st.lists(
+WORDS_OF_TEXTS = st.lists(
     st.sampled_from(["the", "Rivers", "run", "naïve", "x_y", "1,595", "東京都", "हिन्दी", "–", "Ökologie", "İ"])
 )
 
 
-@given(st.lists(st.one_of(st.text(), WRITTEN.map(" ".join)), max_size=8), st.integers(1, 9))
+@given(st.lists(st.one_of(st.text(), WORDS_OF_TEXTS.map(" ".join)), max_size=8), st.integers(1, 9))
 def test_the_index_is_the_one_that_bm25s_makes(texts: list[str], at_once: int) -> None:
     """Every share of the texts that is counted together gives the scores of bm25s itself, to the last bit."""
     corpus = [tokenize(text) for text in texts]
@@ -82,17 +82,17 @@ def test_the_index_is_the_one_that_bm25s_makes(texts: list[str], at_once: int) -
         assert made.compute_scores([word]).tolist() == theirs.tolist(), word
 
 
-@given(st.one_of(st.text(), WRITTEN.map(" ".join)))
+@given(st.one_of(st.text(), WORDS_OF_TEXTS.map(" ".join)))
 def test_words_are_found_alike_on_every_way(text: str) -> None:
     """ASCII, other spaced scripts and texts with an unspaced script are read in three ways."""
     assert split_words(f"{text} 東") == [*split_words(text), "東"]
 
 
 async def test_given_passages_are_ranked_by_bm25_and_the_rest_follow_in_order() -> None:
-    found = await search("What flows through Vienna?", Context(k=4), given=RIVERS)
+    found = await search("What flows through Vienna?", Context(k=4), given=RIVER_PASSAGES)
     assert [passage["id"] for passage in found] == ["b", "a", "c", "d"]
     assert found[0]["score"] > found[1]["score"] > found[2]["score"] == found[3]["score"] == 0
-    assert [p["id"] for p in await search("xylophone", Context(k=3), given=RIVERS)] == ["a", "b", "c"]
+    assert [p["id"] for p in await search("xylophone", Context(k=3), given=RIVER_PASSAGES)] == ["a", "b", "c"]
 
 
 async def test_ties_keep_the_given_order() -> None:
@@ -103,11 +103,11 @@ async def test_ties_keep_the_given_order() -> None:
 
 async def test_given_edge_cases() -> None:
     assert await search("anything", Context(), given=[]) == []
-    assert await search("?!", Context(k=2), given=RIVERS) == [p | {"score": 0.0} for p in RIVERS[:2]]
+    assert await search("?!", Context(k=2), given=RIVER_PASSAGES) == [p | {"score": 0.0} for p in RIVER_PASSAGES[:2]]
     wordless = [Passage(id="x", title="", text="...")]
     assert [p["id"] for p in await search("word", Context(), given=wordless)] == ["x"]
     with pytest.raises(SetupError, match="question is empty"):
-        await search("  \n", Context(), given=RIVERS)
+        await search("  \n", Context(), given=RIVER_PASSAGES)
 
 
 async def test_given_passages_in_japanese() -> None:

@@ -11,7 +11,7 @@ from openai_server import OpenAIServer
 
 from quorum.core.state import Passage
 from quorum.retrievers import embedding_cache
-from quorum.retrievers.embedding_cache import FILE, CachedEmbeddings
+from quorum.retrievers.embedding_cache import CACHE_FILE, CachedEmbeddings
 from quorum.retrievers.index import index_documents, index_passages
 from quorum.retrievers.store import open_store
 
@@ -40,7 +40,7 @@ def test_a_text_is_embedded_once_and_gets_the_same_vector_again(tmp_path: Path) 
     assert model.embedded == TEXTS[:2]
     assert again == first[::-1]
     assert first == np.asarray(Counting().embed_documents(TEXTS), dtype=np.float32).tolist()
-    assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / CACHE_FILE).stat().st_mode & 0o777 == 0o600
 
 
 def test_other_embeddings_have_vectors_of_their_own(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_other_embeddings_have_vectors_of_their_own(tmp_path: Path) -> None:
 
 
 def test_a_damaged_cache_is_named_and_every_text_is_embedded(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (tmp_path / FILE).write_bytes(b"no database" * 1000)
+    (tmp_path / CACHE_FILE).write_bytes(b"no database" * 1000)
     model = Counting()
     cached = CachedEmbeddings(lambda: model, "count", tmp_path)
     with caplog.at_level(logging.WARNING, logger="quorum"):
@@ -75,7 +75,7 @@ def test_a_cache_that_is_too_large_drops_its_oldest_vectors(tmp_path: Path, monk
     cached = CachedEmbeddings(Counting, "count", tmp_path)
     texts = [f"Gate {number} opens." for number in range(40)]
     cached.embed_documents(texts)
-    monkeypatch.setattr(embedding_cache, "LARGEST", 1)
+    monkeypatch.setattr(embedding_cache, "LARGEST_CACHE", 1)
     cached.embed_documents(["The last one."])
     kept = cached.read([cached.make_key(text) for text in texts])
     assert set(kept) == {cached.make_key(text) for text in texts[20:]} | (kept.keys() & {cached.make_key(texts[19])})
@@ -104,11 +104,11 @@ def test_objects_are_not_cached_because_their_name_does_not_say_all(tmp_path: Pa
         model = Counting()
         index_passages([passage], collection=collection, store=tmp_path, embeddings=model)
         assert model.embedded == [TEXTS[0]]
-    assert not (tmp_path / FILE).exists()
+    assert not (tmp_path / CACHE_FILE).exists()
 
 
 def test_the_cache_is_an_ordinary_database(tmp_path: Path) -> None:
     CachedEmbeddings(Counting, "count", tmp_path).embed_documents(TEXTS)
-    with sqlite3.connect(tmp_path / FILE) as database:
+    with sqlite3.connect(tmp_path / CACHE_FILE) as database:
         assert database.execute("SELECT COUNT(*) FROM vectors").fetchone() == (2,)
     database.close()

@@ -9,15 +9,15 @@ import pytest
 from quorum.core.errors import SetupError
 from quorum.evaluation.run.results import Results, explain_write_errors, write_json
 
-FULL = Path("/dev/full")  # Linux: a file on a disk that is always full
-needs_full = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full here")
+FULL_DISK = Path("/dev/full")  # Linux: a file on a disk that is always full
+needs_full = pytest.mark.skipif(not FULL_DISK.exists(), reason="no /dev/full here")
 
 
 @needs_full
 def test_a_full_disk_is_a_setup_error() -> None:
     said = r"x\.json cannot be written \(No space left on device\); make room"
     with pytest.raises(SetupError, match=said), explain_write_errors(Path("x.json")):
-        FULL.write_bytes(b"x")
+        FULL_DISK.write_bytes(b"x")
 
 
 @needs_full
@@ -26,7 +26,7 @@ def test_rows_before_a_full_disk_are_kept(tmp_path: Path) -> None:
     with Results(path, ["concat"]) as results:
         results.append(row)  # type: ignore[arg-type]
         results.file.close()
-        results.file = FULL.open("a+b")
+        results.file = FULL_DISK.open("a+b")
         with pytest.raises(SetupError, match="make room"):
             results.append(row)  # type: ignore[arg-type]
     assert len(path.read_bytes().splitlines()) == 1

@@ -16,7 +16,7 @@ from quorum.retrievers.store import open_store
 
 ROOT = Path(__file__).parents[2]
 VECTORS = WordVectors()
-INDEXER = """
+INDEXING_SCRIPT = """
 import os, signal, sys
 sys.path[:0] = sys.argv[1:3]
 from quorum.retrievers.index import index_documents
@@ -33,7 +33,7 @@ index_documents([sys.argv[3]], collection="docs", store=sys.argv[4], embeddings=
 def start_indexer(docs: Path, store: Path, killed_after: int = 0) -> subprocess.Popen[bytes]:
     """Another process that indexes `docs`; SIGKILL ends it after `killed_after` documents."""
     places = [str(ROOT), str(ROOT / "tests"), str(docs), str(store), str(killed_after)]
-    return subprocess.Popen([sys.executable, "-c", INDEXER, *places])
+    return subprocess.Popen([sys.executable, "-c", INDEXING_SCRIPT, *places])
 
 
 def write(docs: Path, word: str, count: int) -> None:

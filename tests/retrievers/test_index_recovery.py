@@ -15,7 +15,7 @@ from quorum.retrievers.index import index_passages
 from quorum.retrievers.index_recovery import is_index_error, keep_write_mark, read_boot_id
 from quorum.retrievers.store import Store, get_cached_store, open_store
 
-NAME = "towers"
+COLLECTION_NAME = "towers"
 PASSAGES = [Passage(id=f"p{n}", title="Numbers", text=f"Number {n}.") for n in range(1100)]  # Chroma writes at 1,000
 
 
@@ -36,7 +36,7 @@ class Numbers(Embeddings):
 
 
 def index(folder: Path, model: Embeddings) -> None:
-    index_passages(PASSAGES, collection=NAME, store=folder, embeddings=model)
+    index_passages(PASSAGES, collection=COLLECTION_NAME, store=folder, embeddings=model)
 
 
 def reopen_store(folder: Path) -> Store:
@@ -60,7 +60,7 @@ def missing(folder: Path, name: str) -> None:
 
 
 def find_nearest(store: Store, number: int) -> list[str]:
-    return [passage["id"] for passage in store.query(NAME, Numbers().embed_query(str(number)), 2)]
+    return [passage["id"] for passage in store.query(COLLECTION_NAME, Numbers().embed_query(str(number)), 2)]
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +83,9 @@ def store(whole: Path, tmp_path: Path) -> Path:
     "name", ["index_metadata.pickle", "data_level0.bin", "length.bin", "header.bin", "link_lists.bin"]
 )
 def test_every_cut_is_seen(store: Path, name: str, number: int) -> None:
-    assert not reopen_store(store).is_torn(NAME)
+    assert not reopen_store(store).is_torn(COLLECTION_NAME)
     cut(store, name, number)
-    assert reopen_store(store).is_torn(NAME)
+    assert reopen_store(store).is_torn(COLLECTION_NAME)
 
 
 @pytest.mark.parametrize(
@@ -98,20 +98,24 @@ def test_every_cut_is_seen(store: Path, name: str, number: int) -> None:
 def test_a_torn_index_is_made_anew(
     store: Path, harm: Callable[[Path, str], None], name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    info = reopen_store(store).info(NAME)
+    info = reopen_store(store).info(COLLECTION_NAME)
     harm(store, name)
     torn = reopen_store(store)
     with pytest.raises(SetupError, match=r"is damaged \(.*\); index any document into that collection again"):
-        torn.query(NAME, [1.0, 0.0, 0.0], 2)
+        torn.query(COLLECTION_NAME, [1.0, 0.0, 0.0], 2)
     model = Numbers()
     index(store, model)
     assert model.left == 10_000 - len(PASSAGES)
     assert [record.getMessage() for record in caplog.records] == [
-        f"The vector index of {NAME!r} was damaged by an abrupt end; its 1100 passages are embedded anew."
+        f"The vector index of {COLLECTION_NAME!r} was damaged by an abrupt end; its 1100 passages are embedded anew."
     ]
     mended = reopen_store(store)
-    assert (mended.count(NAME), mended.info(NAME).torn, mended.info(NAME).writing) == (len(PASSAGES), None, False)
-    assert mended.info(NAME).embedding == info.embedding
+    assert (mended.count(COLLECTION_NAME), mended.info(COLLECTION_NAME).torn, mended.info(COLLECTION_NAME).writing) == (
+        len(PASSAGES),
+        None,
+        False,
+    )
+    assert mended.info(COLLECTION_NAME).embedding == info.embedding
     assert {number: find_nearest(mended, number)[0] for number in (0, 555, 1099)} == {
         0: "p0",
         555: "p555",
@@ -138,7 +142,7 @@ def test_an_interrupted_rebuild_of_vectors_starts_again(store: Path) -> None:
 def mark_and_file(store: Path) -> tuple[Path, Path]:
     """The mark of a write to the collection that never ended, and a file of its vector index."""
     (links,) = store.glob("chroma/*/link_lists.bin")
-    mark = store / f"writing-{open_store(store).get_client().get_collection(NAME).id}"
+    mark = store / f"writing-{open_store(store).get_client().get_collection(COLLECTION_NAME).id}"
     return mark, links
 
 
@@ -147,26 +151,26 @@ def test_a_write_that_never_ended_is_seen(store: Path) -> None:
     reopen_store(store)
     mark, links = mark_and_file(store)
     mark.write_text(read_boot_id(), "utf-8")
-    assert not reopen_store(store).is_torn(NAME)  # killed before Chroma wrote its vectors
+    assert not reopen_store(store).is_torn(COLLECTION_NAME)  # killed before Chroma wrote its vectors
     assert not mark.exists()
     mark.write_text(read_boot_id(), "utf-8")
     assert find_nearest(reopen_store(store), 700)[0] == "p700"
     assert not mark.exists()
     mark.write_text(read_boot_id(), "utf-8")
     links.touch()
-    with pytest.raises(SetupError, match=rf"is damaged \(that of '{NAME}', by an abrupt end\)"):
-        reopen_store(store).query(NAME, [1.0, 0.0, 0.0], 2)
-    assert reopen_store(store).is_torn(NAME)
+    with pytest.raises(SetupError, match=rf"is damaged \(that of '{COLLECTION_NAME}', by an abrupt end\)"):
+        reopen_store(store).query(COLLECTION_NAME, [1.0, 0.0, 0.0], 2)
+    assert reopen_store(store).is_torn(COLLECTION_NAME)
     index(store, Numbers())
     assert (mark.exists(), find_nearest(reopen_store(store), 700)[0]) == (False, "p700")
     mark.write_text("another start of the machine", "utf-8")
-    assert reopen_store(store).is_torn(NAME)
+    assert reopen_store(store).is_torn(COLLECTION_NAME)
 
 
 def test_a_write_that_fails_leaves_its_mark_and_one_that_ends_does_not(store: Path) -> None:
     reopen_store(store)
     mark, _ = mark_and_file(store)
-    collection = open_store(store).get_client().get_collection(NAME)
+    collection = open_store(store).get_client().get_collection(COLLECTION_NAME)
     with pytest.raises(OSError, match="full"), keep_write_mark(collection, store / "chroma"):
         raise OSError("The disk is full.")
     assert mark.exists()
@@ -178,7 +182,7 @@ def test_a_write_that_fails_leaves_its_mark_and_one_that_ends_does_not(store: Pa
 @pytest.mark.parametrize("name", ["a#b", "a?b", "a%41b", "ä b"])
 def test_a_store_may_have_any_name(tmp_path: Path, name: str) -> None:
     passages = PASSAGES[:3]
-    index_passages(passages, collection=NAME, store=tmp_path / name, embeddings=Numbers())
+    index_passages(passages, collection=COLLECTION_NAME, store=tmp_path / name, embeddings=Numbers())
     assert [found.name for found in tmp_path.iterdir()] == [name]
     assert find_nearest(reopen_store(tmp_path / name), 2)[0] == "p2"
 

@@ -12,12 +12,12 @@ from studio_server import ROOT, Server
 from quorum.core.context import Context
 from quorum.graphs import METHODS
 
-QUESTION, NEXT = "Who designed the Eiffel Tower?", "In which city was helium first turned into a liquid?"
-TOWER = [
+QUESTION, NEXT_QUESTION = "Who designed the Eiffel Tower?", "In which city was helium first turned into a liquid?"
+TOWER_PASSAGES = [
     {"id": "p1", "title": "Lumen Tower", "text": "The Lumen Tower was finished in 1931."},
     {"id": "p2", "title": "Iron Mast", "text": "The Iron Mast was painted in 1950."},
 ]
-CHAT = {"model": "openai:test", "k": 2, "max_steps": 2}
+CHAT_SETTINGS = {"model": "openai:test", "k": 2, "max_steps": 2}
 each_method = pytest.mark.parametrize("method", METHODS)
 
 
@@ -87,7 +87,7 @@ async def test_two_questions_on_one_thread_are_as_on_two(client: LangGraphClient
     asked = await values(client, thread)
     assert asked["question"] == QUESTION
     assert asked["usage"]
-    again: dict[str, Any] = {"input": {"question": NEXT}, "context": {"k": 3, "retriever": "bm25"}}
+    again: dict[str, Any] = {"input": {"question": NEXT_QUESTION}, "context": {"k": 3, "retriever": "bm25"}}
     await stream_method(client, thread, method, **again)
     fresh = (await client.threads.create())["thread_id"]
     await stream_method(client, fresh, method, **again)
@@ -101,14 +101,14 @@ async def test_it_runs_with_given_passages_and_a_chat_model(
     before = len(server.model.chats())
     thread = (await client.threads.create())["thread_id"]
     nodes, said = await stream_method(
-        client, thread, method, input={"question": QUESTION, "given": TOWER}, context=CHAT
+        client, thread, method, input={"question": QUESTION, "given": TOWER_PASSAGES}, context=CHAT_SETTINGS
     )
     assert nodes[0] == "begin"
     assert said
     found = await values(client, thread)
     assert set(found["usage"]) >= set(found["malformed"])
     assert len(server.model.chats()) > before
-    assert found["provided"] == TOWER
+    assert found["provided"] == TOWER_PASSAGES
 
 
 @pytest.mark.parametrize(
@@ -165,12 +165,12 @@ async def test_a_run_stops_before_the_vote_and_goes_on_with_another(client: Lang
 
 
 async def test_long_loops_are_not_cut_short(client: LangGraphClient) -> None:
-    many = [TOWER[0] | {"id": f"p{number}"} for number in range(30)]
+    many = [TOWER_PASSAGES[0] | {"id": f"p{number}"} for number in range(30)]
     asked = {"question": QUESTION, "given": many}
     nodes, _ = await stream_method(client, None, "selection_inference", input=asked, context={"k": 30})
     assert nodes.count("infer") == 30
     nodes, _ = await stream_method(
-        client, None, "react", input={"question": QUESTION}, context=CHAT | {"max_steps": 20}
+        client, None, "react", input={"question": QUESTION}, context=CHAT_SETTINGS | {"max_steps": 20}
     )
     assert nodes.count("think") == 21
 

@@ -16,7 +16,7 @@ from quorum.ui.query import Query, parse_link
 from quorum.ui.run import Answer, Run, start_run
 
 FOLDER = Path("runs")
-FIRST, SECOND = "20260101-000000-abcdef", "20260101-000001-abcdef"
+FIRST_RUN_ID, SECOND_RUN_ID = "20260101-000000-abcdef", "20260101-000001-abcdef"
 
 
 async def find(id_: str) -> Run:
@@ -29,25 +29,25 @@ def make_run(id_: str, question: str, follows: str = "", **answers: str) -> Run:
 
 
 async def test_each_method_reads_its_own_answers() -> None:
-    save_run(make_run(FIRST, "Who planned it?", concat="Ada", sure="Ida"), FOLDER)
-    save_run(make_run(SECOND, "Where?", FIRST, sure="Vell"), FOLDER)
-    said = await read_conversation(SECOND, "concat", find)
+    save_run(make_run(FIRST_RUN_ID, "Who planned it?", concat="Ada", sure="Ida"), FOLDER)
+    save_run(make_run(SECOND_RUN_ID, "Where?", FIRST_RUN_ID, sure="Vell"), FOLDER)
+    said = await read_conversation(SECOND_RUN_ID, "concat", find)
     assert [(turn["role"], turn["content"]) for turn in said] == [
         ("user", "Who planned it?"),
         ("assistant", "Ada"),
         ("user", "Where?"),
         ("assistant", "Vell"),
     ]
-    assert (await read_conversation(SECOND, "sure", find))[1]["content"] == "Ida"
+    assert (await read_conversation(SECOND_RUN_ID, "sure", find))[1]["content"] == "Ida"
     assert await read_conversation("", "sure", find) == []
 
 
 async def test_runs_that_follow_each_other_in_a_circle_end() -> None:
-    save_run(make_run(FIRST, "Why?", FIRST, concat="So."), FOLDER)
-    assert len(await read_conversation(FIRST, "concat", find)) == 2 * MOST_RUNS
+    save_run(make_run(FIRST_RUN_ID, "Why?", FIRST_RUN_ID, concat="So."), FOLDER)
+    assert len(await read_conversation(FIRST_RUN_ID, "concat", find)) == 2 * MOST_RUNS
 
 
-@pytest.mark.parametrize("id_", ["../../etc/passwd", FIRST])
+@pytest.mark.parametrize("id_", ["../../etc/passwd", FIRST_RUN_ID])
 async def test_a_run_that_is_missing_is_told_on_the_card(id_: str) -> None:
     query = Query("Why?", "concat", {}, id_)
 
@@ -72,17 +72,17 @@ async def test_a_follow_up_is_understood_and_kept(openai_server: OpenAIServer, t
     openai_server.reply(reader)
     index_passages(PASSAGES, collection="towers", store=str(tmp_path / "store"))
     base = Context(model="openai:test", collection="towers", retriever="bm25", store=str(tmp_path / "store"))
-    save_run(make_run(FIRST, "Where is the Lumen Tower?", concat="Vell"), FOLDER)
-    query = Query("When was it finished?", "concat", {}, FIRST)
+    save_run(make_run(FIRST_RUN_ID, "Where is the Lumen Tower?", concat="Vell"), FOLDER)
+    query = Query("When was it finished?", "concat", {}, FIRST_RUN_ID)
 
     async def save(run: Run) -> None:
         await asyncio.to_thread(save_run, run, FOLDER)
 
-    run = start_run(query, query.make_columns(base), save, lambda method: read_conversation(FIRST, method, find))
+    run = start_run(query, query.make_columns(base), save, lambda method: read_conversation(FIRST_RUN_ID, method, find))
     assert run.task is not None
     await run.task
     again = await find(run.id)
     result = again.answers[0].result or {}
-    assert (again.query.follows, result["answer"]) == (FIRST, "1931")
+    assert (again.query.follows, result["answer"]) == (FIRST_RUN_ID, "1931")
     assert result["question"] == "When was the Lumen Tower finished?"  # type: ignore[typeddict-item]
     assert parse_link(query.link().partition("?")[2], base)[0] == query

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.ui.query import FIXED, OWN, Query, list_form_fields, parse_link
+from quorum.ui.query import FIXED_SETTINGS, OWN_PARAMETERS, Query, list_form_fields, parse_link
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
@@ -75,7 +75,7 @@ def test_the_methods_have_the_settings_and_their_own() -> None:
 
 def test_every_setting_is_in_the_form() -> None:
     shown = {field.name: field for field in list_form_fields(Context(temperature=0.7))}
-    assert set(shown) | {*OWN, *FIXED} == {part.name for part in fields(Context)}
+    assert set(shown) | {*OWN_PARAMETERS, *FIXED_SETTINGS} == {part.name for part in fields(Context)}
     assert all(field.about for field in shown.values())
     assert (shown["temperature"].now, shown["temperature"].most, shown["temperature"].whole) == ("0.7", 2, False)
     assert (shown["samples"].kind, shown["samples"].least, shown["samples"].whole) == ("number", 1, True)

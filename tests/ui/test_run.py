@@ -20,7 +20,7 @@ from quorum.ui.run import Answer, Run, count_totals, describe_error, list_visite
 
 BASE = {"model": "openai:test", "collection": "towers", "retriever": "bm25", "k": 2}
 FOLDER = Path("runs")
-NASTY = "<img src=x onerror=alert(1)>"
+HTML_ATTACK = "<img src=x onerror=alert(1)>"
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ async def test_a_bug_is_one_sentence_here_and_whole_on_the_terminal(
 async def test_a_kept_run_is_a_trace(
     store: str, openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    openai_server.reply(f"1931 {NASTY}")
+    openai_server.reply(f"1931 {HTML_ATTACK}")
     run = await asked("concat,post_fusion", store)
     with pytest.raises(SystemExit) as end:
         await asyncio.to_thread(main, ["trace", str(FOLDER / f"{run.id}.json")])

@@ -9,7 +9,7 @@ QUESTIONS = [
     {"id": "1", "question": "Who built the lighthouse of Vell?", "answers": ["Ada Korn"], "passages": [PASSAGE]},
     {"id": "2", "question": "When was the lighthouse of Vell built?", "answers": ["1874"], "passages": [PASSAGE]},
 ]
-SCRIPT = """
+USER_SCRIPT = """
 from core import NAME
 from quorum import METHODS, Context, answer_sync
 
@@ -19,7 +19,7 @@ assert NAME == "the application's core"
 print(answer_sync(question, "sure", Context(k=1), given=passages)["answer"])
 print(METHODS["concat"].graph.invoke({"question": question, "given": passages})["answer"])
 """
-TEST = """
+USER_TEST = """
 from importlib import import_module
 
 import pytest
@@ -52,7 +52,7 @@ def write_application(folder: Path) -> None:
     (folder / "documents").mkdir()
     (folder / "documents" / "vell.md").write_text(f"# {PASSAGE['title']}\n\n{PASSAGE['text']}\n")
     (folder / "questions.jsonl").write_text("".join(json.dumps(question) + "\n" for question in QUESTIONS))
-    (folder / "script.py").write_text(SCRIPT)
-    (folder / "tests" / "test_application.py").write_text(TEST % ([name for name in FOLDERS if name != "tests"],))
+    (folder / "script.py").write_text(USER_SCRIPT)
+    (folder / "tests" / "test_application.py").write_text(USER_TEST % ([name for name in FOLDERS if name != "tests"],))
     named = {"dependencies": ["."], "graphs": {"ask": "quorum.graphs.sure:graph"}}
     (folder / "langgraph.json").write_text(json.dumps(named))

@@ -24,9 +24,9 @@ sys.path.insert(0, str(ROOT / "tests"))
 from studio_server import start_studio
 
 ENVIRONMENT = ROOT / ".venv-wheel"
-PYTHON = ENVIRONMENT / "bin" / "python"
-STUDIO = ROOT / ".venv-studio" / "bin" / "python"
-QUIET = {"QUORUM_JOURNAL": "off", "LANGSMITH_TRACING": "false", "COLUMNS": "100"}
+WHEEL_PYTHON = ENVIRONMENT / "bin" / "python"
+STUDIO_PYTHON = ROOT / ".venv-studio" / "bin" / "python"
+QUIET_VARIABLES = {"QUORUM_JOURNAL": "off", "LANGSMITH_TRACING": "false", "COLUMNS": "100"}
 
 
 @contextmanager
@@ -75,10 +75,10 @@ def install(wheel: Path) -> None:
     wanted = ["-c", str(ROOT / "constraints.txt"), f"{wheel}[ui]", "pytest"]
     if uv := shutil.which("uv"):
         run_or_exit(uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(ENVIRONMENT))
-        run_or_exit(uv, "pip", "install", "--quiet", "--python", str(PYTHON), *wanted)
+        run_or_exit(uv, "pip", "install", "--quiet", "--python", str(WHEEL_PYTHON), *wanted)
     else:
         run_or_exit(sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT))
-        run_or_exit(str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted)
+        run_or_exit(str(WHEEL_PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted)
 
 
 def check_installed() -> None:
@@ -129,10 +129,17 @@ def check_plugin(application: Path) -> None:
 def add_package(folder: Path) -> None:
     """Install a package into the environment; what it needs is there."""
     if uv := shutil.which("uv"):
-        run_or_exit(uv, "pip", "install", "--quiet", "--no-deps", "--python", str(PYTHON), str(folder))
+        run_or_exit(uv, "pip", "install", "--quiet", "--no-deps", "--python", str(WHEEL_PYTHON), str(folder))
     else:
         run_or_exit(
-            str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", str(folder)
+            str(WHEEL_PYTHON),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-deps",
+            str(folder),
         )
 
 
@@ -153,7 +160,7 @@ def execute(folder: Path, said: str, command: str, *arguments: str, **environmen
 def make_clean_environment(**more: str) -> dict[str, str]:
     """The environment without the settings of the user who runs the checks."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
-    return kept | QUIET | more
+    return kept | QUIET_VARIABLES | more
 
 
 def check_server(application: Path) -> None:
@@ -182,13 +189,15 @@ def check_studio(application: Path, wheel: Path, target: Path) -> None:
     """`langgraph dev` serves the application's langgraph.json; its quorum is the wheel's, not the checkout's."""
     with step("langgraph dev of the application's langgraph.json"):
         shutil.unpack_archive(wheel, target, "zip")
-        where = [str(STUDIO), "-c", "import quorum; print(quorum.__file__)"]
+        where = [str(STUDIO_PYTHON), "-c", "import quorum; print(quorum.__file__)"]
         found = subprocess.check_output(
             where, cwd=application, env=make_clean_environment(PYTHONPATH=str(target)), text=True
         )
         assert Path(found.strip()).is_relative_to(target), found
         config = application / "langgraph.json"
-        with start_studio(application, config=config, python=str(STUDIO), PYTHONPATH=str(target), **QUIET) as server:
+        with start_studio(
+            application, config=config, python=str(STUDIO_PYTHON), PYTHONPATH=str(target), **QUIET_VARIABLES
+        ) as server:
             asked = {"question": "Who built the lighthouse of Vell?", "given": [PASSAGE]}
             body = json.dumps({"assistant_id": "ask", "input": asked, "context": {"k": 1}}).encode()
             request = Request(f"{server.url}/runs/wait", body, {"content-type": "application/json"})

@@ -8,8 +8,10 @@ from pathlib import Path
 from zipfile import ZipFile
 
 ROOT = Path(__file__).resolve().parents[2]
-LINKED = ("graphs", "nodes", "retrievers")
-IN_THE_WHEEL = {"quorum": "quorum", "data/sample": "quorum/data/sample"} | {name: f"quorum/{name}" for name in LINKED}
+LINKED_FOLDERS = ("graphs", "nodes", "retrievers")
+IN_THE_WHEEL = {"quorum": "quorum", "data/sample": "quorum/data/sample"} | {
+    name: f"quorum/{name}" for name in LINKED_FOLDERS
+}
 
 
 def build_wheel(source: Path, out: Path, *options: str) -> Path:
@@ -33,7 +35,7 @@ def unpack_without_links(sdist: Path, folder: Path) -> Path:
     with tarfile.open(sdist) as archive:
         archive.extractall(folder, filter="data")
     [unpacked] = folder.iterdir()
-    for name in LINKED:
+    for name in LINKED_FOLDERS:
         (unpacked / "quorum" / name).write_text(f"../{name}")
     return unpacked
 
@@ -44,7 +46,7 @@ def list_expected_files() -> set[str]:
     for source, place in IN_THE_WHEEL.items():
         for path in (ROOT / source).rglob("*"):
             inside = path.relative_to(ROOT / source)
-            linked = source == "quorum" and inside.parts[0] in LINKED
+            linked = source == "quorum" and inside.parts[0] in LINKED_FOLDERS
             if path.is_file() and not linked and "__pycache__" not in inside.parts:
                 found.add(f"{place}/{inside.as_posix()}")
     return found

@@ -13,7 +13,7 @@ from quorum.documents.document import Document, Unreadable
 
 Reader = Callable[[bytes, str], Document]
 
-MODULES = {
+SUFFIXES_OF_MODULE = {
     "plain_text": (".txt", ".text", ".log"),
     "markdown": (".md", ".markdown", ".mdown", ".mkd"),
     "restructured": (".rst", ".rest"),
@@ -35,7 +35,9 @@ MODULES = {
         *(".clj", ".dart", ".nix", ".tex", ".xml"),
     ),
 }
-READERS: dict[str, str | Reader] = {suffix: module for module, suffixes in MODULES.items() for suffix in suffixes}
+READERS: dict[str, str | Reader] = {
+    suffix: module for module, suffixes in SUFFIXES_OF_MODULE.items() for suffix in suffixes
+}
 
 
 def add_reader(suffix: str, reader: Reader) -> None:
@@ -45,7 +47,7 @@ def add_reader(suffix: str, reader: Reader) -> None:
 
 def all_readers() -> dict[str, str | Reader]:
     """Name's end -> reader: ours, then those of installed packages."""
-    return plugins.add_plugins(plugins.READERS, READERS, check_reader)
+    return plugins.add_plugins(plugins.READER_GROUP, READERS, check_reader)
 
 
 def check_reader(name: str, value: object) -> str | Reader:
@@ -70,10 +72,10 @@ def has_reader(path: Path) -> bool:
 def load_reader(path: Path) -> Reader:
     """The reader for a file, by its name. Raises `Unreadable` if there is none."""
     kind = path.suffix.lower()
-    found = find_reader(kind) if kind else None
-    if found is None:
+    reader_entry = find_reader(kind) if kind else None
+    if reader_entry is None:
         raise Unreadable(f"files of type {kind!r} are not read" if kind else "a file without a type is not read")
-    if isinstance(found, str):
-        read: Reader = import_module(f"{__name__}.{found}").read
+    if isinstance(reader_entry, str):
+        read: Reader = import_module(f"{__name__}.{reader_entry}").read
         return read
-    return found
+    return reader_entry

@@ -8,17 +8,17 @@ from quorum.documents.encodings import decode_text
 from quorum.documents.tables import format_rows, looks_like_header
 
 DELIMITERS = ",;\t|"
-SEEN, SEEN_ROWS = 20_000, 20  # characters and rows from which the delimiter is detected
+SEEN_CHARACTERS, SEEN_ROWS = 20_000, 20  # characters and rows from which the delimiter is detected
 
 
 def read(data: bytes, name: str) -> Document:
     """A block for every row, each value after its column's name."""
     text, note = decode_text(data)
-    found = csv.reader(io.StringIO(text, newline=""), delimiter=detect_delimiter(text, name))
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=detect_delimiter(text, name))
     try:
-        grid = list(found)
+        grid = list(rows)
     except csv.Error as error:
-        raise Unreadable(f"row {found.line_num} cannot be read ({error})") from None
+        raise Unreadable(f"row {rows.line_num} cannot be read ({error})") from None
     blocks = [Block(row, "row") for row in format_rows(grid, has_head=has_column_names(grid))]
     return Document("", blocks, notes=[note] if note else [])
 
@@ -29,7 +29,7 @@ def detect_delimiter(text: str, name: str) -> str:
         return "\t"
 
     def evenness(delimiter: str) -> tuple[bool, int]:
-        rows = read_first_rows(text[:SEEN], delimiter)
+        rows = read_first_rows(text[:SEEN_CHARACTERS], delimiter)
         counts = [len(row) - 1 for row in rows[:-1] or rows]  # the last row may be cut
         return (min(counts, default=0) > 0, min(counts, default=0) * 100 - max(counts, default=0))
 

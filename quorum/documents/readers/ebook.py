@@ -10,10 +10,10 @@ from quorum.documents.encodings import decode_text
 from quorum.documents.html_blocks import read_html
 from quorum.documents.zip_parts import open_archive
 
-PACKAGE = "{http://www.idpf.org/2007/opf}"
+PACKAGE_NAMESPACE = "{http://www.idpf.org/2007/opf}"
 DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
-CONTAINER = "{urn:oasis:names:tc:opendocument:xmlns:container}"
-PAGES = ("application/xhtml+xml", "text/html")
+CONTAINER_NAMESPACE = "{urn:oasis:names:tc:opendocument:xmlns:container}"
+PAGE_TYPES = ("application/xhtml+xml", "text/html")
 
 
 def read(data: bytes, name: str) -> Document:
@@ -21,7 +21,7 @@ def read(data: bytes, name: str) -> Document:
     notes: dict[str, None] = {}
     with open_archive(data, "epub", entities=True) as archive:
         place, package = read_package(archive)
-        said = {
+        metadata = {
             key: get_metadata_text(package, tag)
             for key, tag in (("title", "title"), ("author", "creator"), ("date", "date"))
         }
@@ -34,10 +34,10 @@ def read(data: bytes, name: str) -> Document:
                 continue
             notes |= {note: None} if note else {}
             blocks += read_html(text).blocks
-    title = said.pop("title")
+    title = metadata.pop("title")
     if blocks and blocks[0].kind == "heading" and blocks[0].text == title:
         blocks = blocks[1:]
-    return Document(title, blocks, {key: value for key, value in said.items() if value}, list(notes))
+    return Document(title, blocks, {key: value for key, value in metadata.items() if value}, list(notes))
 
 
 def parse_xml(data: bytes) -> Any:
@@ -51,7 +51,7 @@ def parse_xml(data: bytes) -> Any:
 
 def read_package(archive: ZipFile) -> tuple[str, Any]:
     """(path, tree) of the package file, which lists the parts of the book."""
-    root = parse_xml(archive.read("META-INF/container.xml")).find(f".//{CONTAINER}rootfile")
+    root = parse_xml(archive.read("META-INF/container.xml")).find(f".//{CONTAINER_NAMESPACE}rootfile")
     place = "" if root is None else root.get("full-path") or ""
     return place, parse_xml(archive.read(place))
 
@@ -62,11 +62,11 @@ def get_metadata_text(package: Any, tag: str) -> str:
 
 def list_chapters(package: Any, folder: str) -> list[str]:
     """The paths of the pages, in reading order, without tables of contents."""
-    items = {item.get("id"): item for item in package.iter(f"{PACKAGE}item")}
-    found = []
-    for reference in package.iter(f"{PACKAGE}itemref"):
+    items = {item.get("id"): item for item in package.iter(f"{PACKAGE_NAMESPACE}item")}
+    chapters = []
+    for reference in package.iter(f"{PACKAGE_NAMESPACE}itemref"):
         item = items.get(reference.get("idref"))
-        if item is None or item.get("media-type") not in PAGES or "nav" in (item.get("properties") or "").split():
+        if item is None or item.get("media-type") not in PAGE_TYPES or "nav" in (item.get("properties") or "").split():
             continue
-        found.append(posixpath.normpath(posixpath.join(folder, unquote(item.get("href") or ""))))
-    return list(dict.fromkeys(found))
+        chapters.append(posixpath.normpath(posixpath.join(folder, unquote(item.get("href") or ""))))
+    return list(dict.fromkeys(chapters))

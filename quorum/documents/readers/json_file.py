@@ -20,8 +20,8 @@ def read(data: bytes, name: str) -> Document:
     try:
         value = parse_json(text)
     except JSONDecodeError as error:
-        where = f" (line {error.lineno})" if error.lineno > 1 else ""
-        raise Unreadable(f"not JSON: {error.msg[:60]}{where}") from None
+        place = f" (line {error.lineno})" if error.lineno > 1 else ""
+        raise Unreadable(f"not JSON: {error.msg[:60]}{place}") from None
     title = value.get("title") if isinstance(value, dict) else None
     blocks = list(make_blocks(value))
     return Document(title if isinstance(title, str) else "", blocks, notes=[note] if note else [])
@@ -58,7 +58,7 @@ def make_member_blocks(value: Any) -> Iterator[Block]:
 def format_record(value: Any) -> str:
     """A value on one line.
 
-    >>> record_text({"dam": {"name": "Vell", "height": 87}, "rivers": ["Orl", "Tam"]})
+    >>> format_record({"dam": {"name": "Vell", "height": 87}, "rivers": ["Orl", "Tam"]})
     'dam.name: Vell; dam.height: 87; rivers: Orl, Tam'
     """
     parts: list[str] = []
@@ -68,7 +68,7 @@ def format_record(value: Any) -> str:
             raise Unreadable("too many values in one record")
         name, inner = waiting.pop()
         if isinstance(inner, dict):
-            waiting += [(f"{name}.{key}" if name else str(key), one) for key, one in reversed(inner.items())]
+            waiting += [(f"{name}.{key}" if name else str(key), content) for key, content in reversed(inner.items())]
         elif isinstance(inner, list) and any(isinstance(item, dict | list) for item in inner):
             waiting += [(name, item) for item in reversed(inner)]
         elif text := format_scalar(inner):

@@ -27,9 +27,9 @@ def read(data: bytes, name: str) -> Document:
     if names:
         rows.append(f"Attached: {', '.join(names[:50])}")
     title = head["Subject"]
-    said = {"author": head["From"], "date": format_date(head["Date"])}
+    metadata = {"author": head["From"], "date": format_date(head["Date"])}
     top = [Block("; ".join(rows), "row")] if rows else []
-    return Document(title, [*top, *blocks], {key: value for key, value in said.items() if value}, notes)
+    return Document(title, [*top, *blocks], {key: value for key, value in metadata.items() if value}, notes)
 
 
 def get_header(message: EmailMessage, name: str) -> str:

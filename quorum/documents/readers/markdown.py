@@ -9,11 +9,11 @@ from quorum.documents.document import Block, Document, join_lines
 from quorum.documents.encodings import decode_text
 from quorum.documents.html_blocks import KNOWN_TAGS, read_html
 
-FRONT = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)\n\1[ \t]*(?:\n|\Z)", re.DOTALL)
+FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)\n\1[ \t]*(?:\n|\Z)", re.DOTALL)
 TAG = re.compile(r"\A</?([A-Za-z][A-Za-z0-9-]*)")
 LONGEST_FRONT = 20_000  # characters
 LONGEST_VALUE = 1000
-LARGEST, WIDEST = 10_000_000, 200_000  # characters of a file and of one line up to which Markdown is parsed
+LARGEST_FILE, WIDEST_LINE = 10_000_000, 200_000  # characters of a file and of one line up to which Markdown is parsed
 
 
 def read(data: bytes, name: str) -> Document:
@@ -25,7 +25,7 @@ def read(data: bytes, name: str) -> Document:
     text, note = decode_text(data)
     notes = [note] if note else []
     front, body = split_front_matter(text)
-    if len(body) > LARGEST or measure_longest_line(body) > WIDEST:
+    if len(body) > LARGEST_FILE or measure_longest_line(body) > WIDEST_LINE:
         blocks, notes = [Block(body)], [*notes, "very large: read as plain text"]
     else:
         blocks = read_markdown_blocks(body)
@@ -42,14 +42,14 @@ def measure_longest_line(text: str) -> int:
 
 def split_front_matter(text: str) -> tuple[dict[str, str], str]:
     """(the values of the front matter, the text after it). Front matter that is not a mapping stays in the text."""
-    found = FRONT.match(text)
-    if not found or len(found[2]) > LONGEST_FRONT:
+    match = FRONT_MATTER.match(text)
+    if not match or len(match[2]) > LONGEST_FRONT:
         return {}, text
-    values = parse_front_matter(found[2], toml=found[1] == "+++")
+    values = parse_front_matter(match[2], toml=match[1] == "+++")
     if not isinstance(values, Mapping):
         return {}, text
-    said = {join_lines(str(key)).lower(): format_value(value) for key, value in values.items()}
-    return {key: value for key, value in said.items() if value}, text[found.end() :]
+    metadata = {join_lines(str(key)).lower(): format_value(value) for key, value in values.items()}
+    return {key: value for key, value in metadata.items() if value}, text[match.end() :]
 
 
 def parse_front_matter(text: str, *, toml: bool) -> Any:

@@ -16,13 +16,13 @@ from quorum.documents.readers.word import convert_parser_errors
 from quorum.documents.tables import format_rows
 
 BROKEN_WORD = re.compile(r"(?<=[a-zà-ÿ])(?:[-\u00ad]\n|[\ufffe\u0002]\n?)(?=[a-zà-ÿ])")  # pdfium marks some itself
-ENDS = re.compile(r"[.!?:;…][\"'”’)\]]*\Z")
+SENTENCE_END = re.compile(r"[.!?:;…][\"'”’)\]]*\Z")
 FIRST_SENTENCE = re.compile(r"\A[a-zà-ÿ][^.!?]{0,600}[.!?](?=\s|\Z)")
 BULLET = re.compile(r"[•◦▪‣·∙]\s*")
-LARGER = 1.15  # a heading is at least this many times as large as the text
+HEADING_RATIO = 1.15  # a heading is at least this many times as large as the text
 LONGEST_HEADING = 15  # words
-REPEATED = 3  # a line at the edge of at least this many pages is a running title
-RULES = 6  # a page with fewer drawn lines has no table
+RUNNING_TITLE_PAGES = 3  # a line at the edge of at least this many pages is a running title
+FEWEST_TABLE_LINES = 6  # a page with fewer drawn lines has no table
 MOST_RULES = 3000
 MOST_TABLE_PAGES = 300
 MOST_PAGES = 20_000
@@ -43,7 +43,7 @@ class Line:
 def read(data: bytes, name: str) -> Document:
     """The text of the pages. Raises `Unreadable` for files with a password and for scanned files without any text."""
     with convert_parser_errors("pdf"):
-        pages, pictures, said = read_pages(data)
+        pages, pictures, properties = read_pages(data)
     scanned = [number for number, lines in enumerate(pages, start=1) if not lines and number in pictures]
     if not any(pages):
         if scanned:
@@ -51,11 +51,11 @@ def read(data: bytes, name: str) -> Document:
         raise Unreadable("no text in it (scanned pages?)")
     notes = [f"scanned pages without text: {format_ranges(scanned)}"] if scanned else []
     blocks = list(make_blocks(remove_running_titles(pages)))
-    title, first = remove_unstorable(said.get("Title", "")), blocks[0]
+    title, first = remove_unstorable(properties.get("Title", "")), blocks[0]
     stands_alone = sum(block.kind == "heading" and block.level == 1 for block in blocks) == 1 < len(blocks)
     if first.kind == "heading" and first.level == 1 and stands_alone and title.lower() in ("", first.text.lower()):
         title, blocks = first.text, blocks[1:]
-    metadata = {"author": remove_unstorable(said.get("Author", ""))}
+    metadata = {"author": remove_unstorable(properties.get("Author", ""))}
     return Document(title, blocks, {key: value for key, value in metadata.items() if value}, notes)
 
 
@@ -93,8 +93,8 @@ def read_page(page: Any, tables: "Tables", number: int) -> tuple[list[Line], boo
     textpage = page.get_textpage()
     count = textpage.count_chars()
     lines = read_lines(textpage, count) if count > 0 else []
-    kinds = Counter(one.type for one in page.get_objects(max_depth=2))
-    if lines and RULES <= kinds[raw.FPDF_PAGEOBJ_PATH] <= MOST_RULES:
+    kinds = Counter(item.type for item in page.get_objects(max_depth=2))
+    if lines and FEWEST_TABLE_LINES <= kinds[raw.FPDF_PAGEOBJ_PATH] <= MOST_RULES:
         lines = insert_tables(lines, tables.find_tables(number), page.get_height())
     textpage.close()
     return lines, bool(kinds[raw.FPDF_PAGEOBJ_IMAGE])
@@ -131,16 +131,16 @@ class Tables:
         logging.getLogger("pdfminer").setLevel(logging.CRITICAL)
         import pdfplumber
 
-        found = []
+        tables = []
         with suppress(Exception):  # without its tables the page still has its text
             self.document = self.document or pdfplumber.open(io.BytesIO(self.data))
             page = self.document.pages[number]
             for table in page.find_tables():
                 grid = [[cell or "" for cell in row] for row in table.extract()]
                 if len(grid) > 1 and max(map(len, grid)) > 1:
-                    found.append((table.bbox, list(format_rows(grid))))
+                    tables.append((table.bbox, list(format_rows(grid))))
             page.close()
-        return found
+        return tables
 
 
 def insert_tables(lines: list[Line], tables: list[Any], height: float) -> list[Line]:
@@ -164,17 +164,17 @@ def remove_running_titles(pages: list[list[Line]]) -> list[list[Line]]:
     edges = Counter(
         edge for lines in pages for edge in {mask_digits(line.text) for line in (lines[:1] + lines[-1:])} if lines
     )
-    least = max(REPEATED, len(pages) // 3)
+    least = max(RUNNING_TITLE_PAGES, len(pages) // 3)
 
     def is_running(line: Line) -> bool:
         return not line.row and edges[mask_digits(line.text)] >= least and len(line.text) < 100
 
-    kept = []
+    kept_lines = []
     for lines in pages:
         begin = 1 if lines and is_running(lines[0]) else 0
         end = len(lines) - 1 if len(lines) > begin and is_running(lines[-1]) else len(lines)
-        kept.append(lines[begin:end])
-    return kept if any(kept) else pages
+        kept_lines.append(lines[begin:end])
+    return kept_lines if any(kept_lines) else pages
 
 
 def mask_digits(text: str) -> str:
@@ -189,7 +189,7 @@ def make_blocks(pages: list[list[Line]]) -> Iterator[Block]:
         for kind, text, level in split_paragraphs(lines, levels):
             if held is not None and kind == "text" and held.page != number:
                 rest = FIRST_SENTENCE.match(text)
-                if rest and not ENDS.search(held.text):
+                if rest and not SENTENCE_END.search(held.text):
                     joined = BROKEN_WORD.sub("", f"{held.text}\n{rest[0]}")
                     held, text = Block(joined, page=held.page), text[rest.end() :].strip()
             if held is not None:
@@ -212,7 +212,7 @@ def find_heading_levels(pages: list[list[Line]]) -> dict[float, int]:
     if not sizes:
         return {}
     usual = sizes.most_common(1)[0][0]
-    larger = sorted((size for size in sizes if usual and size > LARGER * usual), reverse=True)
+    larger = sorted((size for size in sizes if usual and size > HEADING_RATIO * usual), reverse=True)
     return {size: min(level, 6) for level, size in enumerate(larger, start=1)}
 
 
@@ -249,10 +249,10 @@ def split_paragraphs(lines: list[Line], levels: dict[float, int]) -> Iterator[tu
 
 def format_ranges(numbers: list[int]) -> str:
     """'1-3, 7'."""
-    found: list[list[int]] = []
+    ranges: list[list[int]] = []
     for number in numbers:
-        if found and found[-1][-1] == number - 1:
-            found[-1][-1] = number
+        if ranges and ranges[-1][-1] == number - 1:
+            ranges[-1][-1] = number
         else:
-            found.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in found)
+            ranges.append([number, number])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in ranges)

@@ -9,8 +9,8 @@ from quorum.documents.encodings import decode_text
 from quorum.documents.html_blocks import read_html
 
 ROLE = re.compile(r"(?<!\w):[a-zA-Z][\w:.+-]*:`([^`<]*?)\s*(?:<[^`>]*>)?`(?!`)")
-STANDARD = make_word_set("math code sub sup subscript superscript emphasis strong literal title title-reference")
-SETTINGS = {
+STANDARD_ROLES = make_word_set("math code sub sup subscript superscript emphasis strong literal title title-reference")
+DOCUTILS_SETTINGS = {
     "file_insertion_enabled": False,  # include:: and csv-table:: :file: would read any file
     "raw_enabled": False,
     "halt_level": 6,
@@ -23,23 +23,23 @@ SETTINGS = {
     "math_output": "LaTeX",
     "_disable_config": True,
 }
-CODE = make_word_set("code-block sourcecode code highlight literalinclude prompt doctest testcode")
-SILENT = make_word_set(
+CODE_DIRECTIVES = make_word_set("code-block sourcecode code highlight literalinclude prompt doctest testcode")
+SILENT_DIRECTIVES = make_word_set(
     "toctree index contents include raw meta module currentmodule tabularcolumns highlight only image"
 )
 DIRECTIVE = re.compile(r"^([ \t]*)\.\. ([a-zA-Z][\w:.-]*)::[ \t]*(.*)$")
 OPTION = re.compile(r"^[ \t]+:[\w-]+:.*$")
-KEPT = make_word_set(
+TEXT_DIRECTIVES = make_word_set(
     """note warning tip hint important caution danger error attention admonition table list-table csv-table figure
     epigraph topic sidebar rubric parsed-literal container math replace unicode line-block highlights compound"""
 )
-LARGEST = 5_000_000  # characters
+LARGEST_FILE = 5_000_000  # characters
 
 
 def read(data: bytes, name: str) -> Document:
     """Sections, paragraphs, lists, code and tables without their marks; the title is the first section's."""
     text, note = decode_text(data)
-    if len(text) > LARGEST:
+    if len(text) > LARGEST_FILE:
         raise Unreadable("larger than 5 MB, which is too much for this type")
     page = read_html(to_html(simplify_markup(text)))
     blocks, title = page.blocks, ""
@@ -51,8 +51,8 @@ def read(data: bytes, name: str) -> Document:
 def to_html(text: str) -> str:
     from docutils.core import publish_parts
 
-    found: dict[str, Any] = publish_parts(text, writer="html5", settings_overrides=SETTINGS)
-    return str(found["body"])
+    parts: dict[str, Any] = publish_parts(text, writer="html5", settings_overrides=DOCUTILS_SETTINGS)
+    return str(parts["body"])
 
 
 def simplify_markup(text: str) -> str:
@@ -60,20 +60,20 @@ def simplify_markup(text: str) -> str:
     lines, out = text.split("\n"), list[str]()
     place = 0
     while place < len(lines):
-        found = DIRECTIVE.match(lines[place])
-        if not found or found[2] in KEPT:
-            out.append(ROLE.sub(replace_role, lines[place]) if not found else lines[place])
+        match = DIRECTIVE.match(lines[place])
+        if not match or match[2] in TEXT_DIRECTIVES:
+            out.append(ROLE.sub(replace_role, lines[place]) if not match else lines[place])
             place += 1
             continue
-        end = find_content_end(lines, place, len(found[1]))
-        out += convert_directive(found, lines[place + 1 : end])
+        end = find_content_end(lines, place, len(match[1]))
+        out += convert_directive(match, lines[place + 1 : end])
         place = end
     return "\n".join(out)
 
 
-def replace_role(found: re.Match[str]) -> str:
-    role = found[0][1 : found[0].index(":", 1)]
-    return found[0] if role in STANDARD else found[1].lstrip("~!")
+def replace_role(match: re.Match[str]) -> str:
+    role = match[0][1 : match[0].index(":", 1)]
+    return match[0] if role in STANDARD_ROLES else match[1].lstrip("~!")
 
 
 def find_content_end(lines: list[str], place: int, indent: int) -> int:
@@ -84,14 +84,14 @@ def find_content_end(lines: list[str], place: int, indent: int) -> int:
     return end
 
 
-def convert_directive(found: re.Match[str], content: list[str]) -> list[str]:
+def convert_directive(match: re.Match[str], content: list[str]) -> list[str]:
     """The lines that replace a directive: code as a literal block, others as their argument and content."""
-    indent, name, argument = found[1], found[2], found[3]
+    indent, name, argument = match[1], match[2], match[3]
     while content and OPTION.match(content[0]):
         content = content[1:]
-    if name in CODE:
+    if name in CODE_DIRECTIVES:
         return ["", f"{indent}::", "", *content, ""]
-    if name in SILENT:
+    if name in SILENT_DIRECTIVES:
         return [""]
     least = min((len(line) - len(line.lstrip()) for line in content if line.strip()), default=0)
     inner = simplify_markup("\n".join(indent + line[least:] for line in content)).split("\n") if content else []

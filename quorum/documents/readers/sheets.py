@@ -11,13 +11,13 @@ from quorum.documents.tables import format_rows, looks_like_header
 from quorum.documents.zip_parts import open_archive
 
 MOST_CELLS = 5_000_000
-ABOVE = 10  # rows that may precede the names of the columns
+ROWS_ABOVE_NAMES = 10  # rows that may precede the names of the columns
 
 
 def read(data: bytes, name: str) -> Document:
     """The rows of every sheet, each value after its column's name. A formula gives its last computed value."""
     with open_archive(data, "xlsx") as archive:
-        said = read_core_properties(archive)
+        metadata = read_core_properties(archive)
     blocks: list[Block] = []
     with convert_parser_errors("xlsx"):
         from openpyxl import load_workbook
@@ -29,10 +29,10 @@ def read(data: bytes, name: str) -> Document:
                 continue
             sheet.reset_dimensions()  # a wrong size would hide rows, or claim millions of them
             grid, room = read_cells(sheet.iter_rows(), room)
-            found = make_blocks(grid)
-            if found:
-                blocks += [Block(remove_unstorable(join_lines(sheet.title)), "heading", 2), *found]
-    return Document(said.pop("title", ""), blocks, said)
+            sheet_blocks = make_blocks(grid)
+            if sheet_blocks:
+                blocks += [Block(remove_unstorable(join_lines(sheet.title)), "heading", 2), *sheet_blocks]
+    return Document(metadata.pop("title", ""), blocks, metadata)
 
 
 def read_cells(rows: Iterable[Iterable[Any]], room: int) -> tuple[list[list[str]], int]:
@@ -53,7 +53,7 @@ def read_cells(rows: Iterable[Iterable[Any]], room: int) -> tuple[list[list[str]
 def make_blocks(grid: list[list[str]]) -> list[Block]:
     """The rows as blocks. Rows of a single cell above the names of the columns become text."""
     begin = 0
-    while begin < min(ABOVE, len(grid) - 1) and sum(map(bool, grid[begin])) == 1 < max(map(len, grid)):
+    while begin < min(ROWS_ABOVE_NAMES, len(grid) - 1) and sum(map(bool, grid[begin])) == 1 < max(map(len, grid)):
         begin += 1
     above = [Block(remove_unstorable(" ".join(filter(None, row)))) for row in grid[:begin]]
     table = [[remove_unstorable(value) for value in row] for row in grid[begin:]]

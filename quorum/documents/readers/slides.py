@@ -15,16 +15,16 @@ PLAIN_TITLES = ("", "PowerPoint Presentation", "Presentation")
 def read(data: bytes, name: str) -> Document:
     """Every slide's title as heading, its texts from top to bottom, its tables, and the speaker's notes."""
     with open_archive(data, "pptx") as archive:
-        said = read_core_properties(archive)
+        metadata = read_core_properties(archive)
     with convert_parser_errors("pptx"):
         from pptx import Presentation
 
         slides = list(Presentation(io.BytesIO(data)).slides)
         blocks = [block for number, slide in enumerate(slides, start=1) for block in read_slide(slide, number)]
-    title = said.pop("title", "")
+    title = metadata.pop("title", "")
     if title in PLAIN_TITLES:
         title = blocks[0].text if blocks and blocks[0].kind == "heading" and blocks[0].page == 1 else ""
-    return Document(title, blocks, said)
+    return Document(title, blocks, metadata)
 
 
 def read_slide(slide: Any, number: int) -> Iterator[Block]:
@@ -51,11 +51,11 @@ def read_slide(slide: Any, number: int) -> Iterator[Block]:
 
 def sort_shapes(shapes: Any) -> list[Any]:
     """The shapes, those inside groups too, from top to bottom and from left to right."""
-    waiting, found = list(shapes), []
+    waiting, ordered = list(shapes), []
     while waiting:
         shape = waiting.pop()
         if hasattr(shape, "shapes"):
             waiting += list(shape.shapes)
         else:
-            found.append(shape)
-    return sorted(found, key=lambda shape: (shape.top or 0, shape.left or 0))
+            ordered.append(shape)
+    return sorted(ordered, key=lambda shape: (shape.top or 0, shape.left or 0))

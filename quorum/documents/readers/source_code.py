@@ -12,7 +12,7 @@ DEFINITION = re.compile(
     \*?\s+(?:\([^)]{0,80}\)\s*)?([A-Za-z_$][\w$]*)""",
     re.VERBOSE,
 )
-TAB = 4
+TAB_WIDTH = 4
 LONGEST_LINE = 1000  # characters; longer lines are not searched for a definition
 
 
@@ -34,11 +34,11 @@ def split_code(text: str) -> list[Block]:
         run.clear()
 
     for line in text.split("\n"):
-        found = DEFINITION.match(line) if len(line) < LONGEST_LINE else None
-        if found:
-            indent = len(found[1].expandtabs(TAB))
+        match = DEFINITION.match(line) if len(line) < LONGEST_LINE else None
+        if match:
+            indent = len(match[1].expandtabs(TAB_WIDTH))
             end()
-            around = [one for one in around if one[0] < indent] + [(indent, found[2])]
+            around = [definition for definition in around if definition[0] < indent] + [(indent, match[2])]
         run.append(line)
     end()
     return blocks

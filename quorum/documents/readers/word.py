@@ -10,23 +10,23 @@ from quorum.documents.html_blocks import read_html
 from quorum.documents.readers.web_page import split_title
 from quorum.documents.zip_parts import open_archive
 
-STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh"
+STYLE_MAP = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh"
 DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
-TERMS = "{http://purl.org/dc/terms/}"
+TERMS_NAMESPACE = "{http://purl.org/dc/terms/}"
 
 
 def read(data: bytes, name: str) -> Document:
     """Headings by style, paragraphs, lists and tables; pictures and comments are left out."""
     with open_archive(data, "docx") as archive:
-        said = read_core_properties(archive)
+        metadata = read_core_properties(archive)
     with convert_parser_errors("docx"):
         import mammoth
 
         silent = mammoth.images.img_element(lambda image: {"src": ""})
-        found = mammoth.convert_to_html(io.BytesIO(data), style_map=STYLES, convert_image=silent)
-    page = read_html(found.value)
+        converted = mammoth.convert_to_html(io.BytesIO(data), style_map=STYLE_MAP, convert_image=silent)
+    page = read_html(converted.value)
     title, blocks = split_title(page)
-    return Document(title or said.pop("title", ""), blocks, {k: v for k, v in said.items() if k != "title"})
+    return Document(title or metadata.pop("title", ""), blocks, {k: v for k, v in metadata.items() if k != "title"})
 
 
 @contextmanager
@@ -55,6 +55,6 @@ def read_core_properties(archive: Any) -> dict[str, str]:
         root = etree.fromstring(archive.read("docProps/core.xml"), parser)
     except (KeyError, etree.XMLSyntaxError):
         return {}
-    names = {"title": f"{DUBLIN_CORE}title", "author": f"{DUBLIN_CORE}creator", "date": f"{TERMS}modified"}
-    said = {key: remove_unstorable(join_lines(root.findtext(tag) or "")) for key, tag in names.items()}
-    return {key: value[:10] if key == "date" else value for key, value in said.items() if value}
+    names = {"title": f"{DUBLIN_CORE}title", "author": f"{DUBLIN_CORE}creator", "date": f"{TERMS_NAMESPACE}modified"}
+    properties = {key: remove_unstorable(join_lines(root.findtext(tag) or "")) for key, tag in names.items()}
+    return {key: value[:10] if key == "date" else value for key, value in properties.items() if value}

@@ -12,7 +12,7 @@ from quorum.evaluation.metrics.statistics import Floats, Interval, bootstrap, ho
 from quorum.evaluation.run.race_result import RaceResult
 from quorum.evaluation.run.results import ColumnScores
 
-DIGITS = 6
+COMPARED_DIGITS = 6
 FEW_QUESTIONS = 100
 
 
@@ -102,9 +102,9 @@ def race_differences(
         if known and all(abs(value) <= 1 for value in known.values()):
             low, high = race.anytime_interval(known, asked)
             found[measure] = Difference(
-                difference=round(widest * float(np.mean(list(known.values()))), DIGITS),
-                low=round(widest * low, DIGITS),
-                high=round(widest * high, DIGITS),
+                difference=round(widest * float(np.mean(list(known.values()))), COMPARED_DIGITS),
+                low=round(widest * low, COMPARED_DIGITS),
+                high=round(widest * high, COMPARED_DIGITS),
                 test="race",
                 p=1.0,
                 p_holm=1.0,
@@ -136,14 +136,14 @@ def interval_of(found: Floats, widest: float = 1.0) -> Interval:
 
 
 def difference(found: Floats, test: str, p: float, p_holm: float, widest: float = 1.0) -> Difference:
-    mean, low, high = (round(value, DIGITS) for value in interval_of(found, widest))
+    mean, low, high = (round(value, COMPARED_DIGITS) for value in interval_of(found, widest))
     return Difference(
         difference=mean,
         low=low,
         high=high,
         test=test,
-        p=round(p, DIGITS),
-        p_holm=round(p_holm, DIGITS),
+        p=round(p, COMPARED_DIGITS),
+        p_holm=round(p_holm, COMPARED_DIGITS),
         questions_needed=questions_needed(found),
     )
 

@@ -7,7 +7,7 @@ from quorum.evaluation.compare.recommend import format_percent, join_first_names
 from quorum.evaluation.run.race_result import RaceResult
 
 NOTHING_NEW = "about new questions this says nothing"
-OF: Mapping[Mode, str] = {"questions": "on these questions", "future": "on new questions like these"}
+QUESTIONS_OF_MODE: Mapping[Mode, str] = {"questions": "on these questions", "future": "on new questions like these"}
 
 
 def describe_race(race: RaceResult, best: str | None) -> list[str]:
@@ -24,7 +24,9 @@ def describe_promise(race: RaceResult, best: str | None) -> str:
     """What may be concluded about the methods that the race dropped."""
     if race.mode == "exact":
         return f"None of these could still have become the best on these questions; {NOTHING_NEW}."
-    promise = f"The chance that it dropped the method that is best {OF[race.mode]} is at most {race.error:.0%}"
+    promise = (
+        f"The chance that it dropped the method that is best {QUESTIONS_OF_MODE[race.mode]} is at most {race.error:.0%}"
+    )
     if race.mode == "future" and best is not None and len(race.survivors) > 1:
         return f"{promise}; which of the survivors is that one, it does not say."
     return f"{promise}; {NOTHING_NEW}." if race.mode == "questions" else f"{promise}."

@@ -19,7 +19,7 @@ from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.source import Progress, ignore_progress
 
-SAMPLE = 8  # questions of a rehearsal
+REHEARSED_QUESTIONS = 8  # questions of a rehearsal
 SECONDS_A_CALL = 2.0  # assumed of a chat model that is not in this process
 
 
@@ -60,7 +60,7 @@ async def estimate(
     columns: Sequence[Column],
     *,
     given: bool,
-    sample: int = SAMPLE,
+    sample: int = REHEARSED_QUESTIONS,
     concurrency: int = 8,
     spending: AsyncCallbackHandler | None = None,
     progress: Progress = ignore_progress,

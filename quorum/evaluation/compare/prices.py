@@ -16,11 +16,11 @@ from quorum.models.model_spec import read_spec
 
 BUILT_IN = Path(__file__).with_name("prices.toml")
 MILLION = 1_000_000
-DATED = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|latest)$")
-OWN = ("embedded", "transformers")  # run in this process: free of charge
-JUDGING = ("validity", "ranking")  # the prompts that `Context.verifier` is asked
-FILTERING = ("filter_sentences", "filter_passages")  # those that `context_filter` is asked
-SHAPE = 'expected a table of models, each with numbers: ["openai:NAME"] input = 0.15, output = 0.60'
+DATE_SUFFIX = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|latest)$")
+FREE_PROVIDERS = ("embedded", "transformers")  # run in this process: free of charge
+VERIFIER_PROMPTS = ("validity", "ranking")  # the prompts that `Context.verifier` is asked
+FILTER_PROMPTS = ("filter_sentences", "filter_passages")  # those that `context_filter` is asked
+PRICE_FILE_FORM = 'expected a table of models, each with numbers: ["openai:NAME"] input = 0.15, output = 0.60'
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Price:
         return (fresh * self.input + cached_tokens * self.cached + output_tokens * self.output) / MILLION
 
 
-FREE = Price(0.0, 0.0, 0.0)
+FREE_PRICE = Price(0.0, 0.0, 0.0)
 
 
 class Prices:
@@ -51,7 +51,9 @@ class Prices:
         if not isinstance(model, str):
             return None
         name = read_spec(model).text
-        return self.table.get(name) or self.table.get(DATED.sub("", name)) or (FREE if is_own(name) else None)
+        return (
+            self.table.get(name) or self.table.get(DATE_SUFFIX.sub("", name)) or (FREE_PRICE if is_own(name) else None)
+        )
 
     def cost(self, context: Context, usage: Mapping[str, Usage]) -> float | None:
         """Dollars for the calls of one answer by prompt name, each at the price of the model that replied; None if a
@@ -84,15 +86,15 @@ def check_limit(cost: float | None, most: float | None, *, given: str = "", inst
 
 
 def is_own(name: str) -> bool:
-    return name.partition(":")[0] in OWN
+    return name.partition(":")[0] in FREE_PROVIDERS
 
 
 def model_of(prompt: str, context: Context) -> Any:
     """The model that a prompt is asked of."""
-    if prompt in JUDGING and context.verifier is not None:
+    if prompt in VERIFIER_PROMPTS and context.verifier is not None:
         return context.verifier
     chosen = context.context_filter or ""
-    if prompt in FILTERING and chosen.startswith(("llm:", *OWN)):
+    if prompt in FILTER_PROMPTS and chosen.startswith(("llm:", *FREE_PROVIDERS)):
         return chosen.removeprefix("llm:")
     return context.model
 
@@ -107,9 +109,9 @@ def read_table(file: Path) -> dict[str, Price]:
             f"The price table {file} cannot be read ({error.strerror}); give a TOML or JSON file."
         ) from None
     except ValueError as error:
-        raise SetupError(f"The price table {file} cannot be read ({error}); {SHAPE}.") from None
+        raise SetupError(f"The price table {file} cannot be read ({error}); {PRICE_FILE_FORM}.") from None
     if not isinstance(found, dict):
-        raise SetupError(f"{file} is not a price table; {SHAPE}.")
+        raise SetupError(f"{file} is not a price table; {PRICE_FILE_FORM}.")
     return {read_spec(name).text: read_price(name, one, file) for name, one in found.items()}
 
 
@@ -118,6 +120,6 @@ def read_price(name: str, found: Any, file: Path) -> Price:
     numbers = {key: values.get(key) for key in ("input", "output", "cached") if key in values}
     sound = all(isinstance(one, int | float) and not isinstance(one, bool) and one >= 0 for one in numbers.values())
     if not sound or not {"input", "output"} <= numbers.keys() or values.keys() - numbers.keys():
-        raise SetupError(f"The price of {name!r} in {file} does not fit ({found}); {SHAPE}.")
+        raise SetupError(f"The price of {name!r} in {file} does not fit ({found}); {PRICE_FILE_FORM}.")
     known: dict[str, float] = {"cached": values["input"], **values}
     return Price(known["input"], known["output"], known["cached"])

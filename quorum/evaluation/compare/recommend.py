@@ -12,8 +12,8 @@ from quorum.evaluation.run.race_result import RaceResult
 from quorum.evaluation.run.results import ColumnScores
 
 ALPHA = 0.05
-UNITS = {"calls": "calls", "tokens": "tokens", "cost": "dollars", "seconds": "seconds (95th percentile)"}
-NAMES = {
+UNIT_OF_COST = {"calls": "calls", "tokens": "tokens", "cost": "dollars", "seconds": "seconds (95th percentile)"}
+NAME_OF_MEASURE = {
     "em": "exact match",
     "f1": "F1",
     "accuracy": "accuracy",
@@ -79,7 +79,7 @@ class Recommendation:
     @property
     def measure_name(self) -> str:
         """The deciding measure in words."""
-        return name_measure(NAMES, self.measure, self.wrong_cost)
+        return name_measure(NAME_OF_MEASURE, self.measure, self.wrong_cost)
 
 
 def read_budget(text: str | None) -> dict[str, float]:
@@ -91,7 +91,7 @@ def read_budget(text: str | None) -> dict[str, float]:
             value = float(most)
         except ValueError:
             value = math.nan
-        if unit not in UNITS or not equals or not value >= 0 or math.isinf(value):
+        if unit not in UNIT_OF_COST or not equals or not value >= 0 or math.isinf(value):
             raise SetupError(
                 f"The budget {item.strip()!r} cannot be read; write calls=3, tokens=2000, cost=0.01 (dollars) or "
                 "seconds=2, all of them for a question, several with a comma between."
@@ -299,7 +299,7 @@ def describe_failures(figures: Sequence[Figures]) -> list[str]:
 
 
 def describe_budget(budget: Mapping[str, float]) -> str:
-    parts = [f"${most:g}" if unit == "cost" else f"{most:,g} {UNITS[unit]}" for unit, most in budget.items()]
+    parts = [f"${most:g}" if unit == "cost" else f"{most:,g} {UNIT_OF_COST[unit]}" for unit, most in budget.items()]
     return f"{join_names(parts)} a question"
 
 

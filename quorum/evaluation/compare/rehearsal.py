@@ -23,7 +23,7 @@ from quorum.evaluation.run.ask_question import answer_question
 from quorum.evaluation.run.columns import Column
 from quorum.nodes.shorten import is_short
 
-SHORT, LONG = 12, 160  # tokens assumed of a chat model's reply: an answer, a text
+SHORT_REPLY_TOKENS, LONG_REPLY_TOKENS = 12, 160  # tokens assumed of a chat model's reply: an answer, a text
 SHORT_REPLIES = (
     "answer",
     "direct",
@@ -83,7 +83,7 @@ class CallRecorder(AsyncCallbackHandler):
 
 
 def expected_reply(prompt: str) -> float:
-    return SHORT if prompt.startswith(SHORT_REPLIES) else LONG
+    return SHORT_REPLY_TOKENS if prompt.startswith(SHORT_REPLIES) else LONG_REPLY_TOKENS
 
 
 def is_local(context: Context) -> bool:

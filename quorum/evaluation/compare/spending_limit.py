@@ -8,7 +8,7 @@ from uuid import UUID
 from langchain_core.messages import BaseMessage
 from typing_extensions import TypedDict
 
-from quorum.evaluation.compare.prices import FREE, Prices
+from quorum.evaluation.compare.prices import FREE_PRICE, Prices
 from quorum.evaluation.run.results import read_config, write_json
 from quorum.evaluation.run.spending import LimitReachedError, ModelSpending, SpentElsewhere
 
@@ -75,7 +75,7 @@ class LimitedSpending(ModelSpending):
 
     def add(self, model: str, used: Mapping[str, int]) -> None:
         super().add(model, used)
-        price = self.prices.of(model) or FREE
+        price = self.prices.of(model) or FREE_PRICE
         self.cost += price.of(used["input_tokens"], used["output_tokens"], used["cached_tokens"])
 
     def merge(self, other: SpentElsewhere) -> None:

@@ -14,7 +14,7 @@ from quorum.evaluation.run.results import ColumnScores
 
 ALPHA = 0.05
 RESAMPLES = 1_000
-COSTS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
+SHOWN_COSTS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def list_choices(choose: Callable[[float], tuple[str, str]]) -> list[Choice]:
     >>> [(one.least, one.most, one.cheapest) for one in list_choices(lambda cost: ("a", "a" if cost < 1 else "b"))]
     [(0.0, 0.75, 'a'), (1.0, 10.0, 'b')]
     """
-    found = [(cost, *choose(cost)) for cost in COSTS]
+    found = [(cost, *choose(cost)) for cost in SHOWN_COSTS]
     choices = []
     for (best, cheapest), same in groupby(found, key=lambda one: one[1:]):
         costs = [cost for cost, *_ in same]
@@ -109,7 +109,9 @@ def describe_choices(choices: Sequence[Choice]) -> str | None:
         return None
     first, *others = [(name, same[0].least) for name, same in turns]
     if not others:
-        return f"The recommendation stays {first[0]} whatever a wrong answer costs, up to {COSTS[-1]:g} right ones."
+        return (
+            f"The recommendation stays {first[0]} whatever a wrong answer costs, up to {SHOWN_COSTS[-1]:g} right ones."
+        )
     parts = [f"{name} from {least:g} on" for name, least in others]
     return (
         f"The recommendation turns with what a wrong answer costs, in right ones: {first[0]} at 0, "

@@ -11,14 +11,14 @@ import numpy as np
 from quorum.algorithms.cascades import RecordedAnswers
 from quorum.algorithms.certificate import certify_votes
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.prices import JUDGING, Price, Prices
+from quorum.evaluation.compare.prices import VERIFIER_PROMPTS, Price, Prices
 from quorum.evaluation.decisions.recorded_results import RecordedResults
 from quorum.evaluation.run.details import LineIndex
 
 Unit = Literal["tokens", "calls", "dollars"]
-UNITS: tuple[Unit, ...] = ("tokens", "calls", "dollars")
+COST_UNITS: tuple[Unit, ...] = ("tokens", "calls", "dollars")
 Call = tuple[str, int, int, str]  # name, tokens in, tokens out, reply
-WEIGHTED = ("rerank", "replug")  # a weighted vote has no certificate
+WEIGHTED_METHODS = ("rerank", "replug")  # a weighted vote has no certificate
 
 
 def make_answer_table(
@@ -80,7 +80,7 @@ def read_calls(
                         for one in found["calls"]
                     )
                     votes = found.get("votes") or []
-                    stands[name, id_] = graph not in WEIGHTED and (certify_votes(votes) or 0) >= 1
+                    stands[name, id_] = graph not in WEIGHTED_METHODS and (certify_votes(votes) or 0) >= 1
                 except (KeyError, TypeError, AttributeError):
                     raise SetupError(
                         f"{results.folder / 'details.jsonl'} has a line that no evaluation wrote, for {name!r} and the "
@@ -117,7 +117,7 @@ def price_call(call: Call, unit: Unit, prices: Mapping[str, Price]) -> float:
         return 1.0
     if unit == "tokens":
         return float(read + written)
-    role = "verifier" if "verifier" in prices and name.split(":")[0] in JUDGING else "model"
+    role = "verifier" if "verifier" in prices and name.split(":")[0] in VERIFIER_PROMPTS else "model"
     return prices[role].of(read, written)
 
 

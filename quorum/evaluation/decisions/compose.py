@@ -21,18 +21,18 @@ from quorum.algorithms.cascades import (
     split_questions,
 )
 from quorum.algorithms.paired import count_fewest_questions, estimate_questions_to_certify
-from quorum.core.composed_file import KIND
+from quorum.core.composed_file import FILE_KIND
 from quorum.core.errors import SetupError
 from quorum.core.text import format_count
 from quorum.evaluation.compare.recommend import format_dollars, format_percent
-from quorum.evaluation.decisions.answer_table import UNITS, Unit, make_answer_table
+from quorum.evaluation.decisions.answer_table import COST_UNITS, Unit, make_answer_table
 from quorum.evaluation.decisions.recorded_results import RecordedResults
 from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.results import write_json
 from quorum.prompts import BUILT_IN
 
 LOSE_AT_MOST, CONFIDENCE, SEED = 0.03, 0.9, 0
-ROUNDING = 6
+ROUNDED_DIGITS = 6
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ class Guarantee:
 
 
 def check_guarantee(terms: Guarantee) -> None:
-    if terms.unit not in UNITS:
-        raise SetupError(f"--cost {terms.unit!r} does not fit; choose one of: {', '.join(UNITS)}.")
+    if terms.unit not in COST_UNITS:
+        raise SetupError(f"--cost {terms.unit!r} does not fit; choose one of: {', '.join(COST_UNITS)}.")
     if terms.seed < 0:
         raise SetupError(f"--seed {terms.seed} does not fit; give a whole number from 0 on.")
     if not 1e-6 <= terms.lose_at_most < 1:
@@ -166,25 +166,25 @@ def make_composed_file(results: RecordedResults, made: ComposeResult, terms: Gua
         certificate = {
             "lose_at_most": terms.lose_at_most,
             "confidence": round(1 - terms.error, 12),
-            "p": round(found.p, ROUNDING),
+            "p": round(found.p, ROUNDED_DIGITS),
             "against": found.against,
-            "loss": round(found.loss, ROUNDING),
+            "loss": round(found.loss, ROUNDED_DIGITS),
             "questions": made.certifying,
             "seed": terms.seed,
             "wrong_cost": terms.wrong_cost,
             "measure": results.measure,
         }
     return {
-        "kind": KIND,
+        "kind": FILE_KIND,
         "stages": [describe_stage(results, stage) for stage in made.cascade],
         "certificate": certificate,
         "expected": {
-            "score": round(made.score, ROUNDING),
-            terms.unit: round(made.cost, ROUNDING),
-            "reached": {name: round(share, ROUNDING) for name, share in made.shares.items()},
+            "score": round(made.score, ROUNDED_DIGITS),
+            terms.unit: round(made.cost, ROUNDED_DIGITS),
+            "reached": {name: round(share, ROUNDED_DIGITS) for name, share in made.shares.items()},
             "best": made.best,
-            "best_score": round(made.best_score, ROUNDING),
-            f"best_{terms.unit}": round(made.best_cost, ROUNDING),
+            "best_score": round(made.best_score, ROUNDED_DIGITS),
+            f"best_{terms.unit}": round(made.best_cost, ROUNDED_DIGITS),
         },
         "questions": made.questions,
         "questions_needed": made.needed,

@@ -19,7 +19,7 @@ from quorum.core.text import format_count
 from quorum.evaluation.decisions.recorded_results import RecordedResults, check_method
 from quorum.evaluation.run.results import list_differences
 
-ERROR = 0.05
+GATE_ERROR = 0.05
 Verdict = Literal["pass", "fail", "cannot tell"]
 EXIT_CODES: Mapping[Verdict, int] = {"pass": 0, "fail": 1, "cannot tell": 3}
 
@@ -58,7 +58,7 @@ def decide_gate(
     *,
     methods: tuple[str | None, str | None] = (None, None),
     wrong_cost: float = 0.0,
-    error: float = ERROR,
+    error: float = GATE_ERROR,
 ) -> Gate:
     """Pass if the loss is significantly below the margin, fail if there is a significant loss, else "cannot tell".
 

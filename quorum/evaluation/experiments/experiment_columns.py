@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
 from quorum.evaluation.experiments.experiment import Experiment
-from quorum.evaluation.run.columns import ITEM, Column, make_column, parse_methods, parse_settings
+from quorum.evaluation.run.columns import METHOD_ITEM, Column, make_column, parse_methods, parse_settings
 
 LATE = "retriever=colbert:"  # needs an extra
 
@@ -51,7 +51,7 @@ def parse_variants(texts: Sequence[str]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for text in texts:
-        item = ITEM.fullmatch(text)
+        item = METHOD_ITEM.fullmatch(text)
         if item is None or not item["settings"]:
             raise SetupError(
                 f"--variant {text!r} cannot be read; write a name and its settings in brackets, for example "

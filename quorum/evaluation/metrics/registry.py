@@ -68,7 +68,7 @@ METRICS: dict[str, Metric] = {
 
 def list_metrics() -> dict[str, Metric]:
     """Ours and, after them, those of installed packages."""
-    return plugins.add_plugins(plugins.METRICS, METRICS, read_metric)
+    return plugins.add_plugins(plugins.METRIC_GROUP, METRICS, read_metric)
 
 
 def read_metric(name: str, value: object) -> Metric:

@@ -17,9 +17,9 @@ from quorum.graphs import answer
 from quorum.retrievers.bm25 import tokenize_query
 
 MOST_WORDS = 10  # of an answer
-NEAR = 0.8  # share of common words from which two questions count as the same
+SAME_QUESTION_SHARE = 0.8  # share of common words from which two questions count as the same
 
-FAULTS = {  # name -> as it reads after a number
+FAULT_DESCRIPTIONS = {  # name -> as it reads after a number
     "unread": "that could not be read",
     "declined": "where there was nothing to ask for",
     "too_long": "where the passages did not fit the model's window",
@@ -35,7 +35,7 @@ FAULTS = {  # name -> as it reads after a number
     "answered_elsewhere": "answered by what is retrieved",
     "failed": "where a call failed",
 }
-SHOWN = re.compile(
+POINTING_PHRASE = re.compile(
     r"\b(?i:the|this|that|these|those|both|first|second|given|provided|above)\s+(?:\w+\s+)?"
     r"(?:passages?|excerpts?|paragraphs?|snippets?)\b"
     r"|\b(?i:according to|based on|in|from|by)\s+(?:the|this|these)\s+(?:given\s+|provided\s+|above\s+)?"
@@ -47,8 +47,8 @@ SHOWN = re.compile(
 class Draft:
     """A question as the model wrote it, and the result of its check.
 
-    fault: why it is not kept (a name of `FAULTS`); error: the message of a failed call; read: the verifier's answers,
-    by what it was shown.
+    fault: why it is not kept (a name of `FAULT_DESCRIPTIONS`); error: the message of a failed call; read: the
+    verifier's answers, by what it was shown.
     """
 
     draw: Draw
@@ -73,7 +73,7 @@ class EarlierQuestions:
     def has(self, question: str) -> bool:
         """Whether it was asked in the same words, or in nearly the same: Jaccard's measure of 0.8 or more."""
         mine = find_words(question)
-        near = (len(mine & one) >= NEAR * len(mine | one) for one in self.words)
+        near = (len(mine & one) >= SAME_QUESTION_SHARE * len(mine | one) for one in self.words)
         return normalize(question) in self.exact or any(near)
 
 
@@ -86,7 +86,7 @@ def find_fault_in_text(draft: Draft, asked: EarlierQuestions) -> str | None:
     questions.
     """
     answerable = draft.draw.kind != "unanswerable"
-    if SHOWN.search(draft.question):
+    if POINTING_PHRASE.search(draft.question):
         return "speaks_of_passage"
     if answerable and (fault := find_fault_of_answer(draft)):
         return fault

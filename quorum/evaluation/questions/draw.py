@@ -16,9 +16,9 @@ from quorum.retrievers.bm25 import STOP_WORDS
 from quorum.retrievers.passages import make_indexed_text
 
 Kind = Literal["single", "two", "unanswerable"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-ROUND = 32  # drafts between two saves of the file
-NEIGHBOURS = 12  # candidate passages for the second of a pair
+QUESTION_KINDS: tuple[Kind, ...] = get_args(Kind)
+DRAFTS_PER_SAVE = 32  # drafts between two saves of the file
+MOST_NEIGHBOURS = 12  # candidate passages for the second of a pair
 WORD = re.compile(r"[^\W\d_][\w'’-]{2,}")
 Nearest = Callable[[str, int], Sequence[Passage]]  # (text, k) -> the k best passages for it
 
@@ -41,11 +41,12 @@ def read_mix(text: str) -> dict[Kind, float]:
     mix: dict[Kind, float] = {}
     for item in filter(str.strip, text.split(",")):
         name, _, number = (part.strip() for part in item.partition("="))
-        kind = next((one for one in KINDS if one == name), None)
+        kind = next((one for one in QUESTION_KINDS if one == name), None)
         share = float(number) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", number) else None
         if kind is None or share is None or kind in mix:
             raise SetupError(
-                f"The mix {text!r} cannot be read at {item.strip()!r}; write each of {', '.join(KINDS)} once, with its "
+                f"The mix {text!r} cannot be read at {item.strip()!r}; write each of {', '.join(QUESTION_KINDS)} "
+                f"once, with its "
                 "share: single=70,two=15,unanswerable=15."
             )
         mix[kind] = share
@@ -56,9 +57,9 @@ def read_mix(text: str) -> dict[Kind, float]:
 
 def split_by_mix(n: int, mix: Mapping[Kind, float]) -> dict[Kind, int]:
     """How many of `n` questions are of each kind: whole numbers by the largest remainders, which add up to n."""
-    exact = {kind: n * mix.get(kind, 0) / sum(mix.values()) for kind in KINDS}
+    exact = {kind: n * mix.get(kind, 0) / sum(mix.values()) for kind in QUESTION_KINDS}
     found = {kind: int(share) for kind, share in exact.items()}
-    for kind in sorted(KINDS, key=lambda kind: found[kind] - exact[kind])[: n - sum(found.values())]:
+    for kind in sorted(QUESTION_KINDS, key=lambda kind: found[kind] - exact[kind])[: n - sum(found.values())]:
         found[kind] += 1
     return found
 
@@ -91,7 +92,7 @@ def generate_draws(kind: Kind, passages: Sequence[Passage], seed: int, nearest: 
         if kind != "two":
             yield Draw(kind, (passage,))
             continue
-        other = find_partner(passage, nearest(make_indexed_text(passage), NEIGHBOURS), allowed, spread)
+        other = find_partner(passage, nearest(make_indexed_text(passage), MOST_NEIGHBOURS), allowed, spread)
         if other is not None and (pair := frozenset((passage["id"], other["id"]))) not in paired:
             paired.add(pair)
             yield Draw(kind, (passage, other))
@@ -109,7 +110,7 @@ class DrawQueue:
         self.left = {kind: max(0, count) for kind, count in most.items()}
         self.streams = {
             kind: (draw for draw in generate_draws(kind, passages, seed, nearest) if draw.id not in done)
-            for kind in KINDS
+            for kind in QUESTION_KINDS
         }
         self.ended: dict[Kind, str] = {}
 
@@ -119,7 +120,7 @@ class DrawQueue:
         for kind, count in missing.items():
             if not self.left[kind]:
                 self.ended[kind] = "tries"
-            asked = min(count, self.left[kind], ROUND - len(taken))
+            asked = min(count, self.left[kind], DRAFTS_PER_SAVE - len(taken))
             found = list(islice(self.streams[kind], asked))
             self.left[kind] -= len(found)
             if len(found) < asked:

@@ -7,14 +7,18 @@ from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.evaluation.compare.estimate import estimate_seconds
 from quorum.evaluation.compare.prices import Prices
-from quorum.evaluation.compare.rehearsal import SHORT
+from quorum.evaluation.compare.rehearsal import SHORT_REPLY_TOKENS
 from quorum.evaluation.questions.check import get_verifier
 from quorum.evaluation.questions.draw import Kind
 from quorum.models.token_estimate import estimate_tokens
 from quorum.prompts import BUILT_IN
 
-QUESTION = 60  # tokens assumed of a reply with a question and its answer
-CHECKS = {"single": 2, "two": 4, "unanswerable": 2}  # calls for a draft that is kept, besides the one that writes it
+QUESTION_TOKENS = 60  # tokens assumed of a reply with a question and its answer
+CHECK_CALLS = {
+    "single": 2,
+    "two": 4,
+    "unanswerable": 2,
+}  # calls for a draft that is kept, besides the one that writes it
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ def estimate(
 ) -> Estimate:
     """Estimate these numbers of questions of each kind, from the prompts and the passages' mean length."""
     questions = sum(missing.values())
-    checks = sum(count * CHECKS[kind] for kind, count in missing.items())
+    checks = sum(count * CHECK_CALLS[kind] for kind, count in missing.items())
     mean = sum(estimate_tokens(passage["text"]) for passage in passages) / len(passages)
     read = sum(
         count * (estimate_tokens(BUILT_IN[f"question_{kind}"]) + mean * (2 if kind == "two" else 1))
@@ -53,9 +57,9 @@ def estimate(
     cost = (
         None
         if price is None or other is None
-        else price.of(read, questions * QUESTION) + other.of(checked, checks * SHORT)
+        else price.of(read, questions * QUESTION_TOKENS) + other.of(checked, checks * SHORT_REPLY_TOKENS)
     )
-    calls, total = questions + checks, read + checked + questions * QUESTION + checks * SHORT
+    calls, total = questions + checks, read + checked + questions * QUESTION_TOKENS + checks * SHORT_REPLY_TOKENS
     return Estimate(questions, calls, tries * calls, total, cost, estimate_seconds(context, calls, total, concurrency))
 
 

@@ -15,7 +15,7 @@ from quorum.core.state import Passage
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import read_json_lines
 from quorum.evaluation.questions.check import Draft
-from quorum.evaluation.questions.draw import KINDS, Kind
+from quorum.evaluation.questions.draw import QUESTION_KINDS, Kind
 from quorum.evaluation.run.results import explain_write_errors
 
 
@@ -54,12 +54,12 @@ class QuestionFile:
     def count_kept(self) -> dict[Kind, int]:
         """The questions to keep, by kind."""
         found = Counter(get_kind(line) for line in self.lines if str(line.get("id")) in self.wanted)
-        return {kind: found[kind] for kind in KINDS}
+        return {kind: found[kind] for kind in QUESTION_KINDS}
 
     def count_tried(self) -> dict[Kind, int]:
         """All questions, by kind."""
         found = Counter(map(get_kind, self.lines))
-        return {kind: found[kind] for kind in KINDS}
+        return {kind: found[kind] for kind in QUESTION_KINDS}
 
     def check(self, passages: Sequence[Passage], corpus: str) -> None:
         """Check that every earlier question is about passages of this corpus as it is now."""
@@ -127,7 +127,7 @@ def make_line(draft: Draft, about: Mapping[str, Any]) -> dict[str, Any]:
 def get_kind(line: Mapping[str, Any]) -> Kind | None:
     """The kind of a question that we wrote, however a reviewer has edited its line."""
     said = get_meta(line).get("kind")
-    return next((kind for kind in KINDS if kind == said), None)
+    return next((kind for kind in QUESTION_KINDS if kind == said), None)
 
 
 def list_evidence(line: Mapping[str, Any]) -> list[str]:

@@ -17,7 +17,14 @@ from quorum.core.state import Passage
 from quorum.evaluation.compare.prices import Prices, check_limit
 from quorum.evaluation.compare.spending_limit import LimitedSpending
 from quorum.evaluation.questions.check import Draft, get_verifier
-from quorum.evaluation.questions.draw import KINDS, DrawQueue, Kind, Nearest, select_long_passages, split_by_mix
+from quorum.evaluation.questions.draw import (
+    QUESTION_KINDS,
+    DrawQueue,
+    Kind,
+    Nearest,
+    select_long_passages,
+    split_by_mix,
+)
 from quorum.evaluation.questions.estimate import Estimate, estimate
 from quorum.evaluation.questions.file import QuestionFile
 from quorum.evaluation.questions.work import DraftWriter, get_prompt_name
@@ -34,9 +41,9 @@ from quorum.models.chat import chat_model_async
 from quorum.nodes.describe_settings import get_class_name
 from quorum.prompts import get_version
 
-TRIES = 4  # the most drafts for each wanted question
-THRESHOLD = 0.6  # token F1: one of two words may be missing, but no word may differ
-MIX: Mapping[Kind, float] = {"single": 70, "two": 15, "unanswerable": 15}
+MOST_DRAFTS = 4  # the most drafts for each wanted question
+LOWEST_F1 = 0.6  # token F1: one of two words may be missing, but no word may differ
+KIND_PERCENTAGES: Mapping[Kind, float] = {"single": 70, "two": 15, "unanswerable": 15}
 
 
 @dataclass(frozen=True)
@@ -48,9 +55,9 @@ class Options:
     """
 
     n: int = 100
-    mix: Mapping[Kind, float] = field(default_factory=lambda: MIX)
+    mix: Mapping[Kind, float] = field(default_factory=lambda: KIND_PERCENTAGES)
     words: int = 20
-    threshold: float = THRESHOLD
+    threshold: float = LOWEST_F1
     every: bool = False
     concurrency: int = 8
     max_cost: float | None = None
@@ -127,7 +134,7 @@ async def plan(
     file.check(every, name)
     wanted = split_by_mix(options.n, options.mix)
     expected = count_missing(wanted, file.count_kept())
-    made = estimate(expected, TRIES, passages, context, Prices(options.prices), options.concurrency)
+    made = estimate(expected, MOST_DRAFTS, passages, context, Prices(options.prices), options.concurrency)
     check_limit(
         made.cost, options.max_cost, given=" even if every draft is kept", instead="ask for fewer questions with --n"
     )
@@ -186,7 +193,7 @@ async def make_questions(planned: Plan, *, progress: Progress = ignore_progress)
     about = await asyncio.to_thread(describe_models, context)
     with file.lock():
         before = sum(file.count_kept().values())
-        most = {kind: TRIES * wanted[kind] - tried for kind, tried in file.count_tried().items()}
+        most = {kind: MOST_DRAFTS * wanted[kind] - tried for kind, tried in file.count_tried().items()}
         supply = DrawQueue(planned.passages, context.seed, make_neighbour_search(context), file.ids, most)
         work = DraftWriter(context, options.threshold, file.questions(), {"callbacks": [spent]}, options.concurrency)
         while batch := await asyncio.to_thread(supply.take, count_missing(wanted, file.count_kept())):
@@ -203,7 +210,7 @@ async def make_questions(planned: Plan, *, progress: Progress = ignore_progress)
 
 def count_missing(wanted: Mapping[Kind, int], kept: Mapping[Kind, int]) -> dict[Kind, int]:
     """How many questions are still missing, by kind."""
-    return {kind: wanted[kind] - kept[kind] for kind in KINDS if wanted[kind] > kept[kind]}
+    return {kind: wanted[kind] - kept[kind] for kind in QUESTION_KINDS if wanted[kind] > kept[kind]}
 
 
 def is_written(draft: Draft, options: Options) -> bool:
@@ -228,5 +235,5 @@ def describe_models(context: Context) -> dict[Kind, dict[str, str]]:
             "prompt": get_prompt_name(kind),
             "version": get_version(get_prompt_name(kind), context.prompts),
         }
-        for kind in KINDS
+        for kind in QUESTION_KINDS
     }

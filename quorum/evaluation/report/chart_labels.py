@@ -5,11 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-LETTER, DIGIT, LINE = 7.6, 7.0, 16.0  # width of a name's letter, of a number's digit; height of a line
-NUMBERED = 'class="name number"'
-APART = 1.5  # room left and right of a text
-POINT = 7.0  # half the side of the square that a point takes
-FEW = 8  # up to this many points, every point has its name beside it
+# Widths of a letter of a name and of a digit of a number; the height of a line.
+LETTER_WIDTH, DIGIT_WIDTH, LINE_HEIGHT = (
+    7.6,
+    7.0,
+    16.0,
+)
+NUMBER_CLASS = 'class="name number"'
+TEXT_MARGIN = 1.5  # room left and right of a text
+HALF_POINT = 7.0  # half the side of the square that a point takes
+MOST_NAMED_POINTS = 8  # up to this many points, every point has its name beside it
 
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 Place = tuple[float, float]
@@ -31,22 +36,22 @@ class Label:
 
     @property
     def box(self) -> Box:
-        wide = (DIGIT if self.number else LETTER) * len(self.text)
+        wide = (DIGIT_WIDTH if self.number else LETTER_WIDTH) * len(self.text)
         left = self.x - wide * {"start": 0.0, "middle": 0.5, "end": 1.0}[self.anchor]
-        return left - APART, self.y - LINE + 4, left + wide + APART, self.y + 4
+        return left - TEXT_MARGIN, self.y - LINE_HEIGHT + 4, left + wide + TEXT_MARGIN, self.y + 4
 
 
 def place_labels(places: Mapping[str, Place], first: Sequence[str], area: Box) -> list[Label]:
     """A label for every point, if there is room. Points in `first`, or all points if they are few, get their name. The
     others, and points whose name does not fit, get their number, from 1.
     """
-    taken: list[Box] = [(x - POINT, y - POINT, x + POINT, y + POINT) for x, y in places.values()]
+    taken: list[Box] = [(x - HALF_POINT, y - HALF_POINT, x + HALF_POINT, y + HALF_POINT) for x, y in places.values()]
     numbers = {name: str(number) for number, name in enumerate(places, 1)}
     named = [name for name in first if name in places]
     others = [name for name in places if name not in named]
     made: list[Label] = []
     for name in [*named, *others]:
-        texts = [(name, False)] if name in named or len(places) <= FEW else []
+        texts = [(name, False)] if name in named or len(places) <= MOST_NAMED_POINTS else []
         tried = (
             one
             for text, number in [*texts, (numbers[name], True)]
@@ -91,5 +96,5 @@ def draw_leader(one: Label) -> str:
 
 
 def draw_label(one: Label) -> str:
-    kind = NUMBERED if one.number else 'class="name"'
+    kind = NUMBER_CLASS if one.number else 'class="name"'
     return f'<text {kind} x="{one.x:.1f}" y="{one.y:.1f}" text-anchor="{one.anchor}">{escape(one.text)}</text>'

@@ -12,8 +12,8 @@ from quorum.evaluation.compare.recommend import Figures, format_dollars
 from quorum.evaluation.metrics.uncertainty import Calibration
 from quorum.evaluation.report.chart_labels import Box, draw_label, draw_leader, place_labels
 
-COLOURS = 8
-LETTER = 6.8  # width of a digit beside an axis
+COLOUR_COUNT = 8
+DIGIT_WIDTH = 6.8  # width of a digit beside an axis
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Frame:
         return self.left + 3, self.top + 3, self.width - self.right - 3, self.height - self.bottom - 3
 
 
-WIDE, NARROW = Frame(760, 440), Frame(350, 420)
+WIDE_FRAME, NARROW_FRAME = Frame(760, 440), Frame(350, 420)
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Axis:
 
 def get_colour_class(place: int) -> str:
     """The class of a method's colour; dashed from the ninth on, dotted from the seventeenth."""
-    return f"c{place % COLOURS}" + ("", " dashed", " dotted")[min(place // COLOURS, 2)]
+    return f"c{place % COLOUR_COUNT}" + ("", " dashed", " dotted")[min(place // COLOUR_COUNT, 2)]
 
 
 def draw_quality_against_cost(
@@ -62,7 +62,7 @@ def draw_quality_against_cost(
     unit: str,
     measure: str,
     first: Sequence[str] = (),
-    frame: Frame = WIDE,
+    frame: Frame = WIDE_FRAME,
 ) -> str:
     """A point for each method with its 95% interval; the Pareto front as a line. first: the methods whose names matter
     most; the front's names come next. A method whose name has no room is numbered by its place among the methods.
@@ -88,7 +88,7 @@ def draw_quality_against_cost(
     return wrap_svg(frame, "Quality against cost, a point for each method", parts)
 
 
-def draw_risk_coverage(calibrations: Mapping[str, Calibration], names: Sequence[str], frame: Frame = WIDE) -> str:
+def draw_risk_coverage(calibrations: Mapping[str, Calibration], names: Sequence[str], frame: Frame = WIDE_FRAME) -> str:
     """A curve for each method: the share that is wrong among the surest answers."""
     x = Axis(0, 1, frame.left, frame.width - frame.right)
     y = make_share_axis([0.0, *(r for one in calibrations.values() for r in one.risk)], frame)
@@ -124,7 +124,7 @@ def draw_marker(one: Figures, number: int, place: tuple[float, float], y: Axis, 
     )
 
 
-def make_cost_axis(values: Sequence[float], frame: Frame = WIDE) -> Axis:
+def make_cost_axis(values: Sequence[float], frame: Frame = WIDE_FRAME) -> Axis:
     """The axis of costs, from zero; logarithmic if the most expensive method costs twenty times as much as the
     cheapest.
     """
@@ -134,7 +134,7 @@ def make_cost_axis(values: Sequence[float], frame: Frame = WIDE) -> Axis:
     return Axis(0.0, (high or 1.0) * 1.12, frame.left, end)
 
 
-def make_share_axis(values: Sequence[float], frame: Frame = WIDE) -> Axis:
+def make_share_axis(values: Sequence[float], frame: Frame = WIDE_FRAME) -> Axis:
     """The axis of shares, a little beyond the values on both sides; below 0 only if a value is (a worth can be)."""
     low, high = max(min(0.0, min(values)), min(values) - 0.04), min(1.0, max(values) + 0.04)
     return Axis(low, high if high > low else low + 0.1, frame.height - frame.bottom, frame.top)
@@ -158,7 +158,7 @@ def label_ticks(axis: Axis, said: Callable[[float], str], ends: float) -> list[t
     """The numbers below an axis and their positions: as many as fit without touching, none beyond `ends`."""
     for most in (7, 4, 3, 2):
         made = [(axis.at(one), said(one)) for one in choose_ticks(axis, most)]
-        wide = [(place - LETTER * len(text) / 2, place + LETTER * len(text) / 2) for place, text in made]
+        wide = [(place - DIGIT_WIDTH * len(text) / 2, place + DIGIT_WIDTH * len(text) / 2) for place, text in made]
         if all(left[1] + 8 <= right[0] for left, right in pairwise(wide)):
             break
     return [one for one, (_, right) in zip(made, wide, strict=True) if right <= ends]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from quorum.evaluation.compare.recommend import Figures, format_dollars
 from quorum.evaluation.metrics.registry import list_added_measures
-from quorum.evaluation.report.chart_labels import NUMBERED
+from quorum.evaluation.report.chart_labels import NUMBER_CLASS
 from quorum.evaluation.report.charts import (
-    NARROW,
-    WIDE,
+    NARROW_FRAME,
+    WIDE_FRAME,
     Frame,
     draw_quality_against_cost,
     draw_risk_coverage,
@@ -32,9 +32,16 @@ from quorum.evaluation.run.race_result import sort_standings
 if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision
 
-JUDGED = {"em": "EM", "f1": "F1", "accuracy": "accuracy", "rouge_l": "ROUGE-L", "str_em": "STR-EM", "judged": "judged"}
-FAILURES = ("failed", "malformed", "verbose", "not greedy", "unscored")
-FRAMES = {"broad": WIDE, "narrow": NARROW}  # the width of the screen decides which of the two is visible
+TITLE_OF_MEASURE = {
+    "em": "EM",
+    "f1": "F1",
+    "accuracy": "accuracy",
+    "rouge_l": "ROUGE-L",
+    "str_em": "STR-EM",
+    "judged": "judged",
+}
+FAILURE_COUNTS = ("failed", "malformed", "verbose", "not greedy", "unscored")
+FRAMES = {"broad": WIDE_FRAME, "narrow": NARROW_FRAME}  # the width of the screen decides which of the two is visible
 SHARES_KEY = (
     '<p class="key"><span><i class="right"></i>right</span><span><i class="second"></i>wrong</span>'
     '<span><i class="first"></i>unknown</span></p>'
@@ -88,7 +95,7 @@ def draw_cost_chart(decision: "Decision", frame: Frame) -> str:
     made = decision.recommendation
     first = [name for name in (made.best, find_baseline(decision), made.cheapest) if name is not None]
     chart = draw_quality_against_cost(decision.figures, made.front, made.unit, made.measure_name, first, frame)
-    if NUMBERED not in chart:
+    if NUMBER_CLASS not in chart:
         return chart
     kinds = [(one.name, get_colour_class(number)) for number, one in enumerate(decision.figures) if one.n]
     names = "".join(f'<li class="{kind}">{escape(name)}</li>' for name, kind in kinds)
@@ -103,7 +110,7 @@ def find_baseline(decision: "Decision") -> str | None:
 def write_table(decision: "Decision") -> str:
     """One row for each method; columns that are empty for every method are left out."""
     rows = [make_table_row(decision, one) for one in decision.figures]
-    kept = [title for title in rows[0] if title not in FAILURES or any(row[title] != "0" for row in rows)]
+    kept = [title for title in rows[0] if title not in FAILURE_COUNTS or any(row[title] != "0" for row in rows)]
     head = "".join(f'<th scope="col">{title}</th>' for title in kept)
     made = decision.recommendation
     mark = "recommended" if made.equals else "best"
@@ -130,7 +137,7 @@ def make_table_row(decision: "Decision", one: Figures) -> dict[str, str]:
         "method": escape(one.name),
         "questions": f"{summary['n']:,}",
         **({"worth": describe_worth(one)} if decision.recommendation.wrong_cost else {}),
-        **{JUDGED[name]: format_interval(summary, name) for name in decision.scores.measures},
+        **{TITLE_OF_MEASURE[name]: format_interval(summary, name) for name in decision.scores.measures},
         **{escape(name): format_number(summary.get(name), 3) for name in list_added_measures(decision.scores.summary)},
         **({"contains": format_share(summary.get("contains"))} if "em" in decision.scores.measures else {}),
         "p&nbsp;against the&nbsp;best": escape(format_p_against_best(decision, one.name)),
@@ -176,7 +183,7 @@ def write_race_section(decision: "Decision") -> str:
     race = decision.scores.race
     if race is None:
         return ""
-    head = "".join(f'<th scope="col">{title}</th>' for title in ("method", "asked", JUDGED[race.measure], ""))
+    head = "".join(f'<th scope="col">{title}</th>' for title in ("method", "asked", TITLE_OF_MEASURE[race.measure], ""))
     rows = "".join(
         f"<tr><td>{escape(one.method)}</td><td>{one.asked:,} of {race.questions:,}</td>"
         f"<td>{describe_standing(one)}</td><td>{'dropped' if one.dropped else 'in it to the end'}</td></tr>"

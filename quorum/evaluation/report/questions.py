@@ -12,11 +12,21 @@ from quorum.core.state import Result
 from quorum.evaluation.run.details import LineIndex
 from quorum.nodes.evidence import is_claimed
 
-CHUNK = 25  # questions packed together: opening one of them unpacks them all
-COSTS = ("calls", "input_tokens", "output_tokens", "seconds")
-ROW = ("answer", "error", "confidence", *COSTS, "malformed", "verbose", "dropped")
-DETAIL = ("rationale", "candidates", "summaries", "validity", "scores", "votes", "evidence", "unsupported", "steps")
-SCORED = ("em", "f1", "contains", "accuracy", "rouge_l", "str_em")
+QUESTIONS_PER_CHUNK = 25  # questions packed together: opening one of them unpacks them all
+COST_KEYS = ("calls", "input_tokens", "output_tokens", "seconds")
+ROW_KEYS = ("answer", "error", "confidence", *COST_KEYS, "malformed", "verbose", "dropped")
+DETAIL_KEYS = (
+    "rationale",
+    "candidates",
+    "summaries",
+    "validity",
+    "scores",
+    "votes",
+    "evidence",
+    "unsupported",
+    "steps",
+)
+SCORE_KEYS = ("em", "f1", "contains", "accuracy", "rouge_l", "str_em")
 
 
 def list_questions(results: LineIndex) -> list[str]:
@@ -63,9 +73,9 @@ def collect_details(
             for one in detail.get("passages") or []
         ]
         answers.append(
-            {name: row.get(name) for name in ROW}
+            {name: row.get(name) for name in ROW_KEYS}
             | {"marks": collect_scores(row, None if verdicts is None else verdicts.get(method, id_))}
-            | {name: detail.get(name) for name in DETAIL}
+            | {name: detail.get(name) for name in DETAIL_KEYS}
             | {"claimed": is_claimed(cast(Result, {**detail, "answer": row["answer"] or ""}))}
             | {"replies": detail.get("calls"), "passages": shown, "unknown": row.get("unknown")}
         )
@@ -74,7 +84,7 @@ def collect_details(
 
 def collect_scores(row: dict[str, Any], verdict: dict[str, Any] | None) -> dict[str, float]:
     """The answer's score in each measure that it has, and the judge's verdict."""
-    marks = {name: row[name] for name in SCORED if row.get(name) is not None}
+    marks = {name: row[name] for name in SCORE_KEYS if row.get(name) is not None}
     said = None if verdict is None else verdict["judged"]
     return marks if said is None else marks | {"judged": said}
 
@@ -87,8 +97,11 @@ def pack_details(
     verdicts: LineIndex | None = None,
 ) -> Iterator[str]:
     """The details of questions in chunks of CHUNK: JSON, gzip, then base64, which contains no markup."""
-    for start in range(0, len(ids), CHUNK):
-        found = [collect_details(id_, results, details, methods, verdicts) for id_ in ids[start : start + CHUNK]]
+    for start in range(0, len(ids), QUESTIONS_PER_CHUNK):
+        found = [
+            collect_details(id_, results, details, methods, verdicts)
+            for id_ in ids[start : start + QUESTIONS_PER_CHUNK]
+        ]
         packed = gzip.compress(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"), 6, mtime=0)
         yield base64.b64encode(packed).decode()
 

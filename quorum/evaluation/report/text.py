@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quorum.core.private_files import open_private_text
-from quorum.evaluation.compare.recommend import ALPHA, NAMES, format_dollars, format_percent, join_first_names
+from quorum.evaluation.compare.recommend import ALPHA, NAME_OF_MEASURE, format_dollars, format_percent, join_first_names
 from quorum.evaluation.metrics.registry import list_added_measures
 from quorum.evaluation.metrics.wordy import describe_wordy_answers
 from quorum.evaluation.run.details import LineIndex
@@ -23,10 +23,12 @@ EXPLAIN_CONFIDENCE = (
     "lower is better, and a confidence that says nothing has the value under chance. ECE is the mean gap between the "
     "stated confidence and the share that is right: 0 is perfect."
 )
-BAR = 30  # characters
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters that make a spreadsheet read a cell as a formula
-QUESTION = [*("id", "method", "question", "gold", "answer", "em", "f1", "accuracy", "rouge_l", "str_em", "unknown")]
-QUESTION += ["confidence", "calls", "input_tokens", "output_tokens", "seconds", "error", "contains"]
+BAR_WIDTH = 30  # characters
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # first characters that make a spreadsheet read a cell as a formula
+QUESTION_FIELDS = [
+    *("id", "method", "question", "gold", "answer", "em", "f1", "accuracy", "rouge_l", "str_em", "unknown")
+]
+QUESTION_FIELDS += ["confidence", "calls", "input_tokens", "output_tokens", "seconds", "error", "contains"]
 
 
 def list_facts(decision: "Decision") -> list[str]:
@@ -177,7 +179,7 @@ def write_share_bars(decision: "Decision") -> Iterator[str]:
             yield f"| {escape_markdown(one.name)} | {cells} | {draw_bar(shares)} |"
 
 
-def draw_bar(shares: Sequence[float], width: int = BAR) -> str:
+def draw_bar(shares: Sequence[float], width: int = BAR_WIDTH) -> str:
     """A bar of three shares that sum to 1.
 
     >>> draw_bar([0.5, 0.3, 0.2], 10)
@@ -189,7 +191,7 @@ def draw_bar(shares: Sequence[float], width: int = BAR) -> str:
 
 def write_race_table(race: "RaceResult") -> Iterator[str]:
     """The methods of a race, with intervals that hold at every moment."""
-    yield f"| method | questions asked | {NAMES[race.measure]}, % | |"
+    yield f"| method | questions asked | {NAME_OF_MEASURE[race.measure]}, % | |"
     yield "| --- | --: | --: | --- |"
     for one in sort_standings(race.standings.values()):
         asked, state = f"{one.asked:,} of {race.questions:,}", "dropped" if one.dropped else "in it to the end"
@@ -263,7 +265,7 @@ def escape_markdown(text: str) -> str:
 
 def escape_cell(value: Any) -> Any:
     """The cell, escaped so that no spreadsheet runs it as a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
 
 
 def write_methods_csv(path: Path, summary: Summary, costs: dict[str, float | None]) -> None:
@@ -281,11 +283,11 @@ def write_questions_csv(path: Path, ids: Sequence[str], methods: Sequence[str], 
     """questions.csv: a line for each question and method."""
     with open_private_text(path, newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(QUESTION)
+        writer.writerow(QUESTION_FIELDS)
         for id_ in ids:
             for _, row in results.of_question(id_, methods):
                 if row is not None:
-                    writer.writerow([format_cell(row.get(name)) for name in QUESTION])
+                    writer.writerow([format_cell(row.get(name)) for name in QUESTION_FIELDS])
 
 
 def format_cell(value: Any) -> Any:

@@ -15,10 +15,10 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from quorum.core.private_files import open_private_text
-from quorum.evaluation.compare.recommend import NAMES
+from quorum.evaluation.compare.recommend import NAME_OF_MEASURE
 from quorum.evaluation.report.page import read_asset, write_body
 from quorum.evaluation.report.questions import (
-    CHUNK,
+    QUESTIONS_PER_CHUNK,
     escape_script_json,
     list_questions,
     make_index_row,
@@ -33,7 +33,7 @@ from quorum.evaluation.run.source import Progress, ignore_progress
 if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision
 
-PAGE = 50  # questions on a page of the table
+QUESTIONS_PER_PAGE = 50  # questions on a page of the table
 
 
 def write_report(decision: "Decision", progress: Progress = ignore_progress) -> Path:
@@ -47,14 +47,20 @@ def write_report(decision: "Decision", progress: Progress = ignore_progress) -> 
     with results, details, LineIndex(folder / "judged.jsonl") if judged else nullcontext() as verdicts:
         ids = list_questions(results)
         rows = [make_index_row(id_, results, methods, decision.measure) for id_ in ids]
-        index = {"methods": methods, "measure": NAMES[decision.measure], "chunk": CHUNK, "page": PAGE, "rows": rows}
+        index = {
+            "methods": methods,
+            "measure": NAME_OF_MEASURE[decision.measure],
+            "chunk": QUESTIONS_PER_CHUNK,
+            "page": QUESTIONS_PER_PAGE,
+            "rows": rows,
+        }
         before, after = make_page(decision, escape_script_json(index)).split("<!--chunks-->\n")
         draft = folder / "report.html.tmp"
         with explain_write_errors(draft), open_private_text(draft) as file:
             file.write(before)
             for number, packed in enumerate(pack_details(ids, results, details, methods, verdicts)):
                 file.write(f'<script type="text/plain" id="c{number}">{packed}</script>\n')
-                progress("report", min((number + 1) * CHUNK, len(ids)), len(ids))
+                progress("report", min((number + 1) * QUESTIONS_PER_CHUNK, len(ids)), len(ids))
             file.write(after)
         os.replace(draft, folder / "report.html")
         write_questions_csv(folder / "questions.csv", ids, methods, results)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from quorum.core.state import Usage
     from quorum.graphs import Graph
 
-ITEM = re.compile(r"\s*(?P<method>[^\[\],;=\s]+)\s*(?:\[(?P<settings>[^\[\]]*)\]\s*)?(?:,|$)")
-SYSTEM = re.compile(r"\s*(?P<name>[A-Za-z][\w.-]*)=(?P<spec>(?:https?|langgraph|python):\S+)\s*")
+METHOD_ITEM = re.compile(r"\s*(?P<method>[^\[\],;=\s]+)\s*(?:\[(?P<settings>[^\[\]]*)\]\s*)?(?:,|$)")
+SYSTEM_ITEM = re.compile(r"\s*(?P<name>[A-Za-z][\w.-]*)=(?P<spec>(?:https?|langgraph|python):\S+)\s*")
 OUTSIDE_BRACKETS = re.compile(r",(?![^\[\]]*\])")
 
 
@@ -146,7 +146,7 @@ def split_systems(methods: str) -> tuple[str, dict[str, str]]:
     """
     names, systems = [], dict[str, str]()
     for item in OUTSIDE_BRACKETS.split(methods):
-        found = SYSTEM.fullmatch(item)
+        found = SYSTEM_ITEM.fullmatch(item)
         if found is None:
             names.append(item)
         elif found["name"] in systems:
@@ -172,7 +172,7 @@ def parse_methods(text: str, context: Context) -> list[Column]:
     found: list[Column] = []
     position = 0
     while position < len(text):
-        item = ITEM.match(text, position)
+        item = METHOD_ITEM.match(text, position)
         if item is None:
             raise SetupError(
                 f"Methods {text!r} cannot be read at {text[position:][:30]!r}; "

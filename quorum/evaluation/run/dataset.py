@@ -17,7 +17,7 @@ from quorum.datasets.records import Record
 from quorum.evaluation.run.tasks import get_stated_task, group_of, guess_task, task_of_all
 
 LOG = logging.getLogger("quorum")
-NAMED = 5  # how many skipped records are named
+MOST_NAMED_RECORDS = 5  # how many skipped records are named
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
     if left_out:
         warn_left_out(path, sha256, len(left_out))
     if bad:
-        warn_skipped(path, sha256, len(bad), tuple(bad[:NAMED]))
+        warn_skipped(path, sha256, len(bad), tuple(bad[:MOST_NAMED_RECORDS]))
     return DataSet(path, limit, sha256, count, given, task_of_all(kinds), most, skip_bad, len(bad))
 
 

@@ -18,7 +18,7 @@ from quorum.core.state import Evidence, Passage, Result, Usage, Vote
 from quorum.evaluation.run.results import explain_write_errors, read_whole_lines
 from quorum.evaluation.watch import Call, Step, Watch
 
-COPIED = ("rationale", "candidates", "summaries", "validity", "scores", "votes", "unsupported")
+COPIED_KEYS = ("rationale", "candidates", "summaries", "validity", "scores", "votes", "unsupported")
 
 
 class Detail(TypedDict):
@@ -44,7 +44,7 @@ class Detail(TypedDict):
 
 def detail_of(id_: str, method: str, result: Result, watch: Watch) -> Detail:
     """The line for one answer."""
-    found: dict[str, Any] = {name: result.get(name) for name in COPIED}
+    found: dict[str, Any] = {name: result.get(name) for name in COPIED_KEYS}
     made: Any = {
         "id": id_,
         "method": method,

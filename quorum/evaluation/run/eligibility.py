@@ -18,7 +18,7 @@ from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
 from quorum.graphs import answer
 
-PASSAGES = 2
+FEWEST_PASSAGES = 2
 STAND_IN: Passage = {"id": "stand-in", "title": "", "text": "This stands for what would be found."}
 
 
@@ -81,7 +81,7 @@ async def find_objection(column: Column, records: dict[str, Record]) -> str | No
     """The method's error message for a task that it does not support; None if it supports all tasks."""
     for task, record in records.items():
         context = replace_paid_models(column.context_for(task), column.method)
-        given = record["passages"][:PASSAGES] or [STAND_IN]
+        given = record["passages"][:FEWEST_PASSAGES] or [STAND_IN]
         question, golds = record["question"], record["answers"]
         try:
             await answer(question, column.method_or_graph, context, given=given, gold_answers=golds)

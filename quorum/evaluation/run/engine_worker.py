@@ -17,7 +17,7 @@ from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.details import Detail
 from quorum.evaluation.run.results import Row
 from quorum.evaluation.run.spending import ModelSpending, SpentElsewhere
-from quorum.models.clock import REAL, Clock
+from quorum.models.clock import REAL_CLOCK, Clock
 from quorum.models.embedded.encoder import get_encoder
 from quorum.models.journal import open_journal, resolve_path, share_journals
 from quorum.models.journal_database import Record as Reply
@@ -82,7 +82,7 @@ class Services:
 
     async def take(self, kind: str, model: str, limit: float, amount: float) -> int:
         """Wait until the limit per minute allows `amount`; returns the number for correcting the tokens later."""
-        share = await self.minutes.setdefault((kind, model, limit), Minute(limit)).take(amount, REAL)
+        share = await self.minutes.setdefault((kind, model, limit), Minute(limit)).take(amount, REAL_CLOCK)
         number = next(self.numbers)
         if kind == "tokens":
             self.tokens[number] = share

@@ -21,9 +21,9 @@ from quorum.evaluation.run.shared_retrieval import share_retrieval
 
 Place = Literal["inserted", "retrieved", "top", "bottom"]
 
-DEEP = 100  # retrieved passages searched for an answer, if the data list no gold passages
+SEARCH_DEPTH = 100  # retrieved passages searched for an answer, if the data list no gold passages
 AT_ONCE = 8  # searches
-WORDLESS = ("yes_no", "label")  # tasks whose answers are not contained in a passage
+TASKS_WITHOUT_SPANS = ("yes_no", "label")  # tasks whose answers are not contained in a passage
 
 
 def select_gold(passages: Sequence[Passage], record: Record, task: str) -> list[Passage]:
@@ -31,7 +31,7 @@ def select_gold(passages: Sequence[Passage], record: Record, task: str) -> list[
     listed = set(record["gold"])
     if listed:
         return [passage for passage in passages if passage["id"] in listed]
-    if task in WORDLESS:
+    if task in TASKS_WITHOUT_SPANS:
         return []
     return [passage for passage in passages if contains_answer(passage["text"], record["answers"])]
 
@@ -113,7 +113,7 @@ async def search_gold(records: Sequence[Record], tasks: Mapping[str, str], colum
         return {}
     from quorum.retrievers import search
 
-    deep = await asyncio.to_thread(share_retrieval, [replace(column, context=replace(column.context, k=DEEP))])
+    deep = await asyncio.to_thread(share_retrieval, [replace(column, context=replace(column.context, k=SEARCH_DEPTH))])
     slots = asyncio.Semaphore(AT_ONCE)
 
     async def first(record: Record) -> list[Passage]:

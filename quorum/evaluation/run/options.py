@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from quorum.evaluation.metrics.corpus_measures import CorpusMeasure
     from quorum.graphs import Graph
 
-RACES = ("exact", "questions", "future")
+RACE_MODES = ("exact", "questions", "future")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,7 @@ class Options:
             raise SetupError(
                 f"--wrong-cost {self.wrong_cost:g} does not fit; give what a wrong answer costs, from 0 on."
             )
-        if self.race is not None and self.race not in RACES:
+        if self.race is not None and self.race not in RACE_MODES:
             raise SetupError(f"--race {self.race!r} does not fit; give exact, questions or future (docs/compare.md).")
         if self.max_cost is not None and not self.max_cost >= 0:
             raise SetupError(f"--max-cost {self.max_cost} does not fit; give dollars, from 0 on.")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from quorum.algorithms.race import ERROR
+from quorum.algorithms.race import RACE_ERROR
 from quorum.core.context import Context, get_filter_model
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.baseline import check_baseline
@@ -95,7 +95,7 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
 def describe_options(options: Options) -> dict[str, Any]:
     """What config.json records of the options besides data, source and columns."""
     task = {"task": options.task} if options.task else {}
-    bets: dict[str, Any] = {"mode": options.race, "error": ERROR, "seed": SEED}
+    bets: dict[str, Any] = {"mode": options.race, "error": RACE_ERROR, "seed": SEED}
     if options.wrong_cost:
         bets["wrong_cost"] = options.wrong_cost
     race = {"race": bets} if options.race else {}

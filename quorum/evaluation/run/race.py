@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from quorum.algorithms.race import ERROR, Mode, Race, compute_worth
+from quorum.algorithms.race import RACE_ERROR, Mode, Race, compute_worth
 from quorum.datasets.records import Record
 from quorum.evaluation.metrics.statistics import Floats
 from quorum.evaluation.run.columns import Column
@@ -31,7 +31,7 @@ from quorum.evaluation.run.race_result import (
 from quorum.evaluation.run.results import Results, Row
 from quorum.evaluation.run.tasks import measures_of
 
-AHEAD = 2  # a question may be asked when at most this many times the concurrency wait to be settled before it
+MOST_AHEAD = 2  # a question may be asked when at most this many times the concurrency wait to be settled before it
 
 
 Watch = Callable[["RunningRace"], None]
@@ -59,7 +59,7 @@ class RunningRace:
         self.names, self.units, self.mode, self.measure = list(names), units, mode, measure
         self.wrong_cost = wrong_cost
         allowed = None if challengers is None else np.array([name in challengers for name in names], dtype=np.bool_)
-        self.race = Race(len(names), population=len(units), mode=mode, error=ERROR, challengers=allowed)
+        self.race = Race(len(names), population=len(units), mode=mode, error=RACE_ERROR, challengers=allowed)
         self.live = set(names)
         self.places = {id_: place for place, id_ in enumerate(chain.from_iterable(units))}
         self.settled = 0  # questions
@@ -154,7 +154,7 @@ class RunningRace:
         """Wait while too many questions before this one are not settled: some of these answers may not be needed."""
         while not self.finished:
             turn = self.settled + len(self.units[self.race.asked])
-            if self.places[id_] < turn + AHEAD * concurrency:
+            if self.places[id_] < turn + MOST_AHEAD * concurrency:
                 return
             await self.moved.wait()
 
@@ -182,7 +182,7 @@ class RunningRace:
     def make_result(self) -> RaceResult:
         """How the race ended, or where it was stopped."""
         standings = {name: self.make_standing(name) for name in self.names}
-        return RaceResult(self.mode, ERROR, SEED, self.measure, self.units, self.settled, standings)
+        return RaceResult(self.mode, RACE_ERROR, SEED, self.measure, self.units, self.settled, standings)
 
 
 def deciding_measure(columns: Sequence[Column], tasks: Sequence[str]) -> str:

@@ -10,8 +10,8 @@ from quorum.core.files import open_regular, read_bounded_lines
 from quorum.core.json_text import parse_json
 from quorum.evaluation.run.results import Row
 
-LARGEST = 1e15  # no measure, count or time is larger
-REQUIRED = ("method", "id")
+LARGEST_NUMBER = 1e15  # no measure, count or time is larger
+REQUIRED_KEYS = ("method", "id")
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -54,7 +54,7 @@ def parse_object(line: bytes, where: str) -> dict[str, Any]:
 def find_problem(row: dict[str, Any]) -> str:
     """The first field of a row that is missing or of a wrong type; empty if all are right."""
     hints = get_type_hints(Row)
-    for name in REQUIRED:
+    for name in REQUIRED_KEYS:
         if not isinstance(row.get(name), str):
             return f"its {name} is missing or no text"
     for name, value in row.items():
@@ -73,5 +73,5 @@ def is_of(value: Any, hint: Any) -> bool:
         elif kind is str and isinstance(value, str):
             return True
         elif kind in (int, float, bool) and isinstance(value, bool | int | float):
-            return isinstance(value, bool) or (abs(value) <= LARGEST and math.isfinite(value))
+            return isinstance(value, bool) or (abs(value) <= LARGEST_NUMBER and math.isfinite(value))
     return False

@@ -17,8 +17,8 @@ from quorum.core.private_files import open_private_bytes, open_private_text
 from quorum.evaluation.metrics.registry import WORTH, list_compared_measures, list_metrics
 from quorum.evaluation.metrics.statistics import Floats, bootstrap, percentile
 
-COSTS = ("calls", "input_tokens", "output_tokens")
-ABSENT = object()
+COST_KEYS = ("calls", "input_tokens", "output_tokens")
+ABSENT_VALUE = object()
 MOST_NAMED = 4
 Summary = Mapping[str, Mapping[str, float | int | None]]
 
@@ -89,7 +89,7 @@ class Row(TypedDict, total=False):
 
 def measure_names() -> list[str]:
     """The names of each row's measures: the metrics, then the costs."""
-    return [*list_metrics(), *COSTS]
+    return [*list_metrics(), *COST_KEYS]
 
 
 class ColumnScores:
@@ -307,12 +307,14 @@ def list_differences(before: Any, now: Any, name: str = "") -> list[str]:
     """'settings.k was 5, now 10' for each value that differs; a part that one side lacks is named as a whole."""
     if isinstance(before, dict) and isinstance(now, dict):
         keys = sorted(before.keys() | now.keys())
-        pairs = [(f"{name}.{key}".lstrip("."), before.get(key, ABSENT), now.get(key, ABSENT)) for key in keys]
+        pairs = [
+            (f"{name}.{key}".lstrip("."), before.get(key, ABSENT_VALUE), now.get(key, ABSENT_VALUE)) for key in keys
+        ]
         return [line for path, one, other in pairs for line in list_differences(one, other, path)]
     return [] if before == now else [f"{name} was {format_value(before)}, now {format_value(now)}"]
 
 
 def format_value(value: Any) -> str:
-    if value is ABSENT:
+    if value is ABSENT_VALUE:
         return "absent"
     return "there" if isinstance(value, dict) else json.dumps(value)

@@ -20,8 +20,8 @@ from quorum.evaluation.run.options import Options
 from quorum.models import embedding_name
 
 LOG = logging.getLogger("quorum")
-POOL = "pool"
-GIVEN = "given"
+POOL_SOURCE = "pool"
+GIVEN_SOURCE = "given"
 MADE_FOR = "evaluation"  # marks collections that `quorum collections clear` may remove
 
 
@@ -64,7 +64,7 @@ class Source:
 def find_passage_source(dataset: DataSet, options: Options) -> Source:
     """The source that `options` names; data without passages need one. Reads the corpus: blocks."""
     corpus, collection = options.corpus, options.collection
-    if corpus == GIVEN:
+    if corpus == GIVEN_SOURCE:
         check_given(dataset, options)
         corpus = None
     if corpus is not None and collection is not None:
@@ -74,13 +74,13 @@ def find_passage_source(dataset: DataSet, options: Options) -> Source:
             f"{dataset.count - dataset.given} of {dataset.count} questions in {dataset.path} have no passages of "
             "their own; name where to look with --collection NAME or --corpus FILE."
         )
-    if corpus == POOL and not dataset.given:
+    if corpus == POOL_SOURCE and not dataset.given:
         raise SetupError(f"{dataset.path} has no passages to pool; give --corpus FILE or --collection NAME.")
-    if corpus is not None and corpus != POOL and not Path(corpus).exists():
+    if corpus is not None and corpus != POOL_SOURCE and not Path(corpus).exists():
         raise SetupError(
             f"There is no corpus {corpus}; give a folder of documents, a .jsonl or .jsonl.gz file, or the word 'pool'."
         )
-    pooled = dataset.sha256 if corpus == POOL else None
+    pooled = dataset.sha256 if corpus == POOL_SOURCE else None
     sha256 = pooled or (corpus_hash(Path(corpus)) if corpus is not None else None)
     revision = None if collection is None else find_revision(collection, options.context)
     return Source(corpus, collection, sha256, dataset.skip_bad, revision)
@@ -176,7 +176,7 @@ def index_corpus(source: Source, data: Path | None, context: Context, collection
     from quorum.retrievers.index import index_documents, index_passages
 
     corpus = str(source.corpus)
-    pooled = data if corpus == POOL else None
+    pooled = data if corpus == POOL_SOURCE else None
     path = Path(corpus)
     if pooled is None and (path.is_dir() or (has_reader(path) and path.suffix.lower() != ".json")):
         documents = index_documents(

@@ -10,9 +10,9 @@ from quorum.datasets.records import Record
 
 TASKS: tuple[str, ...] = get_args(get_type_hints(Context)["answer_type"])
 YES_NO = {"yes", "no"}
-LABELS = {"supports", "refutes", "not enough info"}
+FEVER_LABELS = {"supports", "refutes", "not enough info"}
 
-MEASURES = {
+MEASURES_OF_TASK = {
     "yes_no": ("accuracy",),
     "label": ("accuracy",),
     "dialogue": ("f1",),
@@ -22,14 +22,14 @@ MEASURES = {
 
 def measures_of(tasks: Iterable[str]) -> tuple[str, ...]:
     """The deciding measures for a data set with these tasks: EM and F1, unless all tasks need another measure."""
-    wanted = {MEASURES.get(task, ("em", "f1")) for task in tasks}
+    wanted = {MEASURES_OF_TASK.get(task, ("em", "f1")) for task in tasks}
     return wanted.pop() if len(wanted) == 1 else ("em", "f1")
 
 
 def guess_task(answers: Sequence[str]) -> str:
     """The task of a question with these accepted answers: yes_no, label or short."""
     said = {normalize(answer) for answer in answers}
-    return "yes_no" if said <= YES_NO else "label" if said <= LABELS else "short"
+    return "yes_no" if said <= YES_NO else "label" if said <= FEVER_LABELS else "short"
 
 
 def task_of_all(kinds: Iterable[str]) -> str:

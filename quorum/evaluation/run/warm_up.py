@@ -8,7 +8,7 @@ from quorum.core.errors import QuorumError
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.shared_retrieval import CachingRetriever
 
-QUERY = "a first question"
+WARM_UP_QUERY = "a first question"
 
 
 async def warm_up(columns: Sequence[Column], *, searching: bool) -> None:
@@ -23,7 +23,7 @@ async def warm_up(columns: Sequence[Column], *, searching: bool) -> None:
     for retriever in {id(context.retriever): context.retriever for context in local}.values():
         if isinstance(retriever, CachingRetriever) and is_built_in(retriever):
             with suppress(QuorumError):
-                await retriever.ainvoke(QUERY)
+                await retriever.ainvoke(WARM_UP_QUERY)
 
 
 def is_built_in(retriever: CachingRetriever) -> bool:
@@ -37,4 +37,4 @@ def load_encoder() -> None:
     """Load the embedded encoder, and run it once."""
     from quorum.models.embedded.encoder import get_encoder
 
-    get_encoder().embed([QUERY])
+    get_encoder().embed([WARM_UP_QUERY])

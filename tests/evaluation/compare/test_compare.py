@@ -23,8 +23,8 @@ from quorum.graphs import answer
 
 __all__ = ["data"]
 
-PRICES = '["openai:test"]\ninput = 1000\noutput = 2000\ncached = 100\n'
-FIVE = "concat,post_fusion,concat_pf"
+PRICE_FILE = '["openai:test"]\ninput = 1000\noutput = 2000\ncached = 100\n'
+COMPARED_METHODS = "concat,post_fusion,concat_pf"
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def corpus(tmp_path: Path) -> str:
 @pytest.fixture
 def prices(tmp_path: Path) -> Path:
     path = tmp_path / "prices.toml"
-    path.write_text(PRICES, encoding="utf-8")
+    path.write_text(PRICE_FILE, encoding="utf-8")
     return path
 
 
@@ -52,7 +52,9 @@ async def test_a_comparison_from_the_estimate_to_the_report(
     corpus: str, data: Path, prices: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(reply_as_reader)
-    planned, decision = await run_comparison(corpus, data, methods=FIVE, prices=prices, budget={"calls": 2.5})
+    planned, decision = await run_comparison(
+        corpus, data, methods=COMPARED_METHODS, prices=prices, budget={"calls": 2.5}
+    )
     assert planned.estimate is not None
     # the most: every short answer is wordy and asked once more to be cut
     assert {name: (one.least, one.most) for name, one in planned.estimate.methods.items()} == {
@@ -130,7 +132,7 @@ def test_details_hold_the_path_and_the_replies(
 ) -> None:
     openai_server.reply(reply_as_reader)
     settings = ["--set", "k=2", "--set", "retriever=bm25", "--models", "openai:test", "--set", f"journal={data}.sqlite"]
-    ran = quorum("compare", corpus, str(data), "--methods", FIVE, *settings, "--out", "out", "--limit", "2")
+    ran = quorum("compare", corpus, str(data), "--methods", COMPARED_METHODS, *settings, "--out", "out", "--limit", "2")
     assert ran.code == 0, ran.err
     assert ran.out.startswith("Too few questions to choose; the cheapest of the equals is ")
     assert "right, %" in ran.out

@@ -21,8 +21,8 @@ from quorum.evaluation.run.race import RunningRace
 
 QUESTIONS = 60
 METHODS = "concat,concat[k=2],concat[k=3]"
-SHARES = {"a": 0.5, "b": 0.5, "c": 0.4, "d": 0.2}
-SKILL = {1: 0.05, 2: 0.5, 3: 1.0}  # by the number of passages that a method reads: the share of right answers
+SHARE_RIGHT = {"a": 0.5, "b": 0.5, "c": 0.4, "d": 0.2}
+SKILL_OF_K = {1: 0.05, 2: 0.5, 3: 1.0}  # by the number of passages that a method reads: the share of right answers
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def reader(request: Request) -> Response:
     """Is right as often as SKILL says, always on the same questions."""
     read = request.text.count("Passage ")
     number = number_in(request)
-    right = random.Random(f"{read}:{number}").random() < SKILL[read]
+    right = random.Random(f"{read}:{number}").random() < SKILL_OF_K[read]
     usage = {"prompt_tokens": 100 * read, "completion_tokens": 2, "total_tokens": 100 * read + 2}
     return Response(f"person {number}" if right else "unknown", usage=usage)
 
@@ -285,13 +285,15 @@ def test_the_best_is_hardly_ever_dropped(tmp_path: Path) -> None:
     for seed in range(times):
         draw = random.Random(seed)
         units = tuple((f"q{n}",) for n in range(60))
-        table = {(name, f"q{n}"): float(draw.random() < share) for name, share in SHARES.items() for n in range(60)}
-        running = RunningRace(list(SHARES), units, mode="questions", measure="em")
+        table = {
+            (name, f"q{n}"): float(draw.random() < share) for name, share in SHARE_RIGHT.items() for n in range(60)
+        }
+        running = RunningRace(list(SHARE_RIGHT), units, mode="questions", measure="em")
         for name, id_ in sorted(table, key=lambda _: draw.random()):
             if running.is_live(name):
                 running.record(name, id_, table[name, id_], unknown=False)
                 running.settle()
-        means = {name: sum(table[name, f"q{n}"] for n in range(60)) for name in SHARES}
-        lost += not any(running.is_live(name) for name in SHARES if means[name] == max(means.values()))
+        means = {name: sum(table[name, f"q{n}"] for n in range(60)) for name in SHARE_RIGHT}
+        lost += not any(running.is_live(name) for name in SHARE_RIGHT if means[name] == max(means.values()))
         assert running.finished
     assert lost <= 0.05 * times + 3 * (0.05 * 0.95 * times) ** 0.5

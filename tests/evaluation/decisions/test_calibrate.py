@@ -15,7 +15,10 @@ from quorum.evaluation.decisions.recorded_results import read_results
 from quorum.graphs import answer, answer_sync
 from quorum.graphs.post_fusion import graph as post_fusion
 
-GIVEN = [{"id": "a", "title": "A", "text": "One says red."}, {"id": "b", "title": "B", "text": "One says blue."}]
+GIVEN_PASSAGES = [
+    {"id": "a", "title": "A", "text": "One says red."},
+    {"id": "b", "title": "B", "text": "One says blue."},
+]
 CONTEXT = {"model": "openai:test", "k": 2, "journal": "off"}
 
 
@@ -88,7 +91,7 @@ def test_an_answer_below_the_threshold_is_withheld_and_shown_in_json(
     assert "at most 10% of the answers are wrong" in " ".join(ran.out.split())
     openai_server.reply(lambda request: "red" if "says red" in request.text else "blue")
     passages = tmp_path / "passages.jsonl"
-    passages.write_text("".join(json.dumps(one) + "\n" for one in GIVEN), encoding="utf-8")
+    passages.write_text("".join(json.dumps(one) + "\n" for one in GIVEN_PASSAGES), encoding="utf-8")
     file = str(results / "calibration.json")
     command = ["ask", "Which colour?", "--passages", str(passages), "--model", "openai:test", "--set", "journal=off"]
     asked = [*command, "--k", "2", "--method", "post_fusion", "--calibration", file]
@@ -117,9 +120,9 @@ async def test_every_way_to_ask_a_graph_keeps_the_promise(results: Path, openai_
     file.write_text(json.dumps(describe_file(read, made, 0.1, 0.05)), encoding="utf-8")
     openai_server.reply(lambda request: "red" if "says red" in request.text else "blue")
     context = Context(**CONTEXT, calibration=str(file))
-    question = {"question": "Which colour?", "given": GIVEN}
-    assert (await answer("Which colour?", "post_fusion", context, given=GIVEN))["answer"] == "unknown"
-    assert answer_sync("Which colour?", "post_fusion", context, given=GIVEN)["suppressed"]["answer"] == "red"
+    question = {"question": "Which colour?", "given": GIVEN_PASSAGES}
+    assert (await answer("Which colour?", "post_fusion", context, given=GIVEN_PASSAGES))["answer"] == "unknown"
+    assert answer_sync("Which colour?", "post_fusion", context, given=GIVEN_PASSAGES)["suppressed"]["answer"] == "red"
     assert post_fusion.invoke(question, context=context)["unknown"]
     assert (await post_fusion.abatch([question], context=context))[0]["unknown"]
     assert post_fusion.invoke(question, context=CONTEXT | {"calibration": str(file)})["unknown"]
@@ -134,11 +137,13 @@ def test_the_environment_names_a_calibration_too(
 ) -> None:
     monkeypatch.setenv("QUORUM_CALIBRATION", str(results / "none.json"))
     with pytest.raises(SetupError, match=r"calibration .*none.json cannot be read"):
-        post_fusion.invoke({"question": "Which colour?", "given": GIVEN})
+        post_fusion.invoke({"question": "Which colour?", "given": GIVEN_PASSAGES})
 
 
 def test_a_file_without_a_calibration_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "x.json"
     file.write_text('{"kind": "else"}', encoding="utf-8")
     with pytest.raises(SetupError, match="holds no calibration"):
-        post_fusion.invoke({"question": "?", "given": GIVEN}, context=Context(**CONTEXT, calibration=str(file)))
+        post_fusion.invoke(
+            {"question": "?", "given": GIVEN_PASSAGES}, context=Context(**CONTEXT, calibration=str(file))
+        )

@@ -13,12 +13,12 @@ from quorum.evaluation.decisions.answer_table import make_answer_table
 from quorum.evaluation.decisions.compose import Guarantee, compose
 from quorum.evaluation.decisions.recorded_results import read_results
 
-RIGHT = {"concat": 0.5, "concat_pf": 0.55, "sure": 0.62}
+SHARE_RIGHT = {"concat": 0.5, "concat_pf": 0.55, "sure": 0.62}
 
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
-    return write_results(tmp_path / "out", RIGHT, questions=400, unknown=0.9, agree=0.97)
+    return write_results(tmp_path / "out", SHARE_RIGHT, questions=400, unknown=0.9, agree=0.97)
 
 
 def test_a_cascade_is_certified_and_cheaper(results: Path) -> None:

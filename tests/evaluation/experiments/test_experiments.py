@@ -10,7 +10,7 @@ from experiment_runs import run_experiment_over
 from openai_server import OpenAIServer, Request
 
 from quorum.cli.main import main
-from quorum.cli.tables import FURTHER
+from quorum.cli.tables import ANALYSIS_COLUMNS
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.datasets.examples import read_examples
@@ -50,7 +50,7 @@ def test_every_experiment_can_be_run(name: str) -> None:
     runs = [run for group in group_columns(experiment, CONTEXT, **given) for run in group]
     assert all(run.method in METHODS for run in runs)
     assert len({run.name for run in runs}) == len(runs) > 1 or experiment.shots
-    assert set(experiment.further) <= set(FURTHER)
+    assert set(experiment.further) <= set(ANALYSIS_COLUMNS)
     assert len(experiment.summary) <= 62
 
 

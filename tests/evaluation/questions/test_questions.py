@@ -13,13 +13,13 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import read_passages
-from quorum.evaluation.questions.draw import KINDS
+from quorum.evaluation.questions.draw import QUESTION_KINDS
 from quorum.evaluation.questions.file import QuestionFile
 from quorum.evaluation.questions.write import Options, WrittenQuestions, make_questions, plan
 from quorum.retrievers.index import index_passages
 
-OUT = Path("questions.jsonl")
-SINGLE: dict[Any, float] = {"single": 1}
+OUTPUT_FILE = Path("questions.jsonl")
+SINGLE_ONLY: dict[Any, float] = {"single": 1}
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +40,11 @@ def context(**given: Any) -> Context:
 
 
 async def make(store: str, options: Options, **given: Any) -> WrittenQuestions:
-    return await make_questions(await plan(None, "towers", context(store=store, **given), options, OUT))
+    return await make_questions(await plan(None, "towers", context(store=store, **given), options, OUTPUT_FILE))
 
 
 def lines() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in OUT.read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in OUTPUT_FILE.read_text(encoding="utf-8").splitlines()]
 
 
 async def test_all_three_kinds_with_gold_and_what_wrote_them(store: str, openai_server: OpenAIServer) -> None:
@@ -52,7 +52,7 @@ async def test_all_three_kinds_with_gold_and_what_wrote_them(store: str, openai_
     made = await make(store, Options(n=10, mix={"single": 60, "two": 20, "unanswerable": 20}))
     assert (made.kept, made.drafts, made.faults.total()) == ({"single": 6, "two": 2, "unanswerable": 2}, 10, 0)
     assert len(openai_server.chats()) == 6 * 3 + 2 * 5 + 2 * 3 == made.spent.calls
-    by_kind = {kind: [line for line in lines() if line["meta"]["kind"] == kind] for kind in KINDS}
+    by_kind = {kind: [line for line in lines() if line["meta"]["kind"] == kind] for kind in QUESTION_KINDS}
     single, two, open_ = by_kind["single"][0], by_kind["two"][0], by_kind["unanswerable"][0]
     number = single["gold"][0][1:]
     assert single["keep"] is True
@@ -70,7 +70,7 @@ async def test_all_three_kinds_with_gold_and_what_wrote_them(store: str, openai_
     assert {line["meta"]["model"] for line in lines()} == {line["meta"]["verifier"] for line in lines()}
     assert single["meta"]["model"] == "openai:test"
     assert (single["meta"]["prompt"], len(single["meta"]["version"])) == ("question_single", 10)
-    assert [record["passages"] for record in read_questions(OUT)] == [[]] * 10
+    assert [record["passages"] for record in read_questions(OUTPUT_FILE)] == [[]] * 10
     assert len({line["id"] for line in lines()}) == 10
 
 
@@ -78,9 +78,9 @@ async def test_the_seed_decides_what_is_asked(store: str, openai_server: OpenAIS
     openai_server.reply(make_writer())
     found = []
     for seed in (0, 0, 1):
-        OUT.unlink(missing_ok=True)
-        await make(store, Options(n=5, mix=SINGLE), seed=seed)
-        found.append(OUT.read_text())
+        OUTPUT_FILE.unlink(missing_ok=True)
+        await make(store, Options(n=5, mix=SINGLE_ONLY), seed=seed)
+        found.append(OUTPUT_FILE.read_text())
     assert found[0] == found[1] != found[2]
     assert len({line["gold"][0][1:] for line in lines()}) > 1
 
@@ -100,7 +100,7 @@ def answer_from_retrieved_passages(prompt: str, n: int, text: str) -> str | None
     return "Rembrandt" if prompt == "answer" and "Who painted" in text and "[2]" in text and n % 2 == 0 else None
 
 
-FAULTY: list[tuple[str, str, Say]] = [
+FAULTY_DRAFTS: list[tuple[str, str, Say]] = [
     ("single", "unread", spoil_even_things("question_single", "I would rather not.")),
     ("single", "unread", spoil_even_things("question_single", "Question: Who lit the lamp of Vell{n}?")),
     ("single", "declined", spoil_even_things("question_single", "Question: none")),
@@ -134,7 +134,7 @@ FAULTY: list[tuple[str, str, Say]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "fault", "say"), FAULTY)
+@pytest.mark.parametrize(("kind", "fault", "say"), FAULTY_DRAFTS)
 async def test_faults_of_questions_are_found_and_counted(
     kind: Any, fault: str, say: Say, store: str, openai_server: OpenAIServer
 ) -> None:
@@ -142,7 +142,7 @@ async def test_faults_of_questions_are_found_and_counted(
     made = await make(store, Options(n=8, mix={kind: 1}, every=True))
     assert made.faults[fault] >= 2
     assert made.drafts == sum(made.kept.values()) + made.faults.total()
-    rejected = [line for line in lines() if not line["keep"]] if OUT.exists() else []
+    rejected = [line for line in lines() if not line["keep"]] if OUTPUT_FILE.exists() else []
     assert {line["meta"]["why"] for line in rejected} >= (set() if fault in ("declined", "unread") else {fault})
     assert all(line["question"] for line in rejected)
     assert made.ended == {kind: "corpus"}
@@ -153,13 +153,13 @@ async def test_a_sound_question_needs_no_second_look(store: str, openai_server: 
     openai_server.reply(
         make_writer(lambda prompt, n, text: "Who?\nAnswer: yes" if prompt == "question_single" else None)
     )
-    made = await make(store, Options(n=2, mix=SINGLE))
+    made = await make(store, Options(n=2, mix=SINGLE_ONLY))
     assert (made.faults["yes_no"], len(openai_server.chats()), made.ended) == (8, 8, {"single": "tries"})
 
 
 async def test_a_verifier_checks_in_the_models_place(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_writer())
-    await make(store, Options(n=2, mix=SINGLE), verifier="openai:judge")
+    await make(store, Options(n=2, mix=SINGLE_ONLY), verifier="openai:judge")
     asked = [(request.body["model"], request.text.startswith("You write")) for request in openai_server.chats()]
     assert set(asked) == {("test", True), ("judge", False)}
     assert {line["meta"]["verifier"] for line in lines()} == {"openai:judge"}
@@ -167,28 +167,28 @@ async def test_a_verifier_checks_in_the_models_place(store: str, openai_server: 
 
 async def test_the_embedded_reader_may_check(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_writer())
-    made = await make(store, Options(n=1, mix=SINGLE), verifier="embedded")
+    made = await make(store, Options(n=1, mix=SINGLE_ONLY), verifier="embedded")
     assert made.drafts == len(openai_server.chats())
 
 
 async def test_thinking_is_no_part_of_a_question(store: str, openai_server: OpenAIServer) -> None:
     sound = make_writer()
     openai_server.reply(lambda request: f"<think>Question: What?\nAnswer: x</think>\n```\n{sound(request)}\n```")
-    assert (await make(store, Options(n=3, mix=SINGLE))).kept["single"] == 3
+    assert (await make(store, Options(n=3, mix=SINGLE_ONLY))).kept["single"] == 3
 
 
 async def test_reviewed_lines_stay_and_rejected_ones_are_replaced(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_writer())
-    await make(store, Options(n=3, mix=SINGLE))
+    await make(store, Options(n=3, mix=SINGLE_ONLY))
     edited = lines()
     edited[0] |= {"keep": False, "note": "dull"}
     edited[1]["answers"].append("a third form")
-    OUT.write_text("\n".join(map(json.dumps, edited)))  # as an editor leaves it, without a last line end
-    again = await make(store, Options(n=3, mix=SINGLE))
+    OUTPUT_FILE.write_text("\n".join(map(json.dumps, edited)))  # as an editor leaves it, without a last line end
+    again = await make(store, Options(n=3, mix=SINGLE_ONLY))
     assert lines()[:3] == edited
     assert (len(lines()), again.before, again.kept["single"]) == (4, 2, 3)
     asked = len(openai_server.chats())
-    done = await make(store, Options(n=3, mix=SINGLE))
+    done = await make(store, Options(n=3, mix=SINGLE_ONLY))
     assert (done.drafts, len(openai_server.chats())) == (0, asked)
 
 
@@ -199,30 +199,30 @@ async def test_stopped_by_the_limit_on_cost_it_goes_on_from_the_journal(
     prices.write_text('["openai:test"]\ninput = 1\noutput = 1\n')
     said = make_writer()
     openai_server.reply(lambda request: Response(said(request), usage={"prompt_tokens": 9000, "completion_tokens": 1}))
-    options = Options(n=3, mix=SINGLE, concurrency=1, prices=prices, max_cost=0.03)
+    options = Options(n=3, mix=SINGLE_ONLY, concurrency=1, prices=prices, max_cost=0.03)
     with pytest.raises(SetupError, match=r"the limit is \$0\.03"):
         await make(store, options, journal="journal.sqlite")
     first = len(openai_server.chats())
-    made = await make(store, Options(n=3, mix=SINGLE), journal="journal.sqlite")
+    made = await make(store, Options(n=3, mix=SINGLE_ONLY), journal="journal.sqlite")
     assert (first, made.kept["single"], made.spent.calls) == (4, 3, 9 - first)
 
 
 async def test_a_failed_draft_is_reported_and_asked_again(store: str, openai_server: OpenAIServer) -> None:
     sound = make_writer()
     openai_server.reply(lambda request: make_error(400, "no") if "Which mason" in request.text else sound(request))
-    made = await make(store, Options(n=8, mix=SINGLE, every=True), journal="journal.sqlite")
+    made = await make(store, Options(n=8, mix=SINGLE_ONLY, every=True), journal="journal.sqlite")
     assert (made.kept["single"], made.faults["failed"], len(lines())) == (4, 4, 4)
     assert "400: no" in str(made.error)
     openai_server.reply(sound)
-    again = await make(store, Options(n=8, mix=SINGLE), journal="journal.sqlite")
+    again = await make(store, Options(n=8, mix=SINGLE_ONLY), journal="journal.sqlite")
     assert (again.kept["single"], again.spent.calls) == (8, 4 * 2)
 
 
 async def test_one_run_writes_to_a_file_at_a_time(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_writer())
-    planned = await plan(None, "towers", context(store=store), Options(n=1, mix=SINGLE), OUT)
+    planned = await plan(None, "towers", context(store=store), Options(n=1, mix=SINGLE_ONLY), OUTPUT_FILE)
     with planned.file.lock(), pytest.raises(SetupError, match="Another run is writing"):
-        await make(store, Options(n=1, mix=SINGLE))
+        await make(store, Options(n=1, mix=SINGLE_ONLY))
 
 
 def command(quorum: Quorum, *args: str) -> CommandOutcome:
@@ -243,7 +243,17 @@ def test_the_command_and_an_evaluation_of_what_it_wrote(
     rejected = [line for line in lines() if not line["keep"]]
     assert {line["meta"]["why"] for line in rejected} == {"known"}
     openai_server.reply(make_writer())
-    asked = ("eval", str(OUT), "--methods", "concat", "--corpus", corpus, "--model", "openai:test", "--retriever")
+    asked = (
+        "eval",
+        str(OUTPUT_FILE),
+        "--methods",
+        "concat",
+        "--corpus",
+        corpus,
+        "--model",
+        "openai:test",
+        "--retriever",
+    )
     ran = quorum(*asked, "bm25", "--out", "out")
     assert ran.code == 0, ran.err
     rows = [json.loads(line) for line in Path("out/results.jsonl").read_text().splitlines()]
@@ -266,7 +276,7 @@ def test_kinds_that_fell_short_are_reported(corpus: str, openai_server: OpenAISe
 def test_a_collection_and_a_dry_run(corpus: str, openai_server: OpenAIServer, quorum: Quorum) -> None:
     assert quorum("index", corpus, "--collection", "towers").code == 0
     ran = command(quorum, "--collection", "towers", "--model", "openai:test", "--dry-run")
-    assert (ran.code, ran.err, openai_server.requests, OUT.exists()) == (0, "", [], False)
+    assert (ran.code, ran.err, openai_server.requests, OUTPUT_FILE.exists()) == (0, "", [], False)
     assert ran.out.startswith("To write 100 questions: 330 calls, about ")
     assert ran.out.endswith(" if every draft is kept; 1,320 calls at the most.\n")
 
@@ -308,23 +318,23 @@ def test_a_corpus_that_is_not_there_or_not_named(openai_server: OpenAIServer, qu
     "meta", ['{"kind": ["single"]}', '{"kind": "single", "evidence": 5}', '{"evidence": [{"passage": ["p"]}]}', "{}"]
 )
 def test_a_line_whose_meta_a_hand_has_changed_is_read(meta: str) -> None:
-    OUT.write_text('{"id": "q", "question": "Who?", "answers": ["Ida"], "meta": ' + meta + "}\n")
-    file = QuestionFile(OUT)
+    OUTPUT_FILE.write_text('{"id": "q", "question": "Who?", "answers": ["Ida"], "meta": ' + meta + "}\n")
+    file = QuestionFile(OUTPUT_FILE)
     file.check([], "the corpus")
     assert (file.ids, sum(file.count_kept().values())) == ({"q"}, int("evidence" in meta and "kind" in meta))
 
 
 def test_a_deleted_file_is_written_again() -> None:
-    OUT.write_text('{"id": "q", "question": "Who?", "answers": ["Ida"]}\n')
-    file = QuestionFile(OUT)
-    OUT.unlink()
+    OUTPUT_FILE.write_text('{"id": "q", "question": "Who?", "answers": ["Ida"]}\n')
+    file = QuestionFile(OUTPUT_FILE)
+    OUTPUT_FILE.unlink()
     with file.lock():
         assert (file.ids, list(file.questions())) == (set(), [])
 
 
 def test_a_file_that_cannot_be_replaced_leaves_no_half_one() -> None:
-    file = QuestionFile(OUT)
-    OUT.mkdir()
+    file = QuestionFile(OUTPUT_FILE)
+    OUTPUT_FILE.mkdir()
     with pytest.raises(SetupError, match="cannot be written"):
         file.add([], {})
     assert [path.name for path in Path().glob(".questions*")] == []
@@ -339,7 +349,7 @@ def test_questions_of_another_corpus_are_not_mixed_in(
     other.write_text(json.dumps({"id": "x", "text": "word " * 30}))
     ran = command(quorum, str(other), "--model", "openai:test", "--n", "1")
     assert (ran.code, "does not hold; give another file with --out" in ran.err) == (2, True)
-    OUT.write_text('{"question": "who", "answer": ["x"]}\n')
+    OUTPUT_FILE.write_text('{"question": "who", "answer": ["x"]}\n')
     assert "data of another format" in command(quorum, corpus, "--model", "openai:test").err
-    OUT.write_text('{"id": "broken"\n')
+    OUTPUT_FILE.write_text('{"id": "broken"\n')
     assert "questions.jsonl, line 1: not JSON" in command(quorum, corpus, "--model", "openai:test").err

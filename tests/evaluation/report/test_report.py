@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_folder import METHODS, NASTY, make_decision, make_report
+from report_folder import HTML_ATTACK, METHODS, make_decision, make_report
 
 from quorum.evaluation.compare.recommend import Figures
 from quorum.evaluation.report.charts import Axis, choose_ticks, draw_quality_against_cost, make_cost_axis
@@ -86,7 +86,7 @@ def test_the_page_holds_every_question_with_all_that_it_shows(page: Path) -> Non
     assert (index["methods"], len(index["rows"])) == (list(METHODS), 60)
     assert index["rows"][7][:3] == [
         "q7",
-        f"What is number 7 of the things that were asked? {NASTY}",
+        f"What is number 7 of the things that were asked? {HTML_ATTACK}",
         ["answer 7", "an answer 7"],
     ]
     packed = [json.loads(gzip.decompress(base64.b64decode(text))) for _, text in scripts[1:-1]]
@@ -94,7 +94,7 @@ def test_the_page_holds_every_question_with_all_that_it_shows(page: Path) -> Non
     opened = packed[1][2]
     assert len(opened["passages"]) == 3  # each once, though three methods read it
     answer = opened["answers"][2]
-    assert answer["replies"][0]["reply"] == f"A reply {NASTY}"
+    assert answer["replies"][0]["reply"] == f"A reply {HTML_ATTACK}"
     assert [step["node"] for step in answer["steps"]][:2] == ["begin", "retrieve"]
     evidence = answer["evidence"][0]
     assert opened["passages"][0][2][evidence["start"] : evidence["end"]] == "answer 27"

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import EMBEDDINGS, OpenAIServer
+from openai_server import EMBEDDINGS_PATH, OpenAIServer
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -16,8 +16,10 @@ from quorum.evaluation.run.source import Progress, ignore_progress
 from quorum.retrievers.collections import list_collections
 
 CONTEXT = {"model": "openai:test", "embeddings": "openai:embed", "k": 2}
-FACTS = {"Rhine": "Basel", "Thames": "London", "Danube": "Vienna", "Tiber": "Rome"}
-CORPUS = [{"id": river, "title": river, "text": f"The {river} flows through {town}."} for river, town in FACTS.items()]
+TOWN_OF_RIVER = {"Rhine": "Basel", "Thames": "London", "Danube": "Vienna", "Tiber": "Rome"}
+CORPUS = [
+    {"id": river, "title": river, "text": f"The {river} flows through {town}."} for river, town in TOWN_OF_RIVER.items()
+]
 
 
 @pytest.fixture
@@ -27,7 +29,7 @@ def data(tmp_path: Path) -> Path:
     wrong = [*CORPUS[1:], CORPUS[0]]
     lines = [
         {"id": river, "question": f"Which town lies on the {river}?", "answers": [town], "passages": [passage]}
-        for (river, town), passage in zip(FACTS.items(), wrong, strict=True)
+        for (river, town), passage in zip(TOWN_OF_RIVER.items(), wrong, strict=True)
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
@@ -59,13 +61,13 @@ async def test_a_corpus_is_indexed_once_and_searched_once_for_a_question(
     report = await run(data, "out", corpus=str(corpus), progress=lambda *step: told.append(step))
     assert all(river in found and len(found) == 2 for river, found in passages(report).items())
     assert ("index", 4, 4) in told
-    embedded = [request.body["input"] for request in openai_server.requests if request.path == EMBEDDINGS]
+    embedded = [request.body["input"] for request in openai_server.requests if request.path == EMBEDDINGS_PATH]
     queries = [texts for texts in embedded if len(texts) == 1]
-    assert len(queries) == len(FACTS)  # both methods share what was found
+    assert len(queries) == len(TOWN_OF_RIVER)  # both methods share what was found
     again = await run(data, "again", methods="concat[retriever=bm25]", corpus=str(corpus))
     assert all(river == found[0] for river, found in passages(again).items())
     assert len(list_collections()) == 1
-    assert sum(request.path == EMBEDDINGS for request in openai_server.requests) == len(embedded)  # not again
+    assert sum(request.path == EMBEDDINGS_PATH for request in openai_server.requests) == len(embedded)  # not again
     assert json.loads((again.folder / "config.json").read_text())["source"]["corpus"] == "corpus.jsonl"
 
 

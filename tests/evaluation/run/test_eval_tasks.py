@@ -144,7 +144,7 @@ async def test_rows_of_an_earlier_version_still_count(tmp_path: Path, openai_ser
     assert again.summary["concat"]["context_tokens"] is None
 
 
-MEASURE = """
+MEASURE_MODULE = """
 def words(answers, golds):
     return sum(len(answer.split()) for answer in answers) / len(golds)
 
@@ -156,7 +156,7 @@ async def test_a_measure_of_the_users_own(
     tmp_path: Path, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
-    (tmp_path / "own_measure.py").write_text(MEASURE, encoding="utf-8")
+    (tmp_path / "own_measure.py").write_text(MEASURE_MODULE, encoding="utf-8")
     openai_server.reply("in Paris")
     data = write(tmp_path / "d.jsonl", {"answers": ["Paris"]}, {"answers": ["Rome"]}, {"answers": []})
     report, _ = await run(data, measures=read_measures(["words=own_measure:words"]))

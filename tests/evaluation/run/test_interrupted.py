@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 from openai_server import OpenAIServer, Request, Response
 
-TESTS = Path(__file__).resolve().parents[2]
-QUESTIONS = 24
-CALLS = 3 * QUESTIONS  # one over both passages, one for each
-MOST = 7  # calls between two interruptions, of which there are ten
+TESTS_FOLDER = Path(__file__).resolve().parents[2]
+QUESTION_COUNT = 24
+CALL_COUNT = 3 * QUESTION_COUNT  # one over both passages, one for each
+MOST_CALLS_BETWEEN = 7  # calls between two interruptions, of which there are ten
 UNDER_WAY = 4  # calls at most: two questions at once, two passages
-WRITTEN = ("summary.json", "comparison.json", "recommendation.json", "uncertainty.json")
+WRITTEN_FILES = ("summary.json", "comparison.json", "recommendation.json", "uncertainty.json")
 
 
 class Trap:
@@ -51,9 +51,9 @@ class Commands:
     """`quorum` command lines in processes of their own."""
 
     def __init__(self) -> None:
-        environment = dict(os.environ) | {"PYTHONPATH": str(TESTS.parent)}
+        environment = dict(os.environ) | {"PYTHONPATH": str(TESTS_FOLDER.parent)}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        command = [sys.executable, str(TESTS / "forked_commands.py")]
+        command = [sys.executable, str(TESTS_FOLDER / "forked_commands.py")]
         self.starter = subprocess.Popen(command, env=environment, text=True, bufsize=1, **pipes)
 
     def start(self, arguments: list[str]) -> int:
@@ -87,7 +87,7 @@ def data(tmp_path: Path) -> str:
                 {"id": f"o{n}", "title": "", "text": f"Nobody found thing {n}."},
             ],
         }
-        for n in range(QUESTIONS)
+        for n in range(QUESTION_COUNT)
     ]
     path = tmp_path / "data.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
@@ -119,20 +119,20 @@ def test_interrupted_at_ten_random_points_it_ends_the_same(
     trap, draw = Trap(), random.Random(5)
     openai_server.reply(trap)
     for stop in [signal.SIGKILL, signal.SIGINT] * 5:
-        trap.set(commands.start(command(data, "stopped")), stop, draw.randint(1, MOST))
+        trap.set(commands.start(command(data, "stopped")), stop, draw.randint(1, MOST_CALLS_BETWEEN))
         assert commands.number() == (130 if stop == signal.SIGINT else -stop)
         assert not (tmp_path / "stopped" / "summary.json").exists()
     commands.start(command(data, "stopped"))
     assert commands.number() == 0
-    again = len(openai_server.requests) - CALLS
+    again = len(openai_server.requests) - CALL_COUNT
     assert 0 <= again <= 10 * UNDER_WAY  # nothing that was answered is asked twice
     commands.start(command(data, "whole"))
     assert commands.number() == 0
-    for name in WRITTEN:
+    for name in WRITTEN_FILES:
         assert remove_times(read(tmp_path / "stopped" / name)) == remove_times(read(tmp_path / "whole" / name)), name
     lines = (tmp_path / "stopped" / "results.jsonl").read_text(encoding="utf-8").splitlines()
     answered = Counter((row["method"], row["id"]) for row in map(json.loads, lines))
-    assert (len(answered), set(answered.values())) == (2 * QUESTIONS, {1})
+    assert (len(answered), set(answered.values())) == (2 * QUESTION_COUNT, {1})
 
 
 @pytest.mark.long
@@ -142,7 +142,7 @@ def test_a_race_killed_at_six_random_points_ends_the_same(
     trap, draw, race = Trap(), random.Random(7), ("--race", "questions")
     openai_server.reply(trap)
     for stop in [signal.SIGKILL, signal.SIGINT] * 3:
-        trap.set(commands.start(command(data, "stopped", *race)), stop, draw.randint(1, MOST))
+        trap.set(commands.start(command(data, "stopped", *race)), stop, draw.randint(1, MOST_CALLS_BETWEEN))
         assert commands.number() == (130 if stop == signal.SIGINT else -stop)
     commands.start(command(data, "stopped", *race))
     assert commands.number() == 0
@@ -155,4 +155,4 @@ def test_a_race_killed_at_six_random_points_ends_the_same(
     lines = (tmp_path / "stopped" / "results.jsonl").read_text(encoding="utf-8").splitlines()
     answered = Counter((row["method"], row["id"]) for row in map(json.loads, lines))
     assert set(answered.values()) == {1}
-    assert sum(answered.values()) < 2 * QUESTIONS
+    assert sum(answered.values()) < 2 * QUESTION_COUNT

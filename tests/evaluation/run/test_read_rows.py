@@ -13,7 +13,7 @@ from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.read_rows import read_rows
 
 ROW = {"id": "1", "method": "concat", "question": "When?", "answer": "1931", "gold": ["1931"], "em": 1.0, "error": None}
-BAD: dict[str, bytes] = {
+BAD_LINES: dict[str, bytes] = {
     "nested": b'{"id": "1", "method": "concat", "em": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
     "digits": b'{"id": "1", "method": "concat", "em": ' + b"9" * 5000 + b"}",
     "huge": b'{"id": "1", "method": "concat", "em": 1e300}',
@@ -41,10 +41,10 @@ def line_of(**fields: Any) -> bytes:
     return json.dumps(ROW | fields).encode()
 
 
-@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("name", BAD_LINES)
 def test_a_bad_line_is_named(name: str, tmp_path: Path) -> None:
     with pytest.raises(SetupError, match=r"results\.jsonl, line 2 is not .*; remove the line\.$"):
-        read_results(write_results(tmp_path, line_of(id="0"), BAD[name]))
+        read_results(write_results(tmp_path, line_of(id="0"), BAD_LINES[name]))
 
 
 def test_lines_of_an_evaluation_are_read_and_a_cut_one_is_skipped(tmp_path: Path) -> None:

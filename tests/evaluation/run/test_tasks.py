@@ -16,61 +16,70 @@ from quorum.models.scripted import ScriptedModel
 from quorum.parsing.labels import parse_label, parse_long_answer, parse_turn
 from quorum.prompts import render
 
-S, R, N = LABELS
+SUPPORTS, REFUTES, NOT_ENOUGH_INFO = LABELS
 CLAIM = "The Lumen Tower was finished in 1931."
 
 REPLIES = [
-    *[(reply, S) for reply in ("SUPPORTS", "Supports", "supports.", "**SUPPORTS**", "[SUPPORTS]", "SUPPORTED", "True")],
-    *[(reply, R) for reply in ("REFUTES", "`REFUTES`", "Refuted", "- REFUTES", "(REFUTES)", "False", "No", "Wrong.")],
-    *[(reply, N) for reply in ("NOT ENOUGH INFO", '"NOT ENOUGH INFO"', "NOT_ENOUGH_INFO", "NEI", "Unverifiable")],
     *[
-        (reply, N)
+        (reply, SUPPORTS)
+        for reply in ("SUPPORTS", "Supports", "supports.", "**SUPPORTS**", "[SUPPORTS]", "SUPPORTED", "True")
+    ],
+    *[
+        (reply, REFUTES)
+        for reply in ("REFUTES", "`REFUTES`", "Refuted", "- REFUTES", "(REFUTES)", "False", "No", "Wrong.")
+    ],
+    *[
+        (reply, NOT_ENOUGH_INFO)
+        for reply in ("NOT ENOUGH INFO", '"NOT ENOUGH INFO"', "NOT_ENOUGH_INFO", "NEI", "Unverifiable")
+    ],
+    *[
+        (reply, NOT_ENOUGH_INFO)
         for reply in ("not enough information", "Not enough evidence", "Insufficient information.", "Neutral")
     ],
-    ("Label: SUPPORTS", S),
-    ("label: refutes", R),
-    ("Answer: NOT ENOUGH INFO", N),
-    ("**Label:** REFUTES", R),
-    ("Verdict: **SUPPORTS**", S),
-    ("Label:\nSUPPORTS", S),
-    ("The label is REFUTES.", R),
-    ("The correct label is SUPPORTS.", S),
-    ("The answer is REFUTES.", R),
-    ("Final verdict: The claim is refuted.", R),
-    ('{"label": "REFUTES"}', R),
-    ('{"answer": "SUPPORTS"}', S),
-    ('```json\n{"label": "NOT ENOUGH INFO"}\n```', N),
-    ("```\nSUPPORTS\n```", S),
-    ("SUPPORTS - passage 2 says that it was opened in 1883.", S),
-    ("REFUTES: it was not opened in 1900 but in 1883.", R),
-    ("NOT ENOUGH INFO because the passages do not settle it.", N),
-    ("SUPPORTS, because of [2]", S),
-    ("REFUTES\n\nThe passages support another date.", R),
-    ("The bridge was opened in 1883.\nLabel: REFUTES", R),
-    ("Let me check.\nThe passages say 1883.\nThe claim says 1883.\nSUPPORTS", S),
-    ("Passage 1 says that it is in Ohio. Therefore the claim is false.", R),
-    ("SUPPORTS\nClaim: The moon is made of cheese.\nLabel: REFUTES", S),
-    ("Yes, passage 2 says so.", S),
-    ("No. It opened in 1883.", R),
-    ("The claim is true.", S),
-    ("The claim is false.", R),
-    ("The claim is not true.", R),
-    ("That isn't correct.", R),
-    ("The claim is inaccurate", R),
-    ("Claim is supported", S),
-    ("The claim is supported by passage 1.", S),
-    ("Passage 3 refutes the claim.", R),
-    ("The passages contradict the claim.", R),
-    ("Entailment", S),
-    ("Contradiction", R),
-    ("The passages do not mention this.", N),
-    ("The claim cannot be verified from the passages.", N),
-    ("The claim is not supported by the passages.", N),
-    ("The passages neither support nor refute the claim.", N),
-    ("There is not enough information to support or refute the claim.", N),
-    ("I cannot determine this from the passages.", N),
-    ("unknown", N),
-    ('{"label": null}', N),
+    ("Label: SUPPORTS", SUPPORTS),
+    ("label: refutes", REFUTES),
+    ("Answer: NOT ENOUGH INFO", NOT_ENOUGH_INFO),
+    ("**Label:** REFUTES", REFUTES),
+    ("Verdict: **SUPPORTS**", SUPPORTS),
+    ("Label:\nSUPPORTS", SUPPORTS),
+    ("The label is REFUTES.", REFUTES),
+    ("The correct label is SUPPORTS.", SUPPORTS),
+    ("The answer is REFUTES.", REFUTES),
+    ("Final verdict: The claim is refuted.", REFUTES),
+    ('{"label": "REFUTES"}', REFUTES),
+    ('{"answer": "SUPPORTS"}', SUPPORTS),
+    ('```json\n{"label": "NOT ENOUGH INFO"}\n```', NOT_ENOUGH_INFO),
+    ("```\nSUPPORTS\n```", SUPPORTS),
+    ("SUPPORTS - passage 2 says that it was opened in 1883.", SUPPORTS),
+    ("REFUTES: it was not opened in 1900 but in 1883.", REFUTES),
+    ("NOT ENOUGH INFO because the passages do not settle it.", NOT_ENOUGH_INFO),
+    ("SUPPORTS, because of [2]", SUPPORTS),
+    ("REFUTES\n\nThe passages support another date.", REFUTES),
+    ("The bridge was opened in 1883.\nLabel: REFUTES", REFUTES),
+    ("Let me check.\nThe passages say 1883.\nThe claim says 1883.\nSUPPORTS", SUPPORTS),
+    ("Passage 1 says that it is in Ohio. Therefore the claim is false.", REFUTES),
+    ("SUPPORTS\nClaim: The moon is made of cheese.\nLabel: REFUTES", SUPPORTS),
+    ("Yes, passage 2 says so.", SUPPORTS),
+    ("No. It opened in 1883.", REFUTES),
+    ("The claim is true.", SUPPORTS),
+    ("The claim is false.", REFUTES),
+    ("The claim is not true.", REFUTES),
+    ("That isn't correct.", REFUTES),
+    ("The claim is inaccurate", REFUTES),
+    ("Claim is supported", SUPPORTS),
+    ("The claim is supported by passage 1.", SUPPORTS),
+    ("Passage 3 refutes the claim.", REFUTES),
+    ("The passages contradict the claim.", REFUTES),
+    ("Entailment", SUPPORTS),
+    ("Contradiction", REFUTES),
+    ("The passages do not mention this.", NOT_ENOUGH_INFO),
+    ("The claim cannot be verified from the passages.", NOT_ENOUGH_INFO),
+    ("The claim is not supported by the passages.", NOT_ENOUGH_INFO),
+    ("The passages neither support nor refute the claim.", NOT_ENOUGH_INFO),
+    ("There is not enough information to support or refute the claim.", NOT_ENOUGH_INFO),
+    ("I cannot determine this from the passages.", NOT_ENOUGH_INFO),
+    ("unknown", NOT_ENOUGH_INFO),
+    ('{"label": null}', NOT_ENOUGH_INFO),
 ]
 
 
@@ -106,7 +115,7 @@ def test_a_label_is_read_whatever_is_around_it(label: str, form: str) -> None:
     assert parse_label(form.format(label.lower())).value == label
 
 
-TURNS = [
+DIALOGUE_REPLIES = [
     ("It was finished in 1931!", "It was finished in 1931!"),
     ("Assistant: It was finished in 1931.", "It was finished in 1931."),
     ("**Next turn:** It was finished in 1931.", "It was finished in 1931."),
@@ -122,12 +131,12 @@ TURNS = [
 ]
 
 
-@pytest.mark.parametrize(("reply", "turn"), TURNS)
+@pytest.mark.parametrize(("reply", "turn"), DIALOGUE_REPLIES)
 def test_dialogue_turns_are_read(reply: str, turn: str) -> None:
     assert (parse_turn(reply).value, parse_turn(reply).malformed) == (turn, False)
 
 
-PARAGRAPHS = [
+LONG_REPLIES = [
     ("It was begun in 1929.\nIt was finished in 1931.", "It was begun in 1929. It was finished in 1931."),
     ("Answer: It was begun in 1929.\n\nIt was finished in 1931.", "It was begun in 1929. It was finished in 1931."),
     ("It ended.\n\nQuestion: And the mast?\nAnswer: In 1950.", "It ended."),
@@ -135,7 +144,7 @@ PARAGRAPHS = [
 ]
 
 
-@pytest.mark.parametrize(("reply", "text"), PARAGRAPHS)
+@pytest.mark.parametrize(("reply", "text"), LONG_REPLIES)
 def test_long_answers_are_read(reply: str, text: str) -> None:
     assert (parse_long_answer(reply).value, parse_long_answer(reply).malformed) == (text, False)
 
@@ -189,13 +198,13 @@ async def test_the_answer_type_chooses_prompt_and_parser(kind: str, reply: str, 
 async def test_not_enough_info_is_an_answer_and_has_a_vote() -> None:
     model = ScriptedModel().on("answer_label", "NOT ENOUGH INFO")
     result = await asked("concat_pf", model, "label")
-    assert (result["answer"], result["unknown"], result["evidence"]) == (N, False, [])
+    assert (result["answer"], result["unknown"], result["evidence"]) == (NOT_ENOUGH_INFO, False, [])
     assert len(model.history) == 1  # no fallback
     votes = ScriptedModel()
     for number, reply in enumerate(["NOT ENOUGH INFO", "SUPPORTS", "not enough information"], start=1):
         votes.on(f"answer_label: passage {number}", reply)
     result = await asked("post_fusion", votes, "label")
-    assert (result["answer"], result["unknown"]) == (N, False)
+    assert (result["answer"], result["unknown"]) == (NOT_ENOUGH_INFO, False)
     assert result["confidence"] == pytest.approx(2 / 3)
     assert [found["passage"] for found in result["evidence"]] == ["p1", "p3"]
     assert all(found["start"] is None for found in result["evidence"])
@@ -204,7 +213,7 @@ async def test_not_enough_info_is_an_answer_and_has_a_vote() -> None:
 async def test_samples_agree_on_labels() -> None:
     model = ScriptedModel().on("answer_label", "REFUTES", "False.", "NOT ENOUGH INFO")
     result = await asked("concat", model, "label", samples=3, temperature=0.7)
-    assert (result["answer"], result["confidence"]) == (R, pytest.approx(2 / 3))
+    assert (result["answer"], result["confidence"]) == (REFUTES, pytest.approx(2 / 3))
 
 
 async def test_a_garbled_label_is_unknown_and_falls_back() -> None:
@@ -212,7 +221,7 @@ async def test_a_garbled_label_is_unknown_and_falls_back() -> None:
     for number in (1, 2, 3):
         model.on(f"answer_label: passage {number}", "SUPPORTS")
     result = await asked("concat_pf", model, "label")
-    assert (result["answer"], result["malformed"]["answer_label"]["count"]) == (S, 1)
+    assert (result["answer"], result["malformed"]["answer_label"]["count"]) == (SUPPORTS, 1)
 
 
 async def test_an_unknown_yes_or_no_falls_back() -> None:
