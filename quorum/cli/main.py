@@ -18,6 +18,7 @@ from quorum.cli.evaluate import evaluate
 from quorum.cli.experiment import experiment
 from quorum.cli.filter import app as filters
 from quorum.cli.finetune import generator
+from quorum.cli.garbage import delay_garbage_collection
 from quorum.cli.gate import gate
 from quorum.cli.index import index
 from quorum.cli.mcp import mcp
@@ -78,6 +79,8 @@ def accept_global_options(
 
 def main(args: list[str] | None = None) -> None:
     """Run a command line and exit with its code."""
+    if args is None:  # the process is for this command
+        delay_garbage_collection()
     for stream in (sys.stdout, sys.stderr):
         reconfigure: Any = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

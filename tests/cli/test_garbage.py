@@ -1,0 +1,22 @@
+import subprocess
+import sys
+
+CODE = """
+import gc
+import quorum.cli.garbage as garbage
+usual = gc.get_threshold()
+garbage.OBJECTS = 5000
+garbage.delay_garbage_collection()
+kept = [[number] for number in range(4000)]
+print(gc.get_threshold() == usual, gc.get_freeze_count() > 4000)
+for number in range(20000):
+    ring = []
+    ring.append(ring)  # garbage that only the collector finds
+print(gc.get_threshold() == usual, gc.get_freeze_count() > 4000)
+print(len(gc.get_objects()) < 20000)
+"""
+
+
+def test_garbage_is_collected_once_there_are_many_objects_and_loaded_ones_are_left_out() -> None:
+    done = subprocess.run([sys.executable, "-c", CODE], check=True, capture_output=True, text=True)
+    assert done.stdout.split("\n")[:3] == ["False False", "True True", "True"]

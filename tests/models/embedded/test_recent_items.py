@@ -1,0 +1,74 @@
+from quorum.core.state import Passage
+from quorum.models.embedded import read_manifest
+from quorum.models.embedded.batching import Job, find_recent, get_readings, read_jobs
+from quorum.models.embedded.embeddings import RECENT, EmbeddedEmbeddings, embed_now
+from quorum.models.embedded.encoder import get_encoder
+from quorum.models.embedded.reading import Calibration, make_reading, make_windows
+from quorum.models.embedded.recent_items import RecentItems
+
+PASSAGES = [
+    Passage(id="1", title="Joseph Haydn", text="Joseph Haydn was born in Rohrau in 1732. " * 40),
+    Passage(id="2", title="", text="He died in Vienna, in 1809.\nRohrau is a village, not Vienna."),
+    Passage(id="3", title="Joseph Haydn", text="Haydn was born in ROHRAU."),
+]
+
+
+def test_the_items_used_last_are_kept() -> None:
+    items = RecentItems[str, int](2)
+    items.put("a", 1)
+    items.put("b", 2)
+    assert items.get("a") == 1
+    items.put("c", 3)
+    assert (items.get("a"), items.get("b"), items.get("c")) == (1, None, 3)
+    items.clear()
+    assert items.get("a") is None
+
+
+def test_passages_read_one_by_one_give_the_reading_of_all_windows_together() -> None:
+    model, fit = get_encoder(), Calibration.of(read_manifest())
+    for question in ("Where was Haydn born?", "When did Haydn die?", "in 1732 Vienna"):
+        windows = make_windows(model, question, PASSAGES, fit.window)
+        logits = model.read([window.ids for window in windows], [window.types for window in windows])
+        (done,) = read_jobs([Job(question, PASSAGES)])
+        assert done.reading == make_reading(windows, logits, PASSAGES, fit)
+        assert done.windows == windows
+        assert [found.answerable for found in done.logits] == [found.answerable for found in logits]
+
+
+def test_a_job_is_answered_at_once_when_all_its_passages_have_been_read() -> None:
+    get_readings(get_encoder()).clear()
+    job = Job("Where was Haydn born?", PASSAGES[::-1])
+    assert find_recent(job) is None
+    (done,) = read_jobs([Job(job.question, [passage]) for passage in PASSAGES][:1])
+    assert find_recent(job) is None
+    (done,) = read_jobs([job])
+    recent = find_recent(job)
+    assert recent is not None
+    assert recent.reading == done.reading
+    assert {span.passage for span in recent.reading.spans} == {0, 1, 2}
+
+
+def test_lines_counted_alone_add_up_to_the_tokens_of_the_text() -> None:
+    text = "Question: who?\r\n\n" + "An unbelievable line, çà et là. " * 9 + "\n\u0301accent\n\n日本 語" + "x" * 300
+    for _ in range(2):
+        assert get_encoder().count(text) == len(get_encoder().tokens(text).ids)
+
+
+def test_remembered_vectors_are_those_of_the_encoder_and_belong_to_the_caller() -> None:
+    RECENT.clear()
+    texts = ["Where was Haydn born?", "tea", "Where was Haydn born?"]
+    first = EmbeddedEmbeddings().embed_documents(texts)
+    assert first == embed_now(texts)
+    first[0][0] = 9.0
+    assert EmbeddedEmbeddings().embed_documents(texts) == embed_now(texts)
+
+
+def test_states_that_a_reading_left_are_those_of_a_run_for_them_alone() -> None:
+    model, fit = get_encoder(), Calibration.of(read_manifest())
+    windows = make_windows(model, "Where was Haydn born?", PASSAGES, fit.window)
+    rows, types = [window.ids for window in windows], [window.types for window in windows]
+    model.last_states.clear()
+    alone = model.hidden(rows, types)
+    model.last_states.clear()
+    model.read(rows, types)
+    assert all((one == other).all() for one, other in zip(alone, model.hidden(rows, types), strict=True))
