@@ -12,6 +12,7 @@ In doubt, a key separates answers, because a wrong merge does more harm than a m
 import hashlib
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 
 from quorum.algorithms.answer_dates import write_dates
@@ -63,11 +64,19 @@ def contains_key(text: str, answer: str) -> bool:
     key = vote_key(answer)
     if len(answer) > LONGEST_ANSWER or not key:
         return False
-    words = write_numbers([word.lower() for word in split_words(fold_characters(text[:MOST_READ]))])
+    words = list_key_words(text[:MOST_READ]) if len(text) > LONGEST_READ_TEXT else list_recent_key_words(text)
     return any(begins_with_key(words, start, key) for start in range(len(words)))
 
 
-def begins_with_key(words: list[str], start: int, key: str) -> bool:
+def list_key_words(text: str) -> Sequence[str]:
+    """The words of a text as they are joined in keys."""
+    return write_numbers([word.lower() for word in split_words(fold_characters(text))])
+
+
+list_recent_key_words = lru_cache(maxsize=512)(list_key_words)  # several methods look for answers in the same passages
+
+
+def begins_with_key(words: Sequence[str], start: int, key: str) -> bool:
     """Whether one or more words, from `start` on, make the key when joined."""
     joined = ""
     for word in words[start:]:
