@@ -1,4 +1,4 @@
-"""Delays the garbage collector, which would look through hundreds of thousands of objects that imports make for good."""
+"""Delays the garbage collector, which would look through the hundreds of thousands of objects that imports make."""
 
 import gc
 from typing import Any
